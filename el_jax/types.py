@@ -1,0 +1,75 @@
+"""The few types every room shares, and the glossary of dimension letters.
+
+Letters, the same everywhere:
+
+=====  ==========================================================================
+``B``  windows in a batch
+``T``  tokens in a window
+``P``  supervised positions in a window (those whose next token is trained on)
+``V``  vocabulary size, the number of classes of every logit vector
+``D``  width of the residual stream
+``H``  attention heads; ``KV`` key-value heads
+``K``  size of one head
+``F``  width of the MLP
+``N``  layers
+``R``  runs trained at once (seeds x sweep points)
+``G``  groups of a task (easy, hard)
+=====  ==========================================================================
+
+Losses are in nats.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jax import Array
+from jaxtyping import Bool, Int, Key as KeyOf
+
+Params = Any  # a pytree of float arrays
+Key = KeyOf[Array, ""]  # one typed PRNG key
+
+
+class Batch(NamedTuple):
+    """Windows of tokens and the positions at which the next token is supervised.
+
+    Attributes:
+        tokens: what the model reads, ``[B, T]``.
+        supervised: the positions whose next token is trained on or asked for, ``[B, P]``.
+        labels: the right next token at each supervised position, ``[B, P]``.
+        mask: False where a supervised slot is only filling, ``[B, P]``.
+        groups: index of the group each supervised token belongs to, ``[B, P]``.
+        positions: position fed to the position embedding; None means 0..T-1.
+        documents: document index of each token; attention stays inside a document.
+            None means the whole window is one document.
+    """
+
+    tokens: Int[Array, "B T"]
+    supervised: Int[Array, "B P"]
+    labels: Int[Array, "B P"]
+    mask: Bool[Array, "B P"]
+    groups: Int[Array, "B P"]
+    positions: Int[Array, "B T"] | None = None
+    documents: Int[Array, "B T"] | None = None
+
+
+class ModelFns(NamedTuple):
+    """A network as pure functions; nothing outside ``models/`` sees a module.
+
+    Attributes:
+        init: ``init(key) -> params``, float32 leaves.
+        apply: ``apply(params, batch, key=None) -> logits [B, P, V]`` in float32, at the
+            supervised positions only. A key switches dropout on.
+        attention: ``attention(params, batch) -> weights [N, B, H, P, T]``, what the query at
+            each supervised position attends to in each layer; None for models without attention.
+    """
+
+    init: Callable[[Key], Params]
+    apply: Callable[..., Array]
+    attention: Callable[[Params, Batch], Array] | None = None
+
+
+class Estimate(NamedTuple):
+    """A number estimated from samples, with its standard error."""
+
+    mean: Array
+    sem: Array
