@@ -1,0 +1,1 @@
+"""One config file per published setting: ``configs/TRACK/NAME.py``."""

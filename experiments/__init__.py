@@ -1,0 +1,1 @@
+"""Experiments: one folder per figure or table, run by ``python -m experiments``."""

@@ -1,0 +1,1 @@
+"""Equal learning (Yang, Puli, Ranganath 2025)."""

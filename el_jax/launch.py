@@ -1,0 +1,183 @@
+"""From a command line to a checked config and a workdir that explains itself."""
+
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import jax
+from absl import flags
+from ml_collections import ConfigDict, config_flags
+
+from el_jax.typed_config import ConfigError, unknown_key
+
+_CONFIG = config_flags.DEFINE_config_file(
+    "config", None, "Config file, with an argument after a colon.", lock_config=True
+)
+_WORKDIR = flags.DEFINE_string(
+    "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
+)
+
+USAGE_ERROR = 2  # exit code for a command line or config that cannot be run
+
+
+def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
+    """Read ``--config`` (with its overrides) and ``--workdir``.
+
+    Raises:
+        ConfigError: one line saying which flag or key is wrong and what is allowed.
+    """
+    try:
+        rest = flags.FLAGS(list(argv))
+        config = _CONFIG.value
+        if config is not None:
+            len(config)  # a file that could not be loaded raises on its first use
+    except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
+        raise _one_line(argv, error) from error
+    if len(rest) > 1:
+        raise ConfigError(f"{rest[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
+    if config is None:
+        raise ConfigError("--config: missing; for example --config=configs/el/copy.py:smoke")
+    if not _WORKDIR.value:
+        raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
+    return config, pathlib.Path(_WORKDIR.value)
+
+
+def _one_line(argv: Sequence[str], error: Exception) -> ConfigError:
+    """What the flag parser meant, without its traceback."""
+    text = str(error).strip()
+    wrong = _unknown_override(argv)
+    if wrong is not None:
+        return wrong
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if "Traceback" in text:  # get_config raised: its own message is the last line
+        return ConfigError(lines[-1].partition(": ")[2] or lines[-1])
+    flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
+    name, _, value = flag.partition("=")
+    return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
+
+
+def _unknown_override(argv: Sequence[str]) -> ConfigError | None:
+    """The error for the first ``--config.a.b`` that the config file does not have."""
+    overrides = [item.lstrip("-") for item in argv if item.lstrip("-").startswith("config.")]
+    if not overrides:
+        return None
+    flags.FLAGS.unparse_flags()
+    try:
+        flags.FLAGS([item for item in argv if item.lstrip("-") not in overrides])
+        config = _CONFIG.value
+        len(config)
+    except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError):
+        return None  # the file itself is at fault, which the first error says
+    for override in overrides:
+        path = override.partition("=")[0].split(".")[1:]
+        node: Any = config
+        for depth, key in enumerate(path, 1):
+            if not isinstance(node, ConfigDict) or key not in node:
+                known = node if isinstance(node, ConfigDict) else ()
+                return unknown_key(".".join(path[:depth]), known)
+            node = node[key]
+    return None
+
+
+def exit_with(error: Exception, code: int) -> None:
+    """Print one line on standard error and leave."""
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        path = f"{prefix}{key}"
+        flat |= _flatten(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return flat
+
+
+def config_differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Dotted keys at which two configs differ, each as ``key: old -> new``."""
+    a, b = _flatten(old), _flatten(new)
+    keys = sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
+    return [f"{k}: {a.get(k, 'absent')!r} -> {b.get(k, 'absent')!r}" for k in keys]
+
+
+def environment(argv: Sequence[str]) -> dict[str, Any]:
+    """What a result depends on besides its config: command, code, versions, hardware, date."""
+    packages = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
+    device = jax.devices()[0]
+    return {
+        "command": " ".join(argv),
+        "commit": _git("rev-parse", "HEAD"),
+        "uncommitted_changes": bool(_git("status", "--porcelain")),
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in packages},
+        "platform": device.platform,
+        "device": device.device_kind,
+        "num_devices": jax.device_count(),
+        "cpu_count": os.cpu_count(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    repository = pathlib.Path(__file__).parent
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=repository, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None  # run from an archive, not a checkout
+    return done.stdout.strip()
+
+
+def open_workdir(
+    workdir: pathlib.Path, config: ConfigDict, runs: Sequence[dict[str, float]], argv: Sequence[str]
+) -> None:
+    """Make the workdir, or check that it belongs to this config.
+
+    Writes config.json (resolved), runs.json (seed and numbers of each run, in the order of every
+    list in metrics.jsonl) and environment.json.
+
+    Raises:
+        ConfigError: the workdir was made with another config; the message lists the keys.
+    """
+    resolved = json.loads(config.to_json_best_effort())
+    path = workdir / "config.json"
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            different = config_differences(json.loads(path.read_text()), resolved)
+            if different:
+                raise ConfigError(
+                    f"--workdir={workdir} holds a run with another config "
+                    f"({'; '.join(different)}); use another workdir"
+                )
+        write_json(path, resolved)
+        write_json(workdir / "runs.json", list(runs))
+        write_json(workdir / "environment.json", environment(argv))
+    except OSError as error:
+        raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
+
+
+def write_json(path: pathlib.Path, value: Any) -> None:
+    """Write readable JSON, whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+    temporary.replace(path)
+
+
+def run(
+    main: Callable[[ConfigDict, pathlib.Path], None], argv: Sequence[str] | None = None
+) -> None:
+    """Call ``main(config, workdir)``; a config that cannot be run is one line and exit code 2."""
+    try:
+        main(*command_line(sys.argv if argv is None else argv))
+    except ConfigError as error:
+        exit_with(error, USAGE_ERROR)

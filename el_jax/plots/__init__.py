@@ -1,0 +1,1 @@
+"""Figures from arrays: what experiments and notebooks share."""

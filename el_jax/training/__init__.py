@@ -1,0 +1,1 @@
+"""Running a training: state, step, loop, checkpoints, metrics."""

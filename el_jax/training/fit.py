@@ -1,0 +1,170 @@
+"""The one loop over gradient steps."""
+
+import dataclasses
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jax import Array
+
+from el_jax.training.checkpoint import Checkpoints
+from el_jax.training.mechanism import Probe
+from el_jax.training.program import Metrics, Program
+from el_jax.training.sinks import Sink
+from el_jax.training.state import Hypers, TrainState
+from el_jax.training.summary import Row, summarise
+from el_jax.types import Batch
+
+
+@dataclasses.dataclass(frozen=True)
+class FitOptions:
+    """How long to train and how often to look, in updates.
+
+    Attributes:
+        num_updates: total, counted from step 0.
+        log_every: updates per dispatch; a row of batch metrics is their mean.
+        eval_every: between evaluations; a multiple of ``log_every``.
+        checkpoint_every: between checkpoints; a multiple of ``log_every``.
+    """
+
+    num_updates: int
+    log_every: int
+    eval_every: int
+    checkpoint_every: int
+
+    def __post_init__(self) -> None:
+        if self.log_every < 1:
+            raise ValueError(f"log_every={self.log_every}: must be at least 1")
+        for name in ("num_updates", "eval_every", "checkpoint_every"):
+            value = getattr(self, name)
+            if value < 1 or value % self.log_every:
+                raise ValueError(
+                    f"{name}={value}: must be a positive multiple of log_every={self.log_every}"
+                )
+
+
+class NonFiniteError(RuntimeError):
+    """A loss or gradient was NaN or infinite; the last checkpoint before it is intact."""
+
+    def __init__(self, first_bad: np.ndarray, hypers: Hypers) -> None:
+        run = int(np.argmin(np.where(first_bad < 0, np.iinfo(np.int32).max, first_bad)))
+        bad = int((first_bad >= 0).sum())
+        numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
+        told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
+        self.step, self.run, self.seed = int(first_bad[run]), run, int(hypers.seed[run])
+        super().__init__(
+            f"loss or gradient is not finite at step {self.step} in run {run} (seed {self.seed}, "
+            f"{told}); {bad} of {len(first_bad)} runs; lower optim.peak_lr, lengthen "
+            "optim.warmup_steps or set optim.clip_norm"
+        )
+
+
+class Stopped(RuntimeError):
+    """Training was asked to stop, has saved its state and can be resumed."""
+
+    def __init__(self, step: int, signum: int) -> None:
+        self.step, self.signum = step, signum
+        super().__init__(f"stopped by {signal.Signals(signum).name} after {step} updates; saved")
+
+
+class StopSignal:
+    """Notes SIGTERM and SIGINT, so that the loop can save before it leaves.
+
+    A second signal acts as if nothing had been installed: it ends the process at once.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._previous = {s: signal.signal(s, self._note) for s in (signal.SIGTERM, signal.SIGINT)}
+
+    def _note(self, signum: int, frame: FrameType | None) -> None:
+        del frame
+        self.received = signum
+        self.restore()
+
+    def restore(self) -> None:
+        """Put the earlier handlers back."""
+        for signum, handler in self._previous.items():
+            signal.signal(signum, handler)
+
+
+class _Pending(NamedTuple):
+    """Metrics still being computed, fetched one dispatch late so that the device never waits."""
+
+    step: int
+    batch: Metrics
+    first_bad: Array
+    evaluations: dict[str, Metrics]
+    probes: dict[str, Array]
+
+
+def _record(pending: _Pending, program: Program, sinks: Sequence[Sink]) -> None:
+    fetched = jax.device_get(pending)
+    if (fetched.first_bad >= 0).any():
+        raise NonFiniteError(fetched.first_bad, jax.device_get(program.hypers))
+    row: Row = summarise(fetched.batch, program.group_names, "batch")
+    for split, metrics in fetched.evaluations.items():
+        row |= summarise(metrics, program.group_names, split)
+    row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
+    for sink in sinks:
+        sink.write(fetched.step, row)
+
+
+def fit(
+    program: Program,
+    options: FitOptions,
+    evaluations: Mapping[str, Batch],
+    *,
+    final_evaluations: Mapping[str, Batch] | None = None,
+    probes: Sequence[Probe] = (),
+    state: TrainState | None = None,
+    sinks: Sequence[Sink] = (),
+    checkpoints: Checkpoints | None = None,
+    stop: Callable[[], int | None] = lambda: None,
+) -> TrainState:
+    """Train from ``state`` (default: step 0) to ``options.num_updates``.
+
+    Args:
+        program: the compiled functions.
+        options: how long and how often.
+        evaluations: split name -> batch, measured every ``eval_every`` and at the end.
+        final_evaluations: measured at the end only.
+        probes: further measurements of the parameters, taken with the evaluations.
+        state: where to go on from.
+        sinks: take one row at every multiple of ``log_every``.
+        checkpoints: saved every ``checkpoint_every``, at the end, and on ``stop``.
+        stop: asked after each dispatch; a signal number means save and leave.
+
+    Returns:
+        The state after the last update.
+
+    Raises:
+        NonFiniteError: names the first step and seed; nothing poisoned was saved.
+        Stopped: after saving.
+    """
+    state = program.init() if state is None else state
+    pending: _Pending | None = None
+    for start in range(int(state.step), options.num_updates, options.log_every):
+        step = start + options.log_every
+        last = step == options.num_updates
+        state, metrics, first_bad = program.advance(state, options.log_every)
+        look = last or step % options.eval_every == 0
+        splits = dict(evaluations) if look else {}
+        splits |= dict(final_evaluations or {}) if last else {}
+        evaluated = {k: program.evaluate(state.params, batch) for k, batch in splits.items()}
+        probed = {k: v for p in (probes if look else ()) for k, v in p(state.params).items()}
+        if pending is not None:
+            _record(pending, program, sinks)
+        pending = _Pending(step, metrics, first_bad, evaluated, probed)
+        signum = stop()
+        if last or signum or step % options.checkpoint_every == 0:
+            _record(pending, program, sinks)  # raises before anything poisoned is saved
+            pending = None
+            if checkpoints is not None:
+                checkpoints.save(state)
+        if signum and not last:
+            raise Stopped(step, signum)
+    return state

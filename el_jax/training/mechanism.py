@@ -1,0 +1,63 @@
+"""Which mechanism answers the copy task: the copy of the first letters, or the shifted padding?
+
+Accuracy on hard strings says that a network does not copy; these checks say what it does instead.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.tasks import PaddedCopy
+from el_jax.types import ModelFns, Params
+
+Probe = Callable[[Params], dict[str, Array]]  # params with a run axis -> named values, each [R]
+
+
+def _over_runs(probe: Callable[..., dict[str, Array]], *shared: Any) -> Probe:
+    compiled = jax.jit(jax.vmap(probe, in_axes=(0, *(None for _ in shared))))
+    return lambda params: compiled(params, *shared)
+
+
+def swap_test(task: PaddedCopy, model: ModelFns, num: int = 256) -> Probe:
+    """Answers on strings whose padding is the shift of another sequence.
+
+    On these the two mechanisms disagree. Returns ``swap_copies``, the fraction of tokens that are
+    the right letter; ``swap_undoes_shift``, the fraction that are the letter the padding stands
+    for; what remains is neither.
+    """
+    strings, shortcut_labels = task.swap_set(num)
+    batch = task.pack(strings)
+
+    def probe(params: Params, batch: Any, shortcut: Array) -> dict[str, Array]:
+        answers = jnp.argmax(model.apply(params, batch), axis=-1)
+        return {
+            "swap_copies": (answers == batch.labels).mean(),
+            "swap_undoes_shift": (answers == shortcut).mean(),
+        }
+
+    return _over_runs(probe, batch, shortcut_labels.reshape(batch.labels.shape))
+
+
+def attention_mass(task: PaddedCopy, model: ModelFns, num: int = 64) -> Probe:
+    """Where the answering query looks, on test strings.
+
+    Returns ``attention_on_answer``, the weight on the letter to copy, of the head (over all
+    layers) that gives it the most; ``attention_on_padding``, the weight on the string's padding
+    averaged over heads and layers. A network that attends evenly gives about 1/L and L_p/L.
+    """
+    if model.attention is None:
+        raise ValueError("attention_mass needs a model with attention")
+    attention = model.attention
+    answer, padding = task.attention_targets()
+
+    def probe(params: Params, batch: Any, answer: Array, padding: Array) -> dict[str, Array]:
+        weights = attention(params, batch)  # [N, B, H, P, T]
+        slots = jnp.arange(answer.shape[0])
+        on_answer = weights[:, :, :, slots, answer].mean((1, 3))  # [N, H]
+        on_padding = jnp.where(padding, weights, 0.0).sum(-1)
+        return {"attention_on_answer": on_answer.max(), "attention_on_padding": on_padding.mean()}
+
+    return _over_runs(probe, task.pack(task.test_set(num)), answer, padding)

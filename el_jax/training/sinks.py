@@ -1,0 +1,202 @@
+"""Where rows of metrics go: memory, metrics.jsonl, TensorBoard, the terminal."""
+
+import json
+import math
+import pathlib
+import sys
+import time
+from typing import Any, Protocol
+
+import numpy as np
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from el_jax.training.summary import Row
+
+
+class Sink(Protocol):
+    """Takes one row of metrics at a time."""
+
+    def write(self, step: int, row: Row) -> None:
+        """Take the row of ``step``, one value per run for each metric."""
+
+    def close(self) -> None:
+        """Finish: nothing is written after this."""
+
+
+class History:
+    """Keeps every row in memory: what notebooks and experiments read."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.rows: list[Row] = []
+
+    def write(self, step: int, row: Row) -> None:
+        """Keep the row."""
+        self.steps.append(step)
+        self.rows.append(row)
+
+    def close(self) -> None:
+        """Nothing to finish."""
+
+    def curve(self, metric: str) -> tuple[np.ndarray, np.ndarray]:
+        """Steps ``[rows]`` at which ``metric`` was measured and its values ``[rows, R]``.
+
+        Raises:
+            KeyError: no row holds the metric; the message lists those there are.
+        """
+        found = [(s, r[metric]) for s, r in zip(self.steps, self.rows, strict=True) if metric in r]
+        if not found:
+            known = sorted({name for row in self.rows for name in row})
+            raise KeyError(f"metric={metric!r} was never written; there are {known}")
+        return np.asarray([s for s, _ in found]), np.stack([values for _, values in found])
+
+
+def _json_value(value: float) -> float | None:
+    return float(f"{value:.7g}") if math.isfinite(value) else None  # JSON has no NaN
+
+
+class JsonLines:
+    """metrics.jsonl: one JSON object a line, ``{"step": 100, "test_ce": [one value per run]}``.
+
+    Args:
+        path: the file; rows after ``resume_step`` are dropped, since they will be written again.
+        resume_step: the step training goes on from.
+    """
+
+    def __init__(self, path: pathlib.Path, resume_step: int = 0) -> None:
+        kept = [
+            s for s in _complete_lines(path) if resume_step and json.loads(s)["step"] <= resume_step
+        ]
+        path.write_text("".join(kept))
+        self._file = path.open("a")
+
+    def write(self, step: int, row: Row) -> None:
+        """Append one line and hand it to the operating system."""
+        values = {name: [_json_value(v) for v in row[name]] for name in sorted(row)}
+        self._file.write(json.dumps({"step": step, **values}) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _complete_lines(path: pathlib.Path) -> list[str]:
+    # a killed process may leave half a line at the end
+    text = path.read_text() if path.exists() else ""
+    return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def read_rows(path: pathlib.Path) -> History:
+    """Read metrics.jsonl back."""
+    history = History()
+    for line in _complete_lines(path):
+        values: dict[str, Any] = json.loads(line)
+        step = values.pop("step")
+        row = {k: np.asarray([math.nan if x is None else x for x in v]) for k, v in values.items()}
+        history.write(step, row)
+    return history
+
+
+class TensorBoard:
+    """Scalars for TensorBoard, one curve per run: ``test_hard_accuracy/run_3``.
+
+    Args:
+        folder: where the event files go.
+        resume_step: events after it are purged, since they will be written again.
+    """
+
+    def __init__(self, folder: pathlib.Path, resume_step: int = 0) -> None:
+        from tensorboardX import SummaryWriter  # 0.5 s to import, and only some runs want it
+
+        self._writer = SummaryWriter(str(folder), purge_step=resume_step + 1)
+
+    def write(self, step: int, row: Row) -> None:
+        """Add every finite value."""
+        for name, values in row.items():
+            for run, value in enumerate(values):
+                if math.isfinite(value):
+                    self._writer.add_scalar(f"{name}/run_{run}", value, step)
+
+    def close(self) -> None:
+        """Flush and close the event file."""
+        self._writer.close()
+
+
+def _headline(row: Row) -> str:
+    """Loss and accuracies, averaged over runs, for people who watch."""
+    shown = {
+        "loss": "batch_loss",
+        "easy": "train_easy_accuracy",
+        "hard": "train_hard_accuracy",
+        "test easy": "test_easy_accuracy",
+        "test hard": "test_hard_accuracy",
+    }
+    return "  ".join(f"{k} {np.nanmean(row[v]):.3f}" for k, v in shown.items() if v in row)
+
+
+class BarProgress:
+    """A progress bar with loss, accuracy and time left, for a terminal."""
+
+    def __init__(self, title: str, num_updates: int, start: int, console: Console) -> None:
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[headline]}"),
+            console=console,
+        )
+        self._task = self._bar.add_task(title, total=num_updates, completed=start, headline="")
+        self._row: Row = {}
+        self._bar.start()
+
+    def write(self, step: int, row: Row) -> None:
+        """Move the bar; numbers measured earlier stay until measured again."""
+        self._row |= row
+        self._bar.update(self._task, completed=step, headline=_headline(self._row))
+
+    def close(self) -> None:
+        """Leave the finished bar on the terminal."""
+        self._bar.stop()
+
+
+class LineProgress:
+    """Plain lines for logs and pipes: one at each evaluation, or every ``seconds``."""
+
+    def __init__(self, title: str, num_updates: int, start: int, seconds: float = 30.0) -> None:
+        self._title, self._num_updates, self._start = title, num_updates, start
+        self._begun = self._last = time.monotonic()
+        self._seconds = seconds
+
+    def write(self, step: int, row: Row) -> None:
+        """Print the row if it holds an evaluation, or if nothing was printed for long."""
+        now = time.monotonic()
+        if "test_hard_accuracy" not in row and now - self._last < self._seconds:
+            return
+        self._last = now
+        pace = (now - self._begun) / max(step - self._start, 1)
+        left = pace * (self._num_updates - step)
+        print(f"{self._title}  {step}/{self._num_updates}  {_headline(row)}  {left:.0f} s left")
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Nothing to finish."""
+
+
+def progress(title: str, num_updates: int, start: int = 0) -> Sink:
+    """A bar on a terminal, plain lines otherwise."""
+    console = Console()
+    if console.is_terminal:
+        return BarProgress(title, num_updates, start, console)
+    return LineProgress(title, num_updates, start)

@@ -1,0 +1,49 @@
+"""What a training carries from update to update, for all of its runs at once."""
+
+from typing import NamedTuple
+
+import jax
+from jax import Array
+from jaxtyping import Float, Int, UInt32
+
+from el_jax.types import Params
+
+
+class TrainState(NamedTuple):
+    """Parameters and optimizer state of R runs, and the updates they have all made.
+
+    Attributes:
+        step: updates made so far, scalar.
+        params: every leaf has a leading run axis ``[R, ...]``.
+        opt_state: optax state, every leaf with the same leading axis.
+    """
+
+    step: Int[Array, ""]
+    params: Params
+    opt_state: Params
+
+
+class Hypers(NamedTuple):
+    """What differs between the runs of one training: traced, so that a sweep compiles once.
+
+    Attributes:
+        seed: seed of the initialisation and of dropout, ``[R]``.
+        peak_lr: learning rate after warm-up, ``[R]``.
+        warmup_steps: updates of linear warm-up, ``[R]``.
+        loss: the numeric parameters of the token loss (``lam``, ``b`` ...), each ``[R]``.
+    """
+
+    seed: UInt32[Array, "*R"]
+    peak_lr: Float[Array, "*R"]
+    warmup_steps: Int[Array, "*R"]
+    loss: dict[str, Float[Array, "*R"]]
+
+    @property
+    def num_runs(self) -> int:
+        """R, the number of runs."""
+        return self.seed.shape[0]
+
+
+def run_key(hypers: Hypers) -> Array:
+    """The PRNG key of one run (``hypers`` without the run axis); never advanced, only folded."""
+    return jax.random.key(hypers.seed)

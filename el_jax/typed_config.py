@@ -1,0 +1,118 @@
+"""From a ConfigDict to frozen dataclasses, with one clear message for whatever does not fit.
+
+``ConfigDict`` alone accepts a negative learning rate or an unknown loss. Here every section of a
+config becomes a dataclass: the annotations say which keys and types there are, and
+``__post_init__`` says which values. Every complaint names the dotted field, the value and what is
+allowed.
+"""
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+T = TypeVar("T")
+
+
+class ConfigError(ValueError):
+    """A config that cannot be run; the message is one line."""
+
+
+def unknown_key(path: str, known: typing.Iterable[str]) -> ConfigError:
+    """The error for a key that no section has, with the closest known one."""
+    *parents, key = path.split(".")
+    names = sorted(known)
+    close = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    where = f"config.{'.'.join(parents)}" if parents else "config"
+    return ConfigError(f"config.{path}: unknown key; {hint}{where} has {', '.join(names)}")
+
+
+def _describe(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(repr(name) for name in typing.get_args(kind))
+    if typing.get_origin(kind) is types.UnionType:
+        return " or ".join(_describe(k) for k in typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return f"a tuple, such as (2, 4), each {_describe(typing.get_args(kind)[0])}"
+    names = {int: "an integer", float: "a finite number", bool: "True or False", str: "a string"}
+    return names.get(kind, "None")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return value in args
+    if origin is types.UnionType:
+        return any(_fits(value, k) for k in args)
+    if origin is tuple:
+        return isinstance(value, tuple | list) and all(_fits(v, args[0]) for v in value)
+    if kind is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and math.isfinite(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return value is None if kind is types.NoneType else isinstance(value, kind)
+
+
+def _convert(value: Any, kind: Any) -> Any:
+    if typing.get_origin(kind) is tuple:
+        return tuple(_convert(v, typing.get_args(kind)[0]) for v in value)
+    return float(value) if kind is float else value  # an int where a number is wanted
+
+
+def check_keys(path: str, keys: typing.Iterable[str], known: typing.Iterable[str]) -> None:
+    """Raise if a key is unknown or missing.
+
+    Raises:
+        ConfigError: names the first such key.
+    """
+    known = list(known)
+    dot = f"{path}." if path else ""
+    for key in keys:
+        if key not in known:
+            raise unknown_key(dot + key, known)
+    missing = sorted(set(known) - set(keys))
+    if missing:
+        raise ConfigError(f"config.{dot}{missing[0]}: missing; it has no default here")
+
+
+def section(path: str, values: Mapping[str, Any], kind: type[T], **given: Any) -> T:
+    """Turn one section of a config into the dataclass ``kind``.
+
+    Args:
+        path: dotted name of the section, for messages.
+        values: the section's keys and values; exactly the fields of ``kind`` that are not given.
+        kind: a dataclass.
+        **given: fields that come from elsewhere and are no keys of the section.
+
+    Raises:
+        ConfigError: unknown or missing key, wrong type, or a value that ``kind`` refuses with a
+            ValueError that starts with ``field=value``.
+    """
+    hints = typing.get_type_hints(kind)
+    fields = [f.name for f in dataclasses.fields(kind) if f.name not in given]  # type: ignore[arg-type]
+    check_keys(path, values, fields)
+    for name in fields:
+        if not _fits(values[name], hints[name]):
+            allowed = _describe(hints[name])
+            raise ConfigError(f"config.{path}.{name}={values[name]!r}: must be {allowed}")
+    converted = {name: _convert(values[name], hints[name]) for name in fields}
+    try:
+        return kind(**converted, **given)
+    except ValueError as error:
+        raise ConfigError(f"config.{path}.{error}") from error
+
+
+def choose(path: str, name: Any, table: Mapping[str, T]) -> T:
+    """Look a name up in a table of the known ones.
+
+    Raises:
+        ConfigError: lists the known names.
+    """
+    if not isinstance(name, str) or name not in table:
+        raise ConfigError(f"config.{path}={name!r}: must be one of {', '.join(sorted(table))}")
+    return table[name]
