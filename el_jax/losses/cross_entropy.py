@@ -1,0 +1,70 @@
+"""Cross-entropy and the baselines that bend it. Nats per token; nothing is reduced.
+
+Notation: u = f_k - log Σ_{c≠k} exp f_c, the log-odds of the label, so p_k = sigmoid(u).
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, ScalarLike
+
+from el_jax.losses.stats import TokenStats, label_log_odds
+
+
+def cross_entropy(stats: TokenStats) -> Float[Array, "*batch"]:
+    """Negative log-likelihood of the label, -log p_k = softplus(-u), in nats.
+
+    In this form a loss of 1e-12 is still right to float precision, where
+    ``logsumexp - label_logit`` has rounded it to 0.
+    """
+    return jax.nn.softplus(-label_log_odds(stats))
+
+
+def label_smoothing(stats: TokenStats, *, smoothing: ScalarLike) -> Float[Array, "*batch"]:
+    """Cross-entropy against (1-ε) onehot + ε uniform: CE + ε (f_k - mean_c f_c), in nats.
+
+    The uniform part covers all V classes, label included (Szegedy et al. 2016, sec. 7,
+    arXiv:1512.00567).
+    """
+    return cross_entropy(stats) + smoothing * (stats.label_logit - stats.mean)
+
+
+def focal(stats: TokenStats, *, gamma: ScalarLike) -> Float[Array, "*batch"]:
+    """Focal loss (1-p_k)^γ CE (Lin et al. 2017, arXiv:1708.02002), in nats.
+
+    The weight is the exponential of γ log(1-p_k): smooth at p_k = 1 for any γ ≥ 0.
+    """
+    return jnp.exp(gamma * jax.nn.log_sigmoid(-label_log_odds(stats))) * cross_entropy(stats)
+
+
+def poly1(stats: TokenStats, *, epsilon: ScalarLike) -> Float[Array, "*batch"]:
+    """CE + ε (1-p_k), the Poly-1 loss (Leng et al. 2022, arXiv:2204.12511).
+
+    CE is Σ_j (1-p_k)^j / j; ε, in nats, is added to its first coefficient.
+    """
+    return cross_entropy(stats) + epsilon * jax.nn.sigmoid(-label_log_odds(stats))
+
+
+def generalised_cross_entropy(stats: TokenStats, *, q: ScalarLike) -> Float[Array, "*batch"]:
+    """(1 - p_k^q) / q for q in (0, 1] (Zhang & Sabuncu 2018, arXiv:1805.07836).
+
+    CE as q → 0, the probability of error 1-p_k at q = 1; q = 0 itself is NaN. Bounded by 1/q.
+    """
+    return -jnp.expm1(-(q * cross_entropy(stats))) / q
+
+
+def z_loss(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+    """CE + λ (log Σ_c exp f_c)², which pins the shift of the logits.
+
+    λ is per nat (PaLM, Chowdhery et al. 2022, sec. 5, arXiv:2204.02311).
+    """
+    return cross_entropy(stats) + lam * jnp.square(stats.logsumexp)
+
+
+def max_sup(stats: TokenStats, *, alpha: ScalarLike) -> Float[Array, "*batch"]:
+    """CE + α (max_c f_c - mean_c f_c): label smoothing that also acts on tokens it gets wrong.
+
+    The maximum is over all V classes, label included (Zhou et al. 2025, arXiv:2502.15798).
+    """
+    top = jnp.maximum(stats.label_logit, stats.max_other)
+    return cross_entropy(stats) + alpha * (top - stats.mean)

@@ -1,0 +1,86 @@
+"""The equal-learning losses E1, E2, E3: minimised at a finite margin, the same for every token.
+
+Source: Yang, Puli, Ranganath 2025, "Learning Is Not A Race" (Findings of EMNLP 2025,
+2025.findings-emnlp.1260), eqs. 4-6. They are the multi-class form of MARG-CTRL (``margin.py``):
+at V = 2, E1 is marg-log and E2 is spectral decoupling. Nats per token; nothing is reduced.
+"""
+
+from typing import Literal
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, ScalarLike
+
+from el_jax.losses.cross_entropy import cross_entropy
+from el_jax.losses.stats import TokenStats, square_sum_other, variance_other
+
+
+def mean_square_gap(stats: TokenStats) -> Float[Array, "*batch"]:
+    """R = (1/(V-1)) Σ_{c≠k} (f_k - f_c)², in nats².
+
+    The V-1 differences are never formed: R = V/(V-1) [(f_k - mean)² + variance].
+    """
+    v = stats.num_classes
+    return v / (v - 1) * (jnp.square(stats.label_logit - stats.mean) + stats.variance)
+
+
+def e1(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+    """E1 = CE + λ log(1 + R), with R the :func:`mean_square_gap` (eq. 4).
+
+    The penalty is not convex in the margin and its slope is at most λ: for λ around 1 a token has
+    two equilibria, near 0.7 and at several nats, for larger λ only one, at a fraction of a nat.
+    """
+    return cross_entropy(stats) + lam * jnp.log1p(mean_square_gap(stats))
+
+
+def e2(
+    stats: TokenStats,
+    *,
+    lam: ScalarLike,
+    variance: Literal["all", "sample", "others"] = "all",
+) -> Float[Array, "*batch"]:
+    """E2 = CE + λ Var_c(f_k - f_c) (eq. 5), where Var_c(f_k - f_c) = Var_c(f_c).
+
+    λ acts as λ/V on each squared margin: sweep it in proportion to V.
+
+    Args:
+        stats: of each token.
+        lam: λ, per nat.
+        variance: over which classes. "all": the V classes, population variance. "sample": the
+            same with divisor V-1. "others": the V-1 wrong classes, population; it is 0 whenever
+            the wrong logits are equal, whatever the margin, so it does not bound margins.
+
+    Raises:
+        ValueError: if ``variance`` is none of these.
+    """
+    v = stats.num_classes
+    if variance == "all":
+        spread = stats.variance
+    elif variance == "sample":
+        spread = v / (v - 1) * stats.variance
+    elif variance == "others":
+        spread = variance_other(stats)
+    else:
+        raise ValueError(f"variance={variance!r} must be 'all', 'sample' or 'others'")
+    return cross_entropy(stats) + lam * spread
+
+
+def e3(
+    stats: TokenStats, *, b: ScalarLike, reduction: Literal["sum", "mean"] = "sum"
+) -> Float[Array, "*batch"]:
+    """E3 = (f_k - b)² + Σ_{c≠k} (f_c + b)² (eq. 6): regression of the logits on ±b, no CE term.
+
+    Args:
+        stats: of each token.
+        b: target of the label's logit, -b that of all others, in nats; the margin sought is 2b.
+        reduction: over classes; "sum" as printed in the paper, "mean" divides it by V.
+
+    Raises:
+        ValueError: if ``reduction`` is neither.
+    """
+    total = jnp.square(stats.label_logit - b) + square_sum_other(stats, target=jnp.negative(b))
+    if reduction == "sum":
+        return total
+    if reduction == "mean":
+        return total / stats.num_classes
+    raise ValueError(f"reduction={reduction!r} must be 'sum' or 'mean'")

@@ -1,0 +1,104 @@
+"""What a loss does to the label's logit: its gradient, and the margin at which it comes to rest."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.losses.stats import TokenStats, label_log_odds, symmetric_stats
+
+TokenLoss = Callable[[TokenStats], Float[Array, "*batch"]]  # keyword parameters already bound
+
+MARGIN_RANGE = (-64.0, 64.0)  # nats
+GRID_INTERVALS = 2**15  # two extrema of a loss less than 1/256 nat apart are not told apart
+SLOPE_NOISE = 1e-10  # smaller derivatives may be rounding: the sign of a slope so flat is not read
+ZOOMS = 5  # each 256-fold, down to 4e-15 nats
+
+
+def label_gradient(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]:
+    """dL/df_k of each token by the chain rule through its stats; no logits needed.
+
+    Args:
+        loss: maps stats to one loss per token, ``[*batch]``, each from its own token only.
+        stats: of each token.
+    """
+    by = jax.grad(lambda fields: loss(fields).sum())(stats)
+    v = stats.num_classes
+    label_probability = jax.nn.sigmoid(label_log_odds(stats))
+    # logsumexp_other and max_other do not depend on f_k.
+    return (
+        by.label_logit
+        + by.logsumexp * label_probability
+        + by.mean / v
+        + by.variance * 2 * (stats.label_logit - stats.mean) / v
+    )
+
+
+def gradient_weight(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]:
+    """How hard the loss pushes on each token: abs(dL/df_k), which is 1 - p_k for cross-entropy."""
+    return jnp.abs(label_gradient(loss, stats))
+
+
+def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
+    """All margins m* = f_k - f_c at which the loss of a symmetric token has a local minimum.
+
+    Symmetric: all wrong logits equal. Their common value is free, so a loss that depends on the
+    shift of the logits is first minimised over it, in one Newton step: exact if the loss is
+    quadratic in the shift or blind to it, as every loss of this room is.
+
+    The derivative in m is scanned in float64 for rises through 0, from ``-SLOPE_NOISE`` to
+    ``SLOPE_NOISE`` at least, on ``GRID_INTERVALS`` steps over ``MARGIN_RANGE``; then each bracket is
+    divided 256-fold until it is a point. Not traceable.
+
+    Args:
+        loss: maps stats to losses, ``[*batch]``.
+        num_classes: V.
+
+    Returns:
+        The minima in nats, ascending; empty where the loss decreases for ever, as CE does.
+    """
+    with jax.enable_x64(True):
+        brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, GRID_INTERVALS, SLOPE_NOISE)
+        for _ in range(ZOOMS):
+            brackets = [_rising_brackets(loss, num_classes, pair, 256)[0] for pair in brackets]
+    return tuple((low + high) / 2 for low, high in brackets)
+
+
+def _rising_brackets(
+    loss: TokenLoss,
+    num_classes: int,
+    interval: tuple[float, float],
+    num_intervals: int,
+    noise: float = 0.0,
+) -> list[tuple[float, float]]:
+    """Pairs of grid points, the loss falling at the first and rising at the second.
+
+    They are neighbours among the points whose slope exceeds ``noise`` in size.
+    """
+    margins = np.linspace(*interval, num_intervals + 1)
+    slopes = np.asarray(_margin_slope(loss, jnp.asarray(margins), num_classes))
+    signed = np.abs(slopes) > noise
+    margins, slopes = margins[signed], slopes[signed]
+    rises = np.flatnonzero((slopes[:-1] < 0) & (slopes[1:] > 0))
+    return [(float(margins[i]), float(margins[i + 1])) for i in rises]
+
+
+def _margin_slope(
+    loss: TokenLoss, margin: Float[Array, " n"], num_classes: int
+) -> Float[Array, " n"]:
+    """d/dm of min_s L(m, s), s the wrong logits' value: dL/dm at the minimising s (envelope)."""
+
+    def value(margin: Float[Array, " n"], shift: Float[Array, " n"]) -> Float[Array, ""]:
+        return loss(symmetric_stats(margin, num_classes, wrong_logit=shift)).sum()
+
+    def shift_slope(shift: Float[Array, " n"]) -> Float[Array, " n"]:
+        return jax.grad(value, argnums=1)(margin, shift)
+
+    origin = jnp.zeros_like(margin)
+    slope, curvature = jax.jvp(shift_slope, (origin,), (jnp.ones_like(origin),))
+    depends = curvature > SLOPE_NOISE
+    shift = jnp.where(depends, -slope / jnp.where(depends, curvature, 1), 0)
+    return jax.grad(value)(margin, shift)

@@ -1,0 +1,47 @@
+"""Margin control on the label's log-odds u = f_k - log Σ_{c≠k} exp f_c, and spectral decoupling.
+
+Puli et al. 2023 (MARG-CTRL, arXiv:2308.12553) define these losses for a binary label y = ±1 and one
+score f, with margin yf. At V = 2, u is that margin; for V > 2 we put u in its place.
+Nats per token; nothing is reduced.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, ScalarLike
+
+from el_jax.losses.cross_entropy import cross_entropy
+from el_jax.losses.stats import TokenStats, label_log_odds
+
+
+def marg_log(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+    """CE + λ log(1 + u²) (Puli et al. 2023, arXiv:2308.12553).
+
+    The other multi-class form of the same loss is E1, whose penalty sees each gap f_k - f_c and
+    not only their log-sum.
+    """
+    return cross_entropy(stats) + lam * jnp.log1p(jnp.square(label_log_odds(stats)))
+
+
+def sigma_damp(stats: TokenStats, *, temperature: ScalarLike) -> Float[Array, "*batch"]:
+    """softplus(-z) with z = u (1 - sigmoid(u/T)): CE on log-odds damped once they are large.
+
+    Least at u = 1.2785 T and back to log 2 as u → ∞ (Puli et al. 2023, arXiv:2308.12553). This
+    is the form without the factor 1.278 that some write to put the minimum at u = 1.
+
+    Args:
+        stats: of each token.
+        temperature: T > 0, in nats; the scale of u at which damping sets in.
+    """
+    u = label_log_odds(stats)
+    return jax.nn.softplus(-u * jax.nn.sigmoid(-u / temperature))
+
+
+def spectral_decoupling(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+    """CE + (λ/2) ‖f - mean_c f_c‖² = CE + (λ/2) V Var_c(f_c).
+
+    This is E2 with λ_E2 = λV/2. The original (Pezeshki et al. 2021, arXiv:2011.09468) does not
+    centre: (λ/2)‖f‖², here :func:`~el_jax.losses.square.logit_penalty` with β = λ. The two differ
+    by (λ/2) V mean², which acts only on the common shift of the logits, to which softmax is blind.
+    """
+    return cross_entropy(stats) + lam / 2 * stats.num_classes * stats.variance

@@ -1,0 +1,41 @@
+"""Losses with squared logits: where the logits lie matters, not only their differences.
+
+Per token; nothing is reduced.
+"""
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, ScalarLike
+
+from el_jax.losses.cross_entropy import cross_entropy
+from el_jax.losses.stats import TokenStats, square_sum_other
+
+
+def squentropy(stats: TokenStats) -> Float[Array, "*batch"]:
+    """CE + (1/(V-1)) Σ_{c≠k} f_c² (Hui, Belkin & Wright 2023, arXiv:2302.03952)."""
+    return cross_entropy(stats) + square_sum_other(stats, target=0.0) / (stats.num_classes - 1)
+
+
+def rescaled_square(
+    stats: TokenStats, *, scale: ScalarLike, target: ScalarLike
+) -> Float[Array, "*batch"]:
+    """(1/V) [scale (f_k - target)² + Σ_{c≠k} f_c²], no softmax.
+
+    Source: Hui & Belkin 2021, arXiv:2006.07322.
+
+    Args:
+        stats: of each token.
+        scale: weight of the label's term, k in the paper.
+        target: of the label's logit, M in the paper; all others aim at 0.
+    """
+    label_term = jnp.square(stats.label_logit - target) * scale
+    return (label_term + square_sum_other(stats, target=0.0)) / stats.num_classes
+
+
+def logit_penalty(stats: TokenStats, *, beta: ScalarLike) -> Float[Array, "*batch"]:
+    """CE + (β/2) ‖f‖² (Kornblith et al. 2021, arXiv:2010.16402).
+
+    Centred at the mean logit it is :func:`~el_jax.losses.margin.spectral_decoupling`.
+    """
+    square_norm = stats.num_classes * (stats.variance + jnp.square(stats.mean))
+    return cross_entropy(stats) + beta / 2 * square_norm
