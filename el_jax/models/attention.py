@@ -1,0 +1,234 @@
+"""Attention: who may look at whom, rotary positions, and the weighted sum itself."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float, Int
+
+from el_jax.models.config import TransformerConfig
+from el_jax.models.layers import Dense
+from el_jax.types import Batch
+
+Rotation = tuple[Float[Array, "b Q 1 pairs"], Float[Array, "b Q 1 pairs"]]
+
+
+class Places(NamedTuple):
+    """Where tokens stand; the leading axis is 1 where all windows agree.
+
+    Attributes:
+        order: place in the window, which orders tokens for the causal mask, ``[1 or B, Q]``.
+        positions: position for the position embedding, ``[1 or B, Q]``.
+        documents: the document each token belongs to, ``[B, Q]``, or None.
+    """
+
+    order: Int[Array, "b Q"]
+    positions: Int[Array, "b Q"]
+    documents: Int[Array, "B Q"] | None
+
+
+class Scope(NamedTuple):
+    """What attention needs to know of its queries and keys besides their content.
+
+    Attributes:
+        num_windows: B, to unfold rows of tokens into windows.
+        query_rotation: rotary cosines and sines of the queries; None without rotary positions.
+        key_rotation: the same of the keys.
+        mask: True where a query may attend to a key, ``[1 or B, Q, T]``; None for everywhere.
+        flash: whether :func:`flash_attend` may stand in for :func:`attend`.
+    """
+
+    num_windows: int
+    query_rotation: Rotation | None
+    key_rotation: Rotation | None
+    mask: Bool[Array, "b Q T"] | None
+    flash: bool
+
+
+def all_places(batch: Batch) -> Places:
+    """The places of all tokens."""
+    order = jnp.arange(batch.tokens.shape[1])[None]
+    positions = order if batch.positions is None else batch.positions
+    return Places(order, positions, batch.documents)
+
+
+def supervised_places(batch: Batch) -> Places:
+    """The places of the supervised tokens."""
+    order = batch.supervised
+    positions = order if batch.positions is None else _pick(batch.positions, order)
+    documents = None if batch.documents is None else _pick(batch.documents, order)
+    return Places(order, positions, documents)
+
+
+def _pick(values: Int[Array, "B T"], index: Int[Array, "B P"]) -> Int[Array, "B P"]:
+    return jnp.take_along_axis(values, index, axis=1)
+
+
+def scope(batch: Batch, config: TransformerConfig, supervised_only: bool) -> Scope:
+    """The scope of a block whose queries are all tokens, or the supervised ones only."""
+    keys = all_places(batch)
+    queries = supervised_places(batch) if supervised_only else keys
+    return Scope(
+        num_windows=batch.tokens.shape[0],
+        query_rotation=rotation(queries.positions, config),
+        key_rotation=rotation(keys.positions, config),
+        mask=attention_mask(queries, keys, config.causal),
+        flash=config.attention_impl == "cudnn" and not supervised_only and batch.documents is None,
+    )
+
+
+def attention_mask(queries: Places, keys: Places, causal: bool) -> Bool[Array, "b Q T"] | None:
+    """True where the query may attend to the key; None where it always may."""
+    mask = None
+    if causal:
+        mask = queries.order[:, :, None] >= keys.order[:, None, :]
+    if queries.documents is not None and keys.documents is not None:
+        same = queries.documents[:, :, None] == keys.documents[:, None, :]
+        mask = same if mask is None else mask & same
+    return mask
+
+
+def rotation(positions: Int[Array, "b Q"], config: TransformerConfig) -> Rotation | None:
+    """Cosine and sine of the rotary angles, ``position * base**(-2j / r)`` for j < r/2.
+
+    Source: Su et al. 2021, arXiv 2104.09864, eq. 15. ``[b, Q, 1, r/2]``, one for all heads, with
+    r of ``config.rotary_dim``; None where positions are not rotary.
+    """
+    if config.position != "rope":
+        return None
+    exponents = -jnp.arange(0, config.rotary_dim, 2, dtype=jnp.float32) / config.rotary_dim
+    angles = positions[:, :, None, None] * config.rotary_base**exponents
+    return jnp.cos(angles), jnp.sin(angles)
+
+
+def rotate(x: Float[Array, "B Q heads K"], cos_sin: Rotation | None) -> Float[Array, "B Q heads K"]:
+    """Rotates the pairs ``(x[j], x[j + r])`` of each head, j < r; entries from 2r on stay.
+
+    The pairing is that of GPT-NeoX and Llama as published by Hugging Face ("rotate half").
+    """
+    if cos_sin is None:
+        return x
+    cos, sin = cos_sin
+    half = cos.shape[-1]
+    first, second, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
+    rotated = (first * cos - second * sin, second * cos + first * sin)
+    return jnp.concatenate((*(part.astype(x.dtype) for part in rotated), rest), axis=-1)
+
+
+def attention_weights(
+    query: Float[Array, "B Q H K"],
+    key: Float[Array, "B T KV K"],
+    mask: Bool[Array, "b Q T"] | None,
+    precision: str = "default",
+) -> Float[Array, "B H Q T"]:
+    """Softmax over keys of ``query . key / sqrt(K)``, in float32 (Vaswani et al. 2017, eq. 1).
+
+    Query head h reads key-value head ``h // (H / KV)``. A query must be allowed one key at least.
+    """
+    batch, length, heads, size = query.shape
+    grouped = query.reshape(batch, length, key.shape[2], -1, size)
+    scores = jnp.einsum(
+        "bqghk,btgk->bghqt",
+        grouped * size**-0.5,
+        key,
+        precision=precision,
+        preferred_element_type=jnp.promote_types(query.dtype, jnp.float32),
+    ).reshape(batch, heads, length, -1)
+    if mask is not None:
+        scores = jnp.where(mask[:, None], scores, jnp.finfo(scores.dtype).min)
+    return jax.nn.softmax(scores, axis=-1)
+
+
+def attend(
+    query: Float[Array, "B Q H K"],
+    key: Float[Array, "B T KV K"],
+    value: Float[Array, "B T KV K"],
+    mask: Bool[Array, "b Q T"] | None,
+    precision: str = "default",
+    drop: Callable[[Array], Array] = lambda weights: weights,
+) -> Float[Array, "B Q H K"]:
+    """What each query collects: values averaged with :func:`attention_weights`.
+
+    Args:
+        query: queries, at all tokens or at a few.
+        key: keys, at all tokens.
+        value: values, at all tokens.
+        mask: True where a query may attend; None for everywhere.
+        precision: of the two products.
+        drop: dropout of the weights.
+    """
+    weights = drop(attention_weights(query, key, mask, precision)).astype(value.dtype)
+    batch, heads, length, total = weights.shape
+    grouped = weights.reshape(batch, value.shape[2], -1, length, total)
+    out = jnp.einsum("bghqt,btgk->bqghk", grouped, value, precision=precision)
+    return out.reshape(batch, length, heads, -1)
+
+
+def flash_attend(
+    query: Float[Array, "B T H K"],
+    key: Float[Array, "B T KV K"],
+    value: Float[Array, "B T KV K"],
+    causal: bool,
+    implementation: Literal["xla", "cudnn"] = "cudnn",
+) -> Float[Array, "B T H K"]:
+    """:func:`attend` for queries at all tokens of one document, without storing the weights.
+
+    Dao 2023, arXiv 2307.08691, as cuDNN implements it. No second derivatives.
+    """
+    return jax.nn.dot_product_attention(
+        query, key, value, is_causal=causal, implementation=implementation
+    )
+
+
+class Attention(nn.Module):
+    """Multi-head attention: queries and output at some rows, keys and values at all."""
+
+    config: TransformerConfig
+
+    @nn.compact
+    def __call__(
+        self,
+        queries: Float[Array, "queries D"],
+        keys: Float[Array, "keys D"],
+        scope: Scope,
+        watched: Int[Array, "B P"] | None,
+        deterministic: bool,
+    ) -> Float[Array, "queries D"]:
+        """What attention adds to the residual stream at the rows of ``queries``.
+
+        Args:
+            queries: the tokens that look, window after window.
+            keys: the tokens looked at.
+            scope: where both stand.
+            watched: the queries in each window whose weights are recorded, if ``intermediates``
+                is mutable; None for all.
+            deterministic: no dropout.
+        """
+        c = self.config
+        query = rotate(self._heads("q", queries, c.num_heads, scope), scope.query_rotation)
+        key = rotate(self._heads("k", keys, c.kv_heads, scope), scope.key_rotation)
+        value = self._heads("v", keys, c.kv_heads, scope)
+        if self.is_mutable_collection("intermediates"):
+            weights = attention_weights(query, key, scope.mask, c.matmul_precision)
+            if watched is not None:
+                weights = jnp.take_along_axis(weights, watched[:, None, :, None], axis=2)
+            self.sow("intermediates", "weights", weights)
+        if scope.flash:
+            out = flash_attend(query, key, value, c.causal)
+        else:
+            drop = nn.Dropout(c.attention_dropout, deterministic=deterministic)
+            out = attend(query, key, value, scope.mask, c.matmul_precision, drop)
+        out = out.reshape(queries.shape[0], -1)
+        return Dense(
+            c, (c.num_heads, c.head_dim), (c.width,), c.attention_out_bias, c.residual_std, name="o"
+        )(out)
+
+    def _heads(
+        self, name: str, x: Float[Array, "rows D"], heads: int, scope: Scope
+    ) -> Float[Array, "B Q heads K"]:
+        c = self.config
+        dense = Dense(c, (c.width,), (heads, c.head_dim), c.attention_bias, c.matrix_std, name=name)
+        return dense(x).reshape(scope.num_windows, -1, heads, c.head_dim)

@@ -1,0 +1,219 @@
+"""One transformer for GPT-NeoX, GPT-2, OPT, BERT and Llama: see ``config`` for the switches.
+
+Parameters are named alike for all of them::
+
+    tok_emb [V, E]   pos_emb [offset + length, D]   type_emb [types, D]   emb_ln   project_in
+    layers_i / ln1, ln2 / scale, bias [D]
+               attn / q, k, v / kernel [D, H, K], bias [H, K];  o / kernel [H, K, D], bias [D]
+               mlp / in, gate / kernel [D, F], bias [F];        out / kernel [F, D], bias [D]
+    final_ln   head_dense   head_ln   project_out   head / kernel [E, V], bias [V]
+
+Only what reaches the supervised logits is computed: the last block takes keys and values at all
+tokens, and its queries, output projection and MLP at the supervised ones.
+"""
+
+from typing import cast
+
+import flax.linen as nn
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.models.attention import Attention, Scope, scope
+from el_jax.models.config import TransformerConfig
+from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
+from el_jax.types import Batch, Key, ModelFns, Params
+
+
+def transformer(config: TransformerConfig) -> ModelFns:
+    """The network of a configuration, as pure functions.
+
+    Args:
+        config: all its switches; ``el_jax.models.presets`` has the published ones.
+
+    Returns:
+        ``init(key)``; ``apply(params, batch, key=None)``, logits at the supervised positions; and
+        ``attention(params, batch)``, the weights of the queries there. All can be vmapped over
+        params, and ``apply`` differentiated twice (with ``attention_impl="xla"``).
+    """
+    module = Transformer(config)
+
+    def init(key: Key) -> Params:
+        one = jnp.zeros((1, 1), jnp.int32)
+        batch = Batch(tokens=one, supervised=one, labels=one, mask=one == 0, groups=one)
+        return module.init(key, batch)["params"]
+
+    def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
+        rngs = None if key is None else {"dropout": key}
+        logits = module.apply({"params": params}, batch, deterministic=key is None, rngs=rngs)
+        return cast(Array, logits)
+
+    def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:
+        _, seen = module.apply({"params": params}, batch, mutable="intermediates")
+        layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
+        return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
+
+    return ModelFns(init, apply, attention)
+
+
+class Transformer(nn.Module):
+    """Token ids to logits at the supervised positions."""
+
+    config: TransformerConfig
+
+    @nn.compact
+    def __call__(self, batch: Batch, deterministic: bool = True) -> Float[Array, "B P V"]:
+        """Float32 logits; dropout, unless ``deterministic``, draws from the stream "dropout"."""
+        c = self.config
+        table = self.param(
+            "tok_emb", nn.initializers.normal(c.matrix_std), (c.vocab_size, c.embedding_dim)
+        )
+        x = self._embed(batch, table, deterministic)
+        inner = scope(batch, c, supervised_only=False)
+        for i in range(c.num_layers - 1):
+            x = Block(c, name=f"layers_{i}")(x, inner, batch.supervised, False, deterministic)
+        last = scope(batch, c, supervised_only=True)
+        x = Block(c, name=f"layers_{c.num_layers - 1}")(
+            x, last, batch.supervised, True, deterministic
+        )
+        return self._logits(x, table).reshape(*batch.supervised.shape, c.vocab_size)
+
+    def _embed(
+        self, batch: Batch, table: Float[Array, "V E"], deterministic: bool
+    ) -> Float[Array, "rows D"]:
+        c = self.config
+        normal = nn.initializers.normal(c.matrix_std)
+        x = table[batch.tokens.reshape(-1)]
+        if c.embedding_dim != c.width:
+            project = Dense(
+                c, (c.embedding_dim,), (c.width,), False, c.matrix_std, name="project_in"
+            )
+            x = project(x)
+        if c.position == "learned":
+            rows = self.param("pos_emb", normal, (c.position_offset + c.max_length, c.width))
+            x = x + self._learned_positions(rows, batch)
+        if c.num_token_types:
+            x = x + self.param("type_emb", normal, (c.num_token_types, c.width))[0]
+        if c.embedding_norm:
+            x = Norm(c, name="emb_ln")(x)
+        return nn.Dropout(c.embedding_dropout)(x, deterministic)
+
+    def _learned_positions(
+        self, rows: Float[Array, "length D"], batch: Batch
+    ) -> Float[Array, "rows D"]:
+        num_windows, length = batch.tokens.shape
+        if length > self.config.max_length:
+            raise ValueError(f"windows of {length} tokens: max_length={self.config.max_length}")
+        offset = self.config.position_offset
+        if batch.positions is None:
+            return jnp.tile(rows[offset : offset + length], (num_windows, 1))
+        return rows[offset + batch.positions.reshape(-1)]
+
+    def _logits(
+        self, x: Float[Array, "rows D"], table: Float[Array, "V E"]
+    ) -> Float[Array, "rows V"]:
+        c = self.config
+        if c.final_norm:
+            x = Norm(c, name="final_ln")(x)
+        if c.head_transform:
+            x = Dense(c, (c.width,), (c.width,), True, c.matrix_std, name="head_dense")(x)
+            x = Norm(c, name="head_ln")(ACTIVATIONS[c.activation](x))
+        if c.embedding_dim != c.width:
+            project = Dense(
+                c, (c.width,), (c.embedding_dim,), False, c.matrix_std, name="project_out"
+            )
+            x = project(x)
+        return Head(c, name="head")(x, table)
+
+
+class Block(nn.Module):
+    """Attention and MLP, around the residual stream."""
+
+    config: TransformerConfig
+
+    @nn.compact
+    def __call__(
+        self,
+        x: Float[Array, "rows D"],
+        scope: Scope,
+        supervised: Int[Array, "B P"],
+        last: bool,
+        deterministic: bool,
+    ) -> Float[Array, "queries D"]:
+        """The residual stream after the block.
+
+        Args:
+            x: the stream at all tokens.
+            scope: where queries and keys stand.
+            supervised: the supervised positions of each window.
+            last: whether the stream is wanted there only.
+            deterministic: no dropout.
+        """
+        c = self.config
+        drop = nn.Dropout(c.residual_dropout, deterministic=deterministic)
+        norm1, norm2 = Norm(c, name="ln1"), Norm(c, name="ln2")
+        attention, mlp = Attention(c, name="attn"), Mlp(c, name="mlp")
+        watched = None if last else supervised
+
+        inputs = norm1(x) if c.norm_placement == "pre" else x
+        queries = take_rows(inputs, supervised) if last else inputs
+        x = take_rows(x, supervised) if last else x
+        attended = drop(attention(queries, inputs, scope, watched, deterministic))
+        if c.norm_placement == "post":
+            x = norm1(x + attended)
+            return norm2(x + drop(mlp(x)))
+        if c.parallel_residual:
+            return x + attended + drop(mlp(norm2(x)))
+        x = x + attended
+        return x + drop(mlp(norm2(x)))
+
+
+def take_rows(x: Float[Array, "rows D"], index: Int[Array, "B P"]) -> Float[Array, "picked D"]:
+    """The rows of the tokens ``index`` picks in each window, window after window."""
+    num_windows = index.shape[0]
+    first = jnp.arange(num_windows) * (x.shape[0] // num_windows)
+    return x[(first[:, None] + index).reshape(-1)]
+
+
+class Mlp(nn.Module):
+    """``out(activation(in(x)))``, or with a gate ``out(activation(gate(x)) * in(x))``."""
+
+    config: TransformerConfig
+
+    @nn.compact
+    def __call__(self, x: Float[Array, "rows D"]) -> Float[Array, "rows D"]:
+        """What the MLP adds to the residual stream."""
+        c = self.config
+        activation = ACTIVATIONS[c.activation]
+
+        def widen(name: str) -> Array:
+            return Dense(c, (c.width,), (c.mlp_dim,), c.mlp_bias, c.matrix_std, name=name)(x)
+
+        hidden = activation(widen("gate")) * widen("in") if c.gated_mlp else activation(widen("in"))
+        return Dense(c, (c.mlp_dim,), (c.width,), c.mlp_bias, c.residual_std, name="out")(hidden)
+
+
+class Head(nn.Module):
+    """Logits: products with a kernel of its own, or with the token table."""
+
+    config: TransformerConfig
+
+    @nn.compact
+    def __call__(
+        self, x: Float[Array, "rows E"], table: Float[Array, "V E"]
+    ) -> Float[Array, "rows V"]:
+        """Float32 logits of each row."""
+        c = self.config
+        if c.tie_head:
+            kernel = table.T
+        else:
+            kernel = self.param("kernel", nn.initializers.normal(c.matrix_std), table.shape[::-1])
+        logits = jnp.matmul(
+            as_operand(x, c),
+            as_operand(kernel, c),
+            precision=c.matmul_precision,
+            preferred_element_type=kernel.dtype,
+        )
+        if c.head_bias:
+            logits = logits + self.param("bias", nn.initializers.zeros, (c.vocab_size,))
+        return logits
