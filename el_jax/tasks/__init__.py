@@ -1,0 +1,49 @@
+"""Tasks: what a model is asked to learn, and which of its strings are easy or hard."""
+
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from jax import Array
+from jaxtyping import Int
+
+from el_jax.tasks.copy import CopyStrings, PaddedCopy
+from el_jax.types import Batch
+
+__all__ = ["TASKS", "CopyStrings", "PaddedCopy", "Task"]
+
+
+@runtime_checkable
+class Task(Protocol):
+    """What training needs of a task: a hashable value whose methods can be jitted.
+
+    The data of a task is a pytree of device arrays that only the task looks into; it is an
+    argument of the compiled step rather than a constant inside it.
+    """
+
+    group_names: ClassVar[tuple[str, ...]]
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of classes of every logit vector, ``V``."""
+
+    @property
+    def window_length(self) -> int:
+        """Tokens of a training window, ``T``."""
+
+    @property
+    def answer_length(self) -> int:
+        """Supervised tokens of one example, consecutive along ``P``."""
+
+    def train_set(self) -> Any:
+        """The training data."""
+
+    def test_set(self, num: int, /) -> Any:
+        """The first ``num`` test examples."""
+
+    def pack(self, examples: Any, /) -> Batch:
+        """All of the examples as windows, in order."""
+
+    def batch_at(self, train_set: Any, step: int | Int[Array, ""], /) -> Batch:
+        """The windows that update ``step``, which may be traced, reads."""
+
+
+TASKS: dict[str, type[Task]] = {"copy": PaddedCopy}

@@ -1,0 +1,301 @@
+"""The padded-shifted copy task of Yang, Puli and Ranganath (2025), section 3.
+
+A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model is asked for the second ``seq``.
+In an *easy* string the padding is ``seq`` with every letter shifted, repeated to fill the
+padding; in a *hard* string it is noise. Two mechanisms answer easy strings: copying ``seq``
+from the start (right everywhere), and undoing the shift of any padding letter (a shortcut,
+at chance on hard strings). The task asks which one training finds.
+
+With seq of ``L_c`` letters and padding of ``L_p``, a string has ``2 L_c + L_p + 3`` tokens: 55
+for the paper's (1, 50), eight of which fill its longest context, 440, and 2013 for (5, 2000).
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+from string import ascii_lowercase
+from typing import ClassVar, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Bool, Int
+from jaxtyping import Key as KeyOf
+
+from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
+from el_jax.types import Batch, Key
+
+# what a key derived from `data_seed` is for; one stream each, so no two draws are related
+_TRAIN, _TEST, _SWAP, _ORDER = range(4)
+
+
+class CopyStrings(NamedTuple):
+    """Strings of the task, not yet packed into windows.
+
+    Attributes:
+        tokens: ``<BOS> seq padding <CLS> seq <EOS>``, ``[S, L]``.
+        groups: 0 where the padding is the shifted seq (easy), 1 where it is not (hard), ``[S]``.
+    """
+
+    tokens: Int[Array, "S L"]
+    groups: Int[Array, "S"]
+
+
+@dataclass(frozen=True)
+class PaddedCopy:
+    """The padded-shifted copy task: its distribution, its data sets and their packing.
+
+    Every method is a pure function of the fields and its arguments and can be jitted; the
+    task itself is hashable and goes in as a static argument. String ``i`` of a set depends
+    on the key and on ``i`` only, so a larger set begins with the smaller one.
+
+    As in the paper, an update reads the same strings whatever ``strings_per_window``. How they
+    share a window it does not say: here attention crosses strings unless ``doc_mask`` is set,
+    since neighbours are what a longer context adds to memorise.
+
+    Attributes:
+        alphabet_size: letters of the alphabet, at least 2.
+        copy_length: letters to copy, ``L_c``.
+        padding_length: letters of padding, ``L_p``, at least ``L_c`` so that easy padding
+            tells the whole answer.
+        easy_fraction: probability ``p_s`` that a string is easy.
+        shift: distance of the Caesar shift, in ``[0, alphabet_size)``.
+        num_train: strings in the training set, a multiple of ``strings_per_update``.
+        strings_per_update: strings one update reads.
+        strings_per_window: strings packed into one window, a divisor of ``strings_per_update``.
+        grouping: ``"static"`` fixes once which strings form an update, and in which order, and
+            each epoch only reorders the updates, so a string always has the same neighbours;
+            ``"reshuffled"`` permutes all strings every epoch.
+        doc_mask: keep attention inside each string.
+        reset_positions: restart positions at each string.
+        data_seed: seed of the data sets and of the order of updates.
+    """
+
+    alphabet_size: int = 26
+    copy_length: int = 1
+    padding_length: int = 50
+    easy_fraction: float = 0.8
+    shift: int = 1
+    num_train: int = 400
+    strings_per_update: int = 8
+    strings_per_window: int = 1
+    grouping: Literal["static", "reshuffled"] = "static"
+    doc_mask: bool = False
+    reset_positions: bool = False
+    data_seed: int = 0
+
+    group_names: ClassVar[tuple[str, ...]] = ("easy", "hard")
+
+    def __post_init__(self) -> None:
+        letters, copied, update = self.alphabet_size, self.copy_length, self.strings_per_update
+        padding, train, window = self.padding_length, self.num_train, self.strings_per_window
+        # in this order: a later line may divide by what an earlier one has found positive
+        _require("alphabet_size", letters, letters >= 2, "at least 2")
+        _require("copy_length", copied, copied >= 1, "at least 1")
+        _require("padding_length", padding, padding >= copied, f"at least copy_length={copied}")
+        _require("easy_fraction", self.easy_fraction, 0 <= self.easy_fraction <= 1, "in [0, 1]")
+        _require("shift", self.shift, 0 <= self.shift < letters, f"in [0, {letters})")
+        _require("strings_per_update", update, update >= 1, "at least 1")
+        allowed = f"a positive multiple of strings_per_update={update}"
+        _require("num_train", train, train >= 1 and train % update == 0, allowed)
+        allowed = f"a divisor of strings_per_update={update}"
+        _require("strings_per_window", window, window >= 1 and update % window == 0, allowed)
+        groupings = ("static", "reshuffled")
+        _require("grouping", self.grouping, self.grouping in groupings, f"one of {groupings}")
+
+    @property
+    def special_ids(self) -> tuple[int, int, int]:
+        """Tokens BOS, CLS and EOS; the letters are ``0 .. alphabet_size - 1``."""
+        return self.alphabet_size, self.alphabet_size + 1, self.alphabet_size + 2
+
+    @property
+    def vocab_size(self) -> int:
+        """Letters and the three special tokens."""
+        return self.alphabet_size + 3
+
+    @property
+    def string_length(self) -> int:
+        """Tokens of one string, ``2 L_c + L_p + 3``."""
+        return 2 * self.copy_length + self.padding_length + 3
+
+    @property
+    def window_length(self) -> int:
+        """Tokens of one training window, the context length."""
+        return self.strings_per_window * self.string_length
+
+    @property
+    def answer_length(self) -> int:
+        """Supervised tokens of one string; all right is an exact match."""
+        return self.copy_length
+
+    @property
+    def updates_per_epoch(self) -> int:
+        """Updates that read every training string once."""
+        return self.num_train // self.strings_per_update
+
+    @property
+    def entropy_floor(self) -> float:
+        """Least expected cross-entropy per supervised token, in nats: the answer is certain."""
+        return 0.0
+
+    @property
+    def chance_accuracy(self) -> float:
+        """Letter accuracy of a guess, and of the shortcut on hard strings.
+
+        A hard string's padding is independent of its seq: no function of it beats a guess.
+        """
+        return 1 / self.alphabet_size
+
+    def sample(self, key: Key, num: int) -> CopyStrings:
+        """Draws ``num`` strings from the task's distribution.
+
+        Tasks that differ only in ``easy_fraction`` or ``shift`` draw the same seqs and the
+        same noise, and a larger ``easy_fraction`` only turns hard strings into easy ones.
+        """
+        seq_key, noise_key, group_key = jax.random.split(key, 3)
+        seq = _letters(seq_key, num, self.copy_length, 0, self.alphabet_size)
+        noise = _letters(noise_key, num, self.padding_length, 0, self.alphabet_size)
+        easy = jax.vmap(jax.random.uniform)(_string_keys(group_key, num)) < self.easy_fraction
+        padding = jnp.where(easy[:, None], self._easy_padding(seq), noise)
+        return CopyStrings(self._string(seq, padding), (~easy).astype(np.int32))
+
+    def train_set(self) -> CopyStrings:
+        """The ``num_train`` training strings."""
+        return self.sample(self._key(_TRAIN), self.num_train)
+
+    def test_set(self, num: int) -> CopyStrings:
+        """The first ``num`` test strings, drawn like the training strings and apart from them."""
+        return self.sample(self._key(_TEST), num)
+
+    def swap_set(self, num: int) -> tuple[CopyStrings, Int[Array, "num L_c"]]:
+        """Strings on which copying and undoing the shift give different answers everywhere.
+
+        The padding is the shift of another seq, uniform among those that differ from the true
+        one in every letter; it looks like an easy string's. The share of answers equal to the
+        labels and to the shortcut's says which mechanism a model uses.
+
+        Returns:
+            The strings, labelled hard since the shortcut fails on them, and the shortcut's
+            answer to each, ``[num, L_c]``.
+        """
+        seq_key, offset_key = jax.random.split(self._key(_SWAP))
+        seq = _letters(seq_key, num, self.copy_length, 0, self.alphabet_size)
+        offset = _letters(offset_key, num, self.copy_length, 1, self.alphabet_size)
+        shortcut_labels = (seq + offset) % self.alphabet_size
+        tokens = self._string(seq, self._easy_padding(shortcut_labels))
+        return CopyStrings(tokens, jnp.ones((num,), jnp.int32)), shortcut_labels
+
+    def pack(self, strings: CopyStrings, *, strings_per_window: int | None = None) -> Batch:
+        """Concatenates consecutive strings into windows and supervises each one's copy.
+
+        Args:
+            strings: ``S`` strings.
+            strings_per_window: ``n``, the task's own when None; 1 gives unpacked strings.
+
+        Returns:
+            ``S / n`` windows of ``n L`` tokens with ``P = n L_c`` supervised slots, string by
+            string, so that ``[B, P]`` reshaped to ``[S, L_c]`` has one string's answer per row.
+
+        Raises:
+            ValueError: if ``n`` does not divide the number of strings.
+        """
+        return pack_windows(
+            *strings,
+            self._cls_place + np.arange(self.copy_length),
+            strings_per_window=self._packed(strings_per_window),
+            reset_positions=self.reset_positions,
+            doc_mask=self.doc_mask,
+        )
+
+    def batch_at(self, train_set: CopyStrings, step: int | Int[Array, ""]) -> Batch:
+        """The windows that update ``step`` (from 0, may be traced) reads.
+
+        The strings of an update depend on ``data_seed``, ``grouping`` and the step only.
+
+        Raises:
+            ValueError: if ``train_set`` does not hold ``num_train`` strings.
+        """
+        num, given = self.num_train, len(train_set.tokens)
+        # a wrong size would not fail by itself: indexing on device clamps
+        _require("num_train", num, num == given, f"the number of strings given, {given}")
+        epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
+        key = jax.random.fold_in(self._key(_ORDER), epoch)
+        chosen = epoch_order(key, num, self.strings_per_update, self.grouping)[update]
+        return self.pack(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
+
+    def attention_targets(
+        self, strings_per_window: int | None = None
+    ) -> tuple[Int[Array, "P"], Bool[Array, "P T"]]:
+        """Where the two mechanisms look, for each supervised slot of a window as in ``pack``.
+
+        Returns:
+            The position of the letter to copy, ``[P]``, and which positions are the padding of
+            the slot's own string, ``[P, T]``.
+        """
+        string, place = window_layout(self._packed(strings_per_window), self.string_length)
+        answer = np.flatnonzero((place >= 1) & (place <= self.copy_length))
+        is_padding = (place > self.copy_length) & (place < self._cls_place)
+        own = string == string[answer][:, None]  # the letter to copy is in the slot's own string
+        return jnp.asarray(answer, jnp.int32), jnp.asarray(own & is_padding)
+
+    def render(self, tokens: Int[Array | np.ndarray, "T"], *, max_padding: int = 8) -> str:
+        """Writes strings out, such as ``<BOS>g hhhhhhhh… <CLS>g<EOS>``; numbers past 26 letters.
+
+        Args:
+            tokens: tokens of one or several whole strings.
+            max_padding: letters of padding shown before an ellipsis.
+
+        Raises:
+            ValueError: if ``tokens`` are not whole strings.
+        """
+        length, start, end = self.string_length, 1 + self.copy_length, self._cls_place
+        if tokens.size % length:
+            raise ValueError(f"tokens of shape {tokens.shape}: must be strings of {length}")
+        spelled = self.alphabet_size <= len(ascii_lowercase)
+        letters = ascii_lowercase if spelled else map(str, range(self.alphabet_size))
+        names = [*islice(letters, self.alphabet_size), "<BOS>", "<CLS>", "<EOS>"]
+
+        def write(tokens: list[int]) -> str:
+            return ("" if spelled else ",").join(names[token] for token in tokens)
+
+        more = "…" * (self.padding_length > max_padding)
+        return " ".join(
+            f"{names[row[0]]}{write(row[1:start])} {write(row[start:end][:max_padding])}{more} "
+            f"{names[row[end]]}{write(row[end + 1 : -1])}{names[row[-1]]}"
+            for row in np.reshape(tokens, (-1, length)).tolist()
+        )
+
+    @property
+    def _cls_place(self) -> int:
+        return 1 + self.copy_length + self.padding_length
+
+    def _packed(self, strings_per_window: int | None) -> int:
+        return self.strings_per_window if strings_per_window is None else strings_per_window
+
+    def _key(self, stream: int) -> Key:
+        return jax.random.fold_in(jax.random.key(self.data_seed), stream)
+
+    def _easy_padding(self, seq: Int[Array, "S L_c"]) -> Int[Array, "S L_p"]:
+        place = np.arange(self.padding_length) % self.copy_length
+        return (seq[:, place] + self.shift) % self.alphabet_size
+
+    def _string(self, seq: Int[Array, "S L_c"], padding: Int[Array, "S L_p"]) -> Int[Array, "S L"]:
+        bos, cls, eos = (jnp.full((len(seq), 1), token, jnp.int32) for token in self.special_ids)
+        return jnp.concatenate([bos, seq, padding, cls, seq, eos], axis=1)
+
+
+def _require(field: str, value: object, valid: bool, allowed: str) -> None:
+    if not valid:
+        raise ValueError(f"{field}={value!r}: must be {allowed}")
+
+
+def _string_keys(key: Key, num: int) -> KeyOf[Array, "S"]:
+    """One key per string, so that string ``i`` does not depend on how many are drawn."""
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num))
+
+
+def _letters(key: Key, num: int, length: int, low: int, high: int) -> Int[Array, "S length"]:
+    """Letters uniform in ``[low, high)``, one row per string."""
+    return jax.vmap(lambda row: jax.random.randint(row, (length,), low, high, jnp.int32))(
+        _string_keys(key, num)
+    )
