@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import platform
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -64,24 +65,23 @@ def _one_line(argv: Sequence[str], error: Exception) -> ConfigError:
 
 
 def _unknown_override(argv: Sequence[str]) -> ConfigError | None:
-    """The error for the first ``--config.a.b`` that the config file does not have."""
-    overrides = [item.lstrip("-") for item in argv if item.lstrip("-").startswith("config.")]
-    if not overrides:
-        return None
-    flags.FLAGS.unparse_flags()
+    """The error for a missing config file or the first ``--config.a.b`` that it does not have."""
+    given = [item.lstrip("-") for item in argv]
+    file = next((f.partition("=")[2] for f in given if f.startswith("config=")), "")
+    path, _, argument = file.partition(":")
+    if not pathlib.Path(path).is_file():
+        return ConfigError(f"--config={file!r}: there is no such file")
     try:
-        flags.FLAGS([item for item in argv if item.lstrip("-") not in overrides])
-        config = _CONFIG.value
-        len(config)
-    except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError):
-        return None  # the file itself is at fault, which the first error says
-    for override in overrides:
-        path = override.partition("=")[0].split(".")[1:]
+        config = runpy.run_path(path)["get_config"](argument or None)
+    except Exception:  # whatever a config file may raise, the first error tells it
+        return None
+    for override in (item for item in given if item.startswith("config.")):
+        keys = override.partition("=")[0].split(".")[1:]
         node: Any = config
-        for depth, key in enumerate(path, 1):
-            if not isinstance(node, ConfigDict) or key not in node:
-                known = node if isinstance(node, ConfigDict) else ()
-                return unknown_key(".".join(path[:depth]), known)
+        for depth, key in enumerate(keys, 1):
+            known = node if isinstance(node, ConfigDict) else ConfigDict()
+            if key not in known:
+                return unknown_key(".".join(keys[:depth]), known)
             node = node[key]
     return None
 

@@ -28,7 +28,8 @@ def unknown_key(path: str, known: typing.Iterable[str]) -> ConfigError:
     close = difflib.get_close_matches(key, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     where = f"config.{'.'.join(parents)}" if parents else "config"
-    return ConfigError(f"config.{path}: unknown key; {hint}{where} has {', '.join(names)}")
+    listed = f"{where} has {', '.join(names)}" if names else f"{where} has no keys"
+    return ConfigError(f"config.{path}: unknown key; {hint}{listed}")
 
 
 def _describe(kind: Any) -> str:

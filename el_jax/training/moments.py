@@ -1,4 +1,4 @@
-"""Count, mean and spread of a quantity, mergeable without cancellation (Chan et al. 1979)."""
+"""Number, mean and spread of a quantity, mergeable without cancellation (Chan et al. 1979)."""
 
 from typing import NamedTuple
 
@@ -12,12 +12,12 @@ class Moments(NamedTuple):
     """Sample moments; any leading shape.
 
     Attributes:
-        count: number of values.
+        num: number of values.
         mean: their mean; 0 where there are none.
         m2: their summed squared deviation from the mean.
     """
 
-    count: Float[Array, "*shape"]
+    num: Float[Array, "*shape"]
     mean: Float[Array, "*shape"]
     m2: Float[Array, "*shape"]
 
@@ -45,10 +45,10 @@ def moments_by_group(
 
 def pool(moments: Moments, axis: int = 0) -> Moments:
     """Moments of all the values behind the entries along ``axis``."""
-    count = moments.count.sum(axis)
-    total = (moments.count * moments.mean).sum(axis)
+    count = moments.num.sum(axis)
+    total = (moments.num * moments.mean).sum(axis)
     mean = total / jnp.maximum(count, 1.0)
-    between = jnp.square(moments.mean - jnp.expand_dims(mean, axis)) * moments.count
+    between = jnp.square(moments.mean - jnp.expand_dims(mean, axis)) * moments.num
     return Moments(count, mean, moments.m2.sum(axis) + between.sum(axis))
 
 

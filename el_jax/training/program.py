@@ -88,11 +88,12 @@ def _make_advance(
         params, opt_state, hypers = run
         steps, data = shared
 
-        def body(carry: tuple[Params, Params], step: Array) -> tuple:
+        def body(carry: tuple[Params, Params], step: Array) -> Any:
             batch = task.batch_at(data, step)
             return _update(objective, optimizer, uses_dropout, carry, step, batch, hypers)
 
-        carry, (metrics, finite) = jax.lax.scan(body, (params, opt_state), steps)
+        carry, seen = jax.lax.scan(body, (params, opt_state), steps)
+        metrics, finite = seen
         first_bad = jnp.where(finite.all(), -1, steps[jnp.argmin(finite)])
         return *carry, pool_tree(metrics), first_bad
 

@@ -5,13 +5,13 @@ one compiled program. At concrete numbers they agree with optax (tested).
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-Decay = Callable[[Array], Array]  # fraction of the time after warm-up -> fraction of the peak
+Decay = Callable[[Array], Any]  # fraction of the time after warm-up -> fraction of the peak
 ScheduleName = Literal["constant", "linear", "cosine", "wsd"]
 
 
@@ -46,7 +46,7 @@ def learning_rate(
         "cosine": lambda t: 0.5 * (1.0 + jnp.cos(jnp.pi * t)),
         "wsd": _wsd(decay_fraction),
     }
-    return peak_lr * warm * decays[schedule](elapsed)
+    return jnp.asarray(peak_lr, jnp.float32) * warm * decays[schedule](elapsed)
 
 
 SCHEDULES: tuple[str, ...] = ("constant", "linear", "cosine", "wsd")

@@ -20,12 +20,12 @@ FITTED_ACCURACY = 0.99  # training accuracy from which a group counts as fitted
 
 def _mean(moments: Moments) -> np.ndarray:
     # an empty group has no mean: NaN in memory, null in files
-    return np.where(moments.count > 0, moments.mean, np.nan)
+    return np.where(moments.num > 0, moments.mean, np.nan)
 
 
 def _pooled(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation over all groups of ``[R, G]`` moments."""
-    count = np.asarray(moments.count, np.float64)
+    count = np.asarray(moments.num, np.float64)
     total = np.maximum(count.sum(-1), 1.0)
     mean = (count * moments.mean).sum(-1) / total
     spread = moments.m2 + count * np.square(moments.mean - mean[:, None])
@@ -33,7 +33,7 @@ def _pooled(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gradient_shares(moments: Moments, groups: Sequence[str]) -> Row:
-    total = np.asarray(moments.count, np.float64) * moments.mean
+    total = np.asarray(moments.num, np.float64) * moments.mean
     shares = total / np.maximum(total.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
     return {f"{group}_gradient_share": shares[:, i] for i, group in enumerate(groups)}
 
