@@ -13,7 +13,7 @@ for the paper's (1, 50), eight of which fill its longest context, 440, and 2013 
 from dataclasses import dataclass
 from itertools import islice
 from string import ascii_lowercase
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,9 +63,8 @@ class PaddedCopy:
         num_train: strings in the training set, a multiple of ``strings_per_update``.
         strings_per_update: strings one update reads.
         strings_per_window: strings packed into one window, a divisor of ``strings_per_update``.
-        grouping: ``"static"`` fixes once which strings form an update, and in which order, and
-            each epoch only reorders the updates, so a string always has the same neighbours;
-            ``"reshuffled"`` permutes all strings every epoch.
+        grouping: ``"static"`` only reorders the updates each epoch, so that a string always has
+            the same neighbours; ``"reshuffled"`` permutes all strings.
         doc_mask: keep attention inside each string.
         reset_positions: restart positions at each string.
         data_seed: seed of the data sets and of the order of updates.
@@ -79,7 +78,7 @@ class PaddedCopy:
     num_train: int = 400
     strings_per_update: int = 8
     strings_per_window: int = 1
-    grouping: Literal["static", "reshuffled"] = "static"
+    grouping: str = "static"
     doc_mask: bool = False
     reset_positions: bool = False
     data_seed: int = 0
@@ -152,9 +151,10 @@ class PaddedCopy:
         Tasks that differ only in ``easy_fraction`` or ``shift`` draw the same seqs and the
         same noise, and a larger ``easy_fraction`` only turns hard strings into easy ones.
         """
-        seq_key, noise_key, group_key = jax.random.split(key, 3)
-        seq = _letters(seq_key, num, self.copy_length, 0, self.alphabet_size)
-        noise = _letters(noise_key, num, self.padding_length, 0, self.alphabet_size)
+        letters_key, group_key = jax.random.split(key)
+        drawn = self.copy_length + self.padding_length
+        letters = _letters(letters_key, num, drawn, 0, self.alphabet_size)
+        seq, noise = letters[:, : self.copy_length], letters[:, self.copy_length :]
         easy = jax.vmap(jax.random.uniform)(_string_keys(group_key, num)) < self.easy_fraction
         padding = jnp.where(easy[:, None], self._easy_padding(seq), noise)
         return CopyStrings(self._string(seq, padding), (~easy).astype(np.int32))
@@ -189,12 +189,12 @@ class PaddedCopy:
         """Concatenates consecutive strings into windows and supervises each one's copy.
 
         Args:
-            strings: ``S`` strings.
+            strings: ``S`` of them.
             strings_per_window: ``n``, the task's own when None; 1 gives unpacked strings.
 
         Returns:
-            ``S / n`` windows of ``n L`` tokens with ``P = n L_c`` supervised slots, string by
-            string, so that ``[B, P]`` reshaped to ``[S, L_c]`` has one string's answer per row.
+            ``S / n`` windows of ``n L`` tokens with ``P = n L_c`` supervised slots; ``[B, P]``
+            reshaped to ``[S, L_c]`` has one string's answer per row.
 
         Raises:
             ValueError: if ``n`` does not divide the number of strings.
@@ -215,12 +215,12 @@ class PaddedCopy:
         Raises:
             ValueError: if ``train_set`` does not hold ``num_train`` strings.
         """
-        num, given = self.num_train, len(train_set.tokens)
-        # a wrong size would not fail by itself: indexing on device clamps
+        num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
         _require("num_train", num, num == given, f"the number of strings given, {given}")
         epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
         key = jax.random.fold_in(self._key(_ORDER), epoch)
-        chosen = epoch_order(key, num, self.strings_per_update, self.grouping)[update]
+        static = self.grouping == "static"
+        chosen = epoch_order(key, num, self.strings_per_update, static=static)[update]
         return self.pack(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
 
     def attention_targets(

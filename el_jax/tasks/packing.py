@@ -1,7 +1,5 @@
 """Strings of one fixed length, laid end to end in windows and shared out among updates."""
 
-from typing import Literal
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -71,7 +69,7 @@ def pack_windows(
 
 
 def epoch_order(
-    key: Key, num: int, strings_per_update: int, grouping: Literal["static", "reshuffled"]
+    key: Key, num: int, strings_per_update: int, *, static: bool
 ) -> Int[Array, "updates {strings_per_update}"]:
     """Which of ``num`` strings each update of one epoch reads; every string is read once.
 
@@ -79,10 +77,10 @@ def epoch_order(
         key: one per epoch.
         num: a multiple of ``strings_per_update``.
         strings_per_update: strings one update reads.
-        grouping: ``"static"`` keeps the strings of an update together and in order, whatever
-            the key, and permutes the updates; ``"reshuffled"`` permutes the strings.
+        static: permute the updates, whose strings stay together in their order whatever the
+            key, rather than the strings.
     """
     strings = jnp.arange(num, dtype=jnp.int32)
-    if grouping == "static":
+    if static:
         return jax.random.permutation(key, strings.reshape(-1, strings_per_update))
     return jax.random.permutation(key, strings).reshape(-1, strings_per_update)
