@@ -1,1 +1,1 @@
-"""Experiments: one folder per figure or table, run by ``python -m experiments``."""
+"""Figures and tables of the papers, one folder each; see ``python -m experiments list``."""

@@ -1,1 +1,35 @@
-"""Figures from arrays: what experiments and notebooks share."""
+"""Figures from tables of numbers, shared by experiments and notebooks; knows no experiment."""
+
+from el_jax.plots.curves import plot_curves
+from el_jax.plots.dots import plot_lines_vs, plot_seed_dots
+from el_jax.plots.style import (
+    EASY,
+    HARD,
+    LOSS_COLOURS,
+    add_chance_line,
+    add_legend,
+    colours_of,
+    new_figure,
+    save_figure,
+)
+from el_jax.plots.tables import Curve, CurveTable, SeedTable, SeedValues, look_up, mean_and_sem
+
+__all__ = [
+    "EASY",
+    "HARD",
+    "LOSS_COLOURS",
+    "Curve",
+    "CurveTable",
+    "SeedTable",
+    "SeedValues",
+    "add_chance_line",
+    "add_legend",
+    "colours_of",
+    "look_up",
+    "mean_and_sem",
+    "new_figure",
+    "plot_curves",
+    "plot_lines_vs",
+    "plot_seed_dots",
+    "save_figure",
+]

@@ -1,0 +1,128 @@
+"""The look every figure shares: one rcParams dict, fixed meanings of colour and line style.
+
+The same loss has the same colour in every figure; hard is solid, easy is dashed; a filled marker
+means learning-rate warm-up, a hollow one none. Colours are those of Okabe and Ito (2008), which
+stay apart under the common colour-vision deficiencies.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+RC_PARAMS: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "lines.linewidth": 1.6,
+}
+
+LOSS_COLOURS: dict[str, str] = {
+    "cross-entropy": "#000000",
+    "E1": "#0072b2",
+    "E2": "#d55e00",
+    "E3": "#009e73",
+}
+SPARE_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c")
+CHANCE_COLOUR = "#777777"
+
+HARD, EASY = "-", (0, (4, 1.5))  # line styles of the two groups of strings
+LEGEND_FONT_SIZE = 8
+DPI = 200
+
+
+def loss_of(setting: str) -> str:
+    """The loss a setting is named after: ``"E1 λ=1, warm-up"`` -> ``"E1"``."""
+    return setting.split(",")[0].split(" ")[0]
+
+
+def colours_of(settings: Sequence[str]) -> list[str]:
+    """One colour per setting: its loss's own, or a spare one for a loss without.
+
+    Spare colours go to unknown losses in order of first appearance, so they are only comparable
+    inside one figure; give a loss a line in ``LOSS_COLOURS`` to fix its colour everywhere.
+    """
+    colours = dict(LOSS_COLOURS)
+    for setting in settings:
+        num_spare = len(colours) - len(LOSS_COLOURS)
+        colours.setdefault(loss_of(setting), SPARE_COLOURS[num_spare % len(SPARE_COLOURS)])
+    return [colours[loss_of(setting)] for setting in settings]
+
+
+def marker_fill(setting: str, colour: str) -> str:
+    """Face colour of a setting's marker: filled with warm-up, white without."""
+    return colour if "warm-up" in setting else "white"
+
+
+def new_figure(
+    num_rows: int = 1,
+    num_columns: int = 1,
+    *,
+    size: tuple[float, float] = (7.0, 3.2),
+    share_x: bool = False,
+    share_y: bool = False,
+) -> tuple[Figure, np.ndarray]:
+    """An empty figure in the house style, drawn by Agg, without touching global state.
+
+    Args:
+        num_rows: rows of axes.
+        num_columns: columns of axes.
+        size: width and height in inches.
+        share_x: all axes have the same horizontal range.
+        share_y: all axes have the same vertical range.
+
+    Returns:
+        The figure and its axes, an object array ``[num_rows, num_columns]``.
+    """
+    with matplotlib.rc_context(RC_PARAMS):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(num_rows, num_columns, sharex=share_x, sharey=share_y, squeeze=False)
+    return figure, axes
+
+
+def add_legend(ax: Axes, *, below: bool = True, num_columns: int = 1) -> None:
+    """Put the legend where it covers no data: below the axes, or to their right."""
+    place: dict[str, Any] = (
+        {"loc": "upper left", "bbox_to_anchor": (0.0, -0.2)}
+        if below
+        else {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+    )
+    ax.legend(**place, ncols=num_columns, frameon=False, fontsize=LEGEND_FONT_SIZE)
+
+
+def add_chance_line(ax: Axes, chance: float, *, vertical: bool = False) -> None:
+    """A dotted line at the accuracy of guessing, with its value written on it."""
+    draw = ax.axvline if vertical else ax.axhline
+    draw(chance, color=CHANCE_COLOUR, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
+    label = f"chance {chance:.3g}"
+    style: dict[str, Any] = {"color": CHANCE_COLOUR, "fontsize": 7}
+    if vertical:
+        ax.annotate(
+            label, (chance, 1.0), (3, -2), xycoords=ax.get_xaxis_transform(),
+            textcoords="offset points", va="bottom", **style,
+        )  # fmt: skip
+    else:
+        ax.annotate(
+            label, (1.0, chance), (0, 2), xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points", ha="right", va="bottom", **style,
+        )  # fmt: skip
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure at 200 dots per inch; a figure built again gives the same bytes."""
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})

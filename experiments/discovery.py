@@ -1,0 +1,146 @@
+"""An experiment is a sub-folder with a run.py; its name is the folder's.
+
+===============  ===================================================================================
+``README.md``    the claim, the command, the cost, the number and its tolerance
+``run.py``       ``TITLE: str``, the question the experiment asks, and
+                 ``run(scale: str, out: Path) -> None``, which writes results.csv, curves.csv and
+                 provenance.json into ``out``
+``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
+``claims.py``    ``claims(results: SeedTable) -> list[Claim]``
+===============  ===================================================================================
+
+The files are loaded only when needed: replotting does not import what training needs.
+"""
+
+import ast
+import dataclasses
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from el_jax.plots.tables import SeedTable
+from experiments.claims import Claim
+
+COMMITTED_SCALES = ("cpu", "paper")
+SCALES = ("smoke", "quick", *COMMITTED_SCALES)
+TABLES = ("results.csv", "curves.csv", "provenance.json")
+
+
+class ExperimentError(ValueError):
+    """What the person at the command line can put right."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """One experiment, by its folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+        return self.folder.name
+
+    @property
+    def title(self) -> str:
+        """``TITLE`` of run.py, read without importing it.
+
+        Raises:
+            ExperimentError: run.py assigns no string to ``TITLE``.
+        """
+        for node in ast.parse((self.folder / "run.py").read_text(encoding="utf-8")).body:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name("TITLE")], value=ast.Constant(str(title)))
+                    | ast.AnnAssign(target=ast.Name("TITLE"), value=ast.Constant(str(title)))
+                ):
+                    return title
+        raise ExperimentError(f"{self.name}/run.py must define TITLE, a string.")
+
+    def run(self, scale: str, out: Path) -> None:
+        """Train and measure; write the three tables into ``out``.
+
+        Raises:
+            ExperimentError: a table is missing afterwards.
+        """
+        out.mkdir(parents=True, exist_ok=True)
+        self._load("run", "run").run(scale, out)
+        for table in TABLES:
+            if not (out / table).exists():
+                raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")
+
+    def plot(self, out: Path) -> Figure:
+        """The figure of the tables in ``out``."""
+        return self._load("plot", "plot").plot(out)
+
+    def claims(self, results: SeedTable) -> list[Claim]:
+        """The experiment's claims, judged on results."""
+        return self._load("claims", "claims").claims(results)
+
+    def committed_folder(self, scale: str) -> Path:
+        """Where the committed tables of the cpu or the paper scale live."""
+        return self.folder / "paper" if scale == "paper" else self.folder
+
+    def output_folder(self, scale: str, out: Path | None) -> Path:
+        """Where a run writes.
+
+        Args:
+            scale: the scale it runs at.
+            out: the folder asked for; None for the committed one at the cpu and paper scales, a
+                new temporary one at the others.
+
+        Raises:
+            ExperimentError: a smoke or quick run would write among committed files.
+        """
+        if scale in COMMITTED_SCALES:
+            return out or self.committed_folder(scale)
+        if out is None:
+            return Path(tempfile.mkdtemp(prefix=f"el_jax-{self.name}-{scale}-"))
+        if out.resolve().is_relative_to(self.folder.resolve()):
+            raise ExperimentError(
+                f"--out={out} holds committed results; a {scale} run must write elsewhere."
+            )
+        return out
+
+    def _load(self, part: str, function: str) -> Any:
+        path = self.folder / f"{part}.py"
+        if not path.exists():
+            raise ExperimentError(f"{self.name} has no {part}.py.")
+        module = _import_file(f"experiments.{self.name}.{part}", path)
+        if function not in vars(module):
+            raise ExperimentError(f"{self.name}/{part}.py must define {function}().")
+        return module
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ExperimentError(f"{path} cannot be imported.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and pickling look a class's module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def discover(root: Path) -> dict[str, Experiment]:
+    """The experiments under ``root`` by name, sorted."""
+    folders = sorted(path.parent for path in root.glob("*/run.py"))
+    return {folder.name: Experiment(folder) for folder in folders}
+
+
+def find(root: Path, name: str) -> Experiment:
+    """One experiment by name.
+
+    Raises:
+        ExperimentError: there is none of that name; the message lists those there are.
+    """
+    experiments = discover(root)
+    if name not in experiments:
+        known = ", ".join(experiments) or "none"
+        raise ExperimentError(f"no experiment {name!r}; there are: {known}.")
+    return experiments[name]

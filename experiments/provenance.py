@@ -1,0 +1,168 @@
+"""Where an experiment's numbers come from: provenance.json beside its tables."""
+
+import dataclasses
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from experiments.tidy_csv import MalformedTableError
+
+PACKAGES = ("jax", "jaxlib", "flax", "optax")
+SOURCES = ("*.py", "requirements.txt")  # what numbers depend on; results and figures do not count
+
+
+@dataclasses.dataclass(frozen=True)
+class Provenance:
+    """How, where and when the numbers of one folder were made.
+
+    Attributes:
+        command: what to type at the root of the repository to make them again.
+        scale: ``smoke``, ``quick``, ``cpu`` or ``paper``.
+        config_hashes: for each setting, ``config_hash`` of its resolved configuration.
+        wall_seconds: for each setting, wall time of training and evaluating all its seeds.
+        commit: the commit checked out, or ``unknown`` outside a clone.
+        dirty: sources differed from that commit, or could not be compared with it.
+        hardware: ``device_kind``, ``platform``, ``num_devices`` and ``cpu_count``.
+        versions: of Python and of the libraries that compute.
+        date: day the run ended, ISO 8601, UTC.
+    """
+
+    command: str
+    scale: str
+    config_hashes: Mapping[str, str]
+    wall_seconds: Mapping[str, float]
+    commit: str
+    dirty: bool
+    hardware: Mapping[str, str | int]
+    versions: Mapping[str, str]
+    date: str
+
+
+def config_hash(config: Mapping[str, Any]) -> str:
+    """Twelve hexadecimal digits that change when any value of the configuration does.
+
+    Raises:
+        TypeError: a value is not of a type that JSON has.
+    """
+    text = json.dumps(config, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def gather_provenance(
+    experiment: str,
+    scale: str,
+    *,
+    config_hashes: Mapping[str, str],
+    wall_seconds: Mapping[str, float],
+) -> Provenance:
+    """Describe the run that is ending, on this machine, from this checkout.
+
+    Args:
+        experiment: name of the experiment's folder.
+        scale: the scale it ran at.
+        config_hashes: ``config_hash`` of each setting.
+        wall_seconds: wall time of each setting.
+
+    Raises:
+        ValueError: the two mappings do not name the same settings.
+    """
+    if differing := set(config_hashes) ^ set(wall_seconds):
+        raise ValueError(f"settings {sorted(differing)} lack a configuration hash or a wall time.")
+    commit, dirty = checkout_state(Path(__file__).parent)
+    device = jax.devices()[0]
+    return Provenance(
+        command=f"python -m experiments run {experiment} --scale={scale}",
+        scale=scale,
+        config_hashes=dict(config_hashes),
+        wall_seconds={s: float(f"{seconds:.3g}") for s, seconds in wall_seconds.items()},
+        commit=commit,
+        dirty=dirty,
+        hardware={
+            "device_kind": device.device_kind,
+            "platform": device.platform,
+            "num_devices": jax.device_count(),
+            "cpu_count": os.cpu_count() or 0,
+        },
+        versions={
+            "python": platform.python_version(),
+            **{package: importlib.metadata.version(package) for package in PACKAGES},
+        },
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+    )
+
+
+def checkout_state(folder: Path) -> tuple[str, bool]:
+    """The commit checked out at ``folder`` and whether sources differ from it.
+
+    Returns:
+        ``("unknown", True)`` outside a clone or without git.
+    """
+    try:
+        top = _git(folder, "rev-parse", "--show-toplevel")
+        commit = _git(folder, "rev-parse", "HEAD")
+        changes = _git(Path(top), "status", "--porcelain", "--", *SOURCES)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown", True
+    return commit, bool(changes)
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def write_provenance(path: Path, provenance: Provenance) -> None:
+    """Write provenance.json, keys sorted."""
+    text = json.dumps(dataclasses.asdict(provenance), indent=2, sort_keys=True, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def read_provenance(path: Path) -> Provenance:
+    """Read provenance.json.
+
+    Raises:
+        MalformedTableError: not JSON, or fields are missing or unknown.
+        FileNotFoundError: there is no such file.
+    """
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise MalformedTableError(f"{path}:{error.lineno}: {error.msg}.") from None
+    allowed = {field.name for field in dataclasses.fields(Provenance)}
+    given = set(fields) if isinstance(fields, dict) else set()
+    if differing := given ^ allowed:
+        raise MalformedTableError(
+            f"{path}: fields {sorted(differing)} are missing or unknown; "
+            f"there must be {sorted(allowed)}."
+        )
+    return Provenance(**fields)
+
+
+def merge_provenance(*parts: Provenance) -> Provenance:
+    """The provenance of merged partial results, such as the shards of a sweep.
+
+    Raises:
+        ValueError: the parts differ in code, machine or scale, so that one description would not
+            be true of all of them.
+    """
+    first = parts[0]
+    for part in parts[1:]:
+        for field in ("command", "scale", "commit", "dirty", "hardware", "versions"):
+            ours, theirs = dataclasses.asdict(first)[field], dataclasses.asdict(part)[field]
+            if ours != theirs:
+                raise ValueError(f"parts differ in {field}: {ours} and {theirs}.")
+    return dataclasses.replace(
+        first,
+        config_hashes={s: h for part in parts for s, h in part.config_hashes.items()},
+        wall_seconds={s: w for part in parts for s, w in part.wall_seconds.items()},
+        date=max(part.date for part in parts),
+    )

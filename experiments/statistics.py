@@ -1,0 +1,144 @@
+"""Means over seeds and Student-t intervals, of single settings and of paired comparisons.
+
+A seed fixes the initialisation and the order of the data whatever the setting, so settings are
+compared by their difference seed by seed.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from el_jax.plots.tables import SeedValues, mean_and_sem
+
+CONFIDENCE = 0.95
+
+
+class Interval(NamedTuple):
+    """A mean over seeds with its Student-t interval.
+
+    Attributes:
+        mean: the mean.
+        sem: its standard error; NaN with fewer than two seeds.
+        low: lower end of the interval; -inf with fewer than two seeds or a value not finite.
+        high: upper end, +inf likewise.
+        num_seeds: how many seeds.
+    """
+
+    mean: float
+    sem: float
+    low: float
+    high: float
+    num_seeds: int
+
+
+def t_cdf(t: float, degrees_of_freedom: int) -> float:
+    """Student's t distribution function for whole degrees of freedom.
+
+    A finite sum, exact up to rounding (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
+    """
+    angle = math.atan2(t, math.sqrt(degrees_of_freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = degrees_of_freedom % 2 == 1
+    term, total = (cosine if odd else 1.0), 0.0
+    for k in range(2 if not odd else 3, degrees_of_freedom + 1, 2):
+        total += term
+        term *= cosine**2 * (k - 1) / k
+    if odd:
+        return 0.5 + (angle + sine * total) / math.pi
+    return 0.5 + sine * total / 2
+
+
+def t_quantile(probability: float, degrees_of_freedom: int) -> float:
+    """The t below which a Student-t variable falls with the given probability.
+
+    Raises:
+        ValueError: the probability is not inside (0, 1), or there is no degree of freedom.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"probability={probability} must be between 0 and 1.")
+    if degrees_of_freedom < 1:
+        raise ValueError(f"degrees_of_freedom={degrees_of_freedom} must be at least 1.")
+    # bisection on the angle atan(t / sqrt(degrees of freedom)), which is bounded
+    low, high = -math.pi / 2, math.pi / 2
+    scale = math.sqrt(degrees_of_freedom)
+    for _ in range(80):
+        middle = (low + high) / 2
+        if t_cdf(scale * math.tan(middle), degrees_of_freedom) < probability:
+            low = middle
+        else:
+            high = middle
+    return scale * math.tan((low + high) / 2)
+
+
+def t_interval(values: Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE) -> Interval:
+    """Mean, standard error and two-sided Student-t interval of the mean over seeds."""
+    num_seeds = len(values)
+    if num_seeds < 2 or not np.isfinite(values).all():
+        mean = float(values[0]) if num_seeds == 1 else math.nan
+        return Interval(mean, math.nan, -math.inf, math.inf, num_seeds)
+    mean, sem = (float(number) for number in mean_and_sem(values))
+    half_width = t_quantile((1 + confidence) / 2, num_seeds - 1) * sem
+    return Interval(mean, sem, mean - half_width, mean + half_width, num_seeds)
+
+
+def paired_difference(
+    first: SeedValues, second: SeedValues, *, confidence: float = CONFIDENCE
+) -> Interval:
+    """Interval of ``first - second``, differenced seed by seed over the seeds both have."""
+    values = _aligned([first, second])
+    return t_interval(values[0] - values[1], confidence=confidence)
+
+
+def paired_slope(
+    entries: Sequence[SeedValues],
+    positions: Sequence[float] | None = None,
+    *,
+    confidence: float = CONFIDENCE,
+) -> Interval:
+    """Interval of the least-squares slope over settings, fitted seed by seed.
+
+    Args:
+        entries: one per setting, in order; only seeds that all of them have are used.
+        positions: where each setting stands; by default 0, 1, 2, ..., so that the slope is the
+            change from one setting to the next.
+        confidence: of the interval.
+
+    Raises:
+        ValueError: fewer than two settings, or not one position for each.
+    """
+    x = np.arange(len(entries), dtype=float) if positions is None else np.asarray(positions, float)
+    if len(x) != len(entries) or len(x) < 2:
+        raise ValueError(f"{len(x)} positions for {len(entries)} settings; need two or more each.")
+    centred = x - x.mean()
+    slopes = centred @ _aligned(entries) / (centred @ centred)
+    return t_interval(slopes, confidence=confidence)
+
+
+def _aligned(entries: Sequence[SeedValues]) -> Float[np.ndarray, "entries R"]:
+    common = sorted(set.intersection(*(set(entry.seeds) for entry in entries)))
+    by_seed = [dict(zip(entry.seeds, entry.values, strict=True)) for entry in entries]
+    return np.array([[values[seed] for seed in common] for values in by_seed])
+
+
+def describe(entry: SeedValues) -> str:
+    """``mean ± standard error (number of seeds)``, to three decimals."""
+    return f"{describe_mean(entry)} ({describe_seeds([len(entry.seeds)])})"
+
+
+def describe_mean(entry: SeedValues) -> str:
+    """``mean ± standard error``, to three decimals; a lone seed has no standard error."""
+    interval = t_interval(entry.values)
+    if interval.num_seeds < 2:
+        return f"{interval.mean:.3f}"
+    return f"{interval.mean:.3f} ± {interval.sem:.3f}"
+
+
+def describe_seeds(numbers: Sequence[int]) -> str:
+    """``1 seed``, ``10 seeds`` or, when the numbers differ, ``5–10 seeds``."""
+    fewest, most = min(numbers), max(numbers)
+    if fewest != most:
+        return f"{fewest}–{most} seeds"
+    return f"{most} seed" if most == 1 else f"{most} seeds"

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from el_jax.plots import SeedValues
+from experiments.claims import (
+    Verdict,
+    claim_at_least,
+    claim_at_most,
+    claim_greater,
+    claim_trend,
+)
+
+WORDING = {"text": "it does", "source": "Paper 2025, Table 1", "paper_value": "0.9"}
+HOLDS, FAILS, INCONCLUSIVE = Verdict.HOLDS, Verdict.FAILS, Verdict.INCONCLUSIVE
+
+
+def table(**by_setting):
+    return {
+        (setting, "accuracy"): SeedValues(tuple(range(len(values))), np.array(values, float))
+        for setting, values in by_setting.items()
+    }
+
+
+# seeds differ a lot from each other, the two settings by 0.10 ± 0.01 on each of them
+PAIRED = table(a=[0.31, 0.60, 0.89], b=[0.20, 0.50, 0.80])
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "by", "verdict"),
+    [
+        ("a", "b", 0.0, HOLDS),
+        ("a", "b", 0.05, HOLDS),
+        ("a", "b", 0.1, INCONCLUSIVE),
+        ("a", "b", 0.2, FAILS),
+        ("b", "a", 0.0, FAILS),
+        ("b", "a", -0.2, HOLDS),
+    ],
+)
+def test_greater_is_judged_by_the_paired_difference(better, worse, by, verdict):
+    claim = claim_greater(PAIRED, "accuracy", better, worse, by=by, **WORDING)
+    assert claim.verdict is verdict
+
+
+def test_a_claim_carries_what_it_was_judged_by():
+    claim = claim_greater(PAIRED, "accuracy", "a", "b", **WORDING)
+    assert (claim.text, claim.source, claim.paper_value) == tuple(WORDING.values())
+    assert claim.ours == "0.600 ± 0.167 (3 seeds) against 0.500 ± 0.173 (3 seeds)"
+    # standard error 0.01 / sqrt(3), t quantile 4.3027 at 2 degrees of freedom: half width 0.0248
+    assert claim.detail == "paired difference +0.100, 95% interval [+0.075, +0.125], 3 seeds"
+
+
+@pytest.mark.parametrize(
+    ("values", "threshold", "at_least", "at_most"),
+    [
+        ([0.8, 0.82, 0.81], 0.7, HOLDS, FAILS),
+        ([0.8, 0.82, 0.81], 0.81, INCONCLUSIVE, INCONCLUSIVE),
+        ([0.8, 0.82, 0.81], 0.9, FAILS, HOLDS),
+        ([1.0, 1.0, 1.0], 1.0, HOLDS, HOLDS),
+    ],
+)
+def test_thresholds(values, threshold, at_least, at_most):
+    results = table(a=values)
+    assert claim_at_least(results, "a", "accuracy", threshold, **WORDING).verdict is at_least
+    assert claim_at_most(results, "a", "accuracy", threshold, **WORDING).verdict is at_most
+
+
+@pytest.mark.parametrize(
+    ("middle", "last", "rises", "falls"),
+    [
+        ([0.5, 0.6], [0.9, 1.0], HOLDS, FAILS),
+        ([0.1, 0.2], [0.0, 0.11], FAILS, HOLDS),
+        ([0.5, 0.6], [0.1, 0.3], INCONCLUSIVE, INCONCLUSIVE),
+    ],
+)
+def test_trends_are_judged_by_the_paired_slope(middle, last, rises, falls):
+    results = table(first=[0.1, 0.2], middle=middle, last=last)
+    order = ["first", "middle", "last"]
+    rising = claim_trend(results, "accuracy", order, rising=True, **WORDING)
+    falling = claim_trend(results, "accuracy", order, rising=False, **WORDING)
+    assert (rising.verdict, falling.verdict) == (rises, falls)
+
+
+def test_a_trend_uses_the_positions_given():
+    results = table(a=[0.0, 0.0], b=[0.0, 0.1], c=[0.4, 0.5])
+    claim = claim_trend(
+        results, "accuracy", ["a", "b", "c"], rising=True, positions=[0, 10, 20], **WORDING
+    )
+    assert claim.detail.startswith("slope +0.022")
+
+
+@pytest.mark.parametrize("values", [[0.9], []])
+def test_fewer_than_two_seeds_prove_nothing(values):
+    results = table(a=values, b=[0.1, 0.1])
+    for claim in (
+        claim_greater(results, "accuracy", "a", "b", **WORDING),
+        claim_trend(results, "accuracy", ["a", "b"], rising=True, **WORDING),
+        claim_at_least(results, "a", "accuracy", 0.5, **WORDING),
+        claim_at_most(results, "a", "accuracy", 0.5, **WORDING),
+    ):
+        assert claim.verdict is INCONCLUSIVE
+        assert "an interval needs at least 2" in claim.detail
+
+
+def test_a_diverged_seed_is_inconclusive_and_said():
+    claim = claim_at_least(table(a=[0.9, np.nan]), "a", "accuracy", 0.5, **WORDING)
+    assert claim.verdict is INCONCLUSIVE
+    assert "not finite" in claim.detail
+
+
+def test_what_was_not_measured_is_inconclusive_and_named():
+    results = table(a=[0.1, 0.2])
+    for claim in (
+        claim_greater(results, "accuracy", "a", "x", **WORDING),
+        claim_trend(results, "accuracy", ["a", "x"], rising=True, **WORDING),
+        claim_at_least(results, "x", "accuracy", 0.5, **WORDING),
+        claim_at_most(results, "x", "accuracy", 0.5, **WORDING),
+    ):
+        assert claim.verdict is INCONCLUSIVE
+        assert claim.detail == "not measured: accuracy of x"

@@ -1,0 +1,189 @@
+"""The command line on a small experiment made for the purpose."""
+
+import json
+import textwrap
+
+import pytest
+
+from experiments.__main__ import main
+
+FILES = {
+    "README.md": "# Toy\n",
+    "run.py": '''
+        import numpy as np
+
+        from el_jax.plots import Curve, SeedValues
+        from experiments.provenance import gather_provenance, write_provenance
+        from experiments.results import write_curves, write_results
+
+        TITLE: str = "Does [it] work?"
+
+        def run(scale, out):
+            values = {"cross-entropy": [0.1, 0.2, 0.15], "E1 λ=1": [0.8, 0.9, 0.95]}
+            results = {(s, "test_hard_accuracy"): SeedValues((0, 1, 2), np.array(v))
+                       for s, v in values.items()}
+            curves = {(s, "loss"): Curve((0, 1, 2), np.array([1]), np.array(v)[:, None])
+                      for s, v in values.items()}
+            write_results(out / "results.csv", results)
+            write_curves(out / "curves.csv", curves)
+            times = dict.fromkeys(values, 90.0)
+            write_provenance(out / "provenance.json", gather_provenance(
+                "toy", scale, config_hashes=dict.fromkeys(values, "0"), wall_seconds=times))
+        ''',
+    "plot.py": '''
+        from el_jax.plots import new_figure, plot_seed_dots
+        from experiments.results import read_results
+
+        def plot(out):
+            figure, axes = new_figure()
+            results = read_results(out / "results.csv")
+            plot_seed_dots(axes[0, 0], results, "test_hard_accuracy", ["cross-entropy", "E1 λ=1"])
+            return figure
+        ''',
+    "claims.py": '''
+        from experiments.claims import claim_at_least, claim_greater
+
+        def claims(results):
+            wording = {"source": "Paper, Table 3", "paper_value": "0.780 | 0.246"}
+            return [
+                claim_greater(results, "test_hard_accuracy", "E1 λ=1", "cross-entropy",
+                              text="E1 wins", **wording),
+                claim_at_least(results, "cross-entropy", "test_hard_accuracy", 0.9,
+                               text="cross-entropy is fine", **wording),
+                claim_at_least(results, "E9", "test_hard_accuracy", 0.9, text="E9 too", **wording),
+            ]
+        ''',
+}  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = tmp_path / "experiments"
+    for folder in ("toy", "waiting"):
+        (root / folder).mkdir(parents=True)
+        for name, text in FILES.items():
+            (root / folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    (root / "no_experiment").mkdir()
+    return root
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir() if path.is_file()}
+
+
+def test_list_finds_the_folders_with_a_run(root, capsys):
+    assert main(["list"], root) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["toy", "Does", "[it]", "work?"],
+        ["waiting", "Does", "[it]", "work?"],
+    ]
+
+
+def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
+    assert main(["run", "toy"], root) == 0
+    written = {"results.csv", "curves.csv", "provenance.json", "figure.png"}
+    assert written <= names(root / "toy")
+    printed = capsys.readouterr().out
+    assert "Does [it] work? (cpu scale)" in printed
+    assert "0.883 ± 0.044" in printed
+    verdicts = [line.split(maxsplit=1) for line in printed.splitlines()]
+    for verdict in (
+        ["holds", "E1 wins"],
+        ["fails", "cross-entropy is fine"],
+        ["inconclusive", "E9 too"],
+    ):
+        assert verdict in verdicts
+    assert "95% interval [+0." in printed
+    assert str(root / "toy" / "figure.png") in printed.replace("\n", "")
+
+
+def test_paper_results_go_to_their_own_folder(root):
+    main(["run", "toy", "--scale=paper"], root)
+    assert "results.csv" in names(root / "toy" / "paper")
+    assert "results.csv" not in names(root / "toy")
+    recorded = json.loads((root / "toy" / "paper" / "provenance.json").read_text())
+    assert recorded["scale"] == "paper"
+
+
+@pytest.mark.parametrize("flag", ["--smoke", "--scale=smoke", "--scale=quick"])
+def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = names(root / "toy")
+    assert main(["run", "toy", flag], root) == 0
+    (folder,) = tmp_path.glob("el_jax-toy-*")
+    assert "figure.png" in names(folder)
+    assert main(["run", "toy", flag, f"--out={root / 'toy' / 'sub'}"], root) == 2
+    assert "holds committed results" in capsys.readouterr().err
+    assert main(["run", "toy", flag, f"--out={tmp_path / 'mine'}"], root) == 0
+    assert "figure.png" in names(tmp_path / "mine")
+    assert names(root / "toy") == before
+
+
+def test_plot_only_reads_what_is_there(root, capsys):
+    assert main(["run", "toy", "--plot-only"], root) == 2
+    assert "nothing to redraw" in capsys.readouterr().err
+    main(["run", "toy"], root)
+    (root / "toy" / "figure.png").unlink()
+    (root / "toy" / "run.py").write_text('TITLE = "Redrawn"\nraise RuntimeError\n')
+    assert main(["run", "toy", "--plot-only"], root) == 0
+    assert (root / "toy" / "figure.png").exists()
+
+
+def test_an_unknown_name_is_one_line_that_lists_the_known(root, capsys):
+    assert main(["run", "toyy"], root) == 2
+    assert capsys.readouterr().err == "error: no experiment 'toyy'; there are: toy, waiting.\n"
+
+
+def test_an_unknown_scale_is_refused(root, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "toy", "--scale=huge"], root)
+    assert stopped.value.code == 2
+    assert "'smoke'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("run.py", "TITLE = 3\n", "must define TITLE, a string"),
+        ("run.py", 'TITLE = "x"\n', "must define run()"),
+        ("run.py", 'TITLE = "x"\ndef run(scale, out): pass\n', "wrote no results.csv"),
+        ("claims.py", "", "must define claims()"),
+    ],
+)
+def test_a_broken_experiment_says_what_it_lacks(root, capsys, file, text, message):
+    (root / "toy" / file).write_text(text)
+    assert main(["run", "toy"], root) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_malformed_table_is_one_line(root, capsys):
+    (root / "toy" / "results.csv").write_text("nonsense\n")
+    assert main(["run", "toy", "--plot-only"], root) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert "results.csv:1:" in error
+
+
+def test_the_report_shows_figures_claims_and_provenance(root, capsys):
+    main(["run", "toy"], root)
+    main(["run", "toy", "--scale=paper"], root)
+    assert main(["report"], root) == 0
+    page = (root / "report.md").read_text(encoding="utf-8")
+    assert "| [toy](#toy) | Does [it] work? | cpu | 1 | 1 | 1 |" in page
+    assert "| [waiting](#waiting) | Does [it] work? | not run yet |" in page
+    assert "![Does [it] work?](toy/figure.png)" in page
+    assert "![Does [it] work?](toy/paper/figure.png)" in page
+    assert (
+        "| E1 wins (Paper, Table 3) | 0.780 \\| 0.246 | "
+        "0.883 ± 0.044 (3 seeds) against 0.150 ± 0.029 (3 seeds)<br>"
+    ) in page
+    assert "| *inconclusive* |" in page
+    assert "`python -m experiments run toy --scale=paper` · " in page
+    assert "3 min" in page
+    assert str(root) not in page
+
+
+def test_a_report_of_nothing_is_an_error(tmp_path, capsys):
+    assert main(["report"], tmp_path) == 2
+    assert "no experiment under" in capsys.readouterr().err

@@ -1,0 +1,89 @@
+import dataclasses
+import subprocess
+
+import jax
+import pytest
+
+from experiments.provenance import (
+    checkout_state,
+    config_hash,
+    gather_provenance,
+    merge_provenance,
+    read_provenance,
+    write_provenance,
+)
+from experiments.tidy_csv import MalformedTableError
+
+
+def gather(settings=("E1 λ=1",)):
+    return gather_provenance(
+        "el_copy_losses",
+        "cpu",
+        config_hashes={setting: config_hash({"name": setting}) for setting in settings},
+        wall_seconds=dict.fromkeys(settings, 12.3456),
+    )
+
+
+def test_a_run_describes_itself():
+    provenance = gather()
+    assert provenance.command == "python -m experiments run el_copy_losses --scale=cpu"
+    assert provenance.versions["jax"] == jax.__version__
+    assert provenance.hardware["platform"] == jax.devices()[0].platform
+    assert provenance.wall_seconds == {"E1 λ=1": 12.3}
+
+
+def test_provenance_survives_a_round_trip(tmp_path):
+    path = tmp_path / "provenance.json"
+    write_provenance(path, gather())
+    assert read_provenance(path) == gather()
+
+
+def test_every_setting_needs_both_hash_and_time():
+    with pytest.raises(ValueError, match=r"\['E1', 'E2'\] lack"):
+        gather_provenance("x", "cpu", config_hashes={"E1": "0"}, wall_seconds={"E2": 1.0})
+
+
+def test_the_hash_depends_on_values_and_not_on_their_order():
+    assert config_hash({"a": 1, "b": {"c": 2}}) == config_hash({"b": {"c": 2}, "a": 1})
+    assert config_hash({"a": 1}) != config_hash({"a": 2})
+    with pytest.raises(TypeError):
+        config_hash({"a": object()})
+
+
+def test_malformed_json_is_named(tmp_path):
+    path = tmp_path / "provenance.json"
+    path.write_text("{\n oops")
+    with pytest.raises(MalformedTableError, match=r"provenance.json:2"):
+        read_provenance(path)
+    path.write_text('{"commit": "abc"}')
+    with pytest.raises(MalformedTableError, match="'hardware'"):
+        read_provenance(path)
+
+
+def test_merging_joins_settings_and_refuses_different_code():
+    first, second = gather(["E1"]), gather(["E2"])
+    second = dataclasses.replace(second, date="2999-01-01")
+    merged = merge_provenance(first, second)
+    assert list(merged.wall_seconds) == list(merged.config_hashes) == ["E1", "E2"]
+    assert merged.date == "2999-01-01"
+    with pytest.raises(ValueError, match="parts differ in commit"):
+        merge_provenance(first, dataclasses.replace(second, commit="other"))
+
+
+def git(folder, *words):
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", "-C", folder, *identity, *words], check=True, capture_output=True)
+
+
+def test_only_sources_make_a_checkout_dirty(tmp_path):
+    assert checkout_state(tmp_path) == ("unknown", True)
+    git(tmp_path, "init")
+    (tmp_path / "code.py").write_text("x = 1\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "first")
+    (tmp_path / "results.csv").write_text("setting\n")
+    commit, dirty = checkout_state(tmp_path)
+    assert len(commit) == 40
+    assert not dirty
+    (tmp_path / "code.py").write_text("x = 2\n")
+    assert checkout_state(tmp_path) == (commit, True)

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from matplotlib import colors
+
+from el_jax.plots import EASY, LOSS_COLOURS, Curve, new_figure, plot_curves
+
+STEPS = np.array([0, 10, 20])
+VALUES = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 7.0], [2.0, 5.0, 2.0]])
+TABLE = {
+    ("E1 λ=1", "loss"): Curve((0, 1, 2), STEPS, VALUES),
+    ("cross-entropy", "loss"): Curve((4,), STEPS, VALUES[:1]),
+}
+
+
+@pytest.fixture
+def ax():
+    return new_figure()[1][0, 0]
+
+
+def test_line_is_the_mean_and_band_two_standard_errors(ax):
+    plot_curves(ax, TABLE, "loss", ["E1 λ=1"])
+    (line,) = ax.lines
+    np.testing.assert_array_equal(line.get_xdata(), STEPS)
+    np.testing.assert_allclose(line.get_ydata(), VALUES.mean(axis=0))
+    assert line.get_color() == LOSS_COLOURS["E1"]
+    (band,) = ax.collections
+    half_width = 2 * VALUES.std(axis=0, ddof=1) / np.sqrt(3)
+    vertices = band.get_paths()[0].vertices
+    for step, mean, half in zip(STEPS, VALUES.mean(axis=0), half_width, strict=True):
+        heights = vertices[vertices[:, 0] == step, 1]
+        np.testing.assert_allclose([heights.min(), heights.max()], [mean - half, mean + half])
+    assert colors.same_color(band.get_facecolor()[0][:3], LOSS_COLOURS["E1"])
+
+
+def test_one_seed_has_a_line_and_no_band(ax):
+    plot_curves(ax, TABLE, "loss", ["cross-entropy"])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), VALUES[0])
+    assert len(ax.collections) == 0
+
+
+def test_seed_lines_are_drawn_on_request(ax):
+    plot_curves(ax, TABLE, "loss", ["E1 λ=1"], show_seeds=True)
+    seeds = np.array([line.get_ydata() for line in ax.lines[1:]])
+    np.testing.assert_array_equal(seeds, VALUES)
+
+
+def test_labels_and_line_style_are_as_asked(ax):
+    plot_curves(ax, TABLE, "loss", ["E1 λ=1"], line_style=EASY, labels={"E1 λ=1": "easy"})
+    assert ax.get_legend_handles_labels()[1] == ["easy"]
+    assert ax.lines[0].get_linestyle() == "--"
+
+
+def test_unknown_metric_is_an_error(ax):
+    with pytest.raises(ValueError, match="no metric 'accuracy'"):
+        plot_curves(ax, TABLE, "accuracy", ["E1 λ=1"])

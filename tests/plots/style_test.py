@@ -1,0 +1,74 @@
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import colors
+
+from el_jax.plots import style
+
+
+@pytest.mark.parametrize(
+    ("setting", "loss"),
+    [
+        ("cross-entropy", "cross-entropy"),
+        ("cross-entropy, warm-up", "cross-entropy"),
+        ("cross-entropy, context 55", "cross-entropy"),
+        ("E1 λ=1, warm-up, V=500", "E1"),
+        ("E3 b=1", "E3"),
+    ],
+)
+def test_the_loss_is_what_a_setting_starts_with(setting, loss):
+    assert style.loss_of(setting) == loss
+
+
+def test_one_loss_has_one_colour_in_every_figure():
+    few = style.colours_of(["E1 λ=1"])
+    many = style.colours_of(["focal γ=2", "cross-entropy", "E1 λ=4, warm-up", "poly-1"])
+    assert few[0] == many[2] == style.LOSS_COLOURS["E1"]
+    assert many[0] != many[3]
+    assert not {many[0], many[3]} & set(style.LOSS_COLOURS.values())
+
+
+def test_loss_colours_differ_in_lightness_too():
+    """Printed in grey, black, blue, vermillion and green stay apart from the white paper."""
+
+    def luminance(colour):
+        return np.dot(colors.to_rgb(colour), [0.2126, 0.7152, 0.0722])
+
+    assert len(set(style.LOSS_COLOURS.values())) == len(style.LOSS_COLOURS)
+    assert max(map(luminance, style.LOSS_COLOURS.values())) < 0.6
+
+
+def test_a_new_figure_has_the_look_and_leaves_the_global_state():
+    before = dict(matplotlib.rcParams)
+    figure, axes = style.new_figure(1, 2, size=(5.0, 2.0))
+    assert dict(matplotlib.rcParams) == before
+    assert axes.shape == (1, 2)
+    assert not axes[0, 1].spines["top"].get_visible()
+    np.testing.assert_array_equal(figure.get_size_inches(), [5.0, 2.0])
+
+
+def test_warm_up_fills_the_marker():
+    assert style.marker_fill("E1 λ=1, warm-up", "red") == "red"
+    assert style.marker_fill("E1 λ=1", "red") == "white"
+
+
+@pytest.mark.parametrize("vertical", [False, True])
+def test_the_chance_line_is_at_chance_and_says_so(vertical):
+    _, axes = style.new_figure()
+    style.add_chance_line(axes[0, 0], 1 / 26, vertical=vertical)
+    (line,) = axes[0, 0].lines
+    data = line.get_xdata() if vertical else line.get_ydata()
+    np.testing.assert_allclose(data, 1 / 26)
+    assert axes[0, 0].texts[0].get_text() == "chance 0.0385"
+
+
+def test_a_figure_built_again_is_the_same_file(tmp_path):
+    for name in ("a.png", "b.png"):
+        figure, axes = style.new_figure()
+        axes[0, 0].plot([0, 1], [0, 1], label="line")
+        style.add_legend(axes[0, 0])
+        style.save_figure(figure, tmp_path / name)
+    first = (tmp_path / "a.png").read_bytes()
+    assert first.startswith(b"\x89PNG")
+    assert b"Matplotlib" not in first  # a new version of it alone does not change the file
+    assert first == (tmp_path / "b.png").read_bytes()
