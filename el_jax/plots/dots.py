@@ -90,12 +90,11 @@ def plot_lines_vs(
         raise ValueError(f"{len(x)} numbers in x for {len(settings)} settings; need one each.")
     colour = colours_of(settings)[0]
     entries = [look_up(table, setting, metric).values for setting in settings]
-    estimates = [mean_and_sem(values) for values in entries]
+    means, sems = np.array([mean_and_sem(values) for values in entries]).T
     for position, values in zip(x, entries, strict=True):
         ax.plot(np.full(len(values), position), values, "o", color=colour, alpha=0.35,
                 markersize=4, markeredgewidth=0, clip_on=False, zorder=2)  # fmt: skip
-    bars = [0.0 if np.isnan(sem) else float(num_sems * sem) for _, sem in estimates]
-    ax.errorbar(x, [float(mean) for mean, _ in estimates], yerr=bars, fmt="D", color=colour,
+    ax.errorbar(np.asarray(x), means, yerr=num_sems * np.nan_to_num(sems), fmt="D", color=colour,
                 linestyle=line_style, capsize=3, markersize=5, label=label, zorder=4,
                 markerfacecolor=marker_fill(settings[0], colour), clip_on=False)  # fmt: skip
     if chance is not None:
