@@ -9,6 +9,7 @@ from el_jax.plots.style import (
     add_chance_line,
     add_legend,
     colours_of,
+    in_order,
     new_figure,
     save_figure,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "add_chance_line",
     "add_legend",
     "colours_of",
+    "in_order",
     "look_up",
     "mean_and_sem",
     "new_figure",

@@ -5,7 +5,8 @@ means learning-rate warm-up, a hollow one none. Colours are those of Okabe and I
 stay apart under the common colour-vision deficiencies.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ LOSS_COLOURS: dict[str, str] = {
 SPARE_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c")
 CHANCE_COLOUR = "#777777"
 
-HARD, EASY = "-", (0, (4, 1.5))  # line styles of the two groups of strings
+HARD: Any = "-"  # line style of the strings a shortcut does not solve
+EASY: Any = (0, (4, 1.5))  # line style of those it does: dashed
 LEGEND_FONT_SIZE = 8
 DPI = 200
 
@@ -63,6 +65,22 @@ def colours_of(settings: Sequence[str]) -> list[str]:
     return [colours[loss_of(setting)] for setting in settings]
 
 
+def in_order(settings: Iterable[str]) -> list[str]:
+    """Settings as figures list them: losses as in ``LOSS_COLOURS``, others after, then by name.
+
+    Numbers inside names count as numbers: ``E1 λ=2`` comes before ``E1 λ=10``.
+    """
+    losses = list(LOSS_COLOURS)
+
+    def rank(setting: str) -> tuple[int, list[str | float]]:
+        loss = loss_of(setting)
+        parts = re.split(r"(\d+(?:\.\d+)?)", setting)  # text and numbers alternate
+        named = [float(part) if place % 2 else part for place, part in enumerate(parts)]
+        return losses.index(loss) if loss in losses else len(losses), named
+
+    return sorted(settings, key=rank)
+
+
 def marker_fill(setting: str, colour: str) -> str:
     """Face colour of a setting's marker: filled with warm-up, white without."""
     return colour if "warm-up" in setting else "white"
@@ -75,6 +93,7 @@ def new_figure(
     size: tuple[float, float] = (7.0, 3.2),
     share_x: bool = False,
     share_y: bool = False,
+    heights: Sequence[float] | None = None,
 ) -> tuple[Figure, np.ndarray]:
     """An empty figure in the house style, drawn by Agg, without touching global state.
 
@@ -84,6 +103,7 @@ def new_figure(
         size: width and height in inches.
         share_x: all axes have the same horizontal range.
         share_y: all axes have the same vertical range.
+        heights: relative heights of the rows; by default equal.
 
     Returns:
         The figure and its axes, an object array ``[num_rows, num_columns]``.
@@ -91,7 +111,10 @@ def new_figure(
     with matplotlib.rc_context(RC_PARAMS):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.subplots(num_rows, num_columns, sharex=share_x, sharey=share_y, squeeze=False)
+        axes = figure.subplots(
+            num_rows, num_columns, sharex=share_x, sharey=share_y, height_ratios=heights,
+            squeeze=False,
+        )  # fmt: skip
     return figure, axes
 
 

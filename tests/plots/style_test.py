@@ -72,3 +72,8 @@ def test_a_figure_built_again_is_the_same_file(tmp_path):
     assert first.startswith(b"\x89PNG")
     assert b"Matplotlib" not in first  # a new version of it alone does not change the file
     assert first == (tmp_path / "b.png").read_bytes()
+
+
+def test_settings_are_listed_by_loss_and_number():
+    listed = ["cross-entropy", "E1 λ=2", "E1 λ=10", "E1 λ=10, warm-up", "E3 b=1", "poly-1"]
+    assert style.in_order(reversed(listed)) == listed

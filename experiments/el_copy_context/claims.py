@@ -1,0 +1,37 @@
+"""What Yang et al. (2025) say of longer contexts with the same strings in every batch."""
+
+import math
+
+from el_jax.plots.tables import SeedTable
+from experiments.claims import Claim, claim_at_least, claim_trend
+
+CONTEXTS = (55, 110, 220, 440)
+SOURCE = "Yang et al. 2025, Figure 1a"
+
+
+def claims(results: SeedTable) -> list[Claim]:
+    """The claims, judged on results.csv; contexts that were not run are left out of the trend."""
+    metric = "test_hard_accuracy"
+    settings = {context: f"cross-entropy, context {context}" for context in CONTEXTS}
+    measured = {c: s for c, s in settings.items() if (s, metric) in results}
+    longest = settings[max(measured, default=max(CONTEXTS))]
+    enough = measured if len(measured) > 1 else settings
+    return [
+        claim_trend(
+            results, metric, list(enough.values()), rising=False,
+            positions=[math.log2(context) for context in enough],
+            text="Accuracy on unseen hard strings falls as the context grows "
+            f"({', '.join(map(str, enough))} tokens; slope per doubling)",
+            source=SOURCE, paper_value="falls, values only drawn",
+        ),
+        claim_at_least(
+            results, longest, "test_easy_accuracy", 0.99,
+            text="Unseen easy strings are copied whatever the context (the longest here)",
+            source=SOURCE, paper_value="1.00",
+        ),
+        claim_at_least(
+            results, longest, "train_hard_accuracy", 0.99,
+            text="Hard training strings are fitted whatever the context (the longest here)",
+            source=SOURCE, paper_value="1.00",
+        ),
+    ]  # fmt: skip
