@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# From a fresh clone to a first figure:  bash experiments/quickstart.sh
+#
+# Makes .venv if there is none, then trains el_copy_losses at its quick scale (minutes on two CPU
+# cores) and draws it. A second run takes up where the first one ended.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../.ci/setup.sh"
+
+start=$SECONDS
+"$python" -m experiments run el_copy_losses --scale=quick "$@" || {
+  code=$?
+  echo "quickstart: the experiment stopped with exit code $code (see above)." >&2
+  exit "$code"
+}
+echo
+echo "quickstart: done in $((SECONDS - start)) s. The figure is at the path printed above, and what it"
+echo "shows is explained in experiments/el_copy_losses/README.md."

@@ -1,0 +1,42 @@
+"""Strict JAX, the same numbers on every machine, and programs compiled once.
+
+What is put into the environment also reaches the programs and notebooks that tests start.
+"""
+
+import os
+import pathlib
+import time
+
+_CACHE = (
+    pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "el_jax" / "xla"
+)
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX_PLATFORMS=cuda or tpu tests an accelerator
+os.environ["MPLBACKEND"] = "Agg"  # figures are files, never windows
+
+import hypothesis
+import jax
+import pytest
+from absl import flags
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_legacy_prng_key", "error")
+jax.config.update("jax_enable_x64", False)
+# Two devices, so that sharded code is exercised; measured on two cores: no slower than one.
+jax.config.update("jax_num_cpu_devices", 2)
+
+if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run would parse
+    flags.FLAGS.mark_as_parsed()
+
+hypothesis.settings.register_profile("el_jax", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("el_jax")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Forgets programs compiled over a month ago, so that the cache does not grow for ever."""
+    if hasattr(session.config, "workerinput"):  # one process sweeps, not every worker
+        return
+    for program in _CACHE.glob("*-cache"):
+        if time.time() - program.stat().st_mtime > 30 * 24 * 3600:
+            program.unlink()

@@ -1,0 +1,254 @@
+"""What the READMEs tell a reader to type works, and what they point at exists.
+
+Of each ```bash block, every `python -m` line must name a module that exists and flags it takes;
+a block after `<!-- test: run -->` is executed in a copy of the repository. The ```python blocks of
+one README are executed in order, in one namespace.
+"""
+
+import doctest
+import importlib.util
+import itertools
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+READMES = [ROOT / "README.md", *sorted((ROOT / "experiments").glob("*/README.md"))]
+OURS = {"el_jax", "experiments", "colab"}
+RUN_LIMIT = 600  # seconds for one executed block
+
+FENCE = re.compile(r"^(<!-- test: run -->\s*\n)?```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
+LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"")
+
+# Starts a module as `python -m` does, up to where it has parsed its flags.
+ONLY_PARSE = """
+import argparse, runpy, sys
+from absl import app, flags
+
+parse_args = argparse.ArgumentParser.parse_args
+def parse_and_stop(*args, **kwargs):
+    parse_args(*args, **kwargs)
+    sys.exit()
+argparse.ArgumentParser.parse_args = parse_and_stop
+def run_nothing(main, argv=None, **_):
+    flags.FLAGS(argv or sys.argv)
+    sys.exit()
+app.run = run_nothing
+
+del sys.argv[0]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+sys.exit("ended without parsing its flags")
+"""
+
+
+class Block(NamedTuple):
+    """One fenced block: its language, text, first line, and whether a test executes it."""
+
+    language: str
+    text: str
+    line: int
+    run: bool
+
+
+def blocks(readme: str) -> list[Block]:
+    def block(match: re.Match[str]) -> Block:
+        line = readme.count("\n", 0, match.start(3))
+        return Block(match[2], match[3], line, run=bool(match[1]))
+
+    return [block(match) for match in FENCE.finditer(readme)]
+
+
+def commands(readme: str) -> list[list[str]]:
+    """The `python -m` lines of the bash blocks, each as [module, argument, ...]."""
+    found = []
+    for block in blocks(readme):
+        if block.language not in ("bash", "sh", "shell"):
+            continue
+        for line in block.text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            for start, (program, option) in enumerate(itertools.pairwise(words)):
+                if re.fullmatch(r"(.*/)?python[\d.]*", program) and option == "-m":
+                    rest = words[start + 2 :]
+                    found.append(list(itertools.takewhile(lambda w: w[0] not in "&|;><", rest)))
+    return found
+
+
+def fault_of_command(command: list[str]) -> str:
+    """What is wrong with one `python -m` line; an empty string if nothing."""
+    module, *arguments = command
+    try:
+        exists = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        exists = None
+    if not exists:
+        return f"there is no module {module}"
+    if module.split(".")[0] not in OURS:
+        return ""
+    for argument in arguments:
+        config = re.match(r"--config=([^:]+)", argument)
+        if config and not (ROOT / config[1]).is_file():
+            return f"there is no config file {config[1]}"
+    if module == "experiments" and arguments[:1] == ["run"]:
+        names = [argument for argument in arguments[1:] if not argument.startswith("-")]
+        if not (ROOT / "experiments" / names[0] / "run.py").is_file():
+            return f"there is no experiment {names[0]}"
+    parsed = subprocess.run(
+        [sys.executable, "-c", ONLY_PARSE, *command], cwd=ROOT, capture_output=True, text=True
+    )
+    return parsed.stderr.strip()[-2000:] if parsed.returncode else ""
+
+
+def anchors(readme: str) -> set[str]:
+    """The addresses of the headings of a page, as GitHub makes them."""
+    titles = re.findall(r"^#+ +(.+?) *$", FENCE.sub("", readme), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken_links(readme: str, folder: pathlib.Path) -> list[str]:
+    """Relative links and images that lead nowhere; addresses on the web are not looked at."""
+    broken = []
+    for match in LINK.finditer(FENCE.sub("", readme)):
+        target = match[1] or match[2]
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        page = readme
+        if path:
+            if not (folder / path).exists():
+                broken.append(target)
+                continue
+            page = (folder / path).read_text() if path.endswith(".md") else ""
+        if anchor and page and anchor not in anchors(page):
+            broken.append(target)
+    return broken
+
+
+def execute(readme: str, name: str) -> None:
+    """Runs the python blocks in one namespace; `>>>` blocks must print what they show."""
+    namespace = {"__name__": "__main__"}
+    for block in blocks(readme):
+        if block.language != "python":
+            continue
+        if ">>>" not in block.text:
+            lines_before = "\n" * block.line  # so that a traceback names the line of the README
+            exec(compile(lines_before + block.text, name, "exec"), namespace)
+            continue
+        test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line)
+        runner = doctest.DocTestRunner(
+            optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False
+        )
+        report: list[str] = []
+        runner.run(test, out=report.append, clear_globs=False)
+        assert not runner.failures, "".join(report)
+        namespace.update(test.globs)
+
+
+@pytest.fixture
+def copy_of_root(tmp_path: pathlib.Path) -> pathlib.Path:
+    """The repository somewhere else, so that what a block writes stays out of it."""
+    ignored = shutil.ignore_patterns(".git", ".venv", "runs", ".*_cache", "__pycache__")
+    copy = pathlib.Path(shutil.copytree(ROOT, tmp_path / "el_jax", ignore=ignored))
+    if (ROOT / ".venv").exists():
+        (copy / ".venv").symlink_to(ROOT / ".venv")
+    return copy
+
+
+def relative(readme: pathlib.Path) -> str:
+    return readme.relative_to(ROOT).as_posix()
+
+
+EVERY_COMMAND = sorted({shlex.join(c) for readme in READMES for c in commands(readme.read_text())})
+EVERY_RUN = [
+    pytest.param(block.text, id=f"{relative(readme)}:{block.line}")
+    for readme in READMES
+    for block in blocks(readme.read_text())
+    if block.run
+]
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND)
+def test_command_is_understood(command: str):
+    assert not (fault := fault_of_command(shlex.split(command))), fault
+
+
+@pytest.mark.parametrize("script", EVERY_RUN)
+def test_marked_block_runs(script: str, copy_of_root: pathlib.Path):
+    path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=copy_of_root,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=RUN_LIMIT,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("readme", READMES, ids=relative)
+def test_python_blocks_run(readme: pathlib.Path, copy_of_root, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(copy_of_root)
+    execute(readme.read_text(), relative(readme))
+
+
+@pytest.mark.parametrize("readme", READMES, ids=relative)
+def test_links_lead_somewhere(readme: pathlib.Path):
+    assert not broken_links(readme.read_text(), readme.parent)
+
+
+# ---- the checks themselves --------------------------------------------------------------------
+
+
+def test_commands_are_found_wherever_they_stand_in_a_bash_block():
+    readme = (
+        "```bash\ncd x  # python -m no.comment\nA=1 .venv/bin/python -m a.b --c='d e' \\\n    --f\n"
+        "python3.12 -m g h > log && ls\n```\n```text\npython -m no.text\n```\n"
+    )
+    assert commands(readme) == [["a.b", "--c=d e", "--f"], ["g", "h"]]
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        ("el_jax.no_such_module --x", "no module"),
+        ("el_jax.types --config=configs/no_such_file.py:loss=e1", "no config file"),
+        ("experiments run no_such_experiment", "no experiment"),
+        ("colab.build --no_such_flag", "unrecognized arguments: --no_such_flag"),
+        ("el_jax.types", "ended without parsing"),
+    ],
+)
+def test_a_wrong_command_is_seen(command: str, fault: str):
+    assert fault in fault_of_command(shlex.split(command))
+
+
+def test_a_right_command_passes():
+    assert not fault_of_command(["colab.build", "--check"])
+
+
+def test_broken_links_are_seen(tmp_path: pathlib.Path):
+    (tmp_path / "there.md").write_text("# A `b`, c\n")
+    readme = (
+        "# Top\n[a](there.md) [b](there.md#a-b-c) [c](#top) [d](https://host.org/x) ![e](no.png)\n"
+        '[f](there.md#gone) [g](#gone) <img src="no/h.png">\n```python\nx[0](no)\n```\n'
+    )
+    assert broken_links(readme, tmp_path) == ["no.png", "there.md#gone", "#gone", "no/h.png"]
+
+
+def test_python_blocks_share_one_namespace_and_are_held_to_what_they_show():
+    execute("```python\nx = 2\n```\n```python\n>>> x\n2\n>>> y = x\n```\n```python\ny\n```\n", "r")
+    with pytest.raises(AssertionError, match="Expected:"):
+        execute("```python\nx = 2\n```\n```python\n>>> x + 1\n4\n```\n", "r")
+    with pytest.raises(ZeroDivisionError):
+        execute("```python\n1 / 0\n```\n", "r")
+
+
+def test_only_marked_blocks_run():
+    readme = "<!-- test: run -->\n```bash\na\n```\n\n```bash\nb\n```\n"
+    assert [(block.text, block.run) for block in blocks(readme)] == [("a\n", True), ("b\n", False)]
