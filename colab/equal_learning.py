@@ -3,7 +3,7 @@
 #
 # Many solutions fit the same next-token data. Cross-entropy tends to one that leans on whatever is
 # easiest to learn and memorises the rest. The losses **E1, E2, E3** (Yang, Puli and Ranganath 2025)
-# bound the margin of every token; with a warm-up they are meant to learn easy and hard tokens alike.
+# bound the margin of every token; with a warm-up they should learn easy and hard tokens alike.
 #
 # This notebook trains a small transformer with each loss and shows what it learns. It needs no
 # account, and no download but the code itself. Run the cells from top to bottom.
