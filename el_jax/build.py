@@ -166,10 +166,12 @@ def build(settings: Settings) -> Training:
         program=program,
         options=train.fit_options,
         evaluations={
-            "train": task.pack(jax.jit(task.train_set)()),
-            "test": task.pack(task.test_set(train.num_test)),
+            "train": jax.jit(lambda: task.pack(task.train_set()))(),
+            "test": jax.jit(lambda: task.pack(task.test_set(train.num_test)))(),
         },
-        final_evaluations={"test_precise": task.pack(task.test_set(train.num_test_precise))},
+        final_evaluations={
+            "test_precise": jax.jit(lambda: task.pack(task.test_set(train.num_test_precise)))()
+        },
         probes=_probes(task, model) if train.mechanism_checks else (),
     )
 

@@ -86,6 +86,17 @@ def _unknown_override(argv: Sequence[str]) -> ConfigError | None:
     return None
 
 
+def use_compilation_cache() -> None:
+    """Keep compiled programs in the user's cache folder, so that a second start is quick.
+
+    ``JAX_COMPILATION_CACHE_DIR`` moves it, or switches it off when set to nothing.
+    """
+    home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(home / "el_jax" / "compiled"))
+    jax.config.update("jax_compilation_cache_dir", folder or None)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
 def exit_with(error: Exception, code: int) -> None:
     """Print one line on standard error and leave."""
     print(f"error: {error}", file=sys.stderr)
@@ -177,6 +188,7 @@ def run(
     main: Callable[[ConfigDict, pathlib.Path], None], argv: Sequence[str] | None = None
 ) -> None:
     """Call ``main(config, workdir)``; a config that cannot be run is one line and exit code 2."""
+    use_compilation_cache()
     try:
         main(*command_line(sys.argv if argv is None else argv))
     except ConfigError as error:

@@ -23,8 +23,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jax import Array
-from jaxtyping import Bool, Int
-from jaxtyping import Key as KeyOf
+from jaxtyping import Bool, Int, Key as KeyOf
 
 Params = Any  # a pytree of float arrays
 Key = KeyOf[Array, ""]  # one typed PRNG key

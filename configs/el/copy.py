@@ -63,7 +63,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "run_axis": "vmap",
         "num_test": 1_000,  # the paper's
         "num_test_precise": 10_000,  # measured once, at the end
-        "eval_tokens": 16_384,
+        "eval_tokens": 8_192,
         "mechanism_checks": False,  # swap test and attention mass, with every evaluation
         "tensorboard": False,
     }

@@ -19,8 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Int
-from jaxtyping import Key as KeyOf
+from jaxtyping import Bool, Int, Key as KeyOf
 
 from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
 from el_jax.types import Batch, Key

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from el_jax.tasks import PaddedCopy
-from el_jax.types import ModelFns, Params
+from el_jax.types import Batch, ModelFns, Params
 
 Probe = Callable[[Params], dict[str, Array]]  # params with a run axis -> named values, each [R]
 
@@ -28,8 +28,13 @@ def swap_test(task: PaddedCopy, model: ModelFns, num: int = 256) -> Probe:
     the right letter; ``swap_undoes_shift``, the fraction that are the letter the padding stands
     for; what remains is neither.
     """
-    strings, shortcut_labels = task.swap_set(num)
-    batch = task.pack(strings)
+
+    def draw() -> tuple[Batch, Array]:
+        strings, shortcut_labels = task.swap_set(num)
+        batch = task.pack(strings)
+        return batch, shortcut_labels.reshape(batch.labels.shape)
+
+    batch, shortcut = jax.jit(draw)()
 
     def probe(params: Params, batch: Any, shortcut: Array) -> dict[str, Array]:
         answers = jnp.argmax(model.apply(params, batch), axis=-1)
@@ -38,7 +43,7 @@ def swap_test(task: PaddedCopy, model: ModelFns, num: int = 256) -> Probe:
             "swap_undoes_shift": (answers == shortcut).mean(),
         }
 
-    return _over_runs(probe, batch, shortcut_labels.reshape(batch.labels.shape))
+    return _over_runs(probe, batch, shortcut)
 
 
 def attention_mass(task: PaddedCopy, model: ModelFns, num: int = 64) -> Probe:
@@ -60,4 +65,5 @@ def attention_mass(task: PaddedCopy, model: ModelFns, num: int = 64) -> Probe:
         on_padding = jnp.where(padding, weights, 0.0).sum(-1)
         return {"attention_on_answer": on_answer.max(), "attention_on_padding": on_padding.mean()}
 
-    return _over_runs(probe, task.pack(task.test_set(num)), answer, padding)
+    batch = jax.jit(lambda: task.pack(task.test_set(num)))()
+    return _over_runs(probe, batch, answer, padding)

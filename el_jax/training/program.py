@@ -1,7 +1,7 @@
 """One training as three compiled functions: initialise, advance, evaluate; all runs at once."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import jax
@@ -110,35 +110,42 @@ def _make_advance(
     return lambda state, num_updates: compiled(state, hypers, data, num_updates)
 
 
-def _blocks(batch: Batch, windows: int) -> Batch:
-    """Split the windows of a batch into blocks ``[num_blocks, windows, ...]``, masking the rest."""
-    size = batch.tokens.shape[0]
-    filling = -size % windows
+def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
+    """Split a batch into blocks of exactly ``windows`` windows; filling windows are masked."""
+    filling = -batch.tokens.shape[0] % windows
 
-    def split(leaf: Array) -> Array:
-        padded = jnp.concatenate([leaf, jnp.zeros((filling, *leaf.shape[1:]), leaf.dtype)])
-        return padded.reshape(-1, windows, *leaf.shape[1:])
+    def pad(leaf: Array) -> Array:
+        return jnp.concatenate([leaf, jnp.zeros((filling, *leaf.shape[1:]), leaf.dtype)])
 
-    return jax.tree.map(split, batch)  # the filled windows have mask False
+    padded = jax.tree.map(pad, batch) if filling else batch  # mask is padded with False
+    for first in range(0, padded.tokens.shape[0], windows):
+        yield jax.tree.map(lambda leaf: leaf[first : first + windows], padded)  # noqa: B023
 
 
 def _make_evaluate(
     objective: Objective, hypers: Hypers, run_axis: RunAxis, eval_tokens: int
 ) -> Callable[[Params, Batch], Metrics]:
-    def one_run(run: tuple[Params, Hypers], blocks: Batch) -> Metrics:
+    def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
         params, hypers = run
+        return objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
 
-        def block(batch: Batch) -> Metrics:
-            return objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
+    # one block shape for every split: the program is compiled once
+    block_metrics = jax.jit(
+        lambda params, hypers, batch: over_runs(one_run, run_axis)((params, hypers), batch)
+    )
+    merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 
-        return pool_tree(jax.lax.map(block, blocks))
+    def evaluate(params: Params, batch: Batch) -> Metrics:
+        windows = max(1, eval_tokens // batch.tokens.shape[1])
+        total: Metrics | None = None
+        for block in _blocks(batch, windows):
+            metrics = block_metrics(params, hypers, block)
+            total = metrics if total is None else merge((total, metrics))
+        if total is None:
+            raise ValueError("evaluate: the batch has no windows")
+        return total
 
-    def evaluate(params: Params, hypers: Hypers, batch: Batch) -> Metrics:
-        windows = max(1, min(batch.tokens.shape[0], eval_tokens // batch.tokens.shape[1]))
-        return over_runs(one_run, run_axis)((params, hypers), _blocks(batch, windows))
-
-    compiled = jax.jit(evaluate)
-    return lambda params, batch: compiled(params, hypers, batch)
+    return evaluate
 
 
 def make_program(
@@ -148,7 +155,7 @@ def make_program(
     hypers: Hypers,
     *,
     run_axis: RunAxis = "vmap",
-    eval_tokens: int = 8192,
+    eval_tokens: int = 4096,
     uses_dropout: bool = False,
 ) -> Program:
     """Bind a task, an objective and an optimizer to the runs of one training.
@@ -159,7 +166,7 @@ def make_program(
         optimizer: what all runs share of their optimizer.
         hypers: what differs between runs; R is their number.
         run_axis: see ``over_runs``.
-        eval_tokens: tokens evaluated at once (bounds memory, not results).
+        eval_tokens: tokens evaluated at once (bounds memory; does not change results).
         uses_dropout: whether the model is given a key during training.
     """
 

@@ -8,7 +8,7 @@ is compared with the hard strings here.
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater
 
-HARD = "test_hard_accuracy"
+HARD = "test_precise_hard_accuracy"  # 10,000 strings
 TRAIN = "train_hard_accuracy"
 CE, CE_WARM_UP = "cross-entropy", "cross-entropy, warm-up"
 E1, E1_WARM_UP = "E1 λ=1", "E1 λ=1, warm-up"

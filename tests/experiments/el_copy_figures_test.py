@@ -7,12 +7,9 @@ import pytest
 
 from el_jax.plots import Curve, SeedValues, save_figure
 from experiments.claims import Verdict
-from experiments.el_copy_anatomy import claims as anatomy_claims
-from experiments.el_copy_anatomy import plot as anatomy_plot
-from experiments.el_copy_context import claims as context_claims
-from experiments.el_copy_context import plot as context_plot
-from experiments.el_copy_losses import claims as losses_claims
-from experiments.el_copy_losses import plot as losses_plot
+from experiments.el_copy_anatomy import claims as anatomy_claims, plot as anatomy_plot
+from experiments.el_copy_context import claims as context_claims, plot as context_plot
+from experiments.el_copy_losses import claims as losses_claims, plot as losses_plot
 from experiments.results import write_curves, write_results
 
 SEEDS = tuple(range(5))

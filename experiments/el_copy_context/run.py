@@ -1,0 +1,39 @@
+"""The same strings in every update, packed into ever longer windows."""
+
+from pathlib import Path
+
+from configs.el.copy import get_config
+from experiments.sweep import Study, run_sweep
+
+TITLE = "What does a longer context do to the hard strings? (Yang et al. 2025, Figures 1a and 2)"
+
+SPLITS = ("train", "test", "test_precise")
+METRICS = [
+    *(f"{split}_{group}_accuracy" for split in SPLITS for group in ("easy", "hard")),
+    *(f"{split}_{group}_ce" for split in SPLITS for group in ("easy", "hard")),
+    *("fitted_step", "hard_accuracy_when_fitted", "rectified_afterwards"),
+]
+CURVES = [
+    *(f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in ("easy", "hard")),
+    *(f"batch_{group}_ce" for group in ("easy", "hard")),
+]
+STRINGS_PER_WINDOW = (1, 2, 4, 8)  # contexts of 55, 110, 220 and 440 tokens
+
+
+def studies(scale: str) -> list[Study]:
+    """What each scale trains: cross-entropy as the paper, and E1 with warm-up beside it."""
+    size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
+    seeds = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}[scale]
+    chosen = []
+    for loss in ("cross_entropy", "e1"):
+        for packed in STRINGS_PER_WINDOW[:2] if scale == "smoke" else STRINGS_PER_WINDOW:
+            config = get_config(f"loss={loss},{size},strings_per_window={packed}")
+            config.train.seeds = seeds
+            length = 2 * config.task.copy_length + config.task.padding_length + 3
+            chosen.append(Study(config, f", context {packed * length}"))
+    return chosen
+
+
+def run(scale: str, out: Path) -> None:
+    """Train and write the tables."""
+    run_sweep("el_copy_context", scale, out, studies(scale), metrics=METRICS, curves=CURVES)

@@ -1,0 +1,268 @@
+"""Train the settings of an experiment and write its three tables.
+
+On an accelerator all runs of a study advance together in one program. On a CPU, where one small
+run already fills a core, every seed is a process of its own and runs follow one another in it.
+"""
+
+import concurrent.futures
+import dataclasses
+import json
+import multiprocessing
+import os
+import queue
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from ml_collections import ConfigDict
+
+from el_jax import build
+from el_jax.launch import use_compilation_cache
+from el_jax.training.fit import fit
+from el_jax.training.sinks import History, Sink, progress
+from el_jax.training.summary import Row, when_fitted
+from experiments.provenance import config_hash, gather_provenance, write_provenance
+from experiments.results import (
+    CurveRow,
+    ResultRow,
+    curve_table,
+    seed_table,
+    write_curves,
+    write_results,
+)
+
+LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}
+PARAMETER_LABELS = {"lam": "λ", "b": "b"}
+
+Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Runs that share one program: a config, and what to append to its settings' names."""
+
+    config: ConfigDict
+    suffix: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What one process brings back: its runs and every row of metrics they wrote."""
+
+    runs: tuple[dict[str, float], ...]
+    history: History
+    seconds: float
+
+
+def setting_name(loss: str, run: dict[str, float], suffix: str = "") -> str:
+    """How tables and figures call a run, such as ``E1 λ=1, warm-up, V=500``."""
+    numbers = [f"{PARAMETER_LABELS[k]}={run[k]:g}" for k in PARAMETER_LABELS if k in run]
+    name = " ".join([LOSS_LABELS.get(loss, loss), *numbers])
+    return name + (", warm-up" if run["warmup_steps"] else "") + suffix
+
+
+class _Relay:
+    """A sink that tells another process how far this one is."""
+
+    def __init__(self, messages: Any) -> None:
+        self._messages, self._step = messages, 0
+
+    def write(self, step: int, row: Row) -> None:
+        """Send the updates made since the last row, and what people watch."""
+        watched = {k: v for k, v in row.items() if k.endswith(("_loss", "_accuracy"))}
+        self._messages.put((step - self._step, watched))
+        self._step = step
+
+    def close(self) -> None:
+        """Nothing to finish."""
+
+
+def _train(config: ConfigDict, watch: Sink) -> Measured:
+    started = time.monotonic()
+    training = build.build(build.parse(config))
+    history = History()
+    fit(
+        training.program,
+        training.options,
+        training.evaluations,
+        final_evaluations=training.final_evaluations,
+        probes=training.probes,
+        sinks=[history, watch],
+    )
+    return Measured(training.settings.runs, history, time.monotonic() - started)
+
+
+def _train_in_process(config: ConfigDict, messages: Any) -> Measured:
+    return _train(config, _Relay(messages))
+
+
+def _start_process() -> None:
+    # one core each: threads of neighbouring processes would only wait for one another
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get(
+        "XLA_FLAGS", ""
+    )
+    jax.config.update("jax_platforms", "cpu")
+    use_compilation_cache()
+
+
+def _by_seed(config: ConfigDict) -> list[ConfigDict]:
+    """One config per seed, its sweep unchanged."""
+    parts = []
+    for i in range(config.train.seeds):
+        part = config.copy_and_resolve_references()
+        part.seed, part.train.seeds, part.train.run_axis = config.seed + i, 1, "map"
+        parts.append(part)
+    return parts
+
+
+class _Total:
+    """Progress over all processes: updates made by any of them."""
+
+    def __init__(self, title: str, num_updates: int) -> None:
+        self._bar, self._done = progress(title, num_updates), 0
+
+    def add(self, updates: int, row: Row) -> None:
+        """Move on."""
+        self._done += updates
+        self._bar.write(self._done, row)
+
+    def close(self) -> None:
+        """Finish the bar."""
+        self._bar.close()
+
+
+def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Measured]]:
+    """Every seed of every study, as many at a time as there are cores."""
+    parts = [_by_seed(study.config) for study in studies]
+    total = _Total(title, sum(part.train.num_updates for study in parts for part in study))
+    context = multiprocessing.get_context("spawn")
+    with (
+        context.Manager() as manager,
+        concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context, _start_process) as pool,
+    ):
+        messages = manager.Queue()
+        futures = [
+            [pool.submit(_train_in_process, part, messages) for part in study] for study in parts
+        ]
+        waiting = {future for study in futures for future in study}
+        try:
+            while waiting:
+                _forward(messages, total)
+                done = {future for future in waiting if future.done()}
+                for future in done:
+                    future.result()  # an error of any process ends the sweep now
+                waiting -= done
+        finally:
+            pool.shutdown(cancel_futures=True, wait=not waiting)
+            total.close()
+        return [[future.result() for future in study] for study in futures]
+
+
+def _forward(messages: Any, total: _Total) -> None:
+    try:
+        while True:
+            total.add(*messages.get(timeout=0.5))
+    except queue.Empty:
+        return
+
+
+def _train_all_together(title: str, studies: Sequence[Study]) -> list[list[Measured]]:
+    """Each study as one program over all of its runs."""
+    measured = []
+    for study in studies:
+        name = f"{title}, {study.config.loss.name}{study.suffix}"
+        bar = progress(name, study.config.train.num_updates)
+        try:
+            measured.append([_train(study.config, bar)])
+        finally:
+            bar.close()
+    return measured
+
+
+def _last_rows(measured: Measured) -> Row:
+    """The newest value of every metric."""
+    last: Row = {}
+    for row in measured.history.rows:
+        last |= row
+    return last
+
+
+def _rows(
+    study: Study, measured: Measured, metrics: Sequence[str], curves: Sequence[str], extras: Extras
+) -> tuple[list[ResultRow], list[CurveRow]]:
+    final = _last_rows(measured) | extras(measured.history)
+    results, points = [], []
+    for i, run in enumerate(measured.runs):
+        name = setting_name(study.config.loss.name, run, study.suffix)
+        seed = int(run["seed"])
+        results += [ResultRow(name, seed, m, float(final[m][i])) for m in metrics]
+        for metric in curves:
+            steps, values = measured.history.curve(metric)
+            points += [
+                CurveRow(name, seed, int(s), metric, float(v[i]))
+                for s, v in zip(steps, values, strict=True)
+            ]
+    return results, points
+
+
+def fitting(history: History) -> Row:
+    """``when_fitted`` over the evaluations of a training."""
+    looks = [
+        (step, row)
+        for step, row in zip(history.steps, history.rows, strict=True)
+        if "test_hard_accuracy" in row
+    ]
+    return when_fitted([step for step, _ in looks], [row for _, row in looks])
+
+
+def run_sweep(
+    experiment: str,
+    scale: str,
+    out: Path,
+    studies: Sequence[Study],
+    *,
+    metrics: Sequence[str],
+    curves: Sequence[str],
+    extras: Extras = fitting,
+) -> None:
+    """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
+
+    Args:
+        experiment: its name, for the provenance.
+        scale: its scale.
+        out: the folder, which exists.
+        studies: what to train.
+        metrics: metrics whose last value goes to results.csv.
+        curves: metrics whose course goes to curves.csv.
+        extras: further metrics, from the whole course of each run.
+    """
+    use_compilation_cache()
+    on_cpu = jax.devices()[0].platform == "cpu"
+    train_all = _train_all_on_cpu if on_cpu else _train_all_together
+    measured = train_all(experiment, studies)
+    results: list[ResultRow] = []
+    points: list[CurveRow] = []
+    hashes: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    for study, parts in zip(studies, measured, strict=True):
+        resolved = json.loads(study.config.to_json_best_effort())
+        for part in parts:
+            rows, marks = _rows(study, part, metrics, curves, extras)
+            results += rows
+            points += marks
+            names = {setting_name(study.config.loss.name, run, study.suffix) for run in part.runs}
+            for name in names:  # runs of one program share its time
+                hashes[name] = config_hash(resolved)
+                seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)
+    write_results(out / "results.csv", seed_table(results))
+    write_curves(out / "curves.csv", curve_table(points))
+    provenance = gather_provenance(experiment, scale, config_hashes=hashes, wall_seconds=seconds)
+    write_provenance(out / "provenance.json", provenance)
+
+
+def mean_over_course(history: History, metric: str) -> np.ndarray:
+    """Mean of a metric over the rows that hold it, ``[R]``."""
+    return history.curve(metric)[1].mean(0)
