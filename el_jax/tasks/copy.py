@@ -44,8 +44,8 @@ class CopyStrings(NamedTuple):
 class PaddedCopy:
     """The padded-shifted copy task: its distribution, its data sets and their packing.
 
-    Every method is a pure function of the fields and its arguments and can be jitted; the
-    task itself is hashable and goes in as a static argument. String ``i`` of a set depends
+    Every method is a pure function of the fields and its arguments, and all but ``render`` can
+    be jitted; the task is hashable and goes in as a static argument. String ``i`` of a set depends
     on the key and on ``i`` only, so a larger set begins with the smaller one.
 
     As in the paper, an update reads the same strings whatever ``strings_per_window``. How they
@@ -174,8 +174,7 @@ class PaddedCopy:
         labels and to the shortcut's says which mechanism a model uses.
 
         Returns:
-            The strings, labelled hard since the shortcut fails on them, and the shortcut's
-            answer to each, ``[num, L_c]``.
+            The strings, in the hard group, and the shortcut's answer to each, ``[num, L_c]``.
         """
         seq_key, offset_key = jax.random.split(self._key(_SWAP))
         seq = _letters(seq_key, num, self.copy_length, 0, self.alphabet_size)
