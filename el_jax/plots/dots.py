@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 
 from el_jax.plots.style import HARD, add_chance_line, colours_of, marker_fill
 from el_jax.plots.tables import SeedTable, look_up, mean_and_sem
+
+DOTS_ASIDE = 7.0  # points between a mean and the dots of its seeds
 
 
 def spread(num: int, width: float) -> Float[np.ndarray, "R"]:
@@ -44,11 +47,11 @@ def plot_seed_dots(
         values = look_up(table, setting, metric).values
         mean, sem = mean_and_sem(values)
         ax.plot(values, row + 0.22 + spread(len(values), 0.3), "o", color=colour, alpha=0.45,
-                markersize=3.5, markeredgewidth=0, clip_on=False, zorder=2)  # fmt: skip
+                markersize=3.5, markeredgewidth=0, zorder=2)  # fmt: skip
         bar = num_sems * sem if len(values) > 1 else None
         ax.errorbar(mean, row - 0.15, xerr=bar, fmt="D", color=colour, capsize=3, markersize=6,
-                    markerfacecolor=marker_fill(setting, colour), clip_on=False, zorder=4,
-                    label=setting)  # fmt: skip
+                    markerfacecolor=marker_fill(setting, colour), zorder=4, label=setting,
+                    elinewidth=1.2)  # fmt: skip
     ax.set_yticks(range(len(settings)), settings)
     ax.set_ylim(len(settings) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
@@ -65,12 +68,12 @@ def plot_lines_vs(
     *,
     label: str,
     line_style: Any = HARD,
-    chance: float | None = None,
     num_sems: float = 2.0,
 ) -> None:
     """The metric against a quantity that varies over settings, such as the context length.
 
-    Draws the mean with bars of ± ``num_sems`` sem, joined by a line, and every seed as a dot.
+    Draws the mean with bars of ± ``num_sems`` sem, joined by a line, and every seed as a dot, a
+    little to the right of the mean.
 
     Args:
         ax: where to draw; the caller sets scales, labels and title.
@@ -80,7 +83,6 @@ def plot_lines_vs(
         settings: the settings, in the order of ``x``; the line has the colour of the first.
         label: legend text of the line.
         line_style: matplotlib line style; ``style.HARD`` or ``style.EASY``.
-        chance: where to draw the line of guessing; None for no line.
         num_sems: half length of the bars in standard errors; one seed has no bar.
 
     Raises:
@@ -91,11 +93,11 @@ def plot_lines_vs(
     colour = colours_of(settings)[0]
     entries = [look_up(table, setting, metric).values for setting in settings]
     means, sems = np.array([mean_and_sem(values) for values in entries]).T
+    aside = ax.transData + ScaledTranslation(DOTS_ASIDE / 72, 0, ax.figure.dpi_scale_trans)
     for position, values in zip(x, entries, strict=True):
         ax.plot(np.full(len(values), position), values, "o", color=colour, alpha=0.35,
-                markersize=4, markeredgewidth=0, clip_on=False, zorder=2)  # fmt: skip
+                markersize=4, markeredgewidth=0, zorder=2,
+                transform=aside)  # fmt: skip
     ax.errorbar(np.asarray(x), means, yerr=num_sems * np.nan_to_num(sems), fmt="D", color=colour,
-                linestyle=line_style, capsize=3, markersize=5, label=label, zorder=4,
-                markerfacecolor=marker_fill(settings[0], colour), clip_on=False)  # fmt: skip
-    if chance is not None:
-        add_chance_line(ax, chance)
+                linestyle=line_style, capsize=3, elinewidth=1, markersize=5, label=label, zorder=4,
+                markerfacecolor=marker_fill(settings[0], colour))  # fmt: skip

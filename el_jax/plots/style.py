@@ -12,14 +12,14 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 
 RC_PARAMS: dict[Any, Any] = {
     "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
     "axes.labelsize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -118,32 +118,45 @@ def new_figure(
     return figure, axes
 
 
-def add_legend(ax: Axes, *, below: bool = True, num_columns: int = 1) -> None:
-    """Put the legend where it covers no data: below the axes, or to their right."""
-    place: dict[str, Any] = (
-        {"loc": "upper left", "bbox_to_anchor": (0.0, -0.2)}
-        if below
-        else {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-    )
-    ax.legend(**place, ncols=num_columns, frameon=False, fontsize=LEGEND_FONT_SIZE)
+def add_question(figure: Figure, question: str) -> None:
+    """The figure's title: the question it answers."""
+    figure.suptitle(question, fontsize=11, fontweight="bold")
 
 
-def add_chance_line(ax: Axes, chance: float, *, vertical: bool = False) -> None:
-    """A dotted line at the accuracy of guessing, with its value written on it."""
+def add_title(ax: Axes, title: str, *, pad: float = 6.0) -> None:
+    """An axes' title: what it shows of the figure's question; ``pad`` in points above it."""
+    ax.set_title(title, loc="left", fontsize=9.5, pad=pad)
+
+
+def add_note(figure: Figure, note: str) -> None:
+    """A line under the figure that says how to read it."""
+    figure.supxlabel(note, fontsize=LEGEND_FONT_SIZE, color="#555555")
+
+
+def add_legend(
+    figure: Figure, handles: Sequence[Artist | Container], *, num_columns: int = 2
+) -> None:
+    """Put the legend under the figure, where it covers no data."""
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=num_columns, frameon=False,
+        fontsize=LEGEND_FONT_SIZE, handlelength=4,
+    )  # fmt: skip
+
+
+def add_chance_line(ax: Axes, chance: float, *, vertical: bool = False, label: bool = True) -> None:
+    """A dotted line at the accuracy of guessing, its value written at its end outside the axes."""
     draw = ax.axvline if vertical else ax.axhline
     draw(chance, color=CHANCE_COLOUR, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
-    label = f"chance {chance:.3g}"
-    style: dict[str, Any] = {"color": CHANCE_COLOUR, "fontsize": 7}
-    if vertical:
-        ax.annotate(
-            label, (chance, 1.0), (3, -2), xycoords=ax.get_xaxis_transform(),
-            textcoords="offset points", va="bottom", **style,
-        )  # fmt: skip
-    else:
-        ax.annotate(
-            label, (1.0, chance), (0, 2), xycoords=ax.get_yaxis_transform(),
-            textcoords="offset points", ha="right", va="bottom", **style,
-        )  # fmt: skip
+    if not label:
+        return
+    place: dict[str, Any] = (
+        {"xy": (chance, 1.0), "xytext": (0, 2), "xycoords": ax.get_xaxis_transform()}
+        | {"ha": "center", "va": "bottom", "text": f"chance {chance:.2g}"}
+        if vertical
+        else {"xy": (1.0, chance), "xytext": (3, 0), "xycoords": ax.get_yaxis_transform()}
+        | {"ha": "left", "va": "center", "text": f"chance\n{chance:.2g}"}
+    )
+    ax.annotate(**place, textcoords="offset points", color=CHANCE_COLOUR, fontsize=7)
 
 
 def save_figure(figure: Figure, path: Path) -> None:

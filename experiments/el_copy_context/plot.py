@@ -11,6 +11,8 @@ from el_jax.plots import (
     SeedTable,
     add_chance_line,
     add_legend,
+    add_question,
+    add_title,
     in_order,
     new_figure,
     plot_lines_vs,
@@ -30,16 +32,14 @@ def context_of(setting: str) -> int:
 def plot(out: Path) -> Figure:
     """A panel per split; a line per loss and group of strings."""
     results = read_results(out / "results.csv")
-    figure, axes = new_figure(1, len(SPLITS), size=(7.5, 3.8), share_y=True)
-    figure.suptitle(
-        "Does packing more strings into a context spoil the copying of hard ones?", fontsize=11
-    )
+    figure, axes = new_figure(1, len(SPLITS), size=(7.5, 3.6), share_y=True)
+    add_question(figure, "Does packing more strings into a context spoil the copying of hard ones?")
     for (split, title), ax in zip(SPLITS.items(), axes[0], strict=True):
         _draw(ax, results, split)
-        ax.set_title(title)
-        ax.set_xlabel("context length, tokens (same strings in every batch)")
+        add_title(ax, title)
+        ax.set_xlabel("context length, tokens")
     axes[0, 0].set_ylabel("accuracy")
-    add_legend(axes[0, 0])
+    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0])
     return figure
 
 
@@ -55,7 +55,7 @@ def _draw(ax: Axes, results: SeedTable, split: str) -> None:
                 f"{split}_{group}_accuracy", members, label=f"{loss}, {group} strings",
                 line_style=line_style,
             )  # fmt: skip
-    add_chance_line(ax, 1 / 26)
+    add_chance_line(ax, 1 / 26, label=split == "test")
     ax.set_xscale("log", base=2)
     ax.set_xticks(contexts, [str(context) for context in contexts])
     ax.minorticks_off()

@@ -1,8 +1,10 @@
 """What Yang et al. (2025) say of the E-losses on the copy task.
 
-Their Table 3 is captioned "easy" test strings; the text treats it as the subset that shows
-generalisation, and a cross-entropy run at 0.25 on easy strings would contradict Figure 1, so it
-is compared with the hard strings here.
+The paper is not of one mind about which strings its numbers are for. Table 3 is captioned "easy",
+yet its text calls that subset the key to generalisation, and reports warm-up alone, 0.246, as
+slightly better than cross-entropy, whose 0.3 the text gives for easy strings. Table 3 is compared
+with the hard strings here; the 0.3 is quoted with the group the paper names. The paper's settings
+are L_c=5, L_p=2000 and λ=4 where so marked; where ours differ, compare sign and not size.
 """
 
 from el_jax.plots.tables import SeedTable
@@ -14,6 +16,7 @@ CE, CE_WARM_UP = "cross-entropy", "cross-entropy, warm-up"
 E1, E1_WARM_UP = "E1 λ=1", "E1 λ=1, warm-up"
 E2_WARM_UP, E3_WARM_UP = "E2 λ=4, warm-up", "E3 b=1, warm-up"
 FIGURE_4, FIGURE_5 = "Yang et al. 2025, Figure 4", "Yang et al. 2025, Figure 5"
+CE_VALUE = "about 0.3 (said of easy strings)"
 TABLE_3 = "Yang et al. 2025, Table 3"
 
 
@@ -32,7 +35,7 @@ def _cross_entropy_overfits(results: SeedTable) -> list[Claim]:
         claim_at_most(
             results, CE, HARD, 0.9,
             text="Cross-entropy does not copy unseen hard strings",
-            source=FIGURE_4, paper_value="about 0.3",
+            source=FIGURE_4, paper_value=CE_VALUE,
         ),
     ]  # fmt: skip
 
@@ -44,7 +47,7 @@ def _e_losses_generalise(results: SeedTable) -> list[Claim]:
         claim_greater(
             results, HARD, setting, CE,
             text=f"{setting} copies unseen hard strings better than cross-entropy",
-            source=source, paper_value=f"{values[setting]} against about 0.3",
+            source=source, paper_value=f"{values[setting]} against {CE_VALUE}",
         )
         for setting, source in sources.items()
     ]  # fmt: skip

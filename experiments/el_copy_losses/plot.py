@@ -4,13 +4,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from el_jax.plots import in_order, new_figure, plot_seed_dots
+from el_jax.plots import add_note, add_question, add_title, in_order, new_figure, plot_seed_dots
 from experiments.results import read_results
 
 LARGE_ALPHABET = ", V=500"
 GROUPS = {
     "test_hard_accuracy": "hard strings: padding is random",
-    "test_easy_accuracy": "easy strings: padding gives the answer away",
+    "test_easy_accuracy": "easy strings: padding tells the answer",
 }
 
 
@@ -29,17 +29,15 @@ def plot(out: Path) -> Figure:
         heights=[len(members) + 0.5 for members, _ in rows],
         share_x=True,
     )
-    figure.suptitle("Which losses make a transformer copy from the right place?", fontsize=11)
+    add_question(figure, "Which losses make a transformer copy from the right place?")
     for (members, chance), panels in zip(rows, axes, strict=True):
         for metric, ax in zip(GROUPS, panels, strict=True):
             plot_seed_dots(ax, results, metric, members, chance=chance)
-            ax.set_xlim(0.0, 1.0)
+            ax.set_xlim(-0.02, 1.03)
         panels[-1].tick_params(labelleft=False)
     for title, ax in zip(GROUPS.values(), axes[0], strict=True):
-        ax.set_title(title, pad=14)
+        add_title(ax, title, pad=14.0)
     for ax in axes[-1]:
-        ax.set_xlabel(
-            "test accuracy, fraction of characters\n"
-            "(dots: seeds; diamonds: mean ± 2 standard errors, filled with warm-up)"
-        )
+        ax.set_xlabel("accuracy on unseen strings")
+    add_note(figure, "dots: seeds · diamonds: mean ± 2 standard errors, filled with warm-up")
     return figure

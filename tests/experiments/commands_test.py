@@ -50,7 +50,8 @@ FILES = {
                               text="E1 wins", **wording),
                 claim_at_least(results, "cross-entropy", "test_hard_accuracy", 0.9,
                                text="cross-entropy is fine", **wording),
-                claim_at_least(results, "E9", "test_hard_accuracy", 0.9, text="E9 too", **wording),
+                claim_at_least(results, "E9 [new]", "test_hard_accuracy", 0.9,
+                               text="E9 too", **wording),
             ]
         ''',
 }  # fmt: skip
@@ -95,6 +96,7 @@ def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
     ):
         assert verdict in verdicts
     assert "95% interval [+0." in printed
+    assert "not measured: test_hard_accuracy of E9 [new]" in printed
     assert str(root / "toy" / "figure.png") in printed.replace("\n", "")
 
 

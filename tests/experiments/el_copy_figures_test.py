@@ -47,6 +47,11 @@ def context_results(slope=-0.2):
         table[setting, "train_hard_accuracy"] = seeds_around(1.0)
         for split in ("train", "test"):
             table[setting, f"{split}_easy_accuracy"] = seeds_around(1.0)
+        table[f"E1 λ=1, warm-up, context {context}", "test_hard_accuracy"] = SeedValues(
+            SEEDS, np.array([0.04, 0.97, 0.95, 0.99, 0.3])
+        )
+        for metric in ("test_easy_accuracy", "train_easy_accuracy", "train_hard_accuracy"):
+            table[f"E1 λ=1, warm-up, context {context}", metric] = seeds_around(0.98)
     return table
 
 
@@ -93,10 +98,10 @@ def test_losses_are_judged():
 def test_anatomy_has_a_column_per_setting(tmp_path):
     write_curves(tmp_path / "curves.csv", anatomy_curves())
     figure = anatomy_plot.plot(tmp_path)
-    assert [ax.get_title() for ax in figure.axes[:3]] == [
+    assert [ax.get_title(loc="left") for ax in figure.axes[:3]] == [
         "cross-entropy",
-        "E1 λ=1\nwarm-up",
-        "E3 b=1\nwarm-up",
+        "E1 λ=1, warm-up",
+        "E3 b=1, warm-up",
     ]
     assert all(len(ax.collections) == 2 for ax in figure.axes)
     keep(figure, tmp_path)
@@ -118,7 +123,8 @@ def test_anatomy_compares_the_gap_between_hard_and_easy(gap, verdict):
 def test_context_is_drawn_per_split(tmp_path):
     write_results(tmp_path / "results.csv", context_results())
     figure = context_plot.plot(tmp_path)
-    assert [ax.get_title() for ax in figure.axes] == ["training strings", "unseen strings"]
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == ["training strings", "unseen strings"]
     for ax in figure.axes:
         assert [label.get_text() for label in ax.get_xticklabels()] == ["55", "110", "220", "440"]
     keep(figure, tmp_path)

@@ -78,6 +78,7 @@ def test_the_file_is_sorted_with_six_digits(tmp_path):
     rows = [
         ResultRow("b", 0, "loss", 1 / 3),
         ResultRow("a", 10, "loss", 2.0),
+        ResultRow("a", 10, "hits", 0.5),
         ResultRow("a", 2, "loss", float("nan")),
         ResultRow("a", 2, "hits", 1234567.0),
     ]
@@ -86,6 +87,7 @@ def test_the_file_is_sorted_with_six_digits(tmp_path):
         b"setting,seed,metric,value\n"
         b"a,2,hits,1.23457e+06\n"
         b"a,2,loss,nan\n"
+        b"a,10,hits,0.5\n"
         b"a,10,loss,2\n"
         b"b,0,loss,0.333333\n"
     )

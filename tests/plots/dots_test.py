@@ -49,7 +49,7 @@ def test_the_chance_line_is_drawn_when_given(ax):
 
 
 def test_lines_vs_shows_means_bars_and_every_seed(ax):
-    plot_lines_vs(ax, [55, 110, 440], TABLE, "accuracy", SETTINGS, label="hard", chance=0.04)
+    plot_lines_vs(ax, [55, 110, 440], TABLE, "accuracy", SETTINGS, label="hard")
     (container,) = ax.containers
     np.testing.assert_array_equal(container.lines[0].get_xdata(), [55, 110, 440])
     np.testing.assert_allclose(container.lines[0].get_ydata(), MEANS)
@@ -59,7 +59,6 @@ def test_lines_vs_shows_means_bars_and_every_seed(ax):
     for setting, line in zip(SETTINGS, dots, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), TABLE[setting, "accuracy"].values)
     assert ax.get_legend_handles_labels()[1] == ["hard"]
-    assert [line.get_ydata()[0] for line in ax.lines if line.get_gid() == "chance"] == [0.04]
 
 
 def test_lines_vs_needs_a_position_for_each_setting(ax):

@@ -59,14 +59,32 @@ def test_the_chance_line_is_at_chance_and_says_so(vertical):
     (line,) = axes[0, 0].lines
     data = line.get_xdata() if vertical else line.get_ydata()
     np.testing.assert_allclose(data, 1 / 26)
-    assert axes[0, 0].texts[0].get_text() == "chance 0.0385"
+    assert axes[0, 0].texts[0].get_text().split() == ["chance", "0.038"]
+
+
+def test_the_chance_line_may_go_without_its_name():
+    _, axes = style.new_figure()
+    style.add_chance_line(axes[0, 0], 1 / 26, label=False)
+    assert not axes[0, 0].texts
+
+
+def test_words_around_the_data():
+    figure, axes = style.new_figure()
+    handles = axes[0, 0].plot([0, 1], [0, 1], label="hard strings")
+    style.add_question(figure, "Why?")
+    style.add_title(axes[0, 0], "training")
+    style.add_note(figure, "dots are seeds")
+    style.add_legend(figure, handles)
+    assert figure.get_suptitle() == "Why?"
+    assert axes[0, 0].get_title(loc="left") == "training"
+    assert figure.get_supxlabel() == "dots are seeds"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["hard strings"]
 
 
 def test_a_figure_built_again_is_the_same_file(tmp_path):
     for name in ("a.png", "b.png"):
         figure, axes = style.new_figure()
-        axes[0, 0].plot([0, 1], [0, 1], label="line")
-        style.add_legend(axes[0, 0])
+        style.add_legend(figure, axes[0, 0].plot([0, 1], [0, 1], label="line"))
         style.save_figure(figure, tmp_path / name)
     first = (tmp_path / "a.png").read_bytes()
     assert first.startswith(b"\x89PNG")
