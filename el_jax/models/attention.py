@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
@@ -21,12 +22,13 @@ class Places(NamedTuple):
 
     Attributes:
         order: place in the window, which orders tokens for the causal mask, ``[1 or B, Q]``.
-        positions: position for the position embedding, ``[1 or B, Q]``.
+        positions: position for the rotation, ``[1 or B, Q]``; a NumPy array where it is known
+            before the batch is.
         documents: the document each token belongs to, ``[B, Q]``, or None.
     """
 
     order: Int[Array, "b Q"]
-    positions: Int[Array, "b Q"]
+    positions: Int[Array | np.ndarray, "b Q"]
     documents: Int[Array, "B Q"] | None
 
 
@@ -50,8 +52,9 @@ class Scope(NamedTuple):
 
 def all_places(batch: Batch) -> Places:
     """The places of all tokens."""
-    order = jnp.arange(batch.tokens.shape[1])[None]
-    positions = order if batch.positions is None else batch.positions
+    length = batch.tokens.shape[1]
+    order = jnp.arange(length)[None]
+    positions = np.arange(length)[None] if batch.positions is None else batch.positions
     return Places(order, positions, batch.documents)
 
 
@@ -91,7 +94,9 @@ def attention_mask(queries: Places, keys: Places, causal: bool) -> Bool[Array, "
     return mask
 
 
-def rotation(positions: Int[Array, "b Q"], config: TransformerConfig) -> Rotation | None:
+def rotation(
+    positions: Int[Array | np.ndarray, "b Q"], config: TransformerConfig
+) -> Rotation | None:
     """Cosine and sine of the rotary angles, ``position * base**(-2j / r)`` for j < r/2.
 
     Source: Su et al. 2021, arXiv 2104.09864, eq. 15. ``[b, Q, 1, r/2]``, one for all heads, with
@@ -99,8 +104,13 @@ def rotation(positions: Int[Array, "b Q"], config: TransformerConfig) -> Rotatio
     """
     if config.position != "rope":
         return None
-    exponents = -jnp.arange(0, config.rotary_dim, 2, dtype=jnp.float32) / config.rotary_dim
-    angles = positions[:, :, None, None] * config.rotary_base**exponents
+    exponents = np.arange(0, config.rotary_dim, 2) / config.rotary_dim
+    frequencies = (config.rotary_base**-exponents).astype(np.float32)
+    angles = positions[:, :, None, None].astype(np.float32) * frequencies
+    if isinstance(angles, np.ndarray):
+        # constants of the program: left to XLA, cosines are computed anew for every head and
+        # window inside the loops they are fused into (a tenth of a small model's step on CPU)
+        return jnp.asarray(np.cos(angles)), jnp.asarray(np.sin(angles))
     return jnp.cos(angles), jnp.sin(angles)
 
 
@@ -116,6 +126,24 @@ def rotate(x: Float[Array, "B Q heads K"], cos_sin: Rotation | None) -> Float[Ar
     first, second, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
     rotated = (first * cos - second * sin, second * cos + first * sin)
     return jnp.concatenate((*(part.astype(x.dtype) for part in rotated), rest), axis=-1)
+
+
+@jax.custom_jvp
+def softmax(scores: Float[Array, "*rows T"]) -> Float[Array, "*rows T"]:
+    """Softmax over the last axis, with the tangent ``p (ds - <p, ds>)``.
+
+    What ``jax.nn.softmax`` is under ``jax_softmax_custom_jvp``; its default differentiates the
+    quotient instead, which costs more passes over the weights and more memory.
+    """
+    scores = jnp.exp(scores - scores.max(-1, keepdims=True))
+    return scores / scores.sum(-1, keepdims=True)
+
+
+@softmax.defjvp
+def _softmax_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    weights = softmax(primals[0])
+    change = weights * tangents[0]
+    return weights, change - weights * change.sum(-1, keepdims=True)
 
 
 def attention_weights(
@@ -139,7 +167,7 @@ def attention_weights(
     ).reshape(batch, heads, length, -1)
     if mask is not None:
         scores = jnp.where(mask[:, None], scores, jnp.finfo(scores.dtype).min)
-    return jax.nn.softmax(scores, axis=-1)
+    return softmax(scores)
 
 
 def attend(
