@@ -21,8 +21,8 @@ GRIDS: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {
     "cpu": {
         "cross_entropy": {},
         "e1": {"lam": (0.5, 1.0, 2.0, 4.0)},
-        "e2": {"lam": (1.0, 4.0, 16.0)},
-        "e3": {"b": (0.5, 1.0, 2.0)},
+        "e2": {"lam": (4.0,)},
+        "e3": {"b": (1.0,)},
     },
     "paper": {
         "cross_entropy": {},
