@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from el_jax.training.state import Hypers
 from el_jax.typed_config import ConfigError, check_keys, choose, section
 from el_jax.types import Batch, ModelFns
 
+Config: TypeAlias = ConfigDict  # what a config file returns
 SECTIONS = ("seed", "task", "loss", "model", "optim", "train", "sweep")
 
 
@@ -115,7 +116,7 @@ class Training:
     probes: tuple[Probe, ...]
 
 
-def parse(config: ConfigDict) -> Settings:
+def parse(config: Config) -> Settings:
     """Read and check a config.
 
     Raises:

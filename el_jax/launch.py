@@ -1,12 +1,9 @@
 """From a command line to a checked config and a workdir that explains itself."""
 
-import importlib.metadata
 import json
 import os
 import pathlib
-import platform
 import runpy
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -16,6 +13,7 @@ import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
+from el_jax import environment
 from el_jax.typed_config import ConfigError, unknown_key
 
 _CONFIG = config_flags.DEFINE_config_file(
@@ -118,34 +116,16 @@ def config_differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [f"{k}: {a.get(k, 'absent')!r} -> {b.get(k, 'absent')!r}" for k in keys]
 
 
-def environment(argv: Sequence[str]) -> dict[str, Any]:
-    """What a result depends on besides its config: command, code, versions, hardware, date."""
-    packages = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
-    device = jax.devices()[0]
+def _environment(argv: Sequence[str]) -> dict[str, Any]:
+    commit, dirty = environment.checkout_state()
     return {
         "command": " ".join(argv),
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain")),
-        "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in packages},
-        "platform": device.platform,
-        "device": device.device_kind,
-        "num_devices": jax.device_count(),
-        "cpu_count": os.cpu_count(),
-        "machine": f"{platform.system()} {platform.machine()}",
+        "commit": commit,
+        "dirty": dirty,
+        "hardware": environment.hardware(),
+        "versions": environment.versions(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _git(*arguments: str) -> str | None:
-    repository = pathlib.Path(__file__).parent
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=repository, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None  # run from an archive, not a checkout
-    return done.stdout.strip()
 
 
 def open_workdir(
@@ -172,7 +152,7 @@ def open_workdir(
                 )
         write_json(path, resolved)
         write_json(workdir / "runs.json", list(runs))
-        write_json(workdir / "environment.json", environment(argv))
+        write_json(workdir / "environment.json", _environment(argv))
     except OSError as error:
         raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
 

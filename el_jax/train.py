@@ -4,7 +4,6 @@ import pathlib
 import sys
 
 import jax
-from ml_collections import ConfigDict
 
 from el_jax import build, launch
 from el_jax.training.checkpoint import Checkpoints
@@ -14,7 +13,7 @@ from el_jax.training.sinks import JsonLines, Sink, TensorBoard, progress
 NOT_FINITE = 3  # exit code of a training that met a NaN or an infinity
 
 
-def train(config: ConfigDict, workdir: pathlib.Path) -> None:
+def train(config: build.Config, workdir: pathlib.Path) -> None:
     """Train, or go on from the newest checkpoint of ``workdir``."""
     settings = build.parse(config)
     launch.open_workdir(workdir, config, settings.runs, sys.argv)
@@ -48,7 +47,7 @@ def train(config: ConfigDict, workdir: pathlib.Path) -> None:
                 sink.close()
 
 
-def main(config: ConfigDict, workdir: pathlib.Path) -> None:
+def main(config: build.Config, workdir: pathlib.Path) -> None:
     """``train``, with the exit code of what stopped it."""
     try:
         train(config, workdir)

@@ -3,21 +3,13 @@
 import dataclasses
 import datetime
 import hashlib
-import importlib.metadata
 import json
-import os
-import platform
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jax
-
+from el_jax.environment import checkout_state, hardware, versions
 from experiments.tidy_csv import MalformedTableError
-
-PACKAGES = ("jax", "jaxlib", "flax", "optax")
-SOURCES = ("*.py", "requirements.txt")  # what numbers depend on; results and figures do not count
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +23,7 @@ class Provenance:
         wall_seconds: for each setting, wall time of training and evaluating all its seeds.
         commit: the commit checked out, or ``unknown`` outside a clone.
         dirty: sources differed from that commit, or could not be compared with it.
-        hardware: ``device_kind``, ``platform``, ``num_devices`` and ``cpu_count``.
+        hardware: of ``environment.hardware``.
         versions: of Python and of the libraries that compute.
         date: day the run ended, ISO 8601, UTC.
     """
@@ -77,8 +69,7 @@ def gather_provenance(
     """
     if differing := set(config_hashes) ^ set(wall_seconds):
         raise ValueError(f"settings {sorted(differing)} lack a configuration hash or a wall time.")
-    commit, dirty = checkout_state(Path(__file__).parent)
-    device = jax.devices()[0]
+    commit, dirty = checkout_state()
     return Provenance(
         command=f"python -m experiments run {experiment} --scale={scale}",
         scale=scale,
@@ -86,38 +77,10 @@ def gather_provenance(
         wall_seconds={s: float(f"{seconds:.3g}") for s, seconds in wall_seconds.items()},
         commit=commit,
         dirty=dirty,
-        hardware={
-            "device_kind": device.device_kind,
-            "platform": device.platform,
-            "num_devices": jax.device_count(),
-            "cpu_count": os.cpu_count() or 0,
-        },
-        versions={
-            "python": platform.python_version(),
-            **{package: importlib.metadata.version(package) for package in PACKAGES},
-        },
+        hardware=hardware(),
+        versions=versions(),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-
-
-def checkout_state(folder: Path) -> tuple[str, bool]:
-    """The commit checked out at ``folder`` and whether sources differ from it.
-
-    Returns:
-        ``("unknown", True)`` outside a clone or without git.
-    """
-    try:
-        top = _git(folder, "rev-parse", "--show-toplevel")
-        commit = _git(folder, "rev-parse", "HEAD")
-        changes = _git(Path(top), "status", "--porcelain", "--", *SOURCES)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown", True
-    return commit, bool(changes)
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def write_provenance(path: Path, provenance: Provenance) -> None:

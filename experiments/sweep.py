@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import os
 import queue
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from ml_collections import ConfigDict
 
 from el_jax import build
 from el_jax.launch import use_compilation_cache
@@ -44,7 +44,7 @@ Extras = Callable[[History], Row]  # metrics of the whole course of training, ea
 class Study:
     """Runs that share one program: a config, and what to append to its settings' names."""
 
-    config: ConfigDict
+    config: build.Config
     suffix: str = ""
 
 
@@ -73,14 +73,15 @@ class _Relay:
     def write(self, step: int, row: Row) -> None:
         """Send the updates made since the last row, and what people watch."""
         watched = {k: v for k, v in row.items() if k.endswith(("_loss", "_accuracy"))}
-        self._messages.put((step - self._step, watched))
+        num_runs = len(row["batch_loss"])
+        self._messages.put(((step - self._step) * num_runs, watched))
         self._step = step
 
     def close(self) -> None:
         """Nothing to finish."""
 
 
-def _train(config: ConfigDict, watch: Sink) -> Measured:
+def _train(config: build.Config, watch: Sink) -> Measured:
     started = time.monotonic()
     training = build.build(build.parse(config))
     history = History()
@@ -95,11 +96,12 @@ def _train(config: ConfigDict, watch: Sink) -> Measured:
     return Measured(training.settings.runs, history, time.monotonic() - started)
 
 
-def _train_in_process(config: ConfigDict, messages: Any) -> Measured:
+def _train_in_process(config: build.Config, messages: Any) -> Measured:
     return _train(config, _Relay(messages))
 
 
 def _start_process() -> None:
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     # one core each: threads of neighbouring processes would only wait for one another
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get(
         "XLA_FLAGS", ""
@@ -108,7 +110,14 @@ def _start_process() -> None:
     use_compilation_cache()
 
 
-def _by_seed(config: ConfigDict) -> list[ConfigDict]:
+def _end_with_parent(parent: int) -> None:
+    # a killed sweep must not leave its processes behind
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def _by_seed(config: build.Config) -> list[build.Config]:
     """One config per seed, its sweep unchanged."""
     parts = []
     for i in range(config.train.seeds):
@@ -116,6 +125,10 @@ def _by_seed(config: ConfigDict) -> list[ConfigDict]:
         part.seed, part.train.seeds, part.train.run_axis = config.seed + i, 1, "map"
         parts.append(part)
     return parts
+
+
+def _num_runs(config: build.Config) -> int:
+    return len(build.parse(config).runs)
 
 
 class _Total:
@@ -137,7 +150,9 @@ class _Total:
 def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Measured]]:
     """Every seed of every study, as many at a time as there are cores."""
     parts = [_by_seed(study.config) for study in studies]
-    total = _Total(title, sum(part.train.num_updates for study in parts for part in study))
+    total = _Total(
+        title, sum(part.train.num_updates * _num_runs(part) for s in parts for part in s)
+    )
     context = multiprocessing.get_context("spawn")
     with (
         context.Manager() as manager,

@@ -1,0 +1,50 @@
+"""What a number depends on besides its config: code, versions, hardware."""
+
+import importlib.metadata
+import os
+import pathlib
+import platform
+import subprocess
+
+import jax
+
+PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
+SOURCES = ("*.py", "requirements.txt")  # what numbers depend on; results and figures do not count
+
+
+def hardware() -> dict[str, str | int]:
+    """The devices jax computes on, and the machine they are in."""
+    device = jax.devices()[0]
+    return {
+        "device_kind": device.device_kind,
+        "platform": device.platform,
+        "num_devices": jax.device_count(),
+        "cpu_count": os.cpu_count() or 0,
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that compute."""
+    installed = {package: importlib.metadata.version(package) for package in PACKAGES}
+    return {"python": platform.python_version(), **installed}
+
+
+def checkout_state(folder: pathlib.Path = pathlib.Path(__file__).parent) -> tuple[str, bool]:
+    """The commit checked out at ``folder`` and whether sources differ from it.
+
+    Returns:
+        ``("unknown", True)`` outside a clone or without git.
+    """
+    try:
+        top = _git(folder, "rev-parse", "--show-toplevel")
+        commit = _git(folder, "rev-parse", "HEAD")
+        changes = _git(pathlib.Path(top), "status", "--porcelain", "--", *SOURCES)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown", True
+    return commit, bool(changes)
+
+
+def _git(folder: pathlib.Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
