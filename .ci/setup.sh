@@ -51,6 +51,7 @@ make_environment() {
   local base
   find_python
   echo "setup: making .venv with $("$base" --version) ..."
+  rm -rf .venv/bin # first, so that a half-cleared .venv is never taken for a working one
   "$base" -m venv --clear --without-pip .venv || stop "$base could not make .venv (see above)."
   works || stop "$base made a .venv whose Python does not start."
 }
