@@ -22,6 +22,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 READMES = [ROOT / "README.md", *sorted((ROOT / "experiments").glob("*/README.md"))]
 OURS = {"el_jax", "experiments", "colab"}
+SHELL = ("&", "|", ";", ">", "<")  # where a command ends
 RUN_LIMIT = 600  # seconds for one executed block
 
 FENCE = re.compile(r"^(<!-- test: run -->\s*\n)?```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
@@ -65,19 +66,28 @@ def blocks(readme: str) -> list[Block]:
     return [block(match) for match in FENCE.finditer(readme)]
 
 
+def bash_lines(readme: str) -> list[list[str]]:
+    """The lines of the bash blocks as words, comments gone and continued lines joined."""
+    texts = [block.text for block in blocks(readme) if block.language == "bash"]
+    lines = "".join(texts).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines]
+
+
 def commands(readme: str) -> list[list[str]]:
-    """The `python -m` lines of the bash blocks, each as [module, argument, ...]."""
+    """The `python -m` lines, each as [module, argument, ...]."""
     found = []
-    for block in blocks(readme):
-        if block.language not in ("bash", "sh", "shell"):
-            continue
-        for line in block.text.replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
-            for start, (program, option) in enumerate(itertools.pairwise(words)):
-                if re.fullmatch(r"(.*/)?python[\d.]*", program) and option == "-m":
-                    rest = words[start + 2 :]
-                    found.append(list(itertools.takewhile(lambda w: w[0] not in "&|;><", rest)))
+    for words in bash_lines(readme):
+        for start, (program, option) in enumerate(itertools.pairwise(words)):
+            if re.fullmatch(r"(.*/)?python[\d.]*", program) and option == "-m":
+                rest = words[start + 2 :]
+                ours = itertools.takewhile(lambda word: not word.startswith(SHELL), rest)
+                found.append(list(ours))
     return found
+
+
+def scripts(readme: str) -> list[str]:
+    """The files that lines such as `bash tests/run.sh` start."""
+    return [words[1] for words in bash_lines(readme) if words[:1] == ["bash"] and words[1:]]
 
 
 def fault_of_command(command: list[str]) -> str:
@@ -97,7 +107,7 @@ def fault_of_command(command: list[str]) -> str:
             return f"there is no config file {config[1]}"
     if module == "experiments" and arguments[:1] == ["run"]:
         names = [argument for argument in arguments[1:] if not argument.startswith("-")]
-        if not (ROOT / "experiments" / names[0] / "run.py").is_file():
+        if names and not (ROOT / "experiments" / names[0] / "run.py").is_file():
             return f"there is no experiment {names[0]}"
     parsed = subprocess.run(
         [sys.executable, "-c", ONLY_PARSE, *command], cwd=ROOT, capture_output=True, text=True
@@ -178,6 +188,11 @@ def test_command_is_understood(command: str):
     assert not (fault := fault_of_command(shlex.split(command))), fault
 
 
+@pytest.mark.parametrize("readme", READMES, ids=relative)
+def test_scripts_exist(readme: pathlib.Path):
+    assert not [name for name in scripts(readme.read_text()) if not (ROOT / name).is_file()]
+
+
 @pytest.mark.parametrize("script", EVERY_RUN)
 def test_marked_block_runs(script: str, copy_of_root: pathlib.Path):
     path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -209,9 +224,10 @@ def test_links_lead_somewhere(readme: pathlib.Path):
 def test_commands_are_found_wherever_they_stand_in_a_bash_block():
     readme = (
         "```bash\ncd x  # python -m no.comment\nA=1 .venv/bin/python -m a.b --c='d e' \\\n    --f\n"
-        "python3.12 -m g h > log && ls\n```\n```text\npython -m no.text\n```\n"
+        "python3.12 -m g '' h > log && ls\nbash i.sh j\n```\n```text\npython -m no.text\n```\n"
     )
-    assert commands(readme) == [["a.b", "--c=d e", "--f"], ["g", "h"]]
+    assert commands(readme) == [["a.b", "--c=d e", "--f"], ["g", "", "h"]]
+    assert scripts(readme) == ["i.sh"]
 
 
 @pytest.mark.parametrize(
