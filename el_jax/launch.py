@@ -90,7 +90,7 @@ def use_compilation_cache() -> None:
     ``JAX_COMPILATION_CACHE_DIR`` moves it, or switches it off when set to nothing.
     """
     home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(home / "el_jax" / "compiled"))
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(home / "el_jax" / "xla"))
     jax.config.update("jax_compilation_cache_dir", folder or None)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
