@@ -20,9 +20,10 @@ import jax
 import numpy as np
 
 from el_jax import build
+from el_jax.environment import checkout_state
 from el_jax.launch import use_compilation_cache
 from el_jax.training.fit import fit
-from el_jax.training.sinks import History, Sink, progress
+from el_jax.training.sinks import History, JsonLines, Sink, progress, read_rows
 from el_jax.training.summary import Row, when_fitted
 from experiments.provenance import config_hash, gather_provenance, write_provenance
 from experiments.results import (
@@ -34,6 +35,7 @@ from experiments.results import (
     write_results,
 )
 
+KEPT = Path(__file__).parents[1] / "runs" / "experiments"
 LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}
 PARAMETER_LABELS = {"lam": "λ", "b": "b"}
 
@@ -81,23 +83,48 @@ class _Relay:
         """Nothing to finish."""
 
 
-def _train(config: build.Config, watch: Sink) -> Measured:
+def _train(config: build.Config, watch: Sink, keep: Path | None) -> Measured:
+    """Train the runs of one config, or read them back from ``keep`` if they finished there."""
+    settings = build.parse(config)
+    if keep is not None and (keep / "seconds").exists():
+        history = read_rows(keep / "metrics.jsonl")
+        watch.write(history.steps[-1], history.rows[-1])
+        return Measured(settings.runs, history, float((keep / "seconds").read_text()))
     started = time.monotonic()
-    training = build.build(build.parse(config))
+    training = build.build(settings)
     history = History()
+    sinks: list[Sink] = [history, watch]
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        sinks.append(JsonLines(keep / "metrics.jsonl"))
     fit(
         training.program,
         training.options,
         training.evaluations,
         final_evaluations=training.final_evaluations,
         probes=training.probes,
-        sinks=[history, watch],
+        sinks=sinks,
     )
-    return Measured(training.settings.runs, history, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    if keep is not None:
+        (keep / "seconds").write_text(f"{seconds:.1f}\n")
+    return Measured(settings.runs, history, seconds)
 
 
-def _train_in_process(config: build.Config, messages: Any) -> Measured:
-    return _train(config, _Relay(messages))
+def _train_in_process(config: build.Config, messages: Any, keep: Path | None) -> Measured:
+    return _train(config, _Relay(messages), keep)
+
+
+def _kept(config: build.Config) -> Path | None:
+    """Where the runs of a config are kept until the sweep is done: a killed sweep goes on there.
+
+    Only for committed code: numbers of other code must not be taken for those of this one.
+    """
+    commit, dirty = checkout_state()
+    if dirty:
+        return None
+    resolved = json.loads(config.to_json_best_effort())
+    return KEPT / commit[:12] / config_hash(resolved)
 
 
 def _start_process() -> None:
@@ -160,7 +187,8 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Measure
     ):
         messages = manager.Queue()
         futures = [
-            [pool.submit(_train_in_process, part, messages) for part in study] for study in parts
+            [pool.submit(_train_in_process, part, messages, _kept(part)) for part in study]
+            for study in parts
         ]
         waiting = {future for study in futures for future in study}
         try:
@@ -191,7 +219,7 @@ def _train_all_together(title: str, studies: Sequence[Study]) -> list[list[Measu
         name = f"{title}, {study.config.loss.name}{study.suffix}"
         bar = progress(name, study.config.train.num_updates)
         try:
-            measured.append([_train(study.config, bar)])
+            measured.append([_train(study.config, bar, _kept(study.config))])
         finally:
             bar.close()
     return measured

@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import re
 import sys
 import time
 from typing import Any, Protocol
@@ -60,7 +61,7 @@ class History:
 
 
 def _json_value(value: float) -> float | None:
-    return float(f"{value:.7g}") if math.isfinite(value) else None  # JSON has no NaN
+    return float(f"{value:.9g}") if math.isfinite(value) else None  # JSON has no NaN
 
 
 class JsonLines:
@@ -131,16 +132,16 @@ class TensorBoard:
         self._writer.close()
 
 
+_WATCHED = re.compile(r"(train|test)_(?!precise)([a-z0-9]+)_accuracy")
+
+
 def _headline(row: Row) -> str:
-    """Loss and accuracies, averaged over runs, for people who watch."""
-    shown = {
-        "loss": "batch_loss",
-        "easy": "train_easy_accuracy",
-        "hard": "train_hard_accuracy",
-        "test easy": "test_easy_accuracy",
-        "test hard": "test_hard_accuracy",
-    }
-    return "  ".join(f"{k} {np.nanmean(row[v]):.3f}" for k, v in shown.items() if v in row)
+    """Loss and each group's accuracy, averaged over runs, for people who watch."""
+    shown = {"loss": row["batch_loss"]} if "batch_loss" in row else {}
+    for name in sorted(row, reverse=True):  # training before test
+        if match := _WATCHED.fullmatch(name):
+            shown[f"{match[1]} {match[2]}"] = row[name]
+    return "  ".join(f"{name} {np.nanmean(values):.3f}" for name, values in shown.items())
 
 
 class BarProgress:
@@ -182,7 +183,8 @@ class LineProgress:
     def write(self, step: int, row: Row) -> None:
         """Print the row if it holds an evaluation, or if nothing was printed for long."""
         now = time.monotonic()
-        if "test_hard_accuracy" not in row and now - self._last < self._seconds:
+        evaluated = any(map(_WATCHED.fullmatch, row))
+        if not evaluated and now - self._last < self._seconds:
             return
         self._last = now
         pace = (now - self._begun) / max(step - self._start, 1)
