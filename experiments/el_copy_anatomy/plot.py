@@ -1,4 +1,4 @@
-"""Training loss and test accuracy along training, easy against hard, a column per setting."""
+"""The course of training, a column per setting: loss, gradient, answers and mechanism."""
 
 from pathlib import Path
 
@@ -9,8 +9,10 @@ from matplotlib.lines import Line2D
 from el_jax.plots import (
     EASY,
     HARD,
+    CurveTable,
     add_chance_line,
     add_legend,
+    add_note,
     add_question,
     add_title,
     in_order,
@@ -19,42 +21,51 @@ from el_jax.plots import (
 )
 from experiments.results import read_curves
 
-GROUP_STYLES = {"easy": EASY, "hard": HARD}
 LOSS_FLOOR = 1e-4  # nats; below, a token is learnt for every purpose here
+# a row of panels: what its vertical axis says, and the metrics it draws, dashed and solid
+ROWS: dict[str, dict[str, object]] = {
+    "cross-entropy on\ntraining strings, nats": {"train_easy_ce": EASY, "train_hard_ce": HARD},
+    "hard strings' share of\nthe squared gradient": {"train_hard_gradient_share": HARD},
+    "accuracy on\nunseen strings": {"test_easy_accuracy": EASY, "test_hard_accuracy": HARD},
+    "answers where padding\nand letter disagree": {"swap_undoes_shift": EASY, "swap_copies": HARD},
+}
+HARD_FRACTION = 0.2  # of all strings: their share if all tokens pulled alike
 
 
 def plot(out: Path) -> Figure:
-    """Top: cross-entropy on training strings; bottom: accuracy on unseen ones."""
+    """Rows: training loss, gradient share, test accuracy, and the swap test."""
     curves = read_curves(out / "curves.csv")
     settings = in_order({setting for setting, _ in curves})
-    size = (1.2 + 2.3 * len(settings), 4.6)
-    figure, axes = new_figure(2, len(settings), size=size, share_x=True)
+    size = (1.2 + 2.3 * len(settings), 8.2)
+    figure, axes = new_figure(len(ROWS), len(settings), size=size, share_x=True)
     add_question(figure, "Once the easy strings are fitted, how are the hard ones learnt?")
     for column, setting in enumerate(settings):
-        top, bottom = axes[:, column]
-        add_title(top, setting)
-        for group, line_style in GROUP_STYLES.items():
-            for ax, metric in ((top, f"train_{group}_ce"), (bottom, f"test_{group}_accuracy")):
-                plot_curves(ax, curves, metric, [setting], line_style=line_style)
-        _scale(top, bottom)
-        for ax in (top, bottom):
+        add_title(axes[0, column], setting)
+        for ax, (label, metrics) in zip(axes[:, column], ROWS.items(), strict=True):
+            _panel(ax, curves, setting, metrics)
             ax.tick_params(labelleft=column == 0)
-        add_chance_line(bottom, 1 / 26, label=column == len(settings) - 1)
-    axes[0, 0].set_ylabel("cross-entropy on\ntraining strings, nats")
-    axes[1, 0].set_ylabel("accuracy on\nunseen strings")
-    add_legend(
+            if column == 0:
+                ax.set_ylabel(label)
+        axes[0, column].set_yscale("log")
+        axes[0, column].set_ylim(LOSS_FLOOR, 20.0)
+        axes[1, column].axhline(HARD_FRACTION, color="#777777", linestyle=":", linewidth=1.2)
+        add_chance_line(axes[2, column], 1 / 26, label=column == len(settings) - 1)
+        axes[-1, column].set_xlabel("updates")
+    add_legend(figure, _handles(), num_columns=2)
+    add_note(
         figure,
-        [
-            Line2D([], [], color="black", linestyle=line_style, label=f"{group} strings")
-            for group, line_style in GROUP_STYLES.items()
-        ],
+        "mean over seeds ± 2 standard errors; dotted: chance, hard strings' share of tokens",
     )
     return figure
 
 
-def _scale(top: Axes, bottom: Axes) -> None:
-    top.set_yscale("log")
-    top.set_ylim(LOSS_FLOOR, 20.0)
-    top.set_xscale("log")
-    bottom.set_ylim(0.0, 1.03)
-    bottom.set_xlabel("updates")
+def _panel(ax: Axes, curves: CurveTable, setting: str, metrics: dict[str, object]) -> None:
+    for metric, line_style in metrics.items():
+        plot_curves(ax, curves, metric, [setting], line_style=line_style)
+    ax.set_xscale("log")
+    ax.set_ylim(0.0, 1.03)
+
+
+def _handles() -> list[Line2D]:
+    names = {EASY: "easy strings; bottom: undoes the shift", HARD: "hard strings; bottom: copies"}
+    return [Line2D([], [], color="black", linestyle=s, label=n) for s, n in names.items()]

@@ -11,7 +11,7 @@ SOURCE = "Yang et al. 2025, Figure 1a"
 
 def claims(results: SeedTable) -> list[Claim]:
     """The claims, judged on results.csv; contexts that were not run are left out of the trend."""
-    metric = "test_hard_accuracy"
+    metric = "test_precise_hard_accuracy"
     settings = {context: f"cross-entropy, context {context}" for context in CONTEXTS}
     measured = {c: s for c, s in settings.items() if (s, metric) in results}
     longest = settings[max(measured, default=max(CONTEXTS))]
@@ -25,7 +25,7 @@ def claims(results: SeedTable) -> list[Claim]:
             source=SOURCE, paper_value="falls, values only drawn",
         ),
         claim_at_least(
-            results, longest, "test_easy_accuracy", 0.99,
+            results, longest, "test_precise_easy_accuracy", 0.99,
             text="Unseen easy strings are copied whatever the context (the longest here)",
             source=SOURCE, paper_value="1.00",
         ),

@@ -20,7 +20,7 @@ from el_jax.plots import (
 from experiments.results import read_results
 
 SEPARATOR = ", context "
-SPLITS = {"train": "training strings", "test": "unseen strings"}
+SPLITS = {"train": "training strings", "test_precise": "unseen strings"}
 GROUP_STYLES = {"hard": HARD, "easy": EASY}
 
 

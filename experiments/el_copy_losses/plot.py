@@ -9,8 +9,8 @@ from experiments.results import read_results
 
 LARGE_ALPHABET = ", V=500"
 GROUPS = {
-    "test_hard_accuracy": "hard strings: padding is random",
-    "test_easy_accuracy": "easy strings: padding tells the answer",
+    "test_precise_hard_accuracy": "hard strings: padding is random",
+    "test_precise_easy_accuracy": "easy strings: padding tells the answer",
 }
 
 
