@@ -1,0 +1,93 @@
+import dataclasses
+import math
+
+import jax
+import pytest
+
+from el_jax.models import PRESETS, transformer
+
+INVALID = [
+    ("width", {"width": 0}),
+    ("vocab_size", {"vocab_size": 0}),
+    ("num_layers", {"num_layers": 0}),
+    ("num_layers", {"num_layers": True}),
+    ("num_heads", {"num_heads": 3}),
+    ("num_kv_heads", {"num_kv_heads": 3}),
+    ("num_kv_heads", {"num_kv_heads": 0}),
+    ("head_size", {"head_size": -1}),
+    ("mlp_width", {"mlp_width": 0}),
+    ("embedding_width", {"embedding_width": 0}),
+    ("max_length", {"max_length": 0}),
+    ("position_offset", {"position_offset": -1}),
+    ("num_token_types", {"num_token_types": -1}),
+    ("norm", {"norm": "batchnorm"}),
+    ("norm_epsilon", {"norm_epsilon": 0.0}),
+    ("norm_placement", {"norm_placement": "sandwich"}),
+    ("parallel_residual", {"norm_placement": "post"}),
+    ("position", {"position": "alibi"}),
+    ("rotary_fraction", {"rotary_fraction": 1.5}),
+    ("rotary_fraction", {"rotary_fraction": 0.001}),
+    ("rotary_fraction", {"width": 40, "rotary_fraction": 0.35}),  # 3 of 10: odd
+    ("rotary_base", {"rotary_base": float("inf")}),
+    ("activation", {"activation": "swish"}),
+    ("init", {"init": "xavier"}),
+    ("init_std", {"init_std": -0.02}),
+    ("embedding_dropout", {"embedding_dropout": 1.0}),
+    ("attention_dropout", {"attention_dropout": -0.1}),
+    ("residual_dropout", {"residual_dropout": float("nan")}),
+    ("dtype", {"dtype": "float16"}),
+    ("matmul_precision", {"matmul_precision": "high"}),
+    ("attention_impl", {"attention_impl": "pallas"}),
+    ("attention_impl", {"attention_impl": "cudnn"}),
+    (
+        "attention_impl",
+        {"attention_impl": "cudnn", "dtype": "bfloat16", "head_size": 12, "rotary_fraction": 0.5},
+    ),
+    ("attention_impl", {"attention_impl": "cudnn", "dtype": "bfloat16", "attention_dropout": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("field", "changes"), INVALID)
+def test_an_invalid_config_raises_naming_field_and_value(field, changes):
+    with pytest.raises(ValueError, match=f"^{field}=") as error:
+        dataclasses.replace(PRESETS["gpt_neox"], **changes)
+    assert "must be" in str(error.value)
+    if field in changes:
+        assert repr(changes[field]) in str(error.value)
+
+
+def test_cudnn_attention_is_accepted_in_bfloat16():
+    changes = {"attention_impl": "cudnn", "dtype": "bfloat16"}
+    assert dataclasses.replace(PRESETS["gpt_neox"], **changes).attention_impl == "cudnn"
+
+
+def test_sizes_left_open_follow_the_width():
+    config = dataclasses.replace(PRESETS["gpt_neox"], width=64, num_heads=2)
+    derived = (config.kv_heads, config.head_dim, config.mlp_dim, config.embedding_dim)
+    assert derived == (2, 32, 256, 64)
+    assert config.rotary_dim == 8
+
+
+# published parameter counts; tied tables count once, BERT is with its masked-LM head
+PUBLISHED = {
+    "gpt2": 124_439_808,
+    "opt": 125_239_296,
+    "bert": 109_514_298,
+    "llama": 134_515_008,
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_presets_have_the_published_number_of_parameters(name):
+    shapes = jax.eval_shape(transformer(PRESETS[name]).init, jax.random.key(0))
+    assert sum(math.prod(x.shape) for x in jax.tree.leaves(shapes)) == PUBLISHED[name]
+
+
+@pytest.mark.parametrize(("width", "num_layers"), [(32, 3), (1024, 4)])
+def test_the_number_of_parameters_of_gpt_neox(width, num_layers):
+    config = dataclasses.replace(
+        PRESETS["gpt_neox"], vocab_size=29, width=width, num_layers=num_layers
+    )
+    shapes = jax.eval_shape(transformer(config).init, jax.random.key(0))
+    count = sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))
+    assert count == 2 * 29 * width + num_layers * (12 * width**2 + 13 * width) + 2 * width
