@@ -13,9 +13,9 @@ from el_jax.losses.stats import TokenStats, label_log_odds, symmetric_stats
 TokenLoss = Callable[[TokenStats], Float[Array, "*batch"]]  # keyword parameters already bound
 
 MARGIN_RANGE = (-64.0, 64.0)  # nats
-GRID_INTERVALS = 2**15  # two extrema of a loss less than 1/256 nat apart are not told apart
+GRID_INTERVALS = 2**13  # two extrema of a loss less than 1/64 nat apart are not told apart
 SLOPE_NOISE = 1e-10  # smaller derivatives may be rounding: the sign of a slope so flat is not read
-ZOOMS = 5  # each 256-fold, down to 4e-15 nats
+ZOOMS = 4  # of the same grid into each bracket: 1/64 nat / GRID_INTERVALS⁴ is below rounding
 
 
 def label_gradient(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]:
@@ -49,9 +49,9 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
     shift of the logits is first minimised over it, in one Newton step: exact if the loss is
     quadratic in the shift or blind to it, as every loss of this room is.
 
-    The derivative in m is scanned in float64 for rises through 0, from ``-SLOPE_NOISE`` to
-    ``SLOPE_NOISE`` at least, on ``GRID_INTERVALS`` steps over ``MARGIN_RANGE``; then each bracket is
-    divided 256-fold until it is a point. Not traceable.
+    The derivative in m is scanned in float64, on ``GRID_INTERVALS`` steps over ``MARGIN_RANGE``,
+    for rises from below ``-SLOPE_NOISE`` to above ``SLOPE_NOISE``; the same grid is then laid into
+    each bracket, ``ZOOMS`` times, until it is a point. Not traceable.
 
     Args:
         loss: maps stats to losses, ``[*batch]``.
@@ -61,9 +61,9 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
         The minima in nats, ascending; empty where the loss decreases for ever, as CE does.
     """
     with jax.enable_x64(True):
-        brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, GRID_INTERVALS, SLOPE_NOISE)
+        brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, noise=SLOPE_NOISE)
         for _ in range(ZOOMS):
-            brackets = [_rising_brackets(loss, num_classes, pair, 256)[0] for pair in brackets]
+            brackets = [_rising_brackets(loss, num_classes, pair)[0] for pair in brackets]
     return tuple((low + high) / 2 for low, high in brackets)
 
 
@@ -71,14 +71,14 @@ def _rising_brackets(
     loss: TokenLoss,
     num_classes: int,
     interval: tuple[float, float],
-    num_intervals: int,
+    *,
     noise: float = 0.0,
 ) -> list[tuple[float, float]]:
     """Pairs of grid points, the loss falling at the first and rising at the second.
 
     They are neighbours among the points whose slope exceeds ``noise`` in size.
     """
-    margins = np.linspace(*interval, num_intervals + 1)
+    margins = np.linspace(*interval, GRID_INTERVALS + 1)
     slopes = np.asarray(_margin_slope(loss, jnp.asarray(margins), num_classes))
     signed = np.abs(slopes) > noise
     margins, slopes = margins[signed], slopes[signed]

@@ -92,7 +92,10 @@ def token_stats(
 
 
 def symmetric_stats(
-    margin: Float[Array, "*batch"], num_classes: int, *, wrong_logit: ScalarLike = 0.0
+    margin: Float[Array, "*batch"],
+    num_classes: int,
+    *,
+    wrong_logit: ScalarLike | Float[Array, "*batch"] = 0.0,
 ) -> TokenStats:
     """Statistics of a token whose wrong logits are all equal, in closed form.
 

@@ -1,0 +1,238 @@
+"""What every entry of TOKEN_LOSSES must satisfy; give a new entry a definition to cover it."""
+
+import functools
+import inspect
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+from loss_definitions import DEFINITIONS, SHIFT_DEPENDENT, VANISHING_STRENGTH, over_tokens
+
+from el_jax.losses import (
+    TOKEN_LOSSES,
+    cross_entropy,
+    equilibrium_margins,
+    gradient_weight,
+    label_gradient,
+    masked_mean,
+    token_stats,
+)
+
+NAMES = list(TOKEN_LOSSES)
+V = 7
+
+
+def bound(name):
+    return partial(TOKEN_LOSSES[name], **DEFINITIONS[name][1])
+
+
+def losses_of(name, logits, labels):
+    return bound(name)(token_stats(logits, labels))
+
+
+@functools.cache
+def losses_and_rows(name):
+    """Compiled ``(logits, labels) -> losses [*batch], gradient of each through its logits``."""
+
+    def both(logits, labels):
+        losses, pull_back = jax.vjp(lambda f: losses_of(name, f, labels), logits)
+        return losses, pull_back(jnp.ones_like(losses))[0]
+
+    return jax.jit(both)
+
+
+def random_tokens(seed, scale=3.0):
+    """Always of one shape, so that JAX compiles each operation once for the whole file."""
+    rng = np.random.default_rng(seed)
+    return scale * rng.normal(size=(2, 3, V)), rng.integers(V, size=(2, 3))
+
+
+def test_every_loss_has_a_definition():
+    assert set(DEFINITIONS) == set(TOKEN_LOSSES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_signature_has_keyword_strengths_without_defaults(name):
+    stats, *strengths = inspect.signature(TOKEN_LOSSES[name]).parameters.values()
+    assert stats.name == "stats"
+    for strength in strengths:
+        assert strength.kind is inspect.Parameter.KEYWORD_ONLY
+        assert strength.default is inspect.Parameter.empty or isinstance(strength.default, str)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_definition(name):
+    logits, labels = random_tokens(0)
+    definition, strengths = DEFINITIONS[name]
+    expected = over_tokens(definition, logits, labels, **strengths)
+    single, _ = losses_and_rows(name)(jnp.asarray(logits, jnp.float32), jnp.asarray(labels))
+    assert single.dtype == jnp.float32
+    np.testing.assert_allclose(single, expected, rtol=2e-5, atol=1e-5)
+    with jax.enable_x64(True):
+        double, _ = losses_and_rows(name)(jnp.asarray(logits), jnp.asarray(labels))
+        assert double.dtype == jnp.float64
+        np.testing.assert_allclose(double, expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_to_second_order_under_vmap(name):
+    logits, labels = random_tokens(1, scale=1.5)
+    with jax.enable_x64(True):
+        labels = jnp.asarray(labels)
+
+        def losses(logits):
+            return jax.vmap(lambda f, k: losses_of(name, f, k))(logits, labels)
+
+        check_grads(losses, (jnp.asarray(logits),), order=2, rtol=1e-4, atol=1e-4)
+
+
+EXTREME = 1e4 * np.array(
+    [
+        [1, -1, -1, -1, -1, -1, -1],  # certain and right
+        [-1, 1, -1, -1, -1, -1, -1],  # certain and wrong
+        [-1, 1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 1, 1, 1, 1],
+        [0, 0, 0, 0, 0, 0, 0],
+        [1, 1, -1, 0, 0.5, -0.5, 0],
+    ]
+).reshape(2, 3, V)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_value_gradient_and_curvature_are_finite_at_extreme_logits(name):
+    logits, labels = jnp.asarray(EXTREME, jnp.float32), jnp.zeros((2, 3), jnp.int32)
+    direction = jnp.ones_like(logits).at[..., 0].set(-1)
+    for moving in (losses_and_rows(name), jax.jit(lambda f, k: losses_of(name, f, k))):
+        values, slopes = jax.jvp(lambda f, g=moving: g(f, labels), (logits,), (direction,))
+        for leaf in jax.tree.leaves((values, slopes)):
+            assert jnp.isfinite(leaf).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shift_of_all_logits_acts_only_where_it_should(name):
+    logits, labels = random_tokens(2)
+    with jax.enable_x64(True):
+        losses, rows = losses_and_rows(name)(jnp.asarray(logits), jnp.asarray(labels))
+        shifted, _ = losses_and_rows(name)(jnp.asarray(logits + 100), jnp.asarray(labels))
+        moved, row_sums = np.abs(shifted - losses), np.abs(rows.sum(axis=-1))
+    if name in SHIFT_DEPENDENT:
+        assert moved.min() > 1
+        assert row_sums.min() > 1e-3
+    else:
+        assert moved.max() < 1e-11
+        assert row_sums.max() < 1e-13
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order_of_classes_does_not_matter(name):
+    logits, labels = random_tokens(3)
+    order = np.random.default_rng(0).permutation(V)
+    renamed = np.argsort(order)[labels]  # where each label went
+    with jax.enable_x64(True):
+        losses, _ = losses_and_rows(name)(jnp.asarray(logits), jnp.asarray(labels))
+        permuted, _ = losses_and_rows(name)(jnp.asarray(logits[..., order]), jnp.asarray(renamed))
+    np.testing.assert_allclose(permuted, losses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_masked_mean_equals_deletion(name):
+    logits, labels = random_tokens(4)
+    mask = np.array([[True, False, True], [True, False, True]])
+    definition, strengths = DEFINITIONS[name]
+    deleted = over_tokens(definition, logits[mask], labels[mask], **strengths).mean()
+    with jax.enable_x64(True):
+        labels = jnp.asarray(labels)
+        losses, _ = losses_and_rows(name)(jnp.asarray(logits), labels)
+        mean, of_losses = jax.value_and_grad(masked_mean)(losses, jnp.asarray(mask))
+        filled, _ = losses_and_rows(name)(jnp.where(mask[..., None], logits, jnp.nan), labels)
+        assert masked_mean(filled, jnp.asarray(mask)) == mean
+        np.testing.assert_allclose(mean, deleted, rtol=1e-11)
+        np.testing.assert_array_equal(of_losses, mask / 4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_label_gradient_equals_autodiff_through_logits(name):
+    logits, labels = random_tokens(5)
+    with jax.enable_x64(True):
+        logits, labels = jnp.asarray(logits), jnp.asarray(labels)
+        _, rows = losses_and_rows(name)(logits, labels)
+        expected = np.take_along_axis(np.asarray(rows), np.asarray(labels)[..., None], -1)[..., 0]
+        stats = token_stats(logits, labels)
+        actual = label_gradient(bound(name), stats)
+        np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-14)
+        np.testing.assert_array_equal(gradient_weight(bound(name), stats), np.abs(actual))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jit_equals_eager_and_nothing_is_reduced(name):
+    logits, labels = (jnp.asarray(a) for a in random_tokens(7))
+    stats = token_stats(logits, labels)
+    eager = bound(name)(stats)
+    assert eager.shape == labels.shape
+    compiled, _ = losses_and_rows(name)(logits, labels)
+    np.testing.assert_allclose(compiled, eager, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bfloat16_logits_are_read_and_then_computed_in_float32(name):
+    logits, labels = random_tokens(6)
+    half, labels = jnp.asarray(logits, jnp.bfloat16), jnp.asarray(labels)
+    losses = losses_of(name, half, labels)
+    assert losses.dtype == jnp.float32
+    np.testing.assert_array_equal(losses, losses_of(name, half.astype(jnp.float32), labels))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if DEFINITIONS[name][1]])
+def test_strengths_may_be_swept_under_vmap(name):
+    logits, labels = (jnp.asarray(a) for a in random_tokens(8))
+    stats = token_stats(logits, labels)
+    sweep = {key: jnp.array([0.5, 1.0, 2.0]) * v for key, v in DEFINITIONS[name][1].items()}
+    swept = jax.vmap(lambda strengths: TOKEN_LOSSES[name](stats, **strengths))(sweep)
+    for i, losses in enumerate(swept):
+        one = TOKEN_LOSSES[name](stats, **{key: float(v[i]) for key, v in sweep.items()})
+        np.testing.assert_allclose(losses, one, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", VANISHING_STRENGTH)
+def test_zero_strength_is_cross_entropy_bit_for_bit(name):
+    logits, labels = (jnp.asarray(a) for a in random_tokens(9))
+    stats = token_stats(logits, labels)
+    losses = TOKEN_LOSSES[name](stats, **{VANISHING_STRENGTH[name]: 0.0})
+    np.testing.assert_array_equal(losses, cross_entropy(stats))
+
+
+def test_gradient_weight_of_cross_entropy_is_the_probability_of_error():
+    logits, labels = random_tokens(10)
+    stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
+    p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    expected = 1 - np.take_along_axis(p, labels[..., None], -1)[..., 0]
+    np.testing.assert_allclose(gradient_weight(cross_entropy, stats), expected, rtol=1e-5)
+
+
+def test_generalised_cross_entropy_spans_cross_entropy_to_error_probability():
+    logits, labels = random_tokens(11)
+    with jax.enable_x64(True):
+        stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
+        loss = TOKEN_LOSSES["generalised_cross_entropy"]
+        np.testing.assert_allclose(loss(stats, q=1e-9), cross_entropy(stats), rtol=1e-7)
+        error = gradient_weight(cross_entropy, stats)
+        np.testing.assert_allclose(loss(stats, q=1.0), error, rtol=1e-12)
+
+
+def test_sigma_damp_rests_at_its_documented_log_odds():
+    loss = partial(TOKEN_LOSSES["sigma_damp"], temperature=2.0)
+    (margin,) = equilibrium_margins(loss, 2)  # with two classes the margin is the log-odds
+    np.testing.assert_allclose(margin, 2 * 1.2785, atol=1e-4)
+
+
+def test_spectral_decoupling_differs_from_logit_penalty_by_the_common_shift():
+    logits, labels = random_tokens(12)
+    with jax.enable_x64(True):
+        stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
+        uncentred = TOKEN_LOSSES["logit_penalty"](stats, beta=0.3)
+        centred = TOKEN_LOSSES["spectral_decoupling"](stats, lam=0.3)
+        shift_term = 0.15 * V * np.square(logits.mean(axis=-1))
+        np.testing.assert_allclose(uncentred - centred, shift_term, rtol=1e-9, atol=1e-12)
