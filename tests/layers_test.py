@@ -29,6 +29,7 @@ SIBLINGS = {
     ("weighting", "losses"),
     ("linear_ntp", "losses"),
     ("probing", "training"),
+    ("launch", "build"),
 }
 # Rooms that import less than their layer allows.
 ONLY_IMPORTS = {"plots": {"types"}}
