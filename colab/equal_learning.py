@@ -1,12 +1,15 @@
 # %% [markdown]
 # # Equal learning: which solution does training pick?
 #
-# Many solutions fit the same next-token data. Cross-entropy tends to one that leans on whatever is
-# easiest to learn and memorises the rest. The losses **E1, E2, E3** (Yang, Puli and Ranganath 2025)
-# bound the margin of every token; with a warm-up they should learn easy and hard tokens alike.
+# Many solutions fit the same next-token data, and only some of them generalise. Trained on
+# cross-entropy, a transformer often fits most strings early by a shortcut; those then stop
+# contributing to the gradient, and the rest are memorised. Do losses that bound the margin of every
+# token (**E1, E2, E3** of Yang, Puli and Ranganath 2025, "Learning Is Not A Race"), together with a
+# warm-up of the learning rate, make it learn the mechanism that is right everywhere?
 #
-# This notebook trains a small transformer with each loss and shows what it learns. It needs no
-# account, and no download but the code itself. Run the cells from top to bottom.
+# This notebook trains a small transformer with cross-entropy and with E1 on the task of that paper
+# and looks at what each has learnt. It needs no account, and no download but the code itself. Run
+# the cells from top to bottom; on two CPU cores that takes a few minutes.
 
 # %%
 # Install. Where the package is importable already this does nothing. Anywhere else, put the address
@@ -78,3 +81,381 @@ if wanted not in ("any", jax.default_backend()):
         f"WANT={wanted!r}, but jax finds only {jax.devices()}. In Colab choose one under Runtime > "
         'Change runtime type and run all cells again; or go on without it: WANT = "any".'
     )
+
+# %%
+# %matplotlib inline
+# %config InlineBackend.figure_format = "retina"
+import contextlib
+import dataclasses
+import functools
+import time
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from IPython.display import Markdown
+from matplotlib import colormaps
+from matplotlib.lines import Line2D
+
+from configs.el.copy import get_config
+from el_jax import build, plots
+from el_jax.launch import use_compilation_cache
+from el_jax.losses import (
+    cross_entropy,
+    e1,
+    equilibrium_margins,
+    label_log_odds,
+    symmetric_stats,
+    token_stats,
+)
+from el_jax.training.fit import fit
+from el_jax.training.mechanism import attention_mass, swap_test
+from el_jax.training.objectives import Objective
+from el_jax.training.program import make_program
+from el_jax.training.sinks import History, progress
+from el_jax.types import Params
+
+use_compilation_cache()  # what was trained before is not compiled again
+
+# %% [markdown]
+# ## What to train
+#
+# Everything below follows from this cell: change a line and run the cells after it again. The
+# numbers a loss takes are listed in `configs/common.py`; an entry such as
+# `"E3, warm-up": {"name": "e3", "b": 1.0, "warmup_steps": WARMUP_STEPS}` trains one more.
+
+# %%
+SEEDS = 2
+NUM_UPDATES = 7_500  # a multiple of EVAL_EVERY, which is one of 50
+EVAL_EVERY = 500
+WARMUP_STEPS = 1_000
+SIZE = "scale=small"  # 3 layers of width 32; contexts of 55 tokens
+
+if os.environ.get("SMOKE"):  # only to see that the notebook runs: nothing is learnt
+    NUM_UPDATES, EVAL_EVERY, WARMUP_STEPS, SIZE = 100, 20, 20, "smoke"
+
+LOSSES = {
+    "cross-entropy": {"name": "cross_entropy"},
+    "E1 λ=1, warm-up": {"name": "e1", "lam": 1.0, "warmup_steps": WARMUP_STEPS},
+}
+
+# %% [markdown]
+# ## 1. The task
+#
+# A string is `<BOS> letter padding <CLS> letter <EOS>`, and the model must say, after `<CLS>`, the
+# letter after `<BOS>`. In most strings, the *easy* ones, every letter of the padding is the next
+# letter of the alphabet after the right one; in the *hard* strings the padding is noise.
+#
+# So two mechanisms answer an easy string: **copy** the first letter, or **undo the shift** of any
+# padding letter. Copying is right everywhere. Undoing the shift is quicker to find, because there
+# are many padding letters to look at, and on a hard string it is no better than a guess. The hard
+# training strings can still be fitted: by heart.
+
+
+# %%
+def configure(name, warmup_steps=0, **parameters):
+    """The setting of `configs/el/copy.py`, changed as this notebook asks."""
+    config = get_config(f"loss={name},{SIZE}")
+    config.loss.update(parameters)
+    config.optim.warmup_steps = warmup_steps
+    config.model.matmul_precision = "highest"  # float32 also where a GPU or TPU would round
+    on_cpu = jax.default_backend() == "cpu"
+    config.train.update(
+        num_updates=NUM_UPDATES,
+        seeds=SEEDS,
+        eval_every=EVAL_EVERY,
+        run_axis="map" if on_cpu else "vmap",  # seeds one after the other, or all together
+    )
+    return config
+
+
+task = build.parse(configure("cross_entropy")).task
+strings = task.train_set()
+for group, name in enumerate(task.group_names):
+    (members,) = np.nonzero(strings.groups == group)
+    print(f"{len(members)} {name} training strings, such as")
+    print("   ", task.render(strings.tokens[members[0]], max_padding=30))
+
+# %% [markdown]
+# ## 2. Train
+#
+# All seeds of a loss are one program, and its parameters have a leading axis of seeds. `History`
+# keeps every metric in memory; `progress` prints a line at each evaluation.
+
+
+# %%
+class Result(NamedTuple):
+    training: build.Training
+    params: Params  # every leaf with a leading axis of seeds
+    history: History
+
+
+def train(name, training):
+    """Trains every seed of one setting."""
+    history, started = History(), time.monotonic()
+    with contextlib.closing(progress(name, training.options.num_updates)) as printed:
+        state = fit(
+            training.program,
+            training.options,
+            training.evaluations,
+            final_evaluations=training.final_evaluations,
+            sinks=[history, printed],
+        )
+    print(f"{name}: {SEEDS} seeds in {time.monotonic() - started:.0f} s")
+    return Result(training, state.params, history)
+
+
+results = {}
+for name, loss in LOSSES.items():
+    results[name] = train(name, build.build(build.parse(configure(**loss))))
+
+# %% [markdown]
+# ## 3. How easy and hard strings are learnt
+#
+# Dashed lines are the easy strings, solid lines the hard ones; thin lines are single seeds, bands
+# one standard error. On the left is the cross-entropy of training strings (for E1 without its
+# penalty), then the accuracy on training strings, then on test strings.
+#
+# What to look for: the *gap* between easy and hard on the left while both are being learnt, and
+# whether the hard strings, once fitted in the middle, are also right on the right. Fitted in the
+# middle and wrong on the right means memorised.
+
+# %%
+PANELS = {
+    "cross-entropy, nats": "batch_{}_ce",
+    "accuracy, training strings": "train_{}_accuracy",
+    "accuracy, test strings": "test_{}_accuracy",
+}
+STYLES = {"easy": plots.EASY, "hard": plots.HARD}
+
+
+def seeds_of(result):
+    return tuple(int(run["seed"]) for run in result.training.settings.runs)
+
+
+def curve_table(results):
+    table = {}
+    for name, result in results.items():
+        for metric in [panel.format(group) for panel in PANELS.values() for group in STYLES]:
+            steps, values = result.history.curve(metric)
+            table[name, metric] = plots.Curve(seeds_of(result), steps, values.T)
+    return table
+
+
+def plot_learning(results):
+    """One row per loss: training loss, training accuracy, test accuracy."""
+    table = curve_table(results)
+    size = (10, 0.8 + 2.2 * len(results))
+    figure, axes = plots.new_figure(len(results), len(PANELS), size=size, share_x=True)
+    for row, name in zip(axes, results, strict=True):
+        for ax, (title, metric) in zip(row, PANELS.items(), strict=True):
+            if ax in axes[0]:
+                plots.add_title(ax, title)
+            for group, style in STYLES.items():
+                plots.plot_curves(
+                    ax, table, metric.format(group), [name],
+                    line_style=style, num_sems=1.0, show_seeds=True,
+                )  # fmt: skip
+            ax.set_ylim(-0.03, 1.03)
+        row[0].set_ylabel(name)
+        row[0].set_yscale("log")
+        row[0].set_ylim(1e-4, 10)
+        for ax in row[1:]:
+            plots.add_chance_line(ax, task.chance_accuracy, label=ax is row[-1])
+    for ax in axes[-1]:
+        ax.set_xlabel("updates")
+    lines = [Line2D([], [], color="black", ls=ls, label=f"{g} strings") for g, ls in STYLES.items()]
+    plots.add_legend(figure, lines)
+    return figure
+
+
+plot_learning(results)
+
+# %% [markdown]
+# ## 4. What it comes to
+#
+# Accuracy after the last update on 10,000 fresh strings of the same distribution, one column per
+# seed. Read down a *hard* column: a number near `chance` says that the network does not copy, a
+# number near 1 that it does, and one between that it does so on some strings only. The standard
+# error speaks of the choice of seed; with two seeds it is itself rough.
+
+
+# %%
+def accuracy_table(results):
+    heads = ["loss", "strings", *(f"seed {seed}" for seed in range(SEEDS)), "mean ± s.e."]
+    rows = [heads, ["---"] * len(heads)]
+    for name, result in results.items():
+        for group in task.group_names:
+            values = result.history.curve(f"test_precise_{group}_accuracy")[1][-1]
+            mean, sem = plots.mean_and_sem(values)
+            rows.append([name, group, *(f"{v:.3f}" for v in values), f"{mean:.3f} ± {sem:.3f}"])
+    rows.append(["chance", "hard", *[""] * SEEDS, f"{task.chance_accuracy:.3f}"])
+    return Markdown("\n".join("|" + "|".join(row) + "|" for row in rows))
+
+
+accuracy_table(results)
+
+# %% [markdown]
+# ## 5. Which mechanism?
+#
+# Accuracy does not say what a network does instead of copying. The **swap test** does: its strings
+# look easy, but their padding is the shift of *another* letter, so the two mechanisms give two
+# different answers. And attention says where the answering position looks: at the letter to copy
+# (the head that looks at it most), or at the padding (the mean over heads).
+
+# %%
+MECHANISM = {
+    "swap_copies": "swap test: copies",
+    "swap_undoes_shift": "swap test: undoes the shift",
+    "attention_on_answer": "attention on the letter",
+    "attention_on_padding": "attention on the padding",
+}
+
+
+def mechanism_table(results):
+    table = {}
+    for name, result in results.items():
+        for probe in (swap_test, attention_mass):
+            measured = probe(task, result.training.model)(result.params)
+            for metric, values in measured.items():
+                table[name, metric] = plots.SeedValues(seeds_of(result), np.asarray(values))
+    return table
+
+
+def plot_mechanism(results):
+    """Each seed a dot, the mean a diamond with one standard error."""
+    table = mechanism_table(results)
+    size = (10, 1.2 + 0.5 * len(results))
+    figure, (axes,) = plots.new_figure(1, len(MECHANISM), size=size, share_y=True)
+    for ax, (metric, title) in zip(axes, MECHANISM.items(), strict=True):
+        plots.plot_seed_dots(ax, table, metric, list(results), num_sems=1.0)
+        plots.add_title(ax, title)
+        ax.set_xlim(-0.05, 1.05)
+    return figure
+
+
+plot_mechanism(results)
+
+# %% [markdown]
+# ## 6. Why E1 bounds the margin
+#
+# Let *f* be the logits of a token, *k* its label and *V* the number of classes. E1 adds to
+# cross-entropy a penalty on the gaps between the label's logit and each other logit,
+#
+# $$\mathrm{E1} = \mathrm{CE} + \lambda \log\Big(1 + \frac{1}{V-1}
+# \sum_{c \ne k} (f_k - f_c)^2\Big).$$
+#
+# Below all wrong logits are equal, so a token has a single margin *m = f_k - f_c*. Cross-entropy
+# falls for ever: a token that is easy goes on growing its margin, and in doing so stops
+# contributing to the gradient. E1 falls only up to an equilibrium (the dots, where the slope on
+# the right rises through zero). A token gains nothing by passing it, so an easy string cannot run
+# far ahead of a hard one.
+#
+# The penalty is not convex: its slope is largest, λ, at *m = 1* and fades beyond. In between a loss
+# can have two equilibria, one at a small margin and one at a large one.
+
+# %%
+V = task.vocab_size
+MARGINS = jnp.linspace(-0.5, 8.0, 400)
+LAMBDAS = (0.25, 0.5, 1.0, 2.0)
+shown = {"cross-entropy": cross_entropy}
+shown |= {f"E1 λ={lam:g}": functools.partial(e1, lam=lam) for lam in LAMBDAS}
+colours = ["black", *colormaps["Blues"](np.linspace(0.4, 1.0, len(LAMBDAS)))]
+
+
+def loss_at(margins, loss):
+    return loss(symmetric_stats(margins, V))
+
+
+figure, ((left, right),) = plots.new_figure(1, 2, size=(10, 3.6))
+for (name, loss), colour in zip(shown.items(), colours, strict=True):
+    slope = jax.grad(lambda m, loss=loss: loss_at(m, loss).sum())(MARGINS)
+    left.plot(MARGINS, loss_at(MARGINS, loss), color=colour, label=name)
+    right.plot(MARGINS, slope, color=colour)
+    rests = jnp.array(equilibrium_margins(loss, V))
+    left.plot(rests, loss_at(rests, loss), "o", color=colour)
+    right.plot(rests, jnp.zeros_like(rests), "o", color=colour, zorder=3)
+    print(f"{name} comes to rest at m = {', '.join(f'{m:.2f}' for m in rests) or 'infinity'}")
+plots.add_title(left, f"loss of one token, V={V}, nats")
+plots.add_title(right, "its slope: below zero the margin grows")
+left.set_ylim(0, 9)
+for ax in (left, right):
+    ax.set_xlabel("margin m, nats")
+plots.add_legend(figure, left.get_lines()[::2], num_columns=len(shown))
+figure
+
+# %% [markdown]
+# In a trained network the wrong logits are not equal, so its margins are not exactly those above.
+# But are they bounded, and alike? Here is the margin over the largest wrong logit on the training
+# strings: its mean on easy and on hard strings, and its standard deviation over all of them.
+
+# %%
+for name, result in results.items():
+    easy, hard, spread = (
+        result.history.curve(f"train_{metric}")[1][-1].mean()
+        for metric in ("easy_margin", "hard_margin", "margin_std")
+    )
+    print(f"{name:16}  easy {easy:6.2f}   hard {hard:6.2f}   deviation {spread:5.2f}   nats")
+
+# %% [markdown]
+# ## 7. Change it
+#
+# The two settings above differ in two things, the loss and the warm-up. The entry below gives
+# cross-entropy the same warm-up and so tells them apart. Put any other loss in its place:
+# `{"name": "e1", "lam": 4.0, "warmup_steps": 0}`, `{"name": "e2", "lam": 4.0}`,
+# `{"name": "label_smoothing", "smoothing": 0.1}`, ...
+
+# %%
+NAME = "cross-entropy, warm-up"
+CHANGED = {"name": "cross_entropy", "warmup_steps": WARMUP_STEPS}
+
+results[NAME] = train(NAME, build.build(build.parse(configure(**CHANGED))))
+accuracy_table(results)
+
+# %% [markdown]
+# ### A loss of your own
+#
+# A loss is a function of `TokenStats`: the label's logit, the log-sum-exp with and without it, the
+# mean, variance and largest wrong logit. It returns one number per token and reduces nothing. This
+# one asks for the same log-odds of every token, neither less nor more:
+
+
+# %%
+def same_log_odds(stats):
+    target = 4.0  # nats
+    return jnp.square(label_log_odds(stats) - target)
+
+
+print("it comes to rest at m =", equilibrium_margins(same_log_odds, V))
+
+# %% [markdown]
+# To train with it, no config is needed to know it. An `Objective` is a model and a loss of logits;
+# a program binds it to the task, the optimizer and the seeds. All but the loss is taken from a
+# training that was built from a config.
+
+
+# %%
+def with_loss(training, own_loss):
+    """The same training under another loss of `TokenStats`."""
+
+    def token_loss(logits, labels, numbers):
+        del numbers  # what a config would sweep, such as λ
+        return own_loss(token_stats(logits, labels))
+
+    objective = Objective(training.model, token_loss, len(task.group_names), task.answer_length)
+    program = make_program(
+        task,
+        objective,
+        training.settings.optimizer,
+        training.program.hypers,
+        run_axis=training.settings.train.run_axis,
+    )
+    return dataclasses.replace(training, program=program)
+
+
+base = build.build(build.parse(configure("cross_entropy", warmup_steps=WARMUP_STEPS)))
+results["same log-odds, warm-up"] = train("same log-odds", with_loss(base, same_log_odds))
+accuracy_table(results)
+
+# %%
+plot_mechanism(results)

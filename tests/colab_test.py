@@ -25,6 +25,17 @@ def cell_with(text: str) -> str:
     return cell
 
 
+def hidden_figures(notebook: nbformat.NotebookNode) -> list[str]:
+    """Names of the cells that end in a figure of which a reader would see only the type."""
+    return [
+        cell.id
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "Figure" in output.get("data", {}).get("text/plain", "")
+        and "image/png" not in output.data
+    ]
+
+
 def run_notebook(notebook: nbformat.NotebookNode, folder: pathlib.Path) -> None:
     nbclient.NotebookClient(
         notebook,
@@ -38,7 +49,16 @@ def run_notebook(notebook: nbformat.NotebookNode, folder: pathlib.Path) -> None:
 def test_notebook_runs(source, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SMOKE", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    run_notebook(build.notebook(source.read_text()), tmp_path)
+    notebook = build.notebook(source.read_text())
+    run_notebook(notebook, tmp_path)
+    assert not hidden_figures(notebook)
+
+
+def test_a_figure_that_is_not_shown_is_seen(tmp_path: pathlib.Path):
+    figure = "from matplotlib.figure import Figure\nFigure()\n"
+    notebook = build.notebook(f"# %%\n{figure}# %%\n# %matplotlib inline\n{figure}")
+    run_notebook(notebook, tmp_path)
+    assert hidden_figures(notebook) == ["cell-00"]
 
 
 def test_a_failing_cell_is_seen(tmp_path: pathlib.Path):
