@@ -27,8 +27,9 @@ def mean_square_gap(stats: TokenStats) -> Float[Array, "*batch"]:
 def e1(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
     """E1 = CE + λ log(1 + R), with R the :func:`mean_square_gap` (eq. 4).
 
-    The penalty is not convex in the margin and its slope is at most λ: for λ around 1 a token has
-    two equilibria, near 0.7 and at several nats, for larger λ only one, at a fraction of a nat.
+    The penalty is not convex in the margin m: its slope is at most λ, reached near m = 1. So for
+    middling λ a token has two equilibria (V = 54, λ = 1: margins 0.75 and 4.15), and for large λ
+    one, a fraction of a nat: too small for the resolution of bfloat16 logits.
     """
     return cross_entropy(stats) + lam * jnp.log1p(mean_square_gap(stats))
 
