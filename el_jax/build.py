@@ -25,6 +25,7 @@ from el_jax.typed_config import ConfigError, check_keys, choose, section
 from el_jax.types import Batch, ModelFns
 
 Config: TypeAlias = ConfigDict  # what a config file returns
+Numbers: TypeAlias = dict[str, int | float]
 SECTIONS = ("seed", "task", "loss", "model", "optim", "train", "sweep")
 
 
@@ -88,7 +89,7 @@ class Settings:
     logit_temperature: float
     optimizer: OptimizerConfig
     train: TrainSection
-    runs: tuple[dict[str, float], ...]
+    runs: tuple[Numbers, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +203,7 @@ def _model(values: Mapping[str, Any], task: Task) -> TransformerConfig:
     return model
 
 
-def _loss(values: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str], float]:
+def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float]:
     """Numbers, string options and temperature of the loss."""
     function = choose("loss.name", values.get("name"), TOKEN_LOSSES)
     parameters = [
@@ -228,9 +229,7 @@ def _choice_of(name: str, annotation: Any) -> type:
     return dataclasses.make_dataclass("LossOption", [(name, annotation)])
 
 
-def _optimizer(
-    values: Mapping[str, Any], train: TrainSection
-) -> tuple[OptimizerConfig, dict[str, float]]:
+def _optimizer(values: Mapping[str, Any], train: TrainSection) -> tuple[OptimizerConfig, Numbers]:
     shared = dict(values)
     numbers = {name: shared.pop(name, None) for name in ("peak_lr", "warmup_steps")}
     choose("optim.name", shared.get("name"), OPTIMIZERS)
@@ -241,9 +240,7 @@ def _optimizer(
     return optimizer, numbers
 
 
-def _runs(
-    seed: Any, seeds: int, numbers: dict[str, float], sweep: SweepSection
-) -> tuple[dict[str, float], ...]:
+def _runs(seed: Any, seeds: int, numbers: Numbers, sweep: SweepSection) -> tuple[Numbers, ...]:
     if not isinstance(seed, int) or not 0 <= seed < 2**31:
         raise ConfigError(f"config.seed={seed!r}: must be an integer in [0, 2**31)")
     swept = {k: v for k, v in dataclasses.asdict(sweep).items() if v}
@@ -257,7 +254,7 @@ def _runs(
     )
 
 
-def _check_runs(runs: tuple[dict[str, float], ...], train: TrainSection) -> None:
+def _check_runs(runs: tuple[Numbers, ...], train: TrainSection) -> None:
     for run in runs:
         if not 0 < run["peak_lr"] < np.inf:
             raise ConfigError(f"config.optim.peak_lr={run['peak_lr']}: must be a positive number")

@@ -129,7 +129,10 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
 
 
 def open_workdir(
-    workdir: pathlib.Path, config: ConfigDict, runs: Sequence[dict[str, float]], argv: Sequence[str]
+    workdir: pathlib.Path,
+    config: ConfigDict,
+    runs: Sequence[dict[str, int | float]],
+    argv: Sequence[str],
 ) -> None:
     """Make the workdir, or check that it belongs to this config.
 

@@ -11,7 +11,7 @@ import difflib
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class ConfigError(ValueError):
     """A config that cannot be run; the message is one line."""
 
 
-def unknown_key(path: str, known: typing.Iterable[str]) -> ConfigError:
+def unknown_key(path: str, known: Iterable[str]) -> ConfigError:
     """The error for a key that no section has, with the closest known one."""
     *parents, key = path.split(".")
     names = sorted(known)
@@ -65,7 +65,7 @@ def _convert(value: Any, kind: Any) -> Any:
     return float(value) if kind is float else value  # an int where a number is wanted
 
 
-def check_keys(path: str, keys: typing.Iterable[str], known: typing.Iterable[str]) -> None:
+def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
     """Raise if a key is unknown or missing.
 
     Raises:

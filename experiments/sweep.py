@@ -54,12 +54,12 @@ class Study:
 class Measured:
     """What one process brings back: its runs and every row of metrics they wrote."""
 
-    runs: tuple[dict[str, float], ...]
+    runs: tuple[build.Numbers, ...]
     history: History
     seconds: float
 
 
-def setting_name(loss: str, run: dict[str, float], suffix: str = "") -> str:
+def setting_name(loss: str, run: build.Numbers, suffix: str = "") -> str:
     """How tables and figures call a run, such as ``E1 λ=1, warm-up, V=500``."""
     numbers = [f"{PARAMETER_LABELS[k]}={run[k]:g}" for k in PARAMETER_LABELS if k in run]
     name = " ".join([LOSS_LABELS.get(loss, loss), *numbers])

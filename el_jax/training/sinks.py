@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 import time
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from rich.console import Console
@@ -22,6 +22,7 @@ from rich.progress import (
 from el_jax.training.summary import Row
 
 
+@runtime_checkable
 class Sink(Protocol):
     """Takes one row of metrics at a time."""
 

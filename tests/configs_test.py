@@ -1,0 +1,112 @@
+"""Every config file can be run, and names what the code has, no more and no less."""
+
+import dataclasses
+import importlib
+import inspect
+import pathlib
+
+import numpy as np
+import pytest
+
+from configs import common
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.models import TransformerConfig
+from el_jax.training.fit import fit
+from el_jax.training.sinks import History
+
+ROOT = pathlib.Path(__file__).parents[1]
+FILES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in ROOT.glob("configs/*/*.py")
+    if path.name != "__init__.py"
+)
+
+
+def train(config):
+    training, history = build.build(build.parse(config)), History()
+    fit(training.program, training.options, training.evaluations, sinks=[history])
+    return history
+
+
+def tiny(name):
+    config = get_config(f"loss={name},smoke")
+    config.model.update(width=8, num_layers=1)
+    config.task.update(padding_length=4, num_train=16)
+    config.train.update(num_updates=4, log_every=2, eval_every=4, checkpoint_every=4, seeds=1)
+    config.train.update(num_test=8, num_test_precise=8, eval_tokens=128)
+    config.optim.warmup_steps = 0
+    return config
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_every_config_trains(module):
+    config = importlib.import_module(module).get_config("smoke")
+    config.train.update(num_updates=20, eval_every=20)
+    history = train(config)
+    assert history.steps == [10, 20]
+    assert np.isfinite(history.curve("batch_loss")[1]).all()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in common.E_LOSSES else pytest.mark.slow)
+        for name in TOKEN_LOSSES
+    ],
+)
+def test_every_loss_trains_from_its_name(name):
+    history = train(tiny(name))
+    assert np.isfinite(history.curve("batch_loss")[1]).all()
+
+
+def test_loss_parameters_are_those_of_the_functions():
+    assert common.LOSS_PARAMETERS.keys() == TOKEN_LOSSES.keys()
+    for name, function in TOKEN_LOSSES.items():
+        parameters = inspect.signature(function).parameters.values()
+        taken = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+        assert common.LOSS_PARAMETERS[name].keys() == taken, name
+
+
+def test_every_switch_of_the_transformer_can_be_set():
+    fields = {field.name for field in dataclasses.fields(TransformerConfig)}
+    keys = set(get_config().model) - {"preset"}
+    assert keys == fields - {"vocab_size"}  # which the task gives
+
+
+@pytest.mark.parametrize(
+    ("switch", "value"), [("norm", "rmsnorm"), ("gated_mlp", True), ("rotary_fraction", 1.0)]
+)
+def test_a_switch_overrides_its_preset(switch, value):
+    config = get_config("smoke")
+    config.model[switch] = value
+    assert getattr(build.parse(config).model, switch) == value
+    assert getattr(build.parse(get_config("smoke")).model, switch) != value
+
+
+@pytest.mark.parametrize(
+    ("arg", "expected"),
+    [
+        ("loss=e1", 55),
+        ("loss=e1,strings_per_window=8", 440),
+        ("loss=e1,long,scale=paper", 2013),
+    ],
+)
+def test_contexts_are_the_papers(arg, expected):
+    assert build.parse(get_config(arg)).task.window_length == expected
+
+
+@pytest.mark.parametrize(
+    ("arg", "message"),
+    [
+        ("colour=red", "colour"),
+        ("smoke=maybe", "true or false"),
+        ("strings_per_window=two", "int"),
+        ("scale=huge", "small or paper"),
+        ("loss=e9", "cross_entropy"),
+    ],
+)
+def test_bad_argument_is_named(arg, message):
+    with pytest.raises(ValueError, match=message):
+        get_config(arg)

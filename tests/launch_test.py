@@ -1,0 +1,189 @@
+"""Whatever cannot be run is one line that names the field, its value and what is allowed."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from configs.el.copy import get_config
+from el_jax import build, launch
+from el_jax.typed_config import ConfigError
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+# dotted key, value, and words the message must hold
+BAD_VALUES = [
+    ("optim.peak_lr", -1.0, ["positive"]),
+    ("optim.peak_lr", 0.0, ["positive"]),
+    ("optim.peak_lr", float("nan"), ["positive"]),
+    ("optim.peak_lr", float("inf"), ["positive"]),
+    ("optim.warmup_steps", 100_000, ["train.num_updates=40"]),
+    ("optim.warmup_steps", -1, ["from 0"]),
+    ("optim.name", "adam2", ["adamw", "sgd"]),
+    ("optim.schedule", "step", ["constant", "cosine", "wsd"]),
+    ("model.width", -5, ["positive integer"]),
+    ("model.width", 0, ["positive integer"]),
+    ("model.num_heads", 3, ["width=16"]),
+    ("model.num_kv_heads", 3, ["num_heads=2"]),
+    ("model.num_layers", 0, ["positive integer"]),
+    ("model.preset", "gpt5", ["gpt_neox", "gpt2", "llama"]),
+    ("model.norm", "batchnorm", ["layernorm", "rmsnorm"]),
+    ("model.activation", "tanh", ["gelu", "silu"]),
+    ("model.rotary_fraction", 0.0, ["(0, 1]"]),
+    ("model.residual_dropout", 1.0, ["[0, 1)"]),
+    ("model.dtype", "float16", ["float32", "bfloat16"]),
+    ("model.attention_impl", "cudnn", ["xla"]),
+    ("task.name", "copi", ["copy"]),
+    ("task.easy_fraction", 1.5, ["[0, 1]"]),
+    ("task.strings_per_window", 3, ["strings_per_update=8"]),
+    ("task.num_train", 401, ["strings_per_update=8"]),
+    ("task.copy_length", 0, ["at least 1"]),
+    ("task.grouping", "random", ["static", "reshuffled"]),
+    ("loss.name", "e9", ["cross_entropy", "e1"]),
+    ("loss.lam", -1.0, ["from 0"]),
+    ("loss.lam", float("nan"), ["from 0"]),
+    ("loss.logit_temperature", 0.0, ["positive"]),
+    ("train.num_updates", 0, ["multiple of log_every=10"]),
+    ("train.eval_every", 15, ["multiple of log_every=10"]),
+    ("train.checkpoint_every", 5, ["multiple of log_every=10"]),
+    ("train.log_every", 0, ["at least 1"]),
+    ("train.seeds", 0, ["at least 1"]),
+    ("train.run_axis", "loop", ["vmap", "map"]),
+    ("train.num_test", 0, ["at least 1"]),
+    ("sweep.b", (1.0,), ["no b"]),
+    ("sweep.peak_lr", (1e-3, -1.0), ["positive"]),
+    ("seed", -1, ["integer"]),
+]
+
+
+def changed(path, value):
+    config = get_config("loss=e1,smoke")
+    *parents, key = path.split(".")
+    node = config
+    for parent in parents:
+        node = node[parent]
+    with node.ignore_type():
+        node[key] = value
+    return config
+
+
+@pytest.mark.parametrize(("path", "value", "words"), BAD_VALUES)
+def test_bad_value_is_named_with_what_is_allowed(path, value, words):
+    with pytest.raises(ConfigError) as raised:
+        build.parse(changed(path, value))
+    message = str(raised.value)
+    assert "\n" not in message
+    key = path.rsplit(".", 1)[-1]
+    assert message.startswith("config.")
+    assert key in message
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("train.num_updates", 40.0),
+        ("train.num_updates", True),
+        ("train.seeds", "3"),
+        ("task.alphabet_size", 26.5),
+        ("task.doc_mask", 1),
+        ("optim.b1", "0.9"),
+        ("optim.weight_decay", None),
+        ("model.width", "wide"),
+        ("model.causal", "yes"),
+        ("sweep.lam", 3),
+        ("loss.lam", "strong"),
+    ],
+)
+def test_wrong_type_is_named(path, value):
+    with pytest.raises(ConfigError) as raised:
+        build.parse(changed(path, value))
+    assert str(raised.value).startswith(f"config.{path}={value!r}: must be ")
+
+
+@pytest.mark.parametrize("path", ["nope", "optim.lr", "task.size", "loss.b", "train.epochs"])
+def test_unknown_key_is_named_with_the_known_ones(path):
+    with pytest.raises(ConfigError, match=f"config.{path}: unknown key"):
+        build.parse(changed(path, 1.0))
+
+
+def test_missing_key_is_named():
+    config = get_config("loss=e1,smoke")
+    del config.optim["b1"]
+    with pytest.raises(ConfigError, match=r"config\.optim\.b1: missing"):
+        build.parse(config)
+
+
+def test_sweep_is_every_combination_of_values_and_seeds():
+    config = get_config("loss=e1,smoke")
+    config.sweep.update(lam=(0.5, 2.0), warmup_steps=(0, 10))
+    runs = build.parse(config).runs
+    assert len(runs) == 2 * 2 * config.train.seeds
+    points = {(run["lam"], run["warmup_steps"], run["seed"]) for run in runs}
+    assert points == {(lam, w, s) for lam in (0.5, 2.0) for w in (0, 10) for s in (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--config=configs/el/copy.py:smoke"], ["--workdir", "missing"]),
+        (["--workdir=unused"], ["--config", "missing"]),
+        (["--config=configs/el/nope.py", "--workdir=unused"], ["configs/el/nope.py"]),
+        (["--config=configs/el/copy.py:loss=e9", "--workdir=unused"], ["e9", "cross_entropy"]),
+        (["--config=configs/el/copy.py:colour=1", "--workdir=unused"], ["colour", "loss"]),
+        (
+            ["--config=configs/el/copy.py", "--config.optim.lr=1", "--workdir=unused"],
+            ["config.optim.lr", "peak_lr"],
+        ),
+        (
+            ["--config=configs/el/copy.py", "--config.optim.peak_lr=fast", "--workdir=unused"],
+            ["config.optim.peak_lr", "fast"],
+        ),
+        (["--config=configs/el/copy.py", "--workdir=unused", "--speed=1"], ["speed"]),
+        (["--config=configs/el/copy.py", "--workdir=unused", "extra"], ["extra"]),
+        (
+            ["--config=configs/el/copy.py:smoke", "--workdir=/proc/none/here"],
+            ["--workdir=/proc/none/here"],
+        ),
+    ],
+)
+def test_bad_command_line_is_one_line_and_exit_code_2(arguments, words, tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert done.returncode == launch.USAGE_ERROR
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    for word in words:
+        assert word in lines[0]
+    assert not (ROOT / "unused").exists()
+
+
+def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):
+    config = get_config("loss=e1,smoke")
+    launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train"])
+    before = (tmp_path / "config.json").read_text()
+    launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train"])  # the same: fine
+    config.loss.lam = 2.0
+    config.optim.peak_lr = 0.5
+    with pytest.raises(ConfigError) as raised:
+        launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train"])
+    assert "loss.lam: 1.0 -> 2.0" in str(raised.value)
+    assert "optim.peak_lr: 0.003 -> 0.5" in str(raised.value)
+    assert (tmp_path / "config.json").read_text() == before
+
+
+def test_workdir_explains_itself(tmp_path):
+    config = get_config("loss=e1,smoke")
+    launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train", "--x"])
+    assert json.loads((tmp_path / "config.json").read_text())["loss"]["lam"] == 1.0
+    runs = json.loads((tmp_path / "runs.json").read_text())
+    assert [run["seed"] for run in runs] == [0, 1]
+    environment = json.loads((tmp_path / "environment.json").read_text())
+    assert environment["command"] == "train --x"
+    assert set(environment["versions"]) >= {"python", "jax", "flax", "optax"}
+    assert environment["hardware"]["platform"] == "cpu"
