@@ -46,6 +46,8 @@ def studies(scale: str) -> list[Study]:
     chosen = []
     for loss in ("cross_entropy", "e1"):
         config = get_config(f"loss={loss},{size}")
+        if loss == "e1":
+            config.loss.lam = 2.0  # the smallest power of 2 with one equilibrium margin at V=29
         config.train.update(
             seeds={"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}[scale],
             eval_every=config.train.log_every,

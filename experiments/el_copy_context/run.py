@@ -32,6 +32,8 @@ def studies(scale: str) -> list[Study]:
         for packed in packings[:1] if scale == "smoke" else packings:
             config = get_config(f"loss={loss},{size},strings_per_window={packed}")
             config.train.seeds = seeds
+            if loss == "e1":
+                config.loss.lam = 2.0  # the smallest power of 2 with one equilibrium margin at V=29
             length = 2 * config.task.copy_length + config.task.padding_length + 3
             chosen.append(Study(config, f", context {packed * length}"))
     return chosen
