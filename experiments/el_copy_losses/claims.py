@@ -7,13 +7,16 @@ with the hard strings here; the 0.3 is quoted with the group the paper names. Th
 are L_c=5, L_p=2000 and λ=4 where so marked; where ours differ, compare sign and not size.
 """
 
+from collections.abc import Sequence
+
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater
 
 HARD = "test_precise_hard_accuracy"  # 10,000 strings
 TRAIN = "train_hard_accuracy"
 CE, CE_WARM_UP = "cross-entropy", "cross-entropy, warm-up"
-E1, E1_WARM_UP = "E1 λ=1", "E1 λ=1, warm-up"
+E1 = {lam: f"E1 λ={lam}" for lam in (1, 2, 4)}
+E1_WARM_UP = {lam: f"{name}, warm-up" for lam, name in E1.items()}
 E2_WARM_UP, E3_WARM_UP = "E2 λ=4, warm-up", "E3 b=1, warm-up"
 FIGURE_4, FIGURE_5 = "Yang et al. 2025, Figure 4", "Yang et al. 2025, Figure 5"
 CE_VALUE = "about 0.3 (said of easy strings)"
@@ -21,8 +24,13 @@ TABLE_3 = "Yang et al. 2025, Table 3"
 
 
 def claims(results: SeedTable) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [*_cross_entropy_overfits(results), *_e_losses_generalise(results), *_ablations(results)]
+    """The claims, judged on results.csv; a λ that was not trained is left out."""
+    trained = [lam for lam, name in E1_WARM_UP.items() if (name, HARD) in results]
+    return [
+        *_cross_entropy_overfits(results),
+        *_e_losses_generalise(results, trained),
+        *_ablations(results, trained),
+    ]
 
 
 def _cross_entropy_overfits(results: SeedTable) -> list[Claim]:
@@ -40,34 +48,40 @@ def _cross_entropy_overfits(results: SeedTable) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _e_losses_generalise(results: SeedTable) -> list[Claim]:
-    sources = {E1_WARM_UP: FIGURE_5, E2_WARM_UP: FIGURE_4, E3_WARM_UP: FIGURE_5}
-    values = {E1_WARM_UP: "high, no number", E2_WARM_UP: "1.00", E3_WARM_UP: "high, no number"}
+def _e_losses_generalise(results: SeedTable, trained: Sequence[int]) -> list[Claim]:
+    sources = {E1_WARM_UP[lam]: (FIGURE_5, "high, no number") for lam in trained}
+    sources |= {E2_WARM_UP: (FIGURE_4, "1.00"), E3_WARM_UP: (FIGURE_5, "high, no number")}
     return [
         claim_greater(
             results, HARD, setting, CE,
             text=f"{setting} copies unseen hard strings better than cross-entropy",
-            source=source, paper_value=f"{values[setting]} against {CE_VALUE}",
+            source=source, paper_value=f"{value} against {CE_VALUE}",
         )
-        for setting, source in sources.items()
+        for setting, (source, value) in sources.items()
     ]  # fmt: skip
 
 
-def _ablations(results: SeedTable) -> list[Claim]:
-    return [
+def _ablations(results: SeedTable, trained: Sequence[int]) -> list[Claim]:
+    alone = [
         claim_greater(
-            results, HARD, E1_WARM_UP, CE_WARM_UP,
-            text="Warm-up alone does less than warm-up with E1",
+            results, HARD, E1_WARM_UP[lam], CE_WARM_UP,
+            text=f"Warm-up alone does less than warm-up with E1 (λ={lam})",
             source=TABLE_3, paper_value="0.780 (λ=4) against 0.246",
-        ),
+        )
+        for lam in trained
+    ]  # fmt: skip
+    if (E1[4], HARD) not in results:  # the quickstart has neither E1 without warm-up nor V=500
+        return alone
+    return [
+        *alone,
         claim_greater(
-            results, HARD, E1_WARM_UP, E1,
-            text="E1 gains from warm-up",
-            source=TABLE_3, paper_value="0.780 against 0.593 (λ=4)",
+            results, HARD, E1_WARM_UP[4], E1[4],
+            text="E1 gains from warm-up (λ=4)",
+            source=TABLE_3, paper_value="0.780 against 0.593",
         ),
         claim_at_least(
-            results, f"{E1_WARM_UP}, V=500", HARD, 0.99,
-            text="E1 with warm-up is perfect with 500 characters and twice the data",
+            results, f"{E1_WARM_UP[1]}, V=500", HARD, 0.99,
+            text="E1 with warm-up is perfect with 500 characters and twice the data (λ=1)",
             source=TABLE_3, paper_value="1.00",
         ),
     ]  # fmt: skip

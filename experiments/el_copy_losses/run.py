@@ -16,10 +16,11 @@ METRICS = [
 ]
 CURVES = [f"{s}_{g}_{m}" for s in SPLITS[:2] for g in ("easy", "hard") for m in ("accuracy", "ce")]
 
-WARM_UP, BOTH = {"warmup_steps": (1000,)}, {"warmup_steps": (0, 1000)}
+Grid = dict[str, tuple[float, ...]]
+WARM_UP: Grid = {"warmup_steps": (1000,)}
+BOTH: Grid = {"warmup_steps": (0, 1000)}
 # what each loss is swept over: the paper searched powers of 2, and chose 4 for E1. At 29 classes 2
 # is the smallest at which E1 has a single equilibrium margin.
-Grid = dict[str, tuple[float, ...]]
 GRIDS: dict[str, dict[str, Grid]] = {
     "quick": {
         "cross_entropy": BOTH,

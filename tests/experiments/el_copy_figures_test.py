@@ -17,8 +17,8 @@ NOISE = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])
 HARD_ACCURACY = {
     "cross-entropy": 0.3,
     "cross-entropy, warm-up": 0.4,
-    "E1 λ=1": 0.6,
-    "E1 λ=1, warm-up": 0.9,
+    "E1 λ=4": 0.6,
+    "E1 λ=4, warm-up": 0.9,
     "E2 λ=4, warm-up": 0.95,
     "E3 b=1, warm-up": 0.7,
     "cross-entropy, V=500": 0.2,
@@ -84,7 +84,7 @@ def test_losses_are_judged():
     verdicts = [claim.verdict for claim in losses_claims.claims(loss_results())]
     assert verdicts == [Verdict.HOLDS] * 8
     swapped = loss_results()
-    first, second = "cross-entropy", "E1 λ=1, warm-up"
+    first, second = "cross-entropy", "E1 λ=4, warm-up"
     for metric in ("test_precise_hard_accuracy", "test_precise_easy_accuracy"):
         swapped[first, metric], swapped[second, metric] = (
             swapped[second, metric],
@@ -93,8 +93,8 @@ def test_losses_are_judged():
     fails = {
         claim.text for claim in losses_claims.claims(swapped) if claim.verdict is Verdict.FAILS
     }
-    assert "E1 gains from warm-up" in fails
-    assert "E1 λ=1, warm-up copies unseen hard strings better than cross-entropy" in fails
+    assert "E1 gains from warm-up (λ=4)" in fails
+    assert "E1 λ=4, warm-up copies unseen hard strings better than cross-entropy" in fails
 
 
 def test_anatomy_has_a_column_per_setting(tmp_path):
