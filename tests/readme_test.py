@@ -43,6 +43,12 @@ def run_nothing(main, argv=None, **_):
     sys.exit()
 app.run = run_nothing
 
+from el_jax import launch
+def read_and_stop(main, argv=None):
+    launch.command_line(sys.argv)
+    sys.exit()
+launch.run = read_and_stop
+
 del sys.argv[0]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 sys.exit("ended without parsing its flags")

@@ -26,15 +26,21 @@ class Checkpoints:
         )
 
     def latest_step(self) -> int | None:
-        """Step of the newest complete checkpoint."""
+        """Step of the newest checkpoint, complete or being written by this process."""
         latest = self._checkpointer.latest
         return None if latest is None else int(latest.step)
 
     def save(self, state: TrainState) -> None:
-        """Start saving; returns when the arrays are copied, before they are on disk."""
+        """Start saving; returns when the arrays are copied, before they are on disk.
+
+        Waits for an earlier save that is not on disk yet.
+        """
         step = int(state.step)
         if step != self.latest_step():
-            self._checkpointer.save_checkpointables_async(step, {"state": state._asdict()})
+            # force: by default a save is skipped, silently, while the one before is being written
+            self._checkpointer.save_checkpointables_async(
+                step, {"state": state._asdict()}, force=True
+            )
 
     def restore(self, init: Callable[[], TrainState]) -> TrainState:
         """The newest state, with the structure, shapes and types that ``init`` would give.

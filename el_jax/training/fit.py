@@ -47,27 +47,44 @@ class FitOptions:
 
 
 class NonFiniteError(RuntimeError):
-    """A loss or gradient was NaN or infinite; the last checkpoint before it is intact."""
+    """A loss, gradient or parameter became NaN or infinite; earlier checkpoints are intact.
 
-    def __init__(self, first_bad: np.ndarray, hypers: Hypers) -> None:
-        run = int(np.argmin(np.where(first_bad < 0, np.iinfo(np.int32).max, first_bad)))
-        bad = int((first_bad >= 0).sum())
-        numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
-        told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
-        self.step, self.run, self.seed = int(first_bad[run]), run, int(hypers.seed[run])
-        super().__init__(
-            f"loss or gradient is not finite at step {self.step} in run {run} (seed {self.seed}, "
-            f"{told}); {bad} of {len(first_bad)} runs; lower optim.peak_lr, lengthen "
-            "optim.warmup_steps or set optim.clip_norm"
-        )
+    Attributes:
+        step: the first update at which it happened, in any run.
+        run: index of that run.
+        seed: its seed.
+    """
+
+    def __init__(self, message: str, step: int, run: int, seed: int) -> None:
+        super().__init__(message, step, run, seed)  # all of them, so that it can be pickled
+        self.step, self.run, self.seed = step, run, seed
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
+def _non_finite(first_bad: np.ndarray, hypers: Hypers) -> NonFiniteError:
+    run = int(np.argmin(np.where(first_bad < 0, np.iinfo(np.int32).max, first_bad)))
+    step, seed = int(first_bad[run]), int(hypers.seed[run])
+    numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
+    told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
+    message = (
+        f"loss, gradient or parameters are not finite at step {step} in run {run} (seed {seed}, "
+        f"{told}); {(first_bad >= 0).sum()} of {len(first_bad)} runs; lower optim.peak_lr, "
+        "lengthen optim.warmup_steps or set optim.clip_norm"
+    )
+    return NonFiniteError(message, step, run, seed)
 
 
 class Stopped(RuntimeError):
     """Training was asked to stop, has saved its state and can be resumed."""
 
     def __init__(self, step: int, signum: int) -> None:
+        super().__init__(step, signum)
         self.step, self.signum = step, signum
-        super().__init__(f"stopped by {signal.Signals(signum).name} after {step} updates; saved")
+
+    def __str__(self) -> str:
+        return f"stopped by {signal.Signals(self.signum).name} after {self.step} updates; saved"
 
 
 class StopSignal:
@@ -104,7 +121,7 @@ class _Pending(NamedTuple):
 def _record(pending: _Pending, program: Program, sinks: Sequence[Sink]) -> None:
     fetched = jax.device_get(pending)
     if (fetched.first_bad >= 0).any():
-        raise NonFiniteError(fetched.first_bad, jax.device_get(program.hypers))
+        raise _non_finite(fetched.first_bad, jax.device_get(program.hypers))
     row: Row = summarise(fetched.batch, program.group_names, "batch")
     for split, metrics in fetched.evaluations.items():
         row |= summarise(metrics, program.group_names, split)
@@ -133,7 +150,7 @@ def fit(
         evaluations: split name -> batch, measured every ``eval_every`` and at the end.
         final_evaluations: measured at the end only.
         probes: further measurements of the parameters, taken with the evaluations.
-        state: where to go on from.
+        state: where to go on from; its buffers are donated to the next update.
         sinks: take one row at every multiple of ``log_every``.
         checkpoints: saved every ``checkpoint_every``, at the end, and on ``stop``.
         stop: asked after each dispatch; a signal number means save and leave.

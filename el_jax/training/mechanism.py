@@ -21,8 +21,12 @@ def _over_runs(probe: Callable[..., dict[str, Array]], *shared: Any) -> Probe:
     return lambda params: compiled(params, *shared)
 
 
+def _whole_windows(task: PaddedCopy, num: int) -> int:
+    return -(-num // task.strings_per_window) * task.strings_per_window
+
+
 def swap_test(task: PaddedCopy, model: ModelFns, num: int = 256) -> Probe:
-    """Answers on strings whose padding is the shift of another sequence.
+    """Answers on ``num`` strings, at least, whose padding is the shift of another sequence.
 
     On these the two mechanisms disagree. Returns ``swap_copies``, the fraction of tokens that are
     the right letter; ``swap_undoes_shift``, the fraction that are the letter the padding stands
@@ -30,7 +34,7 @@ def swap_test(task: PaddedCopy, model: ModelFns, num: int = 256) -> Probe:
     """
 
     def draw() -> tuple[Batch, Array]:
-        strings, shortcut_labels = task.swap_set(num)
+        strings, shortcut_labels = task.swap_set(_whole_windows(task, num))
         batch = task.pack(strings)
         return batch, shortcut_labels.reshape(batch.labels.shape)
 
@@ -47,7 +51,7 @@ def swap_test(task: PaddedCopy, model: ModelFns, num: int = 256) -> Probe:
 
 
 def attention_mass(task: PaddedCopy, model: ModelFns, num: int = 64) -> Probe:
-    """Where the answering query looks, on test strings.
+    """Where the answering query looks, on ``num`` test strings at least.
 
     Returns ``attention_on_answer``, the weight on the letter to copy, of the head (over all
     layers) that gives it the most; ``attention_on_padding``, the weight on the string's padding
@@ -65,5 +69,5 @@ def attention_mass(task: PaddedCopy, model: ModelFns, num: int = 64) -> Probe:
         on_padding = jnp.where(padding, weights, 0.0).sum(-1)
         return {"attention_on_answer": on_answer.max(), "attention_on_padding": on_padding.mean()}
 
-    batch = jax.jit(lambda: task.pack(task.test_set(num)))()
+    batch = jax.jit(lambda: task.pack(task.test_set(_whole_windows(task, num))))()
     return _over_runs(probe, batch, answer, padding)

@@ -34,12 +34,12 @@ def moments_by_group(
     num_groups: int,
 ) -> Moments:
     """Moments of the unmasked values of each group, shape ``[num_groups]``."""
-    member = (groups == jnp.arange(num_groups)[:, None, None]) & mask
+    member = (groups[None] == jnp.arange(num_groups)[:, None, None]) & mask[None]
     weight = member.astype(jnp.float32)
     count = weight.sum((1, 2))
     # where, not a product: a masked NaN must not poison the sum
-    mean = jnp.where(member, values, 0.0).sum((1, 2)) / jnp.maximum(count, 1.0)
-    deviation = jnp.where(member, values - mean[:, None, None], 0.0)
+    mean = jnp.where(member, values[None], 0.0).sum((1, 2)) / jnp.maximum(count, 1.0)
+    deviation = jnp.where(member, values[None] - mean[:, None, None], 0.0)
     return Moments(count, mean, jnp.square(deviation).sum((1, 2)))
 
 

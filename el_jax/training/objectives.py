@@ -48,7 +48,8 @@ class Objective(NamedTuple):
         ``loss`` and ``ce`` in nats; ``margin`` is the label's logit minus the largest other one;
         ``gradient`` is the squared norm of the loss's gradient with respect to a token's logits
         (for cross-entropy that is ||p - onehot||^2); ``accuracy`` is 1 where the label has the
-        largest logit; ``exact_match`` is 1 for an answer whose tokens are all right. Teacher-forced
+        largest logit, alone; ``exact_match`` is 1 for an answer whose unmasked tokens are all
+        right, in the group of its first token. Teacher-forced
         exact match equals that of greedy generation, by induction on the first error.
         """
 
@@ -74,10 +75,10 @@ class Objective(NamedTuple):
         return by_group | {"exact_match": self._exact_match(correct, batch)}
 
     def _exact_match(self, correct: Bool[Array, "B P"], batch: Batch) -> Moments:
-        def first(values: Int[Array, "B P"] | Bool[Array, "B P"]) -> Array:
-            return values.reshape(values.shape[0], -1, self.answer_length)[:, :, 0]
+        def by_answer(values: Int[Array, "B P"] | Bool[Array, "B P"]) -> Array:
+            return values.reshape(values.shape[0], -1, self.answer_length)
 
-        right = correct.reshape(correct.shape[0], -1, self.answer_length).all(-1)
-        return moments_by_group(
-            right.astype(jnp.float32), first(batch.groups), first(batch.mask), self.num_groups
-        )
+        right = by_answer(correct | ~batch.mask).all(-1)
+        asked = by_answer(batch.mask).any(-1)
+        groups = by_answer(batch.groups)[:, :, 0]
+        return moments_by_group(right.astype(jnp.float32), groups, asked, self.num_groups)

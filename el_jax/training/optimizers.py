@@ -1,10 +1,13 @@
 """Optimizers whose learning rate and warm-up are traced numbers of each run."""
 
 import dataclasses
+import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import optax
+from jax.typing import ArrayLike
 
 from el_jax.training import schedules
 from el_jax.training.state import Hypers
@@ -36,9 +39,29 @@ class OptimizerConfig:
     weight_decay: float = 0.0
     clip_norm: float = 0.0
 
+    def __post_init__(self) -> None:
+        _require("num_updates", self.num_updates, self.num_updates >= 1, "at least 1")
+        _require("decay_fraction", self.decay_fraction, 0 < self.decay_fraction <= 1, "in (0, 1]")
+        _require("b1", self.b1, 0 <= self.b1 < 1, "in [0, 1)")
+        _require("b2", self.b2, 0 <= self.b2 < 1, "in [0, 1)")
+        _require("epsilon", self.epsilon, 0 < self.epsilon < math.inf, "a positive number")
+        for name in ("weight_decay", "clip_norm"):
+            value = getattr(self, name)
+            _require(name, value, 0 <= value < math.inf, "a number from 0")
+
+
+def _require(field: str, value: object, valid: bool, allowed: str) -> None:
+    if not valid:
+        raise ValueError(f"{field}={value!r}: must be {allowed}")
+
 
 def _is_matrix(params: optax.Params) -> optax.Params:
-    return jax.tree.map(lambda p: p.ndim >= 2, params)
+    """True for matrices and tables. A bias is neither, also where it has a row per head."""
+
+    def decays(path: tuple[Any, ...], leaf: jax.Array) -> bool:
+        return leaf.ndim >= 2 and jax.tree_util.keystr(path[-1:], simple=True) != "bias"
+
+    return jax.tree_util.tree_map_with_path(decays, params)
 
 
 def _adamw(config: OptimizerConfig, lr: optax.Schedule) -> optax.GradientTransformation:
@@ -71,7 +94,7 @@ def make_optimizer(config: OptimizerConfig, hypers: Hypers) -> optax.GradientTra
             the optimizer's state does not depend on them.
     """
 
-    def lr(step: optax.ScalarOrSchedule) -> jax.Array:
+    def lr(step: ArrayLike) -> jax.Array:
         return schedules.learning_rate(
             step,
             schedule=config.schedule,

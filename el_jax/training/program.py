@@ -28,7 +28,7 @@ class Program:
         init: ``init() -> TrainState`` at step 0.
         advance: ``advance(state, num_updates) -> (state, metrics, first_bad)``; donates ``state``.
             ``first_bad [R]`` is the step of the first update with a loss or gradient that is not
-            finite, -1 if there is none.
+            finite, or of the last if it left such parameters; -1 if there is none.
         evaluate: ``evaluate(params, batch) -> metrics`` over all windows of a batch.
         hypers: what differs between the runs.
         group_names: names of the groups behind the last axis of the metrics.
@@ -74,6 +74,10 @@ def _update(
     return (optax.apply_updates(params, updates), opt_state), (metrics, finite)
 
 
+def _all_finite(tree: Params) -> Array:
+    return jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)]).all()
+
+
 def _make_advance(
     task: Task,
     objective: Objective,
@@ -92,9 +96,10 @@ def _make_advance(
             batch = task.batch_at(data, step)
             return _update(objective, optimizer, uses_dropout, carry, step, batch, hypers)
 
-        carry, seen = jax.lax.scan(body, (params, opt_state), steps)
-        metrics, finite = seen
-        first_bad = jnp.where(finite.all(), -1, steps[jnp.argmin(finite)])
+        carry, (metrics, finite) = jax.lax.scan(body, (params, opt_state), steps)
+        # of the last update no later loss tells
+        after = jnp.where(_all_finite(carry), -1, steps[-1])
+        first_bad = jnp.where(finite.all(), after, steps[jnp.argmin(finite)])
         return *carry, pool_tree(metrics), first_bad
 
     def advance(

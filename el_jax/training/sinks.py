@@ -77,7 +77,9 @@ class JsonLines:
         kept = [
             s for s in _complete_lines(path) if resume_step and json.loads(s)["step"] <= resume_step
         ]
-        path.write_text("".join(kept))
+        shortened = path.with_suffix(".tmp")
+        shortened.write_text("".join(kept))
+        shortened.replace(path)  # whole: a second kill in the midst of it loses nothing
         self._file = path.open("a")
 
     def write(self, step: int, row: Row) -> None:
@@ -142,7 +144,11 @@ def _headline(row: Row) -> str:
     for name in sorted(row, reverse=True):  # training before test
         if match := _WATCHED.fullmatch(name):
             shown[f"{match[1]} {match[2]}"] = row[name]
-    return "  ".join(f"{name} {np.nanmean(values):.3f}" for name, values in shown.items())
+    return "  ".join(
+        f"{name} {np.nanmean(values):.3f}"
+        for name, values in shown.items()
+        if not np.isnan(values).all()  # a group without tokens
+    )
 
 
 class BarProgress:

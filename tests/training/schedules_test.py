@@ -1,0 +1,75 @@
+"""Learning rates against optax's, and what optax's cannot do: a traced peak and warm-up."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from el_jax.training.schedules import SCHEDULES, learning_rate
+
+NUM_UPDATES = 40
+STEPS = np.arange(NUM_UPDATES + 5)  # five past the end
+CLOSE = {"rtol": 1e-5, "atol": 1e-8}
+
+
+def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
+    """The same schedule put together from optax's parts."""
+    after = NUM_UPDATES - warmup_steps
+    decaying = round(decay_fraction * after)
+    decays = {
+        "constant": optax.constant_schedule(peak_lr),
+        "linear": optax.linear_schedule(peak_lr, 0.0, after),
+        "cosine": optax.cosine_decay_schedule(peak_lr, after),
+        "wsd": optax.join_schedules(
+            [optax.constant_schedule(peak_lr), optax.linear_schedule(peak_lr, 0.0, decaying)],
+            [after - decaying],
+        ),
+    }
+    if not warmup_steps:
+        return decays[schedule]
+    warmup = optax.linear_schedule(0.0, peak_lr, warmup_steps)
+    return optax.join_schedules([warmup, decays[schedule]], [warmup_steps])
+
+
+def rates(schedule, peak_lr, warmup_steps, **options):
+    return learning_rate(
+        STEPS,
+        schedule=schedule,
+        peak_lr=peak_lr,
+        warmup_steps=warmup_steps,
+        num_updates=NUM_UPDATES,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("warmup_steps", [0, 1, 10])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_equals_optax_at_every_step(schedule, warmup_steps):
+    expected = [float(from_optax(schedule, 0.3, warmup_steps)(step)) for step in STEPS]
+    np.testing.assert_allclose(rates(schedule, 0.3, warmup_steps), expected, **CLOSE)
+
+
+def test_wsd_decays_over_the_given_fraction():
+    expected = [float(from_optax("wsd", 0.3, 10, decay_fraction=0.5)(step)) for step in STEPS]
+    np.testing.assert_allclose(rates("wsd", 0.3, 10, decay_fraction=0.5), expected, **CLOSE)
+
+
+def test_no_warm_up_starts_at_the_peak():
+    assert rates("constant", 0.25, 0)[0] == 0.25
+    assert rates("constant", 0.25, 4)[:5].tolist() == [0, 0.0625, 0.125, 0.1875, 0.25]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_warm_up_as_long_as_the_training_never_decays(schedule):
+    np.testing.assert_allclose(
+        rates(schedule, 1.0, NUM_UPDATES)[:NUM_UPDATES], STEPS[:NUM_UPDATES] / NUM_UPDATES, **CLOSE
+    )
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_peak_and_warm_up_of_many_runs_are_traced(schedule):
+    peaks, warmups = jnp.array([0.1, 0.2, 0.3]), jnp.array([0, 5, 20])
+    together = jax.jit(jax.vmap(lambda peak, warmup: rates(schedule, peak, warmup)))(peaks, warmups)
+    for row, peak, warmup in zip(together, peaks.tolist(), warmups.tolist(), strict=True):
+        np.testing.assert_allclose(row, rates(schedule, peak, warmup), **CLOSE)
