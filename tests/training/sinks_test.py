@@ -1,0 +1,89 @@
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from el_jax.training.sinks import (
+    BarProgress,
+    History,
+    JsonLines,
+    LineProgress,
+    TensorBoard,
+    read_rows,
+)
+
+ROW = {"batch_loss": np.array([1.25, np.nan]), "test_hard_accuracy": np.array([0.5, 1.0])}
+
+
+def test_rows_come_back_as_written_with_null_for_nan(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    sink = JsonLines(path)
+    sink.write(10, ROW)
+    sink.close()
+    assert json.loads(path.read_text())["batch_loss"] == [1.25, None]
+    history = read_rows(path)
+    assert history.steps == [10]
+    for name, values in ROW.items():
+        np.testing.assert_array_equal(history.rows[0][name], values)
+
+
+def test_resuming_drops_later_rows_and_half_a_line(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    sink = JsonLines(path)
+    for step in (10, 20, 30):
+        sink.write(step, ROW)
+    sink.close()
+    path.write_text(path.read_text() + '{"step": 40, "batch_l')
+    sink = JsonLines(path, resume_step=20)
+    sink.write(30, ROW)
+    sink.close()
+    assert read_rows(path).steps == [10, 20, 30]
+    JsonLines(path).close()  # a run from the start keeps nothing
+    assert path.read_text() == ""
+
+
+def test_history_lists_the_metrics_it_has():
+    history = History()
+    history.write(10, ROW)
+    history.write(20, {"batch_loss": np.array([1.0, 2.0])})
+    steps, values = history.curve("batch_loss")
+    np.testing.assert_array_equal(steps, [10, 20])
+    assert values.shape == (2, 2)
+    assert history.curve("test_hard_accuracy")[0] == [10]
+    with pytest.raises(KeyError, match=r"'ce' was never written.*batch_loss"):
+        history.curve("ce")
+
+
+def test_plain_lines_at_evaluations(capsys):
+    lines = LineProgress("e1", 100, 0)
+    lines.write(10, {"batch_loss": np.array([2.0])})  # no evaluation: too soon to print
+    lines.write(20, ROW)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 1
+    assert "20/100" in printed[0]
+    assert "test hard 0.750" in printed[0]
+    assert "s left" in printed[0]
+
+
+def test_bar_on_a_terminal():
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=160)
+    bar = BarProgress("e1", 100, 0, console)
+    bar.write(40, ROW)
+    bar.close()
+    assert "40/100" in screen.getvalue()
+    assert "loss 1.250" in screen.getvalue()
+    assert "test hard 0.750" in screen.getvalue()
+
+
+def test_tensorboard_events_hold_a_curve_per_run(tmp_path):
+    sink = TensorBoard(tmp_path)
+    sink.write(10, ROW)
+    sink.close()
+    (events,) = tmp_path.glob("events*")
+    content = events.read_bytes()
+    assert b"test_hard_accuracy/run_0" in content
+    assert b"test_hard_accuracy/run_1" in content
+    assert b"batch_loss/run_1" not in content  # not finite

@@ -1,0 +1,19 @@
+"""A training small enough to compile in seconds, and a sink that keeps what it is given."""
+
+from configs.el.copy import get_config
+from el_jax import build
+
+
+def small_config(arg="loss=e1,smoke", **train):
+    config = get_config(arg)
+    config.model.update(width=8, num_layers=1)
+    config.task.update(padding_length=4, num_train=32)
+    config.optim.warmup_steps = 0
+    config.train.update(num_updates=20, log_every=10, eval_every=20, checkpoint_every=20)
+    config.train.update(num_test=16, num_test_precise=16, eval_tokens=128)
+    config.train.update(train)
+    return config
+
+
+def built(config):
+    return build.build(build.parse(config))
