@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.test_util import check_grads
 from tiny_models import TINY, B, T, batch_of, model, random_tokens
 
 import el_jax.models.attention as attention_room
@@ -15,8 +14,9 @@ SUPERVISED = jnp.array([[6, 0, 3], [2, 2, 5]])
 DOCUMENTS = jnp.array([[0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 5, 5, 5, 2, 2, 2]])
 
 
-@pytest.mark.parametrize("documents", [None, DOCUMENTS])
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(
+    ("name", "documents"), [("gpt_neox", None), ("bert", None), *((n, DOCUMENTS) for n in TINY)]
+)
 def test_attention_weights_sum_to_one_and_respect_masks(name, documents):
     config = TINY[name]
     fns, params = model(config)
@@ -31,7 +31,7 @@ def test_attention_weights_sum_to_one_and_respect_masks(name, documents):
     assert (weights[~allowed] == 0).all()
 
 
-@pytest.mark.parametrize("name", ["gpt_neox", "bert", "llama"])
+@pytest.mark.parametrize("name", ["gpt_neox", "bert"])
 def test_attention_of_some_queries_equals_theirs_among_all(name):
     fns, params = model(TINY[name])
     everywhere = fns.attention(params, batch_of(random_tokens()))
@@ -60,10 +60,17 @@ def test_grouped_query_heads_equal_full_heads_with_repeated_keys_and_values():
 
 
 def test_softmax_and_its_derivatives_are_those_of_jax():
-    scores = 5 * jax.random.normal(jax.random.key(0), (3, 4)) + 1000
-    np.testing.assert_allclose(softmax(scores), jax.nn.softmax(scores), rtol=1e-6)
-    with jax.enable_x64(True):
-        check_grads(softmax, (jax.random.normal(jax.random.key(0), (3, 4)),), order=3)
+    scores = 2 * jax.random.normal(jax.random.key(0), (3, 4))
+    large = 1000 + scores
+    np.testing.assert_allclose(softmax(large), jax.nn.softmax(large), rtol=1e-6)
+    for derivative in (
+        jax.jacrev,
+        lambda f: jax.jacfwd(jax.jacrev(f)),
+        lambda f: jax.jacrev(jax.jacfwd(jax.jacfwd(f))),
+    ):
+        ours, theirs = (jax.jit(derivative(f))(scores) for f in (softmax, jax.nn.softmax))
+        assert np.abs(theirs).max() > 0.01
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("causal", [False, True])

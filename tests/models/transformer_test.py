@@ -78,7 +78,7 @@ def test_a_later_token_changes_earlier_logits_of_bert():
     assert all(differs(before[:, t], after[:, t]) for t in range(T))
 
 
-@pytest.mark.parametrize("name", VARIED)
+@pytest.mark.parametrize("name", ["gpt_neox", "bert"])
 def test_jit_equals_eager(name):
     fns, params = model(TINY[name])
     batch = batch_of(random_tokens())
@@ -87,8 +87,10 @@ def test_jit_equals_eager(name):
     close(fns.apply(params, batch), eager)
 
 
-@pytest.mark.parametrize(("num_layers", "placed"), [(1, False), (2, True)])
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(
+    ("name", "num_layers", "placed"),
+    [("gpt_neox", 1, False), ("opt_350m", 1, False), *((name, 2, True) for name in TINY)],
+)
 def test_logits_at_some_positions_equal_those_among_all(name, num_layers, placed):
     fns, params = model(dataclasses.replace(TINY[name], num_layers=num_layers))
     places = {}
@@ -153,7 +155,7 @@ def test_gradients_to_second_order():
         check_grads(jax.jit(loss), (params,), order=2, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", VARIED)
 def test_hessian_vector_products_agree_in_every_order_of_differentiation(name):
     config = TINY[name]
     if name != "gpt_neox":
@@ -181,7 +183,7 @@ def test_hessian_vector_products_agree_in_every_order_of_differentiation(name):
     np.testing.assert_allclose(curvature, vector @ forward_over_reverse, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", VARIED)
+@pytest.mark.parametrize("name", ["gpt_neox", "bert"])
 def test_vmap_over_runs_equals_a_loop(name):
     fns, _ = model(TINY[name])
     runs = [random_params(TINY[name], seed) for seed in range(3)]
@@ -246,7 +248,7 @@ def test_dropout_acts_only_with_a_key(site):
     assert differs(fns.apply(params, batch), dropped)
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", [*VARIED, "opt_350m"])
 def test_bfloat16_is_close_to_float32(name):
     fns, params = model(TINY[name])
     rounded, _ = model(dataclasses.replace(TINY[name], dtype="bfloat16"))
