@@ -106,7 +106,7 @@ def rotation(
         return None
     exponents = np.arange(0, config.rotary_dim, 2) / config.rotary_dim
     frequencies = (config.rotary_base**-exponents).astype(np.float32)
-    angles = positions[:, :, None, None].astype(np.float32) * frequencies
+    angles = positions[:, :, None, None].astype(np.float32) * frequencies[None, None, None]
     if isinstance(angles, np.ndarray):
         # constants of the program: left to XLA, cosines are computed anew for every head and
         # window inside the loops they are fused into (a tenth of a small model's step on CPU)

@@ -51,9 +51,9 @@ class Norm(nn.Module):
         if self.config.norm == "layernorm":
             x = x - x.mean(-1, keepdims=True)
         variance = jnp.square(x).mean(-1, keepdims=True)
-        x = x * lax.rsqrt(variance + self.config.norm_epsilon) * scale
+        x = x * lax.rsqrt(variance + self.config.norm_epsilon) * scale[None]
         if self.config.norm == "layernorm":
-            x = x + self.param("bias", nn.initializers.zeros, x.shape[-1:])
+            x = x + self.param("bias", nn.initializers.zeros, x.shape[-1:])[None]
         return x
 
 
@@ -82,7 +82,7 @@ class Dense(nn.Module):
         x = matmul(x, kernel.reshape(x.shape[-1], -1), self.config)
         if self.use_bias:
             bias = self.param("bias", nn.initializers.zeros, tuple(self.outputs))
-            x = x + bias.reshape(-1).astype(x.dtype)
+            x = x + bias.reshape(1, -1).astype(x.dtype)
         return x
 
 

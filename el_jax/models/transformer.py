@@ -88,12 +88,12 @@ class Transformer(nn.Module):
             project = Dense(
                 c, (c.embedding_dim,), (c.width,), False, c.matrix_std, name="project_in"
             )
-            x = project(x)
+            x = project(x).astype(table.dtype)
         if c.position == "learned":
             rows = self.param("pos_emb", normal, (c.position_offset + c.max_length, c.width))
             x = x + self._learned_positions(rows, batch)
         if c.num_token_types:
-            x = x + self.param("type_emb", normal, (c.num_token_types, c.width))[0]
+            x = x + self.param("type_emb", normal, (c.num_token_types, c.width))[:1]
         if c.embedding_norm:
             x = Norm(c, name="emb_ln")(x)
         return nn.Dropout(c.embedding_dropout)(x, deterministic)
@@ -215,5 +215,5 @@ class Head(nn.Module):
             preferred_element_type=kernel.dtype,
         )
         if c.head_bias:
-            logits = logits + self.param("bias", nn.initializers.zeros, (c.vocab_size,))
+            logits = logits + self.param("bias", nn.initializers.zeros, (c.vocab_size,))[None]
         return logits
