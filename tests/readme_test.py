@@ -28,31 +28,28 @@ RUN_LIMIT = 600  # seconds for one executed block
 FENCE = re.compile(r"^(<!-- test: run -->\s*\n)?```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"")
 
-# Starts a module as `python -m` does, up to where it has parsed its flags.
+# Starts a module as `python -m` does, up to where it has read its command line and, for the mains
+# of el_jax, its config.
 ONLY_PARSE = """
 import argparse, runpy, sys
-from absl import app, flags
 
-parse_args = argparse.ArgumentParser.parse_args
-def parse_and_stop(*args, **kwargs):
-    parse_args(*args, **kwargs)
+def parse_arguments(*args, parse=argparse.ArgumentParser.parse_args, **kwargs):
+    parse(*args, **kwargs)
     sys.exit()
-argparse.ArgumentParser.parse_args = parse_and_stop
-def run_nothing(main, argv=None, **_):
-    flags.FLAGS(argv or sys.argv)
-    sys.exit()
-app.run = run_nothing
 
-from el_jax import launch
-def read_and_stop(main, argv=None):
-    launch.command_line(sys.argv)
+def parse_config(main):
+    build.parse(launch.command_line(sys.argv)[0])
     sys.exit()
-launch.run = read_and_stop
 
+argparse.ArgumentParser.parse_args = parse_arguments
 del sys.argv[0]
+if sys.argv[0].startswith("el_jax."):
+    from el_jax import build, launch
+    launch.run = parse_config
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-sys.exit("ended without parsing its flags")
+sys.exit("ended without reading its command line")
 """
+PARSE_LIMIT = 300  # seconds for that
 
 
 class Block(NamedTuple):
@@ -116,7 +113,11 @@ def fault_of_command(command: list[str]) -> str:
         if names and not (ROOT / "experiments" / names[0] / "run.py").is_file():
             return f"there is no experiment {names[0]}"
     parsed = subprocess.run(
-        [sys.executable, "-c", ONLY_PARSE, *command], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-c", ONLY_PARSE, *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PARSE_LIMIT,
     )
     return parsed.stderr.strip()[-2000:] if parsed.returncode else ""
 
@@ -243,7 +244,9 @@ def test_commands_are_found_wherever_they_stand_in_a_bash_block():
         ("el_jax.types --config=configs/no_such_file.py:loss=e1", "no config file"),
         ("experiments run no_such_experiment", "no experiment"),
         ("colab.build --no_such_flag", "unrecognized arguments: --no_such_flag"),
-        ("el_jax.types", "ended without parsing"),
+        ("el_jax.train --config=configs/el/copy.py:loss=no_such_loss --workdir=x", "no_such_loss"),
+        ("el_jax.train --config=configs/el/copy.py --config.no_such_key=1", "no_such_key"),
+        ("el_jax.types", "ended without reading"),
     ],
 )
 def test_a_wrong_command_is_seen(command: str, fault: str):
@@ -252,6 +255,7 @@ def test_a_wrong_command_is_seen(command: str, fault: str):
 
 def test_a_right_command_passes():
     assert not fault_of_command(["colab.build", "--check"])
+    assert not fault_of_command(["el_jax.train", "--config=configs/el/copy.py", "--workdir=x"])
 
 
 def test_broken_links_are_seen(tmp_path: pathlib.Path):
