@@ -43,7 +43,7 @@ def rates(schedule, peak_lr, warmup_steps, **options):
     )
 
 
-@pytest.mark.parametrize("warmup_steps", [0, 1, 10])
+@pytest.mark.parametrize("warmup_steps", [0, 5, 10])  # whole numbers of updates decay
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_equals_optax_at_every_step(schedule, warmup_steps):
     expected = [float(from_optax(schedule, 0.3, warmup_steps)(step)) for step in STEPS]

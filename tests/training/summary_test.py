@@ -1,77 +1,114 @@
+"""Named numbers from moments, and how a run fitted its hard strings."""
+
 import numpy as np
 import pytest
 
 from el_jax.training.moments import Moments
 from el_jax.training.summary import summarise, when_fitted
 
+TOKENS = [[[0.0, 1.0, 2.0], [5.0]], [[4.0], [6.0, 8.0]]]  # [run][group] -> values
 GROUPS = ("easy", "hard")
 
 
-def moments(easy, hard, num=(8.0, 2.0)):
-    """One run whose groups have the given means and no spread."""
-    return Moments(np.array([num]), np.array([[easy, hard]]), np.zeros((1, 2)))
+def moments(values=TOKENS, scale=1.0):
+    """Moments ``[R, G]`` of nested lists of values."""
+
+    def leaf(function):
+        return np.array([[function(np.array(group) * scale) for group in run] for run in values])
+
+    def mean(group):
+        return group.mean() if len(group) else 0.0
+
+    def m2(group):
+        return np.square(group - mean(group)).sum()
+
+    return Moments(leaf(len), leaf(mean), leaf(m2))
 
 
-def metrics(easy_ce=0.1, hard_ce=3.0, easy_accuracy=1.0, hard_accuracy=0.2):
-    return {
-        "ce": moments(easy_ce, hard_ce),
-        "accuracy": moments(easy_accuracy, hard_accuracy),
-        "gradient": moments(0.05, 0.8),
-        "grad_norm": Moments(np.array([50.0]), np.array([1.5]), np.array([0.0])),
-    }
+def metrics(**changes):
+    names = ("loss", "ce", "margin", "gradient", "accuracy", "exact_match")
+    return {name: moments() for name in names} | changes
 
 
-def test_names_and_numbers():
+def test_every_number_has_its_name():
+    row = summarise(metrics(grad_norm=Moments(*np.ones((3, 2)))), GROUPS, "test")
+    kinds = ("loss", "ce", "margin", "gradient", "accuracy", "exact_match")
+    expected = {f"test_{group}{kind}" for kind in kinds for group in ("", "easy_", "hard_")}
+    expected |= {"test_ce_std", "test_margin_std", "test_grad_norm"}
+    expected |= {"test_easy_gradient_share", "test_hard_gradient_share"}
+    expected |= {"test_ce_gap", "test_stratified", "test_stratified_by_accuracy"}
+    assert row.keys() == expected
+    assert all(values.shape == (2,) and values.dtype == np.float64 for values in row.values())
+
+
+def test_means_over_all_tokens_weigh_groups_by_their_size():
     row = summarise(metrics(), GROUPS, "train")
-    assert row["train_easy_ce"] == pytest.approx(0.1)
-    assert row["train_ce"] == pytest.approx(0.8 * 0.1 + 0.2 * 3.0)
-    assert row["train_ce_gap"] == pytest.approx(2.9)
-    # two values with shares .8 and .2: the standard deviation is .4 of their distance
-    assert row["train_ce_std"] == pytest.approx(0.4 * 2.9)
-    assert row["train_grad_norm"] == pytest.approx(1.5)
-    assert row["train_hard_gradient_share"] == pytest.approx(1.6 / 2.0)
-    shares = row["train_hard_gradient_share"] + row["train_easy_gradient_share"]
-    assert shares == pytest.approx(1.0)
+    assert row["train_loss"].tolist() == [2, 6]
+    assert row["train_easy_loss"].tolist() == [1, 4]
+    assert row["train_hard_loss"].tolist() == [5, 7]
+    assert row["train_ce_gap"].tolist() == [4, 3]
+
+
+def test_spread_over_tokens_is_within_and_between_groups():
+    row = summarise(metrics(margin=moments(scale=3.0)), GROUPS, "train")
+    flat = [np.concatenate(run) for run in TOKENS]
+    np.testing.assert_allclose(row["train_ce_std"], [tokens.std() for tokens in flat])
+    np.testing.assert_allclose(row["train_margin_std"], [3 * tokens.std() for tokens in flat])
+
+
+def test_gradient_shares_are_of_the_summed_squares():
+    row = summarise(metrics(), GROUPS, "train")
+    np.testing.assert_allclose(row["train_easy_gradient_share"], [3 / 8, 4 / 18])
+    total = row["train_easy_gradient_share"] + row["train_hard_gradient_share"]
+    np.testing.assert_allclose(total, 1)
+
+
+def test_vanished_gradients_have_no_share():
+    row = summarise(metrics(gradient=moments(scale=0.0)), GROUPS, "train")
+    assert row["train_hard_gradient_share"].tolist() == [0, 0]
+
+
+def test_an_empty_group_has_no_mean_and_no_share():
+    empty = moments([[[1.0, 3.0], []], [[2.0], [4.0]]])
+    row = summarise(dict.fromkeys(metrics(), empty), GROUPS, "train")
+    np.testing.assert_array_equal(row["train_hard_ce"], [np.nan, 4])
+    np.testing.assert_array_equal(row["train_ce"], [2, 3])
+    np.testing.assert_array_equal(row["train_hard_gradient_share"], [0, 2 / 3])
+    np.testing.assert_array_equal(row["train_stratified"], [0, 0])
 
 
 @pytest.mark.parametrize(
-    ("changes", "stratified", "by_accuracy"),
-    [
-        ({"easy_ce": 0.005, "hard_ce": 2.0}, 1, 1),
-        ({"easy_ce": 0.02, "hard_ce": 2.0}, 0, 1),
-        ({"easy_ce": 0.005, "hard_ce": 0.9}, 0, 1),
-        ({"easy_ce": 0.005, "hard_accuracy": 0.6}, 1, 0),
-        ({"easy_ce": 2.0, "easy_accuracy": 0.98}, 0, 0),
-    ],
+    ("easy", "hard", "stratified"),
+    [(0.009, 1.01, 1), (0.011, 1.01, 0), (0.009, 0.99, 0), (1.01, 0.009, 0)],
 )
-def test_stratified(changes, stratified, by_accuracy):
-    row = summarise(metrics(**changes), GROUPS, "train")
-    assert row["train_stratified"] == stratified
-    assert row["train_stratified_by_accuracy"] == by_accuracy
+def test_stratified_is_easy_fitted_and_hard_not(easy, hard, stratified):
+    row = summarise(metrics(ce=moments([[[easy], [hard]]] * 2)), GROUPS, "train")
+    assert row["train_stratified"].tolist() == [stratified] * 2
 
 
-def test_group_without_tokens_has_no_mean():
-    empty = metrics() | {"ce": moments(0.1, 0.0, num=(8.0, 0.0))}
-    row = summarise(empty, GROUPS, "batch")
-    assert np.isnan(row["batch_hard_ce"]).all()
-    assert row["batch_ce"] == pytest.approx(0.1)
+@pytest.mark.parametrize(
+    ("easy", "hard", "stratified"), [(0.99, 0.5, 1), (0.98, 0.5, 0), (0.99, 0.51, 0)]
+)
+def test_stratified_by_accuracy_has_its_own_thresholds(easy, hard, stratified):
+    row = summarise(metrics(accuracy=moments([[[easy], [hard]]] * 2)), GROUPS, "train")
+    assert row["train_stratified_by_accuracy"].tolist() == [stratified] * 2
 
 
-def test_other_groups_have_no_gap():
-    row = summarise(metrics(), ("a", "b"), "test")
-    assert "test_a_ce" in row
-    assert "test_ce_gap" not in row
+def test_other_groups_have_no_stratification():
+    row = summarise(metrics(), ("left", "right"), "train")
+    assert "train_ce_gap" not in row
+    assert row["train_left_ce"].tolist() == [1, 4]
 
 
 def test_when_fitted_tells_memory_from_mechanism():
-    # run 0 memorises at step 2 and stays; 1 rectifies; 2 memorises and rectifies later; 3 never
-    train = [[0.1, 0.2, 0.1, 0.1], [1.0, 0.99, 1.0, 0.5], [1.0, 1.0, 1.0, 0.98]]
-    test = [[0.0, 0.1, 0.0, 0.0], [0.1, 0.95, 0.2, 0.4], [0.1, 1.0, 0.9, 0.5]]
+    train = [[0.2, 0.2, 0.2, 0.2], [0.99, 0.5, 0.98, 1.0], [1.0, 1.0, 0.98, 0.3]]
+    test = [[0.1, 0.1, 0.1, 0.1], [0.05, 0.9, 0.5, 0.2], [0.15, 0.95, 0.9, 0.8]]
     rows = [
         {"train_hard_accuracy": np.array(a), "test_hard_accuracy": np.array(b)}
         for a, b in zip(train, test, strict=True)
     ]
-    found = when_fitted([1, 2, 3], rows)
-    np.testing.assert_array_equal(found["fitted_step"], [2, 2, 2, np.nan])
-    np.testing.assert_allclose(found["hard_accuracy_when_fitted"], [0.1, 0.95, 0.2, np.nan])
-    np.testing.assert_allclose(found["rectified_afterwards"], [0.0, 0.05, 0.7, np.nan])
+    found = when_fitted([10, 20, 30], rows)
+    # memorised; rectified; never fitted; fitted for a moment, rectified later
+    np.testing.assert_array_equal(found["fitted_step"], [20, 30, np.nan, 20])
+    np.testing.assert_array_equal(found["hard_accuracy_when_fitted"], [0.05, 0.95, np.nan, 0.2])
+    np.testing.assert_allclose(found["rectified_afterwards"], [0.1, 0, np.nan, 0.6], atol=1e-12)
