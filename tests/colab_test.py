@@ -55,7 +55,7 @@ def test_notebook_runs(source, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
 
 
 def test_a_figure_that_is_not_shown_is_seen(tmp_path: pathlib.Path):
-    figure = "from matplotlib.figure import Figure\nFigure()\n"
+    figure = "from matplotlib.figure import Figure\nFigure().subplots().figure\n"
     notebook = build.notebook(f"# %%\n{figure}# %%\n# %matplotlib inline\n{figure}")
     run_notebook(notebook, tmp_path)
     assert hidden_figures(notebook) == ["cell-00"]
