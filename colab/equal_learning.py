@@ -122,7 +122,8 @@ use_compilation_cache()  # what was trained before is not compiled again
 #
 # Everything below follows from this cell: change a line and run the cells after it again. The
 # numbers a loss takes are listed in `configs/common.py`; an entry such as
-# `"E3, warm-up": {"name": "e3", "b": 1.0, "warmup_steps": WARMUP_STEPS}` trains one more.
+# `"E3, warm-up": {"name": "e3", "b": 1.0, "warmup_steps": WARMUP_STEPS}` trains one more. Section 6
+# shows why λ is 2 here and not 1, as in the larger experiments of the paper.
 
 # %%
 SEEDS = 2
@@ -136,7 +137,7 @@ if os.environ.get("SMOKE"):  # only to see that the notebook runs: nothing is le
 
 LOSSES = {
     "cross-entropy": {"name": "cross_entropy"},
-    "E1 λ=1, warm-up": {"name": "e1", "lam": 1.0, "warmup_steps": WARMUP_STEPS},
+    "E1 λ=2, warm-up": {"name": "e1", "lam": 2.0, "warmup_steps": WARMUP_STEPS},
 }
 
 # %% [markdown]
@@ -147,9 +148,10 @@ LOSSES = {
 # letter of the alphabet after the right one; in the *hard* strings the padding is noise.
 #
 # So two mechanisms answer an easy string: **copy** the first letter, or **undo the shift** of any
-# padding letter. Copying is right everywhere. Undoing the shift is quicker to find, because there
-# are many padding letters to look at, and on a hard string it is no better than a guess. The hard
-# training strings can still be fitted: by heart.
+# padding letter. Copying is right everywhere; undoing the shift is no better than a guess on a
+# hard string. The paper argues that training finds the shift first, since most strings are easy
+# and any of their many padding letters will do; the hard training strings can then still be fitted
+# by heart.
 
 
 # %%
@@ -170,7 +172,7 @@ def configure(name, warmup_steps=0, **parameters):
 
 
 task = build.parse(configure("cross_entropy")).task
-strings = task.train_set()
+strings = jax.jit(task.train_set)()
 for group, name in enumerate(task.group_names):
     (members,) = np.nonzero(strings.groups == group)
     print(f"{len(members)} {name} training strings, such as")
@@ -212,19 +214,26 @@ for name, loss in LOSSES.items():
 # %% [markdown]
 # ## 3. How easy and hard strings are learnt
 #
-# Dashed lines are the easy strings, solid lines the hard ones; thin lines are single seeds, bands
-# one standard error. On the left is the cross-entropy of training strings (for E1 without its
-# penalty), then the accuracy on training strings, then on test strings.
+# One row per loss. Dashed lines are the easy strings, solid lines the hard ones; thin lines are
+# single seeds, bands one standard error. From left to right:
 #
-# What to look for: the *gap* between easy and hard on the left while both are being learnt, and
-# whether the hard strings, once fitted in the middle, are also right on the right. Fitted in the
-# middle and wrong on the right means memorised.
+# - the loss of training strings (mind the scales: E1 cannot come near zero, as section 6 shows);
+# - the squared gradient of the loss with respect to a string's logits: how much a string still has
+#   to say about the next update;
+# - the accuracy on training strings, and on test strings.
+#
+# With either loss the easy strings are right first. What to look for is how much they still weigh
+# while the hard ones are being learnt, and whether the hard strings, once right in training, are
+# also right in the test. Right in training and wrong in the test means memorised. (E1 may lose the
+# hard strings again for some hundred updates, since the learning rate is high; its decay over
+# the last fifth of the updates ends that.)
 
 # %%
 PANELS = {
-    "cross-entropy, nats": "batch_{}_ce",
-    "accuracy, training strings": "train_{}_accuracy",
-    "accuracy, test strings": "test_{}_accuracy",
+    "loss, nats": "batch_{}_loss",
+    "squared gradient": "batch_{}_gradient",
+    "accuracy, training": "train_{}_accuracy",
+    "accuracy, test": "test_{}_accuracy",
 }
 STYLES = {"easy": plots.EASY, "hard": plots.HARD}
 
@@ -243,25 +252,27 @@ def curve_table(results):
 
 
 def plot_learning(results):
-    """One row per loss: training loss, training accuracy, test accuracy."""
+    """One row per loss: loss, gradient, accuracy in training and in the test."""
     table = curve_table(results)
-    size = (10, 0.8 + 2.2 * len(results))
+    size = (11, 0.8 + 2.1 * len(results))
     figure, axes = plots.new_figure(len(results), len(PANELS), size=size, share_x=True)
     for row, name in zip(axes, results, strict=True):
-        for ax, (title, metric) in zip(row, PANELS.items(), strict=True):
-            if ax in axes[0]:
-                plots.add_title(ax, title)
+        for ax, metric in zip(row, PANELS.values(), strict=True):
             for group, style in STYLES.items():
                 plots.plot_curves(
                     ax, table, metric.format(group), [name],
                     line_style=style, num_sems=1.0, show_seeds=True,
                 )  # fmt: skip
-            ax.set_ylim(-0.03, 1.03)
         row[0].set_ylabel(name)
-        row[0].set_yscale("log")
-        row[0].set_ylim(1e-4, 10)
-        for ax in row[1:]:
+        for ax in row[:2]:
+            low, high = ax.dataLim.intervaly
+            ax.set_yscale("log" if high > 10 * low else "linear")
+        row[1].set_ylim(1e-5, 3)
+        for ax in row[2:]:
+            ax.set_ylim(-0.03, 1.03)
             plots.add_chance_line(ax, task.chance_accuracy, label=ax is row[-1])
+    for ax, title in zip(axes[0], PANELS, strict=True):
+        plots.add_title(ax, title)
     for ax in axes[-1]:
         ax.set_xlabel("updates")
     lines = [Line2D([], [], color="black", ls=ls, label=f"{g} strings") for g, ls in STYLES.items()]
@@ -301,7 +312,7 @@ accuracy_table(results)
 # Accuracy does not say what a network does instead of copying. The **swap test** does: its strings
 # look easy, but their padding is the shift of *another* letter, so the two mechanisms give two
 # different answers. And attention says where the answering position looks: at the letter to copy
-# (the head that looks at it most), or at the padding (the mean over heads).
+# (the head of any layer that does so most), or at the padding (the mean over heads and layers).
 
 # %%
 MECHANISM = {
@@ -345,14 +356,16 @@ plot_mechanism(results)
 # $$\mathrm{E1} = \mathrm{CE} + \lambda \log\Big(1 + \frac{1}{V-1}
 # \sum_{c \ne k} (f_k - f_c)^2\Big).$$
 #
-# Below all wrong logits are equal, so a token has a single margin *m = f_k - f_c*. Cross-entropy
-# falls for ever: a token that is easy goes on growing its margin, and in doing so stops
-# contributing to the gradient. E1 falls only up to an equilibrium (the dots, where the slope on
-# the right rises through zero). A token gains nothing by passing it, so an easy string cannot run
-# far ahead of a hard one.
+# In the figure all wrong logits are equal, so a token has a single margin *m = f_k - f_c*.
+# Cross-entropy falls for ever, and more and more slowly: an easy string can have any margin, and
+# once it is large the string hardly contributes to the gradient, whatever becomes of it. E1 falls
+# only up to an equilibrium (the dots, where the slope rises through zero). A string gains nothing
+# by passing it, and an update that moves it away, in either direction, raises its loss.
 #
-# The penalty is not convex: its slope is largest, λ, at *m = 1* and fades beyond. In between a loss
-# can have two equilibria, one at a small margin and one at a large one.
+# The slope of the penalty is largest at *m = 1*, where it is λ, and fades beyond. A small λ gives
+# way to cross-entropy until the margin is large, a large one holds it at a fraction of a nat, and
+# one between has two equilibria, so that strings may differ again. The larger *V*, the more λ that
+# takes.
 
 # %%
 V = task.vocab_size
@@ -377,7 +390,7 @@ for (name, loss), colour in zip(shown.items(), colours, strict=True):
     right.plot(rests, jnp.zeros_like(rests), "o", color=colour, zorder=3)
     print(f"{name} comes to rest at m = {', '.join(f'{m:.2f}' for m in rests) or 'infinity'}")
 plots.add_title(left, f"loss of one token, V={V}, nats")
-plots.add_title(right, "its slope: below zero the margin grows")
+plots.add_title(right, "its slope: where negative, the margin grows")
 left.set_ylim(0, 9)
 for ax in (left, right):
     ax.set_xlabel("margin m, nats")
@@ -400,9 +413,9 @@ for name, result in results.items():
 # %% [markdown]
 # ## 7. Change it
 #
-# The two settings above differ in two things, the loss and the warm-up. The entry below gives
-# cross-entropy the same warm-up and so tells them apart. Put any other loss in its place:
-# `{"name": "e1", "lam": 4.0, "warmup_steps": 0}`, `{"name": "e2", "lam": 4.0}`,
+# The two settings above differ in two things, the loss and the warm-up. The cell below tells them
+# apart: it gives cross-entropy the same warm-up. Put any other loss in its place:
+# `{"name": "e1", "lam": 1.0, "warmup_steps": WARMUP_STEPS}`, `{"name": "e2", "lam": 4.0}`,
 # `{"name": "label_smoothing", "smoothing": 0.1}`, ...
 
 # %%
