@@ -9,7 +9,7 @@ from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater
 
 CE = "cross-entropy"
-WITH_E_LOSS = ("E1 λ=1, warm-up", "E2 λ=4, warm-up", "E3 b=1, warm-up")
+WITH_E_LOSS = ("E1 λ=2, warm-up", "E2 λ=4, warm-up", "E3 b=1, warm-up")
 FIGURE_2, FIGURE_4 = "Yang et al. 2025, Figure 2", "Yang et al. 2025, Figure 4"
 
 
@@ -53,5 +53,10 @@ def _equal_learning(results: SeedTable, setting: str) -> list[Claim]:
             results, "train_easy_accuracy_epoch_1", CE, setting,
             text=f"{setting} learns the easy strings more slowly at first",
             source=FIGURE_4, paper_value="far slower, no number",
+        ),
+        claim_greater(
+            results, "swap_copies", setting, CE,
+            text=f"{setting} copies the letter more often where the padding says another",
+            source="Yang et al. 2025, section 3.2", paper_value="not measured",
         ),
     ]  # fmt: skip

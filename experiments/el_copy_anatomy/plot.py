@@ -12,7 +12,6 @@ from el_jax.plots import (
     CurveTable,
     add_chance_line,
     add_legend,
-    add_note,
     add_question,
     add_title,
     in_order,
@@ -51,11 +50,7 @@ def plot(out: Path) -> Figure:
         axes[1, column].axhline(HARD_FRACTION, color="#777777", linestyle=":", linewidth=1.2)
         add_chance_line(axes[2, column], 1 / 26, label=column == len(settings) - 1)
         axes[-1, column].set_xlabel("updates")
-    add_legend(figure, _handles(), num_columns=2)
-    add_note(
-        figure,
-        "mean over seeds ± 2 standard errors; dotted: chance, hard strings' share of tokens",
-    )
+    add_legend(figure, _handles(), num_columns=1)
     return figure
 
 
@@ -67,5 +62,9 @@ def _panel(ax: Axes, curves: CurveTable, setting: str, metrics: dict[str, object
 
 
 def _handles() -> list[Line2D]:
-    names = {EASY: "easy strings; bottom: undoes the shift", HARD: "hard strings; bottom: copies"}
+    names = {
+        EASY: "easy strings; bottom row: undoes the shift of the padding",
+        HARD: "hard strings; bottom row: copies the letter (bands: ± 2 standard errors over seeds)",
+        ":": "second row: the hard strings' share of tokens; third: chance",
+    }
     return [Line2D([], [], color="black", linestyle=s, label=n) for s, n in names.items()]
