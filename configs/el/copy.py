@@ -72,9 +72,14 @@ def get_config(arg: str | None = None) -> ConfigDict:
     }
     config.sweep = common.sweep()
     if given.smoke:
-        config.model.update(width=16, num_layers=2, num_heads=2)
-        config.optim.warmup_steps = min(warmup_steps, 10)
-        config.task.update(copy_length=1, padding_length=8)
-        config.train.update(num_updates=40, seeds=2, log_every=10, eval_every=20)
-        config.train.update(checkpoint_every=20, num_test=64, num_test_precise=64)
+        _make_small(config)
     return config
+
+
+def _make_small(config: ConfigDict) -> None:
+    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    config.model.update(width=16, num_layers=2, num_heads=2)
+    config.optim.warmup_steps = min(config.optim.warmup_steps, 10)
+    config.task.update(copy_length=1, padding_length=8)
+    config.train.update(num_updates=40, seeds=2, log_every=10, eval_every=20)
+    config.train.update(checkpoint_every=20, num_test=64, num_test_precise=64)
