@@ -93,7 +93,7 @@ def test_attention_targets_point_at_the_answer_and_at_the_own_padding(lengths, p
     batch = task.pack(task.test_set(6))
     answer, padding = task.attention_targets()
     np.testing.assert_array_equal(batch.tokens[:, answer], batch.labels)
-    assert (answer < batch.supervised).all()
+    assert (np.asarray(answer) < np.asarray(batch.supervised)).all()
     length = task.string_length
     for slot, is_padding in enumerate(np.asarray(padding)):
         start = slot // copied * length
