@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int
+from jaxtyping import ArrayLike, Bool, Float, Float64, Int
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
@@ -50,7 +50,7 @@ class NTPProblem:
     context_probs: Float64[np.ndarray, "m"]
     next_token_probs: Float64[np.ndarray, "V m"]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Checks, converts and freezes the three arrays."""
         embeddings = _finite("embeddings", self.embeddings, 2)
         context_probs = _finite("context_probs", self.context_probs, 1)
@@ -101,6 +101,18 @@ class NTPProblem:
     def gram(self) -> Float64[np.ndarray, "m m"]:
         """K = Hᵀ H, all that margins and projections know of the embeddings."""
         return _frozen(self.embeddings.T @ self.embeddings)
+
+    def decoder(self, W: Float[ArrayLike, "V d"] | None = None) -> Float64[np.ndarray, "V d"]:
+        """W in float64, zeros for None.
+
+        Raises:
+            ValueError: if its shape is not ``[V, d]`` of this problem.
+        """
+        shape = (self.vocab_size, self.dim)
+        given = np.zeros(shape) if W is None else np.asarray(W, np.float64)
+        if given.shape != shape:
+            raise ValueError(f"W has shape {given.shape}: must be [V, d] = {shape}")
+        return given
 
 
 def coinciding_contexts(
