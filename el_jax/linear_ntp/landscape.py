@@ -13,7 +13,6 @@ from jaxtyping import Float
 
 from el_jax.linear_ntp.objective import (
     ExcessLoss,
-    arrays,
     excess_parts,
     in_support_residual,
     leak_residual,
@@ -76,10 +75,12 @@ def landscape(problem: NTPProblem) -> Landscape:
     basis = data_subspace(problem).basis
     with jax.enable_x64(True):
         return Landscape(
-            *map(jnp.asarray, arrays(problem)),
-            basis=None if basis is None else jnp.asarray(basis),
-            finite=jnp.asarray(finite_component(problem)),
-            top_curvature=jnp.asarray(top_curvature(problem)),
+            jnp.asarray(problem.embeddings),
+            jnp.asarray(problem.context_probs),
+            jnp.asarray(problem.next_token_probs),
+            None if basis is None else jnp.asarray(basis),
+            jnp.asarray(finite_component(problem)),
+            jnp.asarray(top_curvature(problem)),
         )
 
 

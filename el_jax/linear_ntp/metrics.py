@@ -90,7 +90,7 @@ def metrics_at(
     landscape: Landscape,
     references: Mapping[str, Float[Array, "V d"]],
 ) -> dict[str, Float[Array, ""]]:
-    """The metrics of :func:`decoder_metrics` on plain arrays, to be traced, given the slope at W."""
+    """The metrics of :func:`decoder_metrics` to be traced, given the slope at W."""
     support = landscape.next_token_probs > 0
     along = landscape.project(W)
     across = W - along
