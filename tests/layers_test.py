@@ -21,6 +21,7 @@ LAYERS = (
     {"models"},  # networks
     {"training", "probing", "plots"},  # running
     {"typed_config", "environment"},  # what assembly stands on
+    {"settings"},  # a config that was read and found good
     {"build", "launch"},  # assembly
     {"train", "measure", "analyze_ntp"},  # command lines
 )
@@ -38,7 +39,7 @@ ONLY_IN = {
     "flax": {"models"},
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},
-    "ml_collections": {"build", "launch", "configs"},
+    "ml_collections": {"settings", "launch", "configs"},
     "scipy": {"linear_ntp", "flatness"},
 }
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 300, 60
