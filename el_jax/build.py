@@ -30,6 +30,7 @@ class Training:
         settings: what it was built from.
         task: the task.
         model: the network as pure functions.
+        objective: what is minimised and measured.
         program: the compiled functions over all runs.
         options: how long and how often.
         evaluations: batches measured during training.
@@ -40,6 +41,7 @@ class Training:
     settings: Settings
     task: Task
     model: ModelFns
+    objective: Objective
     program: Program
     options: FitOptions
     evaluations: dict[str, Batch]
@@ -63,11 +65,13 @@ def build(settings: Settings) -> Training:
         uses_dropout=any(
             (config.embedding_dropout, config.attention_dropout, config.residual_dropout)
         ),
+        max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
     )
     return Training(
         settings=settings,
         task=task,
         model=model,
+        objective=objective,
         program=program,
         options=train.fit_options,
         evaluations={

@@ -13,7 +13,7 @@ from ml_collections import ConfigDict
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, TransformerConfig
 from el_jax.tasks import TASKS, PaddedCopy, Task
-from el_jax.training.fit import FitOptions
+from el_jax.training.fit import FitOptions, OnNonFinite
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
 from el_jax.typed_config import ConfigError, check_keys, choose, section
 
@@ -31,6 +31,8 @@ class TrainSection:
     log_every: int
     eval_every: int
     checkpoint_every: int
+    on_non_finite: OnNonFinite
+    max_rewinds: int
     run_axis: Literal["vmap", "map"]
     num_test: int
     num_test_precise: int
@@ -42,12 +44,20 @@ class TrainSection:
         for name in ("seeds", "num_test", "num_test_precise", "eval_tokens"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name}={value}: must be at least 1")
+        if self.max_rewinds < 0:
+            raise ValueError(f"max_rewinds={self.max_rewinds}: must be at least 0")
         _ = self.fit_options
 
     @property
     def fit_options(self) -> FitOptions:
         """The part the loop reads."""
-        return FitOptions(self.num_updates, self.log_every, self.eval_every, self.checkpoint_every)
+        return FitOptions(
+            self.num_updates,
+            self.log_every,
+            self.eval_every,
+            self.checkpoint_every,
+            self.on_non_finite,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
