@@ -1,5 +1,6 @@
 """From a command line to a checked config and a workdir that explains itself."""
 
+import inspect
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from el_jax import environment
+from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.typed_config import ConfigError, unknown_key
 
 _CONFIG = config_flags.DEFINE_config_file(
@@ -23,7 +25,9 @@ _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
 )
 
-USAGE_ERROR = 2  # exit code for a command line or config that cannot be run
+# exit codes; a run that a signal stopped has 128 + its number, as in a shell
+USAGE_ERROR = 2  # a command line or config that cannot be run
+NOT_FINITE = 3  # a training that met a NaN or an infinity
 
 
 def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
@@ -62,10 +66,21 @@ def _one_line(argv: Sequence[str], error: Exception) -> ConfigError:
     return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
 
 
+def _config_file(given: Sequence[str]) -> str | None:
+    """What follows ``config=``, or ``config`` as an argument of its own."""
+    for item, following in zip(given, [*given[1:], ""], strict=True):
+        flag, equals, value = item.partition("=")
+        if flag == "config":
+            return value if equals else following
+    return None
+
+
 def _unknown_override(argv: Sequence[str]) -> ConfigError | None:
     """The error for a missing config file or the first ``--config.a.b`` that it does not have."""
     given = [item.lstrip("-") for item in argv]
-    file = next((f.partition("=")[2] for f in given if f.startswith("config=")), "")
+    file = _config_file(given)
+    if file is None:
+        return None
     path, _, argument = file.partition(":")
     if not pathlib.Path(path).is_file():
         return ConfigError(f"--config={file!r}: there is no such file")
@@ -95,7 +110,7 @@ def use_compilation_cache() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
-def exit_with(error: Exception, code: int) -> None:
+def _exit_with(error: Exception, code: int) -> None:
     """Print one line on standard error and leave."""
     print(f"error: {error}", file=sys.stderr)
     sys.exit(code)
@@ -170,9 +185,20 @@ def write_json(path: pathlib.Path, value: Any) -> None:
 def run(
     main: Callable[[ConfigDict, pathlib.Path], None], argv: Sequence[str] | None = None
 ) -> None:
-    """Call ``main(config, workdir)``; a config that cannot be run is one line and exit code 2."""
+    """Call ``main(config, workdir)``; what ends it early is one line and an exit code.
+
+    With ``--help``, print the documentation of main's module instead.
+    """
+    given = sys.argv if argv is None else argv
+    if {"-h", "--help"} & set(given):
+        print(inspect.getdoc(inspect.getmodule(main)))
+        return
     use_compilation_cache()
     try:
-        main(*command_line(sys.argv if argv is None else argv))
+        main(*command_line(given))
     except ConfigError as error:
-        exit_with(error, USAGE_ERROR)
+        _exit_with(error, USAGE_ERROR)
+    except NonFiniteError as error:
+        _exit_with(error, NOT_FINITE)
+    except Stopped as stopped:
+        _exit_with(stopped, 128 + stopped.signum)

@@ -1,5 +1,12 @@
-"""Train the runs of one config: python -m el_jax.train --config=FILE[:ARG] --workdir=FOLDER."""
+"""Train the runs of one config.
 
+    python -m el_jax.train --config=FILE[:ARGUMENT] --workdir=FOLDER [--config.SECTION.KEY=VALUE]
+
+For example --config=configs/el/copy.py:loss=e1,smoke --config.optim.peak_lr=1e-3. The config file
+says which arguments it takes. The same command again goes on from the newest checkpoint.
+"""
+
+import contextlib
 import pathlib
 import sys
 
@@ -7,10 +14,8 @@ import jax
 
 from el_jax import build, launch
 from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.fit import NonFiniteError, Stopped, StopSignal, fit
-from el_jax.training.sinks import JsonLines, Sink, TensorBoard, progress
-
-NOT_FINITE = 3  # exit code of a training that met a NaN or an infinity
+from el_jax.training.fit import StopSignal, fit
+from el_jax.training.sinks import JsonLines, Sink, TensorBoard, headline, progress, read_rows
 
 
 def train(config: build.Config, workdir: pathlib.Path) -> None:
@@ -19,43 +24,36 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
     launch.open_workdir(workdir, config, settings.runs, sys.argv)
     training = build.build(settings)
     program, options = training.program, training.options
+    metrics = workdir / "metrics.jsonl"
     stop = StopSignal()
-    with Checkpoints(workdir / "checkpoints") as checkpoints:
+    with contextlib.ExitStack() as leaving:
+        leaving.callback(stop.restore)
+        checkpoints = leaving.enter_context(Checkpoints(workdir / "checkpoints"))
         start = checkpoints.latest_step() or 0
         state = checkpoints.restore(program.init) if start else None
         title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
         sinks: list[Sink] = [
-            JsonLines(workdir / "metrics.jsonl", start),
+            JsonLines(metrics, start),
             progress(title, options.num_updates, start),
         ]
         if settings.train.tensorboard:
             sinks.append(TensorBoard(workdir / "tensorboard", start))
-        try:
-            fit(
-                program,
-                options,
-                training.evaluations,
-                final_evaluations=training.final_evaluations,
-                probes=training.probes,
-                state=state,
-                sinks=sinks,
-                checkpoints=checkpoints,
-                stop=lambda: stop.received,
-            )
-        finally:
-            for sink in sinks:
-                sink.close()
-
-
-def main(config: build.Config, workdir: pathlib.Path) -> None:
-    """``train``, with the exit code of what stopped it."""
-    try:
-        train(config, workdir)
-    except Stopped as stopped:
-        launch.exit_with(stopped, 128 + stopped.signum)
-    except NonFiniteError as error:
-        launch.exit_with(error, NOT_FINITE)
+        for sink in sinks:
+            leaving.callback(sink.close)
+        fit(
+            program,
+            options,
+            training.evaluations,
+            final_evaluations=training.final_evaluations,
+            probes=training.probes,
+            state=state,
+            sinks=sinks,
+            checkpoints=checkpoints,
+            stop=lambda: stop.received,
+        )
+    print(f"done: {options.num_updates} updates; {headline(read_rows(metrics).rows[-1])}")
+    print(f"metrics and checkpoints: {workdir}")
 
 
 if __name__ == "__main__":
-    launch.run(main)
+    launch.run(train)

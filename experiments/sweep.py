@@ -5,11 +5,13 @@ run already fills a core, every seed is a process of its own and runs follow one
 """
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import multiprocessing
 import os
 import queue
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -83,7 +85,12 @@ class _Relay:
         """Nothing to finish."""
 
 
-def _train(config: build.Config, watch: Sink, keep: Path | None) -> Measured:
+def _train(
+    config: build.Config,
+    watch: Sink,
+    keep: Path | None,
+    stop: Callable[[], int | None] = lambda: None,
+) -> Measured:
     """Train the runs of one config, or read them back from ``keep`` if they finished there."""
     settings = build.parse(config)
     if keep is not None and (keep / "seconds").exists():
@@ -93,26 +100,32 @@ def _train(config: build.Config, watch: Sink, keep: Path | None) -> Measured:
     started = time.monotonic()
     training = build.build(settings)
     history = History()
-    sinks: list[Sink] = [history, watch]
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        sinks.append(JsonLines(keep / "metrics.jsonl"))
-    fit(
-        training.program,
-        training.options,
-        training.evaluations,
-        final_evaluations=training.final_evaluations,
-        probes=training.probes,
-        sinks=sinks,
-    )
+    with contextlib.ExitStack() as files:
+        sinks: list[Sink] = [history, watch]
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+            sinks.append(files.enter_context(contextlib.closing(JsonLines(keep / "metrics.jsonl"))))
+        fit(
+            training.program,
+            training.options,
+            training.evaluations,
+            final_evaluations=training.final_evaluations,
+            probes=training.probes,
+            sinks=sinks,
+            stop=stop,
+        )
     seconds = time.monotonic() - started
     if keep is not None:
         (keep / "seconds").write_text(f"{seconds:.1f}\n")
     return Measured(settings.runs, history, seconds)
 
 
-def _train_in_process(config: build.Config, messages: Any, keep: Path | None) -> Measured:
-    return _train(config, _Relay(messages), keep)
+def _train_in_process(
+    config: build.Config, messages: Any, failed: Any, keep: Path | None
+) -> Measured:
+    return _train(
+        config, _Relay(messages), keep, lambda: signal.SIGTERM if failed.is_set() else None
+    )
 
 
 def _kept(config: build.Config) -> Path | None:
@@ -185,31 +198,33 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Measure
         context.Manager() as manager,
         concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context, _start_process) as pool,
     ):
-        messages = manager.Queue()
+        messages, failed = manager.Queue(), manager.Event()
         futures = [
-            [pool.submit(_train_in_process, part, messages, _kept(part)) for part in study]
+            [pool.submit(_train_in_process, part, messages, failed, _kept(part)) for part in study]
             for study in parts
         ]
-        waiting = {future for study in futures for future in study}
         try:
-            while waiting:
-                _forward(messages, total)
-                done = {future for future in waiting if future.done()}
-                for future in done:
-                    future.result()  # an error of any process ends the sweep now
-                waiting -= done
+            _wait([future for study in futures for future in study], messages, total)
+        except BaseException:
+            failed.set()  # the others stop after the updates they are at
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         finally:
-            pool.shutdown(cancel_futures=True, wait=not waiting)
             total.close()
         return [[future.result() for future in study] for study in futures]
 
 
-def _forward(messages: Any, total: _Total) -> None:
-    try:
-        while True:
-            total.add(*messages.get(timeout=0.5))
-    except queue.Empty:
-        return
+def _wait(
+    futures: Sequence[concurrent.futures.Future[Measured]], messages: Any, total: _Total
+) -> None:
+    """Show progress until all are done; raise the first error of any process at once."""
+    waiting = set(futures)
+    while waiting or not messages.empty():
+        with contextlib.suppress(queue.Empty):
+            total.add(*messages.get(timeout=0.5 if waiting else 0.0))
+        for future in [future for future in waiting if future.done()]:
+            future.result()
+            waiting.remove(future)
 
 
 def _train_all_together(title: str, studies: Sequence[Study]) -> list[list[Measured]]:

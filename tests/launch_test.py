@@ -18,8 +18,8 @@ ROOT = pathlib.Path(__file__).parents[1]
 BAD_VALUES = [
     ("optim.peak_lr", -1.0, ["positive"]),
     ("optim.peak_lr", 0.0, ["positive"]),
-    ("optim.peak_lr", float("nan"), ["positive"]),
-    ("optim.peak_lr", float("inf"), ["positive"]),
+    ("optim.peak_lr", float("nan"), ["finite"]),
+    ("optim.peak_lr", float("inf"), ["finite"]),
     ("optim.warmup_steps", 100_000, ["train.num_updates=40"]),
     ("optim.warmup_steps", -1, ["from 0"]),
     ("optim.name", "adam2", ["adamw", "sgd"]),
@@ -44,7 +44,7 @@ BAD_VALUES = [
     ("task.grouping", "random", ["static", "reshuffled"]),
     ("loss.name", "e9", ["cross_entropy", "e1"]),
     ("loss.lam", -1.0, ["from 0"]),
-    ("loss.lam", float("nan"), ["from 0"]),
+    ("loss.lam", float("nan"), ["finite"]),
     ("loss.logit_temperature", 0.0, ["positive"]),
     ("train.num_updates", 0, ["multiple of log_every=10"]),
     ("train.eval_every", 15, ["multiple of log_every=10"]),
@@ -143,6 +143,10 @@ def test_sweep_is_every_combination_of_values_and_seeds():
             ["--config=configs/el/copy.py", "--config.optim.peak_lr=fast", "--workdir=unused"],
             ["config.optim.peak_lr", "fast"],
         ),
+        (
+            ["--config", "configs/el/copy.py", "--workdir=unused", "--config.optim.lr", "1"],
+            ["config.optim.lr: unknown key", "peak_lr"],
+        ),
         (["--config=configs/el/copy.py", "--workdir=unused", "--speed=1"], ["speed"]),
         (["--config=configs/el/copy.py", "--workdir=unused", "extra"], ["extra"]),
         (
@@ -161,6 +165,14 @@ def test_bad_command_line_is_one_line_and_exit_code_2(arguments, words, tmp_path
     for word in words:
         assert word in lines[0]
     assert not (ROOT / "unused").exists()
+
+
+def test_help_says_how_to_call(tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", "--help"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--config=FILE" in done.stdout
+    assert "--workdir=FOLDER" in done.stdout
 
 
 def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):

@@ -63,6 +63,8 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "log_every": 50,  # one epoch of 400 strings
         "eval_every": 250,
         "checkpoint_every": 2_500,
+        "on_non_finite": "raise",  # or stop the run, or rewind it; the other runs go on
+        "max_rewinds": 3,
         "run_axis": "vmap",
         "num_test": 1_000,  # the paper's
         "num_test_precise": 10_000,  # measured once, at the end

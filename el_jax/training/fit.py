@@ -1,10 +1,11 @@
 """The one loop over gradient steps."""
 
 import dataclasses
+import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -14,9 +15,13 @@ from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.mechanism import Probe
 from el_jax.training.program import Metrics, Program
 from el_jax.training.sinks import Sink
-from el_jax.training.state import Hypers, TrainState
+from el_jax.training.state import BAD_PARTS, Health, Hypers, TrainState
 from el_jax.training.summary import Row, summarise
 from el_jax.types import Batch
+
+_LOG = logging.getLogger(__name__)
+
+OnNonFinite = Literal["raise", "stop", "rewind"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,12 +33,16 @@ class FitOptions:
         log_every: updates per dispatch; a row of batch metrics is their mean.
         eval_every: between evaluations; a multiple of ``log_every``.
         checkpoint_every: between checkpoints; a multiple of ``log_every``.
+        on_non_finite: what a NaN or infinity in one run does: "raise" ends the training; with
+            "stop" and "rewind" the others go on, and it is an error only once none is left.
+            Which runs go back and how often is in the program.
     """
 
     num_updates: int
     log_every: int
     eval_every: int
     checkpoint_every: int
+    on_non_finite: OnNonFinite = "raise"
 
     def __post_init__(self) -> None:
         if self.log_every < 1:
@@ -47,7 +56,7 @@ class FitOptions:
 
 
 class NonFiniteError(RuntimeError):
-    """A loss, gradient or parameter became NaN or infinite; earlier checkpoints are intact.
+    """A loss, gradient or parameter update was NaN or infinite; earlier checkpoints are intact.
 
     Attributes:
         step: the first update at which it happened, in any run.
@@ -63,17 +72,47 @@ class NonFiniteError(RuntimeError):
         return self.args[0]
 
 
-def _non_finite(first_bad: np.ndarray, hypers: Hypers) -> NonFiniteError:
-    run = int(np.argmin(np.where(first_bad < 0, np.iinfo(np.int32).max, first_bad)))
-    step, seed = int(first_bad[run]), int(hypers.seed[run])
+def _name_run(run: int, hypers: Hypers) -> str:
     numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
     told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
+    return f"run {run} (seed {int(hypers.seed[run])}, {told})"
+
+
+def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
+    part, step = BAD_PARTS[health.bad_part[run]], health.last_bad[run]
+    return f"{part} is not finite at step {step} in {_name_run(run, hypers)}"
+
+
+def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
+    stopped = health.stopped_at >= 0
+    run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
     message = (
-        f"loss, gradient or parameters are not finite at step {step} in run {run} (seed {seed}, "
-        f"{told}); {(first_bad >= 0).sum()} of {len(first_bad)} runs; lower optim.peak_lr, "
-        "lengthen optim.warmup_steps or set optim.clip_norm"
+        f"{_what_happened(health, run, hypers)}; {stopped.sum()} of {stopped.size} runs; lower "
+        "optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
     )
-    return NonFiniteError(message, step, run, seed)
+    return NonFiniteError(message, int(health.stopped_at[run]), run, int(hypers.seed[run]))
+
+
+class _Watch:
+    """Reads the health of every dispatch, and says or raises what it finds."""
+
+    def __init__(self, hypers: Hypers, on_non_finite: OnNonFinite, health: Health) -> None:
+        self._hypers, self._policy = jax.device_get(hypers), on_non_finite
+        self._known = jax.device_get(health)
+
+    def __call__(self, health: Health) -> None:
+        """Take what is known of the runs after a dispatch.
+
+        Raises:
+            NonFiniteError: a run was stopped and the policy is to raise, or none is left.
+        """
+        stopped = health.stopped_at >= 0
+        if stopped.any() and (self._policy == "raise" or stopped.all()):
+            raise _non_finite(health, self._hypers)
+        for run in map(int, np.flatnonzero(health.last_bad > self._known.last_bad)):
+            what = "stopped it" if stopped[run] else "went back to the start of the dispatch"
+            _LOG.warning("%s; %s", _what_happened(health, run, self._hypers), what)
+        self._known = health
 
 
 class Stopped(RuntimeError):
@@ -113,19 +152,20 @@ class _Pending(NamedTuple):
 
     step: int
     batch: Metrics
-    first_bad: Array
+    health: Health
     evaluations: dict[str, Metrics]
     probes: dict[str, Array]
 
 
-def _record(pending: _Pending, program: Program, sinks: Sequence[Sink]) -> None:
+def _record(pending: _Pending, program: Program, watch: _Watch, sinks: Sequence[Sink]) -> None:
     fetched = jax.device_get(pending)
-    if (fetched.first_bad >= 0).any():
-        raise _non_finite(fetched.first_bad, jax.device_get(program.hypers))
+    watch(fetched.health)
     row: Row = summarise(fetched.batch, program.group_names, "batch")
     for split, metrics in fetched.evaluations.items():
         row |= summarise(metrics, program.group_names, split)
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
+    going_on = fetched.health.stopped_at < 0  # a stopped run has no numbers
+    row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
     for sink in sinks:
         sink.write(fetched.step, row)
 
@@ -159,26 +199,29 @@ def fit(
         The state after the last update.
 
     Raises:
-        NonFiniteError: names the first step and seed; nothing poisoned was saved.
+        NonFiniteError: names the first step and seed; see ``FitOptions.on_non_finite``.
         Stopped: after saving.
     """
     state = program.init() if state is None else state
+    watch = _Watch(program.hypers, options.on_non_finite, state.health)
     pending: _Pending | None = None
     for start in range(int(state.step), options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
-        state, metrics, first_bad = program.advance(state, options.log_every)
+        state, metrics, health = program.advance(state, options.log_every)
         look = last or step % options.eval_every == 0
         splits = dict(evaluations) if look else {}
         splits |= dict(final_evaluations or {}) if last else {}
         evaluated = {k: program.evaluate(state.params, batch) for k, batch in splits.items()}
         probed = {k: v for p in (probes if look else ()) for k, v in p(state.params).items()}
         if pending is not None:
-            _record(pending, program, sinks)
-        pending = _Pending(step, metrics, first_bad, evaluated, probed)
+            _record(pending, program, watch, sinks)
+        pending = _Pending(step, metrics, health, evaluated, probed)
         signum = stop()
         if last or signum or step % options.checkpoint_every == 0:
-            _record(pending, program, sinks)  # raises before anything poisoned is saved
+            _record(
+                pending, program, watch, sinks
+            )  # may raise: then nothing is saved
             pending = None
             if checkpoints is not None:
                 checkpoints.save(state)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from el_jax.tasks import Task
 from el_jax.training.moments import Moments, pool_tree, single
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
-from el_jax.training.state import Hypers, TrainState, run_key
+from el_jax.training.state import Health, Hypers, TrainState, run_key
 from el_jax.types import Batch, Params
 
 RunAxis = Literal["vmap", "map"]
@@ -26,16 +26,15 @@ class Program:
 
     Attributes:
         init: ``init() -> TrainState`` at step 0.
-        advance: ``advance(state, num_updates) -> (state, metrics, first_bad)``; donates ``state``.
-            ``first_bad [R]`` is the step of the first update with a loss or gradient that is not
-            finite, or of the last if it left such parameters; -1 if there is none.
+        advance: ``advance(state, num_updates) -> (state, metrics, health)``; donates ``state``,
+            whose ``health`` is returned beside it to outlive the next donation.
         evaluate: ``evaluate(params, batch) -> metrics`` over all windows of a batch.
         hypers: what differs between the runs.
         group_names: names of the groups behind the last axis of the metrics.
     """
 
     init: Callable[[], TrainState]
-    advance: Callable[[TrainState, int], tuple[TrainState, Metrics, Array]]
+    advance: Callable[[TrainState, int], tuple[TrainState, Metrics, Health]]
     evaluate: Callable[[Params, Batch], Metrics]
     hypers: Hypers
     group_names: tuple[str, ...]
@@ -52,64 +51,83 @@ def over_runs(function: Callable[..., Any], run_axis: RunAxis) -> Callable[..., 
     return lambda run_args, shared: jax.lax.map(lambda args: function(args, shared), run_args)
 
 
-def _update(
-    objective: Objective,
-    optimizer: OptimizerConfig,
-    uses_dropout: bool,
-    carry: tuple[Params, Params],
-    step: Array,
-    batch: Batch,
-    hypers: Hypers,
-) -> tuple[tuple[Params, Params], tuple[Metrics, Array]]:
-    """One update of one run."""
-    params, opt_state = carry
-    key = jax.random.fold_in(run_key(hypers), step) if uses_dropout else None
-    (loss, logits), grads = jax.value_and_grad(objective.loss, has_aux=True)(
-        params, batch, hypers.loss, key
+class _Run(NamedTuple):
+    """What one run carries from update to update."""
+
+    params: Params
+    opt_state: Params
+    health: Health
+
+
+def _where(condition: Array, ours: _Run, theirs: _Run) -> _Run:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), ours, theirs)
+
+
+def _judge(health: Health, step: Array, finite: Array, max_rewinds: int) -> Health:
+    """The health of a run after an update whose parts (see ``BAD_PARTS``) are ``finite [3]``."""
+    bad = ~finite.all() & (health.stopped_at < 0)
+    rewound = bad & (health.rewinds < max_rewinds)
+    return Health(
+        stopped_at=jnp.where(bad & ~rewound, step, health.stopped_at),
+        rewinds=health.rewinds + rewound,
+        last_bad=jnp.where(bad, step, health.last_bad),
+        bad_part=jnp.where(bad, jnp.argmin(finite).astype(jnp.int32), health.bad_part),
     )
-    updates, opt_state = make_optimizer(optimizer, hypers).update(grads, opt_state, params)
-    grad_norm = optax.tree.norm(grads)
-    metrics = objective.measure(logits, batch, hypers.loss) | {"grad_norm": single(grad_norm)}
-    finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
-    return (optax.apply_updates(params, updates), opt_state), (metrics, finite)
 
 
-def _all_finite(tree: Params) -> Array:
-    return jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)]).all()
+@dataclasses.dataclass(frozen=True)
+class _Update:
+    """One update of one run."""
+
+    objective: Objective
+    optimizer: OptimizerConfig
+    uses_dropout: bool
+    max_rewinds: int
+
+    def __call__(
+        self, run: _Run, start: _Run, step: Array, batch: Batch, hypers: Hypers
+    ) -> tuple[_Run, Metrics]:
+        """``run`` after the update; ``start`` if that is not finite and may be rewound."""
+        key = jax.random.fold_in(run_key(hypers), step) if self.uses_dropout else None
+        (loss, logits), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
+            run.params, batch, hypers.loss, key
+        )
+        updates, opt_state = make_optimizer(self.optimizer, hypers).update(
+            grads, run.opt_state, run.params
+        )
+        norms = optax.tree.norm(grads), optax.tree.norm(updates)
+        health = _judge(run.health, step, jnp.isfinite(jnp.stack([loss, *norms])), self.max_rewinds)
+        after = _Run(optax.apply_updates(run.params, updates), opt_state, health)
+        going_on = (health.stopped_at < 0) & (health.last_bad != step)
+        held = run._replace(health=health)
+        if self.max_rewinds:
+            rewound = health.rewinds > run.health.rewinds
+            held = _where(rewound, start._replace(health=health), held)
+        metrics = self.objective.measure(logits, batch, hypers.loss)
+        return _where(going_on, after, held), metrics | {"grad_norm": single(norms[0])}
 
 
 def _make_advance(
-    task: Task,
-    objective: Objective,
-    optimizer: OptimizerConfig,
-    hypers: Hypers,
-    run_axis: RunAxis,
-    uses_dropout: bool,
-) -> Callable[[TrainState, int], tuple[TrainState, Metrics, Array]]:
+    task: Task, update: _Update, hypers: Hypers, run_axis: RunAxis
+) -> Callable[[TrainState, int], tuple[TrainState, Metrics, Health]]:
     data = jax.jit(task.train_set)()
 
-    def one_run(run: tuple[Params, Params, Hypers], shared: tuple[Array, Any]) -> tuple:
-        params, opt_state, hypers = run
+    def one_run(args: tuple[_Run, Hypers], shared: tuple[Array, Any]) -> tuple[_Run, Metrics]:
+        start, hypers = args
         steps, data = shared
 
-        def body(carry: tuple[Params, Params], step: Array) -> Any:
-            batch = task.batch_at(data, step)
-            return _update(objective, optimizer, uses_dropout, carry, step, batch, hypers)
+        def body(run: _Run, step: Array) -> tuple[_Run, Metrics]:
+            return update(run, start, step, task.batch_at(data, step), hypers)
 
-        carry, (metrics, finite) = jax.lax.scan(body, (params, opt_state), steps)
-        # of the last update no later loss tells
-        after = jnp.where(_all_finite(carry), -1, steps[-1])
-        first_bad = jnp.where(finite.all(), after, steps[jnp.argmin(finite)])
-        return *carry, pool_tree(metrics), first_bad
+        run, metrics = jax.lax.scan(body, start, steps)
+        return run, pool_tree(metrics)
 
     def advance(
         state: TrainState, hypers: Hypers, data: Any, num_updates: int
-    ) -> tuple[TrainState, Metrics, Array]:
+    ) -> tuple[TrainState, Metrics, Health]:
         steps = state.step + jnp.arange(num_updates)
-        params, opt_state, metrics, first_bad = over_runs(one_run, run_axis)(
-            (state.params, state.opt_state, hypers), (steps, data)
-        )
-        return TrainState(state.step + num_updates, params, opt_state), metrics, first_bad
+        runs, metrics = over_runs(one_run, run_axis)((_Run(*state[1:]), hypers), (steps, data))
+        return TrainState(state.step + num_updates, *runs), metrics, runs.health
 
     compiled = jax.jit(advance, static_argnums=3, donate_argnums=0)
     return lambda state, num_updates: compiled(state, hypers, data, num_updates)
@@ -162,6 +180,7 @@ def make_program(
     run_axis: RunAxis = "vmap",
     eval_tokens: int = 4096,
     uses_dropout: bool = False,
+    max_rewinds: int = 0,
 ) -> Program:
     """Bind a task, an objective and an optimizer to the runs of one training.
 
@@ -173,19 +192,25 @@ def make_program(
         run_axis: see ``over_runs``.
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
         uses_dropout: whether the model is given a key during training.
+        max_rewinds: how often a run whose update is not finite goes back to its parameters and
+            optimizer state at the start of the dispatch, and on with the next batch; one time
+            more stops it. At 0 it is stopped at once. Its neighbours are not touched.
     """
 
-    def init_run(hypers: Hypers, _: None) -> tuple[Params, Params]:
+    def init_run(hypers: Hypers, _: None) -> _Run:
         params = objective.model.init(run_key(hypers))
-        return params, make_optimizer(optimizer, hypers).init(params)
+        never = jnp.int32(-1)
+        health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
+        return _Run(params, make_optimizer(optimizer, hypers).init(params), health)
 
     def init() -> TrainState:
-        params, opt_state = jax.jit(over_runs(init_run, run_axis))(hypers, None)
-        return TrainState(jnp.int32(0), params, opt_state)
+        return TrainState(jnp.int32(0), *jax.jit(over_runs(init_run, run_axis))(hypers, None))
 
     return Program(
         init=init,
-        advance=_make_advance(task, objective, optimizer, hypers, run_axis, uses_dropout),
+        advance=_make_advance(
+            task, _Update(objective, optimizer, uses_dropout, max_rewinds), hypers, run_axis
+        ),
         evaluate=_make_evaluate(objective, hypers, run_axis, eval_tokens),
         hypers=hypers,
         group_names=task.group_names,

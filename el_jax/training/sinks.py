@@ -138,7 +138,7 @@ class TensorBoard:
 _WATCHED = re.compile(r"(train|test)_(?!precise)([a-z0-9]+)_accuracy")
 
 
-def _headline(row: Row) -> str:
+def headline(row: Row) -> str:
     """Loss and each group's accuracy, averaged over runs, for people who watch."""
     shown = {"loss": row["batch_loss"]} if "batch_loss" in row else {}
     for name in sorted(row, reverse=True):  # training before test
@@ -172,7 +172,7 @@ class BarProgress:
     def write(self, step: int, row: Row) -> None:
         """Move the bar; numbers measured earlier stay until measured again."""
         self._row |= row
-        self._bar.update(self._task, completed=step, headline=_headline(self._row))
+        self._bar.update(self._task, completed=step, headline=headline(self._row))
 
     def close(self) -> None:
         """Leave the finished bar on the terminal."""
@@ -196,7 +196,7 @@ class LineProgress:
         self._last = now
         pace = (now - self._begun) / max(step - self._start, 1)
         left = pace * (self._num_updates - step)
-        print(f"{self._title}  {step}/{self._num_updates}  {_headline(row)}  {left:.0f} s left")
+        print(f"{self._title}  {step}/{self._num_updates}  {headline(row)}  {left:.0f} s left")
         sys.stdout.flush()
 
     def close(self) -> None:

@@ -9,18 +9,39 @@ from jaxtyping import Float, Int, UInt32
 from el_jax.types import Params
 
 
+class Health(NamedTuple):
+    """Whether the updates of each run were finite; an update that is not is never applied.
+
+    Attributes:
+        stopped_at: the update that stopped the run for good, -1 for a run that goes on, ``[R]``.
+        rewinds: how often the run was set back to where its dispatch began, ``[R]``.
+        last_bad: the last update that was not finite, -1 if there was none, ``[R]``.
+        bad_part: what was not finite in that update, an index into ``BAD_PARTS``, ``[R]``.
+    """
+
+    stopped_at: Int[Array, "*R"]
+    rewinds: Int[Array, "*R"]
+    last_bad: Int[Array, "*R"]
+    bad_part: Int[Array, "*R"]
+
+
+BAD_PARTS = ("loss", "gradient", "parameter update")
+
+
 class TrainState(NamedTuple):
     """Parameters and optimizer state of R runs, and the updates they have all made.
 
     Attributes:
-        step: updates made so far, scalar.
+        step: updates made so far, scalar; a run that was stopped does not move any more.
         params: every leaf has a leading run axis ``[R, ...]``.
         opt_state: optax state, every leaf with the same leading axis.
+        health: which runs are still finite.
     """
 
     step: Int[Array, ""]
     params: Params
     opt_state: Params
+    health: Health
 
 
 class Hypers(NamedTuple):

@@ -20,7 +20,7 @@ CURVES = [
 STRINGS_PER_WINDOW = {  # contexts of 55, 110, 220 and 440 tokens
     "smoke": (1, 2),
     "quick": (1, 2, 4),
-    "cpu": (1, 2, 4),
+    "cpu": (1, 2, 4, 8),
     "paper": (1, 2, 4, 8),
 }
 

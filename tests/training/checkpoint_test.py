@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.state import TrainState
+from el_jax.training.state import Health, TrainState
 
 
 def state_at(step, size=3):
     weights = jnp.linspace(0.1, 1.0, size) / 3 * step
     moments = (jnp.full(2, step, jnp.int32), (), {"mu": weights / 7})
-    return TrainState(jnp.int32(step), {"layer": {"kernel": weights}}, moments)
+    health = Health(*(jnp.arange(i, i + 2) for i in range(4)))
+    return TrainState(jnp.int32(step), {"layer": {"kernel": weights}}, moments, health)
 
 
 def assert_same(ours, theirs):

@@ -1,0 +1,238 @@
+"""From a config to checked settings: the only reader of string names."""
+
+import dataclasses
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import jax
+from ml_collections import ConfigDict
+
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.models import PRESETS, TransformerConfig
+from el_jax.tasks import TASKS, PaddedCopy, Task
+from el_jax.training.fit import FitOptions, OnNonFinite
+from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
+from el_jax.typed_config import ConfigError, check_keys, choose, section
+
+Config: TypeAlias = ConfigDict  # what a config file returns
+Numbers: TypeAlias = dict[str, int | float]
+SECTIONS = ("seed", "task", "loss", "model", "optim", "train", "sweep")
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainSection:
+    """The train section of a config; see configs/el/copy.py for the meaning of each key."""
+
+    num_updates: int
+    seeds: int
+    log_every: int
+    eval_every: int
+    checkpoint_every: int
+    on_non_finite: OnNonFinite
+    max_rewinds: int
+    run_axis: Literal["vmap", "map"]
+    num_test: int
+    num_test_precise: int
+    eval_tokens: int
+    mechanism_checks: bool
+    tensorboard: bool
+
+    def __post_init__(self) -> None:
+        for name in ("seeds", "num_test", "num_test_precise", "eval_tokens"):
+            if (value := getattr(self, name)) < 1:
+                raise ValueError(f"{name}={value}: must be at least 1")
+        if self.max_rewinds < 0:
+            raise ValueError(f"max_rewinds={self.max_rewinds}: must be at least 0")
+        _ = self.fit_options
+
+    @property
+    def fit_options(self) -> FitOptions:
+        """The part the loop reads."""
+        return FitOptions(
+            self.num_updates,
+            self.log_every,
+            self.eval_every,
+            self.checkpoint_every,
+            self.on_non_finite,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepSection:
+    """The sweep section of a config: values that replace a scalar, every combination of them."""
+
+    lam: tuple[float, ...]
+    b: tuple[float, ...]
+    peak_lr: tuple[float, ...]
+    warmup_steps: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pace:
+    """What runs may differ in of their optimizer."""
+
+    peak_lr: float
+    warmup_steps: int
+
+
+_Range = tuple[str, Callable[[float], bool]]
+_FROM_0: _Range = ("a number from 0", lambda value: value >= 0)
+_POSITIVE: _Range = ("positive", lambda value: value > 0)
+# what every number of a loss and of a run may be; finite they are all
+_ALLOWED: dict[str, _Range] = {
+    **dict.fromkeys(("lam", "b", "gamma", "alpha", "beta", "warmup_steps"), _FROM_0),
+    **dict.fromkeys(("peak_lr", "logit_temperature", "temperature", "scale"), _POSITIVE),
+    "smoothing": ("in [0, 1)", lambda value: 0 <= value < 1),
+    "q": ("in (0, 1]", lambda value: 0 < value <= 1),
+    "epsilon": ("at least -1", lambda value: value >= -1),  # below, poly1 rewards errors
+    "target": ("a finite number", math.isfinite),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """A config that was read and found good; nothing is compiled or drawn yet.
+
+    Attributes:
+        task: the task.
+        model: the transformer.
+        loss_name: key of ``TOKEN_LOSSES``.
+        loss_options: the loss's string options.
+        logit_temperature: logits are divided by it.
+        optimizer: what the runs share of their optimizer.
+        train: how long, how many seeds, how often to look.
+        runs: one dict per run: seed, peak_lr, warmup_steps and the loss's numbers.
+    """
+
+    task: Task
+    model: TransformerConfig
+    loss_name: str
+    loss_options: dict[str, str]
+    logit_temperature: float
+    optimizer: OptimizerConfig
+    train: TrainSection
+    runs: tuple[Numbers, ...]
+
+
+def parse(config: Config) -> Settings:
+    """Read and check a config.
+
+    Raises:
+        ConfigError: one line naming the dotted field, its value and what is allowed.
+    """
+    values: dict[str, Any] = config.to_dict()
+    check_keys("", values, SECTIONS)
+    task = _task(values["task"])
+    train = section("train", values["train"], TrainSection)
+    numbers, options, temperature = _loss(values["loss"])
+    optimizer, run_numbers = _optimizer(values["optim"], train)
+    sweep = section("sweep", values["sweep"], SweepSection)
+    runs = _runs(values["seed"], train, numbers | run_numbers, sweep)
+    _check_warmup(runs, train)
+    _check_test_sets(task, train)
+    if train.mechanism_checks and not isinstance(task, PaddedCopy):
+        raise ConfigError("config.train.mechanism_checks=True: must be False but for task copy")
+    return Settings(
+        task=task,
+        model=_model(values["model"], task),
+        loss_name=values["loss"]["name"],
+        loss_options=options,
+        logit_temperature=temperature,
+        optimizer=optimizer,
+        train=train,
+        runs=runs,
+    )
+
+
+def _task(values: Mapping[str, Any]) -> Task:
+    named = dict(values)
+    return section("task", named, choose("task.name", named.pop("name", None), TASKS))
+
+
+def _model(values: Mapping[str, Any], task: Task) -> TransformerConfig:
+    named = dict(values)
+    preset = choose("model.preset", named.pop("preset", None), PRESETS)
+    own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
+    filled = {k: own[k] if v is None and k in own else v for k, v in named.items()}
+    model = section("model", filled, TransformerConfig, vocab_size=task.vocab_size)
+    if model.position == "learned" and model.max_length < task.window_length:
+        raise ConfigError(
+            f"config.model.max_length={model.max_length}: must be at least the task's window of "
+            f"{task.window_length} tokens"
+        )
+    return model
+
+
+def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float]:
+    """Numbers, string options and temperature of the loss."""
+    named = dict(values)
+    function = choose("loss.name", named.pop("name", None), TOKEN_LOSSES)
+    taken = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    options = {p.name: p.annotation for p in taken if p.default is not p.empty}
+    numbers = {p.name: float for p in taken if p.name not in options}
+    fields = {"logit_temperature": float, **numbers, **options}
+    kind = dataclasses.make_dataclass("LossSection", fields.items())
+    checked = dataclasses.asdict(section("loss", named, kind))
+    for name in ("logit_temperature", *numbers):
+        _check_number("loss", name, checked[name])
+    temperature = checked.pop("logit_temperature")
+    strings = {name: checked.pop(name) for name in options}
+    return checked, strings, temperature
+
+
+def _optimizer(values: Mapping[str, Any], train: TrainSection) -> tuple[OptimizerConfig, Numbers]:
+    shared = dict(values)
+    own: dict[str, Any] = {
+        name: shared.pop(name) for name in ("peak_lr", "warmup_steps") if name in shared
+    }
+    choose("optim.name", shared.get("name"), OPTIMIZERS)
+    optimizer = section("optim", shared, OptimizerConfig, num_updates=train.num_updates)
+    numbers = dataclasses.asdict(section("optim", own, _Pace))
+    for name, value in numbers.items():
+        _check_number("optim", name, value)
+    return optimizer, numbers
+
+
+def _check_number(path: str, name: str, value: int | float) -> None:
+    allowed, holds = _ALLOWED[name]
+    if not holds(value):
+        raise ConfigError(f"config.{path}.{name}={value!r}: must be {allowed}")
+
+
+def _runs(
+    seed: Any, train: TrainSection, numbers: Numbers, sweep: SweepSection
+) -> tuple[Numbers, ...]:
+    if type(seed) is not int or not 0 <= seed < 2**31:
+        raise ConfigError(f"config.seed={seed!r}: must be an integer in [0, 2**31)")
+    swept = {k: v for k, v in dataclasses.asdict(sweep).items() if v}
+    for name, values in swept.items():
+        if name not in numbers:
+            raise ConfigError(f"config.sweep.{name}={values}: this loss has no {name}")
+        for value in values:
+            _check_number("sweep", name, value)
+    return tuple(
+        {"seed": seed + i, **numbers, **dict(zip(swept, point, strict=True))}
+        for point in itertools.product(*swept.values())
+        for i in range(train.seeds)
+    )
+
+
+def _check_warmup(runs: tuple[Numbers, ...], train: TrainSection) -> None:
+    longest = max(run["warmup_steps"] for run in runs)
+    if longest > train.num_updates:
+        raise ConfigError(
+            f"config.optim.warmup_steps={longest}: must be at most "
+            f"train.num_updates={train.num_updates}"
+        )
+
+
+def _check_test_sets(task: Task, train: TrainSection) -> None:
+    for name in ("num_test", "num_test_precise"):
+        num = getattr(train, name)
+        try:
+            jax.eval_shape(lambda num=num: task.pack(task.test_set(num)))
+        except ValueError as error:  # they do not fill whole windows
+            raise ConfigError(f"config.train.{name}={num}: {error}") from error

@@ -1,0 +1,139 @@
+"""Settings that only fail in combination, and the parts that a training is built from."""
+
+import jax
+import numpy as np
+import pytest
+
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.typed_config import ConfigError
+
+
+def config_with(arg="loss=e1,smoke", **sections):
+    config = get_config(arg)
+    config.model.update(width=8, num_layers=1)
+    for name, values in sections.items():
+        config[name].update(values)
+    return config
+
+
+def message(config):
+    with pytest.raises(ConfigError) as raised:
+        build.parse(config)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("loss", "name", "value", "allowed"),
+    [
+        ("e2", "lam", -0.5, "a number from 0"),
+        ("e3", "b", -1.0, "a number from 0"),
+        ("e1", "logit_temperature", 0.0, "positive"),
+        ("label_smoothing", "smoothing", 1.0, "in [0, 1)"),
+        ("focal", "gamma", -1.0, "a number from 0"),
+        ("poly1", "epsilon", -1.5, "at least -1"),
+        ("generalised_cross_entropy", "q", 0.0, "in (0, 1]"),
+        ("generalised_cross_entropy", "q", 1.5, "in (0, 1]"),
+        ("sigma_damp", "temperature", 0.0, "positive"),
+        ("rescaled_square", "scale", 0.0, "positive"),
+        ("logit_penalty", "beta", float("inf"), "a finite number"),
+        ("e1", "lam", "much", "a finite number"),
+        ("e2", "variance", "some", "one of 'all', 'sample', 'others'"),
+        ("e3", "reduction", "max", "one of 'sum', 'mean'"),
+    ],
+)
+def test_numbers_at_which_a_loss_makes_no_sense_are_refused(loss, name, value, allowed):
+    config = config_with(f"loss={loss},smoke")
+    with config.loss.ignore_type():
+        config.loss[name] = value
+    assert message(config) == f"config.loss.{name}={value!r}: must be {allowed}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("b1", 1.0, "in [0, 1)"),
+        ("b2", 1.5, "in [0, 1)"),
+        ("epsilon", 0.0, "a positive number"),
+        ("weight_decay", -0.1, "a number from 0"),
+        ("clip_norm", -1.0, "a number from 0"),
+        ("decay_fraction", 0.0, "in (0, 1]"),
+        ("warmup_steps", 41, "at most train.num_updates=40"),
+    ],
+)
+def test_numbers_no_optimizer_takes_are_refused(name, value, allowed):
+    assert message(config_with(optim={name: value})) == (
+        f"config.optim.{name}={value}: must be {allowed}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("lam", (1.0, -2.0), "sweep.lam=-2.0: must be a number from 0"),
+        ("peak_lr", (1e-3, 0.0), "sweep.peak_lr=0.0: must be positive"),
+        ("warmup_steps", (0, -1), "sweep.warmup_steps=-1: must be a number from 0"),
+        ("warmup_steps", (0, 50), "optim.warmup_steps=50: must be at most train.num_updates=40"),
+        ("b", (1.0,), "sweep.b=(1.0,): this loss has no b"),
+    ],
+)
+def test_each_swept_value_is_checked_like_the_scalar_it_replaces(name, values, said):
+    assert message(config_with(sweep={name: values})) == f"config.{said}"
+
+
+def test_learned_positions_must_reach_the_end_of_the_window():
+    long_enough = {"preset": "gpt2", "num_heads": 2, "max_length": 13}
+    assert build.parse(config_with(model=long_enough)).model.max_length == 13
+    said = message(config_with(model=long_enough | {"max_length": 12}))
+    assert said == (
+        "config.model.max_length=12: must be at least the task's window of 13 tokens"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["num_test", "num_test_precise"])
+def test_test_sets_must_fill_whole_windows(name):
+    said = message(config_with(task={"strings_per_window": 4}, train={name: 6}))
+    assert said.startswith(f"config.train.{name}=6: ")
+    assert "strings_per_window=4" in said
+    assert "divisor of the 6 strings" in said
+
+
+def test_mechanism_checks_take_windows_of_any_number_of_strings():
+    task = {"strings_per_update": 6, "strings_per_window": 3, "num_train": 12, "padding_length": 4}
+    train = {"num_test": 6, "num_test_precise": 6, "mechanism_checks": True, "seeds": 1}
+    training = build.build(build.parse(config_with(task=task, train=train)))
+    params = training.program.init().params
+    found = {name: values for probe in training.probes for name, values in probe(params).items()}
+    assert found.keys() == {
+        "swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding"
+    }  # fmt: skip
+    assert all(0 <= float(values[0]) <= 1 for values in found.values())
+
+
+def test_runs_carry_their_own_numbers():
+    config = config_with(sweep={"lam": (0.5, 2.0), "warmup_steps": (3,)}, train={"seeds": 2})
+    config.seed = 5
+    hypers = build.build(build.parse(config)).program.hypers
+    np.testing.assert_array_equal(hypers.seed, [5, 6, 5, 6])
+    np.testing.assert_array_equal(hypers.loss["lam"], [0.5, 0.5, 2, 2])
+    np.testing.assert_array_equal(hypers.warmup_steps, [3] * 4)
+    np.testing.assert_allclose(hypers.peak_lr, [3e-3] * 4, rtol=1e-6)
+    assert hypers.loss.keys() == {"lam"}
+
+
+def test_temperature_divides_the_logits_of_the_loss_only():
+    metrics = []
+    for temperature in (1.0, 2.0):
+        config = config_with(
+            "loss=cross_entropy,smoke",
+            loss={"logit_temperature": temperature},
+            train={"seeds": 1, "eval_tokens": 256},
+        )
+        training = build.build(build.parse(config))
+        params = jax.tree.map(lambda leaf: leaf * 20, training.program.init().params)
+        metrics.append(training.program.evaluate(params, training.evaluations["test"]))
+    plain, halved = metrics
+    np.testing.assert_allclose(plain["loss"].mean, plain["ce"].mean, rtol=1e-6)
+    np.testing.assert_array_equal(plain["ce"].mean, halved["ce"].mean)
+    assert np.abs(halved["loss"].mean - plain["loss"].mean).max() > 0.01

@@ -1,0 +1,125 @@
+"""From studies to rows: names, one process a seed, and errors that are not lost on the way."""
+
+import time
+
+import numpy as np
+import pytest
+
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.training.fit import NonFiniteError
+from el_jax.training.sinks import History
+from experiments import sweep
+from experiments.results import CurveRow, ResultRow
+from experiments.sweep import Measured, Study, setting_name
+
+
+@pytest.mark.parametrize(
+    ("loss", "run", "suffix", "name"),
+    [
+        ("cross_entropy", {"warmup_steps": 0}, "", "cross-entropy"),
+        ("e1", {"warmup_steps": 1000, "lam": 1.0}, "", "E1 λ=1, warm-up"),
+        ("e2", {"warmup_steps": 0, "lam": 0.5}, ", V=500", "E2 λ=0.5, V=500"),
+        ("e3", {"warmup_steps": 5, "b": 2.0}, ", T=440", "E3 b=2, warm-up, T=440"),
+        ("focal", {"warmup_steps": 0, "gamma": 2.0}, "", "focal"),
+    ],
+)
+def test_settings_are_named_by_loss_strength_and_warm_up(loss, run, suffix, name):
+    assert setting_name(loss, run, suffix) == name
+
+
+def tiny(**train):
+    config = get_config("loss=e1,smoke")
+    config.model.update(width=8, num_layers=1)
+    config.task.update(padding_length=4, num_train=16)
+    config.optim.warmup_steps = 0
+    config.train.update(num_updates=4, log_every=2, eval_every=2, checkpoint_every=4, seeds=1)
+    config.train.update(num_test=8, num_test_precise=8, eval_tokens=128)
+    config.train.update(train)
+    return config
+
+
+def test_seeds_are_shared_out_with_the_whole_sweep_each():
+    config = tiny(seeds=3)
+    config.seed = 5
+    config.sweep.lam = (1.0, 2.0)
+    parts = [build.parse(part) for part in sweep._by_seed(config)]
+    assert [[(run["seed"], run["lam"]) for run in part.runs] for part in parts] == [
+        [(seed, 1.0), (seed, 2.0)] for seed in (5, 6, 7)
+    ]
+    assert {part.train.run_axis for part in parts} == {"map"}  # each is the run trained alone
+    assert (config.seed, config.train.seeds) == (5, 3)
+
+
+def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
+    history = History()
+    history.write(10, {"loss": np.array([3.0, 4.0]), "acc": np.array([0.1, 0.2])})
+    history.write(20, {"loss": np.array([1.0, 2.0])})
+    runs = ({"seed": 0, "warmup_steps": 0, "lam": 1.0}, {"seed": 1, "warmup_steps": 0, "lam": 1.0})
+    results, points = sweep._rows(
+        Study(tiny()),
+        Measured(runs, history, 1.0),
+        ["loss", "acc", "extra"],
+        ["loss", "acc"],
+        lambda history: {"extra": np.array([7.0, 8.0])},
+    )
+    values = {(row.seed, row.metric): row.value for row in results}
+    assert values == {
+        (0, "loss"): 1, (0, "acc"): 0.1, (0, "extra"): 7,
+        (1, "loss"): 2, (1, "acc"): 0.2, (1, "extra"): 8,
+    }  # fmt: skip
+    assert ResultRow("E1 λ=1", 1, "loss", 2.0) in results
+    assert CurveRow("E1 λ=1", 0, 10, "loss", 3.0) in points
+    assert len(points) == 6  # acc was measured once
+
+
+def test_fitting_reads_the_rows_that_evaluate():
+    history = History()
+    looks = [(10, 0.0, 0.0), (20, 1.0, 0.25), (30, 1.0, 0.75)]
+    for step, train, test in looks:
+        history.write(step - 5, {"batch_loss": np.array([1.0])})
+        row = {"train_hard_accuracy": train, "test_hard_accuracy": test}
+        history.write(step, {name: np.array([value]) for name, value in row.items()})
+    found = sweep.fitting(history)
+    assert {name: values.tolist() for name, values in found.items()} == {
+        "fitted_step": [20],
+        "hard_accuracy_when_fitted": [0.25],
+        "rectified_afterwards": [0.5],
+    }
+
+
+def test_finished_runs_are_kept_and_read_back(tmp_path):
+    first = sweep._train(tiny(), History(), tmp_path / "kept")
+    watched = History()
+    again = sweep._train(tiny(), watched, tmp_path / "kept")
+    assert again.runs == first.runs
+    assert again.history.steps == first.history.steps == [2, 4]
+    assert again.seconds == pytest.approx(first.seconds, abs=0.06)  # read back, not measured anew
+    assert watched.steps == [4]
+    for ours, theirs in zip(again.history.rows, first.history.rows, strict=True):
+        assert ours.keys() == theirs.keys()
+        for name, values in ours.items():
+            np.testing.assert_allclose(values, theirs[name], rtol=1e-6, err_msg=name)
+
+
+def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "KEPT", tmp_path)
+    endless = tiny(num_updates=10**8)
+    bad = tiny()
+    bad.optim.peak_lr = 1e30
+    started = time.monotonic()
+    with pytest.raises(NonFiniteError, match=r"not finite at step \d+ in run 0 .*peak_lr=1e\+30"):
+        sweep._train_all_on_cpu("sweep", [Study(endless), Study(bad), Study(endless)])
+    assert time.monotonic() - started < 300  # the endless ones were told to stop
+    assert not list(tmp_path.glob("**/seconds"))
+
+
+def test_kept_runs_belong_to_one_commit_and_one_config(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "KEPT", tmp_path)
+    monkeypatch.setattr(sweep, "checkout_state", lambda: ("0123456789abcdef", False))
+    one, other = sweep._kept(tiny()), sweep._kept(tiny(seeds=2))
+    assert one.parent == other.parent == tmp_path / "0123456789ab"
+    assert one != other
+    assert one == sweep._kept(tiny())
+    monkeypatch.setattr(sweep, "checkout_state", lambda: ("0123456789abcdef", True))
+    assert sweep._kept(tiny()) is None  # code that is not committed has no name

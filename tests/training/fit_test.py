@@ -1,0 +1,115 @@
+"""What ends a training early leaves behind what it had, and a sweep is compiled once."""
+
+import dataclasses
+import logging
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_training import built, small_config
+
+from el_jax.training.checkpoint import Checkpoints
+from el_jax.training.fit import NonFiniteError, Stopped, StopSignal, fit
+from el_jax.training.sinks import History
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def poisoned_from(program, bad_step):
+    """The program, with parameters that are NaN from ``bad_step`` on."""
+
+    def advance(state, num_updates):
+        factor = jnp.where(state.step >= bad_step, jnp.nan, 1.0)
+        params = jax.tree.map(lambda leaf: leaf * factor, state.params)
+        return program.advance(state._replace(params=params), num_updates)
+
+    return dataclasses.replace(program, advance=advance)
+
+
+def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):
+    config = small_config(seeds=2, log_every=5, eval_every=10, checkpoint_every=5)
+    config.seed = 7
+    training, history = built(config), History()
+    program = poisoned_from(training.program, bad_step=10)
+    with (
+        Checkpoints(tmp_path) as checkpoints,
+        pytest.raises(NonFiniteError, match=r"at step 10 in run 0 \(seed 7, peak_lr=") as raised,
+    ):
+        fit(program, training.options, {}, sinks=[history], checkpoints=checkpoints)
+    assert "2 of 2 runs" in str(raised.value)
+    assert (raised.value.step, raised.value.run, raised.value.seed) == (10, 0, 7)
+    assert history.steps == [5, 10]
+    with Checkpoints(tmp_path) as checkpoints:
+        state = checkpoints.restore(training.program.init)
+    clean, _, _ = training.program.advance(training.program.init(), 5)
+    clean, _, _ = training.program.advance(clean, 5)
+    jax.tree.map(np.testing.assert_array_equal, state, clean)
+
+
+def test_parameters_that_the_last_update_breaks_are_seen():
+    config = small_config("loss=e3,smoke", num_updates=1, log_every=1, eval_every=1)
+    config.train.checkpoint_every = 1
+    config.optim.update(name="sgd", peak_lr=3e38)  # loss and gradient are finite, their product not
+    config.loss.b = 1e4
+    training = built(config)
+    with pytest.raises(NonFiniteError, match="parameter update is not finite at step 0 "):
+        fit(training.program, training.options, {})
+
+
+def test_reasons_to_stop_survive_a_pipe_between_processes():
+    error = pickle.loads(pickle.dumps(NonFiniteError("why", 3, 1, 7)))
+    assert (str(error), error.step, error.run, error.seed) == ("why", 3, 1, 7)
+    stopped = pickle.loads(pickle.dumps(Stopped(40, signal.SIGTERM)))
+    assert str(stopped) == "stopped by SIGTERM after 40 updates; saved"
+
+
+def test_a_signal_is_noted_once_and_the_next_one_acts():
+    before = signal.getsignal(signal.SIGTERM)
+    stop = StopSignal()
+    try:
+        assert stop.received is None
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.received == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) == before
+    finally:
+        stop.restore()
+
+
+def test_a_signal_with_the_last_updates_does_not_undo_them():
+    training = built(small_config())
+    state = fit(training.program, training.options, {}, stop=lambda: None)
+    late = iter([None, signal.SIGTERM])
+    same = fit(training.program, training.options, {}, stop=lambda: next(late))
+    jax.tree.map(np.testing.assert_array_equal, state, same)
+
+
+def test_a_sweep_is_compiled_once(caplog):
+    config = small_config(seeds=2)
+    config.sweep.update(lam=(0.5, 1.0), warmup_steps=(0, 5), peak_lr=(1e-3, 1e-2))
+    program = built(config).program
+    state = program.init()
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            state, metrics, _ = program.advance(state, 10)
+    compiled = [r for r in caplog.messages if "Finished XLA compilation" in r and "advance" in r]
+    assert len(compiled) == 1
+    assert metrics["loss"].mean.shape == (16, 2)  # runs, groups
+
+
+def test_not_finite_on_the_command_line_is_one_line_and_exit_code_3(tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", f"--workdir={tmp_path}"]
+    command += ["--config=configs/el/copy.py:smoke", "--config.optim.peak_lr=1e30"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert done.returncode == 3
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert "is not finite at step" in line
+    assert "peak_lr=1e+30" in line
+    assert not [path for path in (tmp_path / "checkpoints").iterdir() if path.name.isdigit()]

@@ -1,0 +1,103 @@
+"""A NaN in one run: named, never applied, and nothing to its neighbours."""
+
+import logging
+
+import jax
+import numpy as np
+import pytest
+from poisoning import PARTS, poisoned
+from small_training import built, small_config
+
+from el_jax.training.fit import NonFiniteError, fit
+from el_jax.training.sinks import History
+
+RUN, SEED, STEP = 1, 1, 7  # the second of three runs, in the midst of the first dispatch
+
+
+def config_of(policy, max_rewinds=3, run_axis="vmap"):
+    return small_config(
+        seeds=3, on_non_finite=policy, max_rewinds=max_rewinds, run_axis=run_axis, eval_every=10
+    )
+
+
+def fitted(training):
+    history = History()
+    state = fit(training.program, training.options, training.evaluations, sinks=[history])
+    return jax.device_get(state), history
+
+
+def assert_equal_runs(ours, theirs, runs):
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_array_equal(np.asarray(a)[runs], np.asarray(b)[runs])
+
+
+@pytest.fixture(scope="module")
+def healthy():
+    return fitted(poisoned(built(config_of("raise")), SEED, [], "loss"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_part_the_step_and_the_run_are_named(part):
+    training = poisoned(built(config_of("raise")), SEED, [STEP], part)
+    with pytest.raises(NonFiniteError) as raised:
+        fitted(training)
+    error = raised.value
+    assert str(error).startswith(f"{part} is not finite at step {STEP} in run {RUN} (seed {SEED},")
+    assert "1 of 3 runs" in str(error)
+    assert (error.step, error.run, error.seed) == (STEP, RUN, SEED)
+
+
+def test_a_stopped_run_keeps_its_last_good_update_and_the_others_every_bit(healthy, caplog):
+    training = poisoned(built(config_of("stop")), SEED, [STEP], "gradient")
+    with caplog.at_level(logging.WARNING):
+        state, history = fitted(training)
+    assert state.health.stopped_at.tolist() == [-1, STEP, -1]
+    assert int(state.step) == 20
+    assert_equal_runs(state.params, healthy[0].params, [0, 2])
+    before, _, _ = training.program.advance(training.program.init(), STEP)
+    assert_equal_runs(state.params, before.params, [RUN])
+    assert_equal_runs(state.opt_state, before.opt_state, [RUN])
+    for ours, theirs in zip(history.rows, healthy[1].rows, strict=True):
+        for name, values in ours.items():
+            np.testing.assert_array_equal(values[[0, 2]], theirs[name][[0, 2]])
+            assert np.isnan(values[RUN]), name  # from its end on, it has no numbers
+    (message,) = caplog.messages
+    assert message.startswith(f"gradient is not finite at step {STEP} in run {RUN} (seed {SEED},")
+    assert message.endswith("stopped it")
+
+
+def test_a_rewound_run_goes_on_from_the_start_of_the_dispatch_with_the_next_batch(healthy, caplog):
+    training = poisoned(built(config_of("rewind")), SEED, [13], "loss")
+    with caplog.at_level(logging.WARNING):
+        state, history = fitted(training)
+    assert state.health.rewinds.tolist() == [0, 1, 0]
+    assert state.health.stopped_at.tolist() == [-1, -1, -1]
+    assert_equal_runs(state.params, healthy[0].params, [0, 2])
+    program = training.program
+    expected, _, _ = program.advance(program.init(), 10)
+    skipped = expected._replace(step=expected.step + 4)  # updates 10 to 13 are undone
+    expected, _, _ = program.advance(skipped, 6)
+    for a, b in zip(jax.tree.leaves(state.params), jax.tree.leaves(expected.params), strict=True):
+        np.testing.assert_allclose(a[RUN], b[RUN], rtol=0, atol=1e-6)
+    assert "went back" in caplog.messages[0]
+    assert np.isfinite(history.rows[-1]["test_ce"]).all()
+
+
+def test_rewinds_are_counted_and_one_more_stops_the_run():
+    training = poisoned(built(config_of("rewind", max_rewinds=2)), SEED, [3, 5, 12], "loss")
+    state, _ = fitted(training)
+    assert state.health.rewinds.tolist() == [0, 2, 0]
+    assert state.health.stopped_at.tolist() == [-1, 12, -1]
+
+
+def test_it_is_an_error_once_no_run_is_left():
+    config = small_config(seeds=1, on_non_finite="stop")
+    with pytest.raises(NonFiniteError, match=r"at step 4 in run 0 .*1 of 1 runs"):
+        fitted(poisoned(built(config), 0, [4], "loss"))
+
+
+def test_runs_one_after_the_other_are_poisoned_alone_too():
+    state, _ = fitted(poisoned(built(config_of("stop", run_axis="map")), SEED, [STEP], "loss"))
+    assert state.health.stopped_at.tolist() == [-1, STEP, -1]
+    clean = fitted(poisoned(built(config_of("stop", run_axis="map")), SEED, [], "loss"))[0]
+    assert_equal_runs(state.params, clean.params, [0, 2])

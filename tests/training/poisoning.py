@@ -1,0 +1,41 @@
+"""A training in which one run meets a NaN at chosen updates, through the key that dropout gets."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from el_jax.training.program import make_program
+
+PARTS = ("loss", "gradient")
+
+
+def poisoned(training, seed, steps, part):
+    """``training`` built again, with ``part`` of the run of ``seed`` not finite at ``steps``."""
+    own = jax.random.key(jnp.uint32(seed))
+    keys = [jax.random.key_data(jax.random.fold_in(own, step)).tolist() for step in steps]
+    targets = jnp.asarray(keys or [[0, 0]], jnp.uint32)
+    apply = training.model.apply
+
+    def poison(params, batch, key=None):
+        logits = apply(params, batch)
+        if key is None:
+            return logits
+        hit = (jax.random.key_data(key)[None] == targets).all(-1).any() & bool(steps)
+        logits = logits * jnp.where(hit & (part == "loss"), jnp.nan, 1.0)
+        # the square root is finite at 0, its derivative is not
+        root = jnp.sqrt(jnp.where(hit & (part == "gradient"), logits * 0, 1.0))
+        return logits + (root - 1.0)
+
+    settings = training.settings
+    program = make_program(
+        training.task,
+        training.objective._replace(model=training.model._replace(apply=poison)),
+        settings.optimizer,
+        training.program.hypers,
+        run_axis=settings.train.run_axis,
+        eval_tokens=settings.train.eval_tokens,
+        uses_dropout=True,
+        max_rewinds=(settings.train.max_rewinds if settings.train.on_non_finite == "rewind" else 0),
+    )
+    return dataclasses.replace(training, program=program)
