@@ -180,7 +180,7 @@ def _norm_of_combination(problem: NTPProblem, b: np.ndarray) -> float:
     sums = np.abs(b.sum(axis=0)) + _growth(problem.vocab_size) * np.abs(b).sum(axis=0)
     repair = float((sums / np.sqrt(per_column) * np.linalg.norm(embeddings, axis=0)).sum())
     total = float(np.linalg.norm(combination)) + float(np.linalg.norm(error)) + repair
-    return total * (1 + _growth(b.size + combination.size))
+    return float(total * (1 + _growth(b.size + combination.size)))
 
 
 def _product(left: np.ndarray, right: np.ndarray) -> _Bounded:

@@ -16,30 +16,28 @@ from el_jax.linear_ntp.problem import NTPProblem
 _PARALLEL = 1e-13
 
 
-class Collision(NamedTuple):
-    """Two contexts that contradict each other.
+class InseparablePair(NamedTuple):
+    """Two contexts that no W can both separate: the proof, and the same in words."""
 
-    Attributes:
-        contexts: i and j, or i twice if its embedding is zero.
-        ratio: r of h_j = r h_i; 0 for a zero embedding.
-        certificate: what proves that no W serves both.
-        reason: the same in words.
-    """
-
-    contexts: tuple[int, int]
-    ratio: float
-    certificate: FarkasMatrix | FredholmMatrix
+    certificate: FarkasMatrix
     reason: str
 
 
-def separability_collision(problem: NTPProblem) -> Collision | None:
+class IncompatiblePair(NamedTuple):
+    """Two contexts whose log ratios no W can both have: the proof, and the same in words."""
+
+    certificate: FredholmMatrix
+    reason: str
+
+
+def separability_collision(problem: NTPProblem) -> InseparablePair | None:
     """The first pair of parallel embeddings whose supports no W can both separate, if any."""
     support = problem.support
     for i, j, ratio in _parallel_pairs(problem.embeddings):
         if ratio == 0 and not support[:, i].all():
             outside = int(np.argmin(support[:, i]))
             b = _single(problem, int(np.argmax(support[:, i])), outside, i)
-            return Collision((i, i), 0.0, FarkasMatrix(b), f"the embedding of context {i} is zero")
+            return InseparablePair(FarkasMatrix(b), f"the embedding of context {i} is zero")
         if ratio > 0 and (support[:, i] != support[:, j]).any():
             i, j, ratio = (
                 (i, j, ratio)
@@ -59,7 +57,7 @@ def separability_collision(problem: NTPProblem) -> Collision | None:
     return None
 
 
-def compatibility_collision(problem: NTPProblem) -> Collision | None:
+def compatibility_collision(problem: NTPProblem) -> IncompatiblePair | None:
     """The first pair of parallel embeddings whose probabilities no W can both have, if any."""
     support = problem.support
     logs = np.log(np.where(support, problem.next_token_probs, 1.0))
@@ -81,7 +79,7 @@ def compatibility_collision(problem: NTPProblem) -> Collision | None:
                 else f"contexts {i} and {j} have {_parallel(ratio)} embeddings, different ratios "
                 "between the probabilities of tokens they share"
             )
-            return Collision((i, j), ratio, FredholmMatrix(b), words)
+            return IncompatiblePair(FredholmMatrix(b), words)
     return None
 
 
@@ -100,10 +98,10 @@ def _parallel_pairs(embeddings: Float64[np.ndarray, "d m"]) -> list[tuple[int, i
 
 def _farkas(
     problem: NTPProblem, i: int, j: int, ratio: float, tokens: tuple[int, int], words: str
-) -> Collision:
+) -> InseparablePair:
     b = _single(problem, *tokens, i)
     b[:, j] = -b[:, i] / ratio
-    return Collision((i, j), ratio, FarkasMatrix(b), words)
+    return InseparablePair(FarkasMatrix(b), words)
 
 
 def _single(problem: NTPProblem, inside: int, outside: int, context: int) -> np.ndarray:

@@ -131,14 +131,20 @@ def project_on_cone(
         The projection, and τ.
     """
 
+    def newton(level: Array) -> tuple[Array, Array]:
+        kept = support | (matrix < level)
+        count = kept.sum(axis=0, keepdims=True)
+        return jnp.where(kept, matrix, 0).sum(axis=0, keepdims=True) / count, count
+
     def lower(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         level, count, _ = state
-        kept = support | (matrix < level)
-        kept_count = kept.sum(axis=0, keepdims=True)
-        level = jnp.where(kept, matrix, 0).sum(axis=0, keepdims=True) / kept_count
-        return level, kept_count, (kept_count != count).any()
+        next_level, next_count = newton(level)
+        dropped = next_count < count  # by itself, so that rounding at a tie cannot cycle
+        level = jnp.where(dropped, next_level, level)
+        return level, jnp.where(dropped, next_count, count), dropped.any()
 
-    start = level, jnp.zeros(level.shape, int), jnp.array(True)
+    level, count = newton(level)
+    start = level, jnp.full_like(count, matrix.shape[0] + 1), jnp.array(True)
     level, _, _ = jax.lax.while_loop(lambda state: state[2], lower, start)
     return jnp.where(support, matrix - level, jnp.minimum(matrix - level, 0)), level
 
