@@ -175,8 +175,8 @@ def _factor(problem: NTPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     contrasts, context = _contrasts(problem.support)
     outer = contrasts[:, None, :] * problem.embeddings[None][:, :, context]
-    columns = outer.reshape(-1, contrasts.shape[1])
-    if columns.shape[1] == 0:
+    columns = outer.reshape(problem.vocab_size * problem.dim, len(context))
+    if columns.size == 0:  # every support is one token
         return columns, np.zeros(0), np.zeros((0, 0))
     left, spectrum, right = np.linalg.svd(columns, full_matrices=False)
     rank = int((spectrum > np.finfo(float).eps * max(columns.shape) * spectrum[0]).sum())
