@@ -21,7 +21,7 @@ LAYERS = (
     {"models"},  # networks
     {"training", "probing", "plots"},  # running
     {"typed_config", "environment"},  # what assembly stands on
-    {"settings"},  # a config that was read and found good
+    {"settings", "ntp_settings"},  # a config that was read and found good
     {"build", "launch"},  # assembly
     {"train", "measure", "analyze_ntp"},  # command lines
 )
@@ -39,7 +39,7 @@ ONLY_IN = {
     "flax": {"models"},
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},
-    "ml_collections": {"settings", "launch", "configs"},
+    "ml_collections": {"settings", "ntp_settings", "launch", "analyze_ntp", "configs"},
     "scipy": {"linear_ntp", "flatness"},
 }
 # Mathematics that compiles itself: its functions take whole problems, enter float64 and give NumPy

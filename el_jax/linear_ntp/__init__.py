@@ -6,6 +6,7 @@ functions take NumPy or JAX arrays and give NumPy float64: they enter ``jax.enab
 themselves, so nothing depends on the precision of the rest of the program.
 """
 
+from el_jax.linear_ntp.analysis import Analysis, analyze
 from el_jax.linear_ntp.builders import (
     antipodal_problem,
     crowded_problem,
@@ -60,6 +61,7 @@ from el_jax.linear_ntp.trajectory import Trajectory, log_spaced_marks, run_traje
 __all__ = [
     "DIRECTIONS",
     "Adam",
+    "Analysis",
     "DataSubspace",
     "Direction",
     "ExcessLoss",
@@ -72,6 +74,7 @@ __all__ = [
     "Steepest",
     "TokenProblem",
     "Trajectory",
+    "analyze",
     "antipodal_problem",
     "bag_of_tokens",
     "coinciding_contexts",

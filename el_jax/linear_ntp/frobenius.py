@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Float64, Int
+from jaxtyping import Bool, Float, Int
 
 from el_jax.linear_ntp.certificates import FarkasMatrix, verify_certificate
 from el_jax.linear_ntp.dual import (
