@@ -81,7 +81,7 @@ def _compare(name: str, size: Size, num_rounds: int) -> Row:
     ][1:]  # the first round warms up
     pairs = np.array(rounds)[:, [[0, 1], [3, 2]]].reshape(-1, 2)
     low, middle, high = np.quantile(pairs[:, 1] / pairs[:, 0], [0.25, 0.5, 0.75])
-    memory = [run.memory_analysis().temp_size_in_bytes for run in (plain, fused)]
+    memory = [_temporary_bytes(run) for run in (plain, fused)]
     return Row(
         loss=name,
         size=size,
@@ -110,6 +110,13 @@ def _operands(size: Size) -> tuple[Array, Array, Array]:
         jax.random.normal(head_key, (size.width, size.num_classes)) / jnp.sqrt(size.width),
         jax.random.randint(label_key, (size.tokens,), 0, size.num_classes),
     )
+
+
+def _temporary_bytes(run: jax.stages.Compiled) -> int:
+    planned = run.memory_analysis()
+    if planned is None:
+        raise RuntimeError("this backend does not plan memory ahead")
+    return planned.temp_size_in_bytes
 
 
 def _seconds(run: Callable, operands: tuple[Array, ...]) -> float:
