@@ -19,6 +19,7 @@ from el_jax.losses.cross_entropy import (
     z_loss,
 )
 from el_jax.losses.equal_learning import e1, e2, e3, mean_square_gap
+from el_jax.losses.fused import choose_path, fused_token_stats, reads_softmax
 from el_jax.losses.gradients import (
     TokenLoss,
     equilibrium_margins,
@@ -60,12 +61,14 @@ __all__ = [
     "TOKEN_LOSSES",
     "TokenLoss",
     "TokenStats",
+    "choose_path",
     "cross_entropy",
     "e1",
     "e2",
     "e3",
     "equilibrium_margins",
     "focal",
+    "fused_token_stats",
     "generalised_cross_entropy",
     "gradient_weight",
     "label_gradient",
@@ -78,6 +81,7 @@ __all__ = [
     "max_sup",
     "mean_square_gap",
     "poly1",
+    "reads_softmax",
     "rescaled_square",
     "sigma_damp",
     "spectral_decoupling",

@@ -1,0 +1,202 @@
+"""Token statistics from hidden states and the output head, without the [tokens, V] logits."""
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int, ScalarLike
+
+from el_jax.losses.gradients import TokenLoss
+from el_jax.losses.gram import gram_moments, picked_logits
+from el_jax.losses.stats import TokenStats, symmetric_stats, token_stats
+from el_jax.losses.vocab_pass import Blocking, vocab_pass, wide_type
+
+OF_SOFTMAX = ("logsumexp", "logsumexp_other", "max_other")
+Path = Literal["auto", "plain", "gram", "chunked", "remat"]
+
+
+def fused_token_stats(
+    hidden: Float[Array, "*batch D"],
+    head: Float[Array, "D V"],
+    labels: Int[Array, "*batch"],
+    *,
+    bias: Float[Array, " V"] | None = None,
+    temperature: ScalarLike = 1.0,
+    softmax: bool = True,
+    path: Path = "auto",
+    vocab_chunk: int = 2048,
+    token_chunk: int = 512,
+    precision: str | None = None,
+) -> TokenStats:
+    """The :func:`token_stats` of the logits ``hidden @ head + bias``; every loss works from them.
+
+    ==========  =======================  ==================  ====================================
+    path        logits in memory         derivatives         how
+    ==========  =======================  ==================  ====================================
+    "plain"     T × V                    any, both modes     the product, then ``token_stats``
+    "chunked"   T × ``vocab_chunk``      reverse mode only   one pass over blocks of classes
+    "gram"      none; with ``softmax``   mean, variance and  quadratic forms; with ``softmax``,
+                T × ``vocab_chunk``      label: any          the pass for what they cannot give
+    "remat"     ``token_chunk`` × V      any, both modes     "plain" for blocks of tokens, whose
+                                                             logits are computed twice
+    ==========  =======================  ==================  ====================================
+
+    Args:
+        hidden: what the head multiplies; with ``head`` in bfloat16, products are summed in float32.
+        head: one column per class.
+        labels: index of the right class, 0..V-1. Another value makes the token's loss NaN.
+        bias: added to the logits.
+        temperature: the hidden states and the bias are divided by it.
+        softmax: whether ``logsumexp``, ``logsumexp_other`` and ``max_other`` are wanted (see
+            :func:`reads_softmax`). If not, "gram" makes no pass over tokens × classes and gives
+            NaN for them.
+        path: see above; "auto" is :func:`choose_path`.
+        vocab_chunk: classes in a block; need not divide V.
+        token_chunk: tokens in a block; need not divide their number.
+        precision: of the products, as in ``jnp.matmul``.
+
+    Raises:
+        ValueError: if the shapes disagree, V < 2, a chunk is not positive or ``path`` is unknown.
+    """
+    num_classes = head.shape[1]
+    _check(hidden, head, labels, vocab_chunk, token_chunk)
+    if path == "auto":
+        path = choose_path(head.shape[0], num_classes, softmax=softmax)
+    if path == "plain":
+        logits = _logits(hidden, head, bias, precision)
+        return token_stats(logits, labels, temperature=temperature)
+    blocking = Blocking(min(vocab_chunk, num_classes), precision)
+    rows = (hidden / temperature).astype(hidden.dtype).reshape(-1, head.shape[0])
+    offsets = None if bias is None else bias / temperature
+    if path == "gram":
+        flat = _by_gram(rows, head, offsets, labels.reshape(-1), softmax, blocking)
+    elif path == "chunked":
+        flat = _by_pass(rows, head, offsets, labels.reshape(-1), blocking)
+    elif path == "remat":
+        flat = _by_token_blocks(rows, head, offsets, labels.reshape(-1), token_chunk, precision)
+    else:
+        raise ValueError(f"path={path!r} must be 'auto', 'plain', 'gram', 'chunked' or 'remat'")
+    return jax.tree.map(lambda leaf: leaf.reshape(labels.shape), flat)
+
+
+def choose_path(width: int, num_classes: int, *, softmax: bool = True) -> Path:
+    """The fastest path for training with hidden states of size ``width``.
+
+    Below V = 4D the logits are little next to the hidden states and the head, and a second
+    computation of them, or D² numbers a token, cost more than they save (Vincent et al. 2015 give
+    the gain of the quadratic forms as V/4D). Above, a loss without softmax needs no logits, and one
+    with it takes all it needs from the same pass.
+    """
+    if num_classes < 4 * width:
+        return "plain"
+    return "chunked" if softmax else "gram"
+
+
+def reads_softmax(loss: TokenLoss) -> bool:
+    """Whether a loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other``.
+
+    Found by giving it a token in which these are NaN; its strengths must not be traced.
+    """
+    with jax.ensure_compile_time_eval():
+        unread = {name: jnp.float32(jnp.nan) for name in OF_SOFTMAX}
+        stats = symmetric_stats(jnp.ones(()), 2)._replace(**unread)
+        return bool(jnp.isnan(loss(stats)))
+
+
+def _check(hidden: Array, head: Array, labels: Array, vocab_chunk: int, token_chunk: int) -> None:
+    if hidden.shape[:-1] != labels.shape or hidden.shape[-1] != head.shape[0]:
+        raise ValueError(
+            f"hidden {hidden.shape}: its leading axes must be those of labels {labels.shape}, its "
+            f"last the first of head {head.shape}"
+        )
+    if head.shape[1] < 2:
+        raise ValueError(f"head {head.shape} must have at least 2 classes: a label and another")
+    if vocab_chunk < 1 or token_chunk < 1:
+        raise ValueError(f"{vocab_chunk=} and {token_chunk=} must be positive")
+
+
+def _logits(hidden: Array, head: Array, bias: Array | None, precision: str | None) -> Array:
+    wide = wide_type(hidden, head)
+    logits = jnp.matmul(hidden, head, precision=precision, preferred_element_type=wide)
+    return logits if bias is None else logits + jnp.expand_dims(bias, range(logits.ndim - 1))
+
+
+def _assemble(
+    labels: Array,
+    num_classes: int,
+    *,
+    label_logit: Array,
+    logsumexp_other: Array,
+    mean: Array,
+    variance: Array,
+    max_other: Array,
+) -> TokenStats:
+    in_range = (labels >= 0) & (labels < num_classes)
+    label_logit = jnp.where(in_range, label_logit, jnp.nan)
+    return TokenStats(
+        label_logit=label_logit,
+        logsumexp=jnp.logaddexp(label_logit, logsumexp_other),
+        logsumexp_other=logsumexp_other,
+        mean=mean,
+        variance=variance,
+        max_other=max_other,
+        num_classes=num_classes,
+    )
+
+
+def _by_pass(
+    hidden: Array, head: Array, bias: Array | None, labels: Array, blocking: Blocking
+) -> TokenStats:
+    stats = vocab_pass(blocking, hidden, head, bias, labels)
+    return _assemble(
+        labels,
+        head.shape[1],
+        label_logit=stats.label_logit,
+        logsumexp_other=stats.logsumexp_other,
+        mean=stats.mean,
+        variance=stats.variance,
+        max_other=stats.max_other,
+    )
+
+
+def _by_gram(
+    hidden: Array,
+    head: Array,
+    bias: Array | None,
+    labels: Array,
+    softmax: bool,
+    blocking: Blocking,
+) -> TokenStats:
+    mean, variance = gram_moments(hidden, head, bias, precision=blocking.precision)
+    logsumexp_other = max_other = jnp.full_like(mean, jnp.nan)
+    if softmax:
+        of_pass = vocab_pass(blocking, hidden, head, bias, labels)
+        logsumexp_other, max_other = of_pass.logsumexp_other, of_pass.max_other
+    return _assemble(
+        labels,
+        head.shape[1],
+        label_logit=picked_logits(hidden, head, bias, labels),
+        logsumexp_other=logsumexp_other,
+        mean=mean,
+        variance=variance,
+        max_other=max_other,
+    )
+
+
+def _by_token_blocks(
+    hidden: Array,
+    head: Array,
+    bias: Array | None,
+    labels: Array,
+    token_chunk: int,
+    precision: str | None,
+) -> TokenStats:
+    wide_head = head.astype(wide_type(hidden, head))  # its gradient is summed over blocks
+
+    @jax.checkpoint
+    def of_token(token: tuple[Array, Array]) -> TokenStats:
+        row, label = token
+        return token_stats(_logits(row, wide_head.astype(head.dtype), bias, precision), label)
+
+    return jax.lax.map(of_token, (hidden, labels), batch_size=token_chunk)
