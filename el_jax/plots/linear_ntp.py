@@ -141,7 +141,7 @@ def _draw_size(ax: Axes, k: np.ndarray, m: Metrics, margin: float | None) -> Non
 
 
 def _draw_direction(ax: Axes, k: np.ndarray, m: Metrics, norm: str) -> None:
-    add_title(ax, f"Direction: distance from the max-margin matrix ({norm})")
+    add_title(ax, f"Direction, against the max-margin matrix ({norm} norm)")
     shown = {
         f"cosine_{norm}": ("1 − cos(W, W_mm)", "black"),
         f"cosine_minus_finite_{norm}": ("1 − cos(W − W*, W_mm)", SPARE_COLOURS[0]),
@@ -154,6 +154,7 @@ def _draw_direction(ax: Axes, k: np.ndarray, m: Metrics, norm: str) -> None:
         ax.plot(k, m[f"margin_{norm}"], color="black", label="normalised margin of P⊥W")
     else:
         ax.set_yscale("log")
+        ax.set_ylim(bottom=1e-6)
 
 
 def _draw_finite(ax: Axes, k: np.ndarray, m: Metrics) -> None:
