@@ -197,6 +197,6 @@ def _problem(values: dict[str, Any]) -> NTPProblem:
         "problem", given, dataclasses.make_dataclass("ProblemSection", fields.items())
     )
     try:
-        return builder(**{name: getattr(checked, name) for name in fields})
+        return builder(**checked)
     except (ValueError, OSError) as error:
         raise ConfigError(f"config.problem: {error}") from error

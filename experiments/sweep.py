@@ -28,10 +28,8 @@ from el_jax.training.fit import fit
 from el_jax.training.sinks import History, JsonLines, Sink, progress, read_rows
 from el_jax.training.summary import Row, when_fitted
 from experiments.provenance import config_hash
-from experiments.results import (
-    CurveRow,
-    ResultRow,
-)
+from experiments.results import CurveRow, ResultRow
+from experiments.tables import write_tables
 
 KEPT = Path(__file__).parents[1] / "runs" / "experiments"
 LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}

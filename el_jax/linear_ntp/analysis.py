@@ -64,11 +64,12 @@ class Analysis:
             _verdict("compatible", self.compatibility),
             _verdict("separable", self.separability),
         ]
-        for norm, solution in self.margins.items():
-            lines.append(
-                f"max margin in the {norm} norm {solution.margin:.9g} (relative gap "
-                f"{solution.gap:.1e}), {len(solution.active)} of {int((~problem.support).sum())} constraints bind"
-            )
+        constraints = int((~problem.support).sum())
+        lines += [
+            f"max margin in the {norm} norm {solution.margin:.9g} (relative gap "
+            f"{solution.gap:.1e}), {len(solution.active)} of {constraints} constraints bind"
+            for norm, solution in self.margins.items()
+        ]
         return lines
 
 
