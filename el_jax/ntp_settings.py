@@ -193,9 +193,8 @@ def _problem(values: dict[str, Any]) -> NTPProblem:
     builder = choose("problem.name", name, PROBLEMS)
     hints = typing.get_type_hints(builder)
     fields = {p: hints[p] for p in inspect.signature(builder).parameters}
-    checked = section(
-        "problem", given, dataclasses.make_dataclass("ProblemSection", fields.items())
-    )
+    kind: type[Any] = dataclasses.make_dataclass("ProblemSection", fields.items())
+    checked: dict[str, Any] = vars(section("problem", given, kind))
     try:
         return builder(**checked)
     except (ValueError, OSError) as error:
