@@ -1,5 +1,7 @@
 """Methods against loops of NumPy, and long runs against what is predicted of them."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -24,12 +26,13 @@ from el_jax.linear_ntp import (
     smoothness_bound,
     top_curvature,
 )
+from el_jax.linear_ntp.directions import newton_schulz
 
 
 def max_margin(problem):
     """The max-margin matrix in closed form, for orthonormal embeddings."""
     support = problem.support
-    return (support - support.mean(axis=0)) @ problem.embeddings.T * support.any(axis=0).all()
+    return (support - support.mean(axis=0)) @ problem.embeddings.T
 
 
 def polar(g):
@@ -37,11 +40,6 @@ def polar(g):
     return sum(
         np.outer(left[:, i], right[i]) for i, v in enumerate(values) if v > 1e-12 * values[0]
     )
-
-
-def split(problem, W, g):
-    along = data_subspace(problem).project(g)
-    return along / top_curvature(problem) / 0.3 + (g - along) / np.linalg.norm(g - along)
 
 
 def greedy(g):
@@ -58,7 +56,6 @@ RULES = {
     "polyak": lambda problem, W, g: g * excess_loss(problem, W).total / np.sum(g**2),
     "loss_normalized": lambda problem, W, g: g / excess_loss(problem, W).total,
     "leak_normalized": lambda problem, W, g: g / leaked_mass(problem, W),
-    "split_ngd": split,
 }
 SMALL = random_problem(4, 3, 5, 2, seed=1)
 START = np.random.default_rng(0).standard_normal((5, 3))
@@ -68,13 +65,19 @@ START = np.random.default_rng(0).standard_normal((5, 3))
 def test_memoryless_methods_follow_their_rule(name):
     W = START
     for k in range(4):
-        W = W - 0.3 * (k + 1) ** -0.5 * RULES[name](SMALL, W, gradient(SMALL, W)) * (
-            np.ones(1) if name != "split_ngd" else 1
-        )
-        if name == "split_ngd":  # its part in F has a step size of its own
-            break
-    steps = 1 if name == "split_ngd" else 4
-    run = run_trajectory(SMALL, name, 0.3, steps, initial=START, decay=0.5, marks=[steps])
+        W = W - 0.3 * (k + 1) ** -0.5 * RULES[name](SMALL, W, gradient(SMALL, W))
+    run = run_trajectory(SMALL, name, 0.3, 4, initial=START, decay=0.5, marks=[4])
+    np.testing.assert_allclose(run.final, W, rtol=1e-9, atol=1e-12)
+
+
+def test_split_descent_follows_its_rule():
+    W = START
+    for _ in range(4):
+        g = gradient(SMALL, W)
+        along = data_subspace(SMALL).project(g)
+        across = g - along
+        W = W - along / top_curvature(SMALL) - 0.3 * across / np.linalg.norm(across)
+    run = run_trajectory(SMALL, "split_ngd", 0.3, 4, initial=START, marks=[4])
     np.testing.assert_allclose(run.final, W, rtol=1e-9, atol=1e-12)
 
 
@@ -109,21 +112,18 @@ def test_adam_follows_its_rule(epsilon):
 
 
 def test_every_method_is_tested_against_its_rule():
-    with_memory = {"momentum", "normalized_momentum", "signum", "muon", "adam"}
-    assert set(DIRECTIONS) == set(RULES) | with_memory | {"muon_newton_schulz"}
+    others = {"momentum", "normalized_momentum", "signum", "muon", "adam", "split_ngd"}
+    assert set(DIRECTIONS) == set(RULES) | others | {"muon_newton_schulz"}
 
 
 @pytest.mark.parametrize("shape", [(3, 6), (6, 3)])
 def test_newton_schulz_brings_singular_values_near_one(shape):
-    H = np.eye(shape[1])
-    probs = np.eye(shape[0])[:, np.arange(shape[1]) % shape[0]]
-    problem = NTPProblem(H, np.full(shape[1], 1 / shape[1]), probs)
-    run = run_trajectory(problem, "muon_newton_schulz", 1.0, 1, marks=[1])
-    moved = np.linalg.svd(run.final)[1]
-    assert ((moved > 0.6) & (moved < 1.3)).sum() == min(shape) - (
-        shape[0] == 3
-    ) * 1 or moved.min() > 0.6
-    assert np.sum(run.final * gradient(problem, np.zeros(shape))) < 0
+    g = np.random.default_rng(0).standard_normal(shape)
+    with jax.enable_x64(True):
+        near = np.asarray(newton_schulz(jnp.asarray(g)))
+    values = np.linalg.svd(near)[1]
+    assert (abs(values - 0.95) < 0.3).all()
+    np.testing.assert_allclose((near @ g.T), (near @ g.T).T, atol=1e-12)  # it shares U and V
 
 
 def test_polyak_cap_bounds_the_step():
@@ -147,7 +147,9 @@ def test_runs_broadcast_over_starts_and_step_sizes():
     alone = run_trajectory(SMALL, "gd", 0.5, 7, initial=-START, marks=[0, 3, 7])
     np.testing.assert_allclose(runs.final[1, 1], alone.final, rtol=1e-12)
     for name, values in alone.metrics.items():
-        np.testing.assert_allclose(runs.metrics[name][1, 1], values, rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            runs.metrics[name][1, 1], values, rtol=1e-9, atol=1e-14, err_msg=name
+        )
 
 
 def test_the_final_decoder_is_that_of_the_last_step_wherever_the_marks_end():
@@ -209,13 +211,13 @@ def test_gradient_descent_has_the_predicted_asymptotics():
     problem = orthonormal_problem(4, 4, 5, 2, seed=1)
     W_mm = max_margin(problem)
     eta = 1 / smoothness_bound(problem)
-    run = run_trajectory(problem, "gd", eta, 100_000, num_marks=60, w_mm={"frobenius": W_mm})
+    run = run_trajectory(problem, "gd", eta, 30_000, num_marks=60, w_mm={"frobenius": W_mm})
     k, metrics = run.steps, run.metrics
     assert (np.diff(metrics["excess_loss"]) < 0).all()
     scaled = eta * k[-1] * metrics["excess_loss"][-1] / np.sum(W_mm**2)
     assert 0.95 < scaled < 1.05
     log_k = np.log(np.maximum(k, 0.5))
-    tail = (np.log(3e3), np.log(1e5))
+    tail = (np.log(1e3), np.log(3e4))
     assert fit_rate(log_k, np.log(metrics["excess_loss"]), window=tail).slope == pytest.approx(
         -1, abs=0.05
     )
@@ -260,18 +262,13 @@ def test_normalised_descent_reaches_the_margin_fast_when_nothing_is_finite():
     assert 0 < width[1] < 0.3 * width[0] < 0.1
 
 
-@pytest.mark.parametrize("name", ["gd", "adam", "polyak"])
-def test_reference_runs_have_their_published_loss(name):
+def test_reference_run_has_its_published_loss():
     """50 contexts, 60 dimensions, 10 tokens, 6 of them in each support: Appendix A.2's shape."""
     problem = random_problem(50, 60, 10, 6)
     initial = np.random.default_rng(0).standard_normal((10, 60)) / np.sqrt(60)
-    size, expected, tolerance = {
-        "gd": (0.5, 1.97e-3, 0.03),
-        "adam": (0.01, 3.4e-5, 0.6),
-        "polyak": (1.0, 2e-5, 0.6),
-    }[name]
-    metrics = run_trajectory(problem, name, size, 10_000, initial=initial, marks=[10_000]).metrics
-    assert metrics["excess_loss"][0] == pytest.approx(expected, rel=tolerance)
+    metrics = run_trajectory(problem, "gd", 0.5, 10_000, initial=initial, marks=[10_000]).metrics
+    assert metrics["excess_loss"][0] == pytest.approx(1.97e-3, rel=0.03)
+    assert metrics["norm"][0] == pytest.approx(15.2, rel=0.02)
 
 
 def test_marks_are_evenly_spaced_in_log_steps():
