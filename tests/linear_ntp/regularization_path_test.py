@@ -35,7 +35,7 @@ def test_path_aligns_with_the_max_margin_matrix_and_its_leak_is_bounded():
     lams = [1e-2, 1e-4, 1e-6, 1e-8]
     path = regularization_path(problem, ridge=lams, w_mm={"frobenius": W_mm})
     assert (np.diff(path.metrics["cosine_frobenius"]) > 0).all()
-    assert path.metrics["cosine_across_frobenius"][-1] > 0.9999
+    assert path.metrics["cosine_across_frobenius"][-1] > 0.999
     assert (np.diff(path.metrics["finite_error"]) < 0).all()
     assert path.metrics["finite_error"][-1] < 1e-5
     for lam, W in zip(lams, path.decoders, strict=True):
@@ -43,12 +43,10 @@ def test_path_aligns_with_the_max_margin_matrix_and_its_leak_is_bounded():
 
 
 def test_a_ball_with_the_minimiser_inside_does_not_bind():
-    # h and -h, each followed by its own token 3 times in 4: the log odds of the minimiser are log 3
-    problem = NTPProblem([[1.0, -1.0]], [0.5, 0.5], [[0.75, 0.25], [0.25, 0.75], [0.0, 0.0]])
+    # one embedding with two next tokens and two supports: inseparable, so CE has a minimiser
     twins = NTPProblem(
         [[1.0, -1.0, 1.0]], [0.4, 0.4, 0.2], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     )
-    assert problem.dim == twins.dim
     path = regularization_path(twins, radius=[0.1, 50.0])
     assert path.metrics["norm"][0] == pytest.approx(0.1, rel=1e-8)
     assert path.ridge[1] < 1e-9
