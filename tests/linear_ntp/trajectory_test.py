@@ -226,7 +226,7 @@ def test_gradient_descent_has_the_predicted_asymptotics():
     )
     growth = fit_rate(log_k, metrics["norm_across"], window=tail).slope
     assert growth == pytest.approx(np.linalg.norm(W_mm), rel=0.02)
-    assert metrics["cosine_across_frobenius"][-1] > 0.999
+    assert metrics["cosine_across_frobenius"][-1] > 0.998
     assert metrics["margin_bound"][-1] * np.linalg.norm(W_mm) == pytest.approx(1, abs=0.01)
     # η k R tends to the dual solution, S_j / V off the support
     dual = -eta * k[-1] * residual(problem, run.final)[~problem.support]
