@@ -26,7 +26,7 @@ from el_jax.linear_ntp import (
     smoothness_bound,
     top_curvature,
 )
-from el_jax.linear_ntp.directions import newton_schulz
+from el_jax.linear_ntp.directions import newton_schulz, polar_factor
 
 
 def max_margin(problem):
@@ -124,6 +124,15 @@ def test_newton_schulz_brings_singular_values_near_one(shape):
     values = np.linalg.svd(near)[1]
     assert (abs(values - 0.95) < 0.3).all()
     np.testing.assert_allclose((near @ g.T), (near @ g.T).T, atol=1e-12)  # it shares U and V
+
+
+def test_polar_factor_leaves_out_the_direction_in_which_gradients_vanish():
+    g = np.random.default_rng(0).standard_normal((3, 6))
+    g -= g.mean(axis=0)
+    with jax.enable_x64(True):
+        factor = np.asarray(polar_factor(jnp.asarray(g)))
+    np.testing.assert_allclose(factor, polar(g), atol=1e-12)
+    np.testing.assert_allclose(factor.sum(axis=0), 0, atol=1e-12)
 
 
 def test_polyak_cap_bounds_the_step():
