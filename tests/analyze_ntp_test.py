@@ -37,11 +37,10 @@ def test_verdicts_margins_and_files(done):
         "max margin in the spectral norm 0.4564354",
     ):
         assert words in process.stdout
-    arrays = np.load(workdir / "analysis.npz")
-    np.testing.assert_allclose(
-        arrays["w_mm_frobenius"], max_margin(figure1_problem()).w, atol=1e-12
-    )
-    assert arrays["trained"].shape == (5, 2)
+    with np.load(workdir / "analysis.npz") as arrays:
+        w_mm, trained = arrays["w_mm_frobenius"], arrays["trained"]
+    np.testing.assert_allclose(w_mm, max_margin(figure1_problem()).w, atol=1e-12)
+    assert trained.shape == (5, 2)
     assert (workdir / "figure.png").stat().st_size > 10_000
 
 
@@ -53,8 +52,9 @@ def test_the_course_ends_where_the_decoder_was_kept(done):
     assert int(rows[-1]["step"]) == 2000
     losses = [float(row["excess_loss"]) for row in rows]
     assert losses == sorted(losses, reverse=True)
-    trained = np.load(workdir / "analysis.npz")["trained"]
-    assert float(rows[-1]["norm"]) == pytest.approx(np.linalg.norm(trained))
+    with np.load(workdir / "analysis.npz") as arrays:
+        length = np.linalg.norm(arrays["trained"])
+    assert float(rows[-1]["norm"]) == pytest.approx(length)
 
 
 def test_what_is_not_separable_says_why_and_has_no_margin(tmp_path):

@@ -23,8 +23,8 @@ Metrics = Mapping[str, Float[np.ndarray, "marks"]]
 
 def plot_geometry(
     ax: Axes,
-    embeddings: Float[np.ndarray, "2 m"],
-    decoder: Float[np.ndarray, "V 2"],
+    embeddings: Float[np.ndarray, "d m"],
+    decoder: Float[np.ndarray, "V d"],
     *,
     context_names: Sequence[str] | None = None,
     token_names: Sequence[str] | None = None,

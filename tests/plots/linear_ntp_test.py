@@ -38,7 +38,7 @@ def test_contexts_are_circles_and_equal_words_share_a_star():
 
 def test_geometry_is_for_the_plane():
     with pytest.raises(ValueError, match=r"embeddings \(3, 2\)"):
-        plot_geometry(new_figure()[1][0, 0], np.zeros((3, 2)), W)
+        plot_geometry(new_figure()[1][0, 0], np.zeros((3, 2)), np.zeros((4, 3)))
 
 
 def test_the_loss_is_drawn_without_its_mark_at_0_and_theory_with_the_margin():

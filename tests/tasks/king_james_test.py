@@ -7,7 +7,7 @@ from el_jax.tasks.king_james import encode_words, king_james_words
 
 
 def test_the_beginning_and_the_end():
-    words = king_james_words()
+    words = king_james_words(())
     assert " ".join(words[:10]) == "in the beginning god created the heaven and the earth"
     assert " ".join(words[-5:]) == "be with you all amen"
     assert 780_000 < len(words) < 800_000
