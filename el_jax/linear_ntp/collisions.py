@@ -40,9 +40,7 @@ def separability_collision(problem: NTPProblem) -> InseparablePair | None:
             return InseparablePair(FarkasMatrix(b), f"the embedding of context {i} is zero")
         if ratio > 0 and (support[:, i] != support[:, j]).any():
             i, j, ratio = (
-                (i, j, ratio)
-                if (support[:, j] & ~support[:, i]).any()
-                else (j, i, 1 / ratio)
+                (i, j, ratio) if (support[:, j] & ~support[:, i]).any() else (j, i, 1 / ratio)
             )
             outside = int(np.argmax(support[:, j] & ~support[:, i]))
             inside = int(np.argmax(support[:, i]))

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Float64, Int
+from jaxtyping import Bool, Float, Int
 
 from el_jax.linear_ntp.certificates import FarkasMatrix, verify_certificate
 from el_jax.linear_ntp.dual import (
@@ -111,7 +111,7 @@ def _tightened(
 ) -> MarginBracket:
     """What an iterate and the exact solution on its face add to the best bracket so far."""
     support = problem.support
-    missing = np.asarray(unit_margin(support)) - dual @ problem.embeddings.T @ problem.embeddings
+    missing = np.where(support, 0.0, -1.0) - dual @ problem.embeddings.T @ problem.embeddings
     face = support | (dual < 0)
     polished = dual + solve_on_face(problem, missing, face).combination
     for candidate in (dual, in_cone(polished, support)):
@@ -122,7 +122,7 @@ def _tightened(
 
 
 def _stationarity(problem: NTPProblem, best: MarginBracket) -> float:
-    """‖W - B Hᵀ‖ / ‖W‖, each scaled to unit margin: first order in errors, where gaps are second."""
+    """‖W - B Hᵀ‖ / ‖W‖ at unit margin: of first order in errors, where gaps are of second."""
     mass, size = outside_mass(best.dual, problem.support), np.linalg.norm(best.w)
     scaled = best.dual * (size / best.lower / mass)
     return float(np.linalg.norm(best.w - scaled @ problem.embeddings.T) / size)

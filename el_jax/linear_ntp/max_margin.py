@@ -191,7 +191,7 @@ def _solution(problem: NTPProblem, norm: Norm, found: MarginBracket) -> MaxMargi
         w=w,
         margin=1 / size,
         dual=dual,
-        active=np.argwhere(slack.T <= _BINDING + _BINDING_PER_GAP * found.gap),
+        active=np.argwhere(_BINDING + _BINDING_PER_GAP * found.gap >= slack.T),
         kkt=_kkt(problem, norm, w, dual, slack),
         gap=found.gap,
         interval=(found.lower, found.upper),
@@ -214,8 +214,6 @@ def _kkt(
         equality=logit_margin(w @ problem.embeddings, support).spread,
         inequality=float(max(0.0, -slack.min())),
         sign=float(max(dual[outside].max(), np.abs(dual.sum(axis=0)).max(), 0.0) / largest),
-        slackness=float(
-            np.abs(dual[outside] * slack[outside]).max() / outside_mass(dual, support)
-        ),
+        slackness=float(np.abs(dual[outside] * slack[outside]).max() / outside_mass(dual, support)),
         stationarity=float(stationarity),
     )
