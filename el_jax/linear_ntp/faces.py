@@ -19,6 +19,7 @@ from el_jax.linear_ntp.problem import NTPProblem
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
+_EPS = 1e-16
 _MAX_ITERATIONS = 5000
 
 
@@ -55,7 +56,8 @@ def _least_squares(
     """
     # twice, so that the sums vanish in the last digits of what is left, not of the target
     start = centred_on(centred_on(target, face), face)
-    floor = jnp.sum(start**2) * _FLOOR**2
+    rounding = jnp.sum(jnp.where(face, target, 0.0) ** 2) * _EPS**2
+    floor = jnp.maximum(jnp.sum(start**2) * _FLOOR**2, rounding)
     reach = jnp.sum(embeddings**2) * _FLAT**2
 
     def unfinished(state: _CGState) -> Array:
