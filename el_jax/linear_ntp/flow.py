@@ -19,8 +19,8 @@ def gradient_flow(
     problem: NTPProblem,
     times: Float[ArrayLike, "marks"],
     *,
-    initial: Float[ArrayLike, "V d"] | None = None,
-    w_mm: Mapping[str, Float[ArrayLike, "V d"]] | None = None,
+    initial: Float[np.ndarray | Array, "V d"] | None = None,
+    w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
     rtol: float = 1e-6,
     atol: float = 1e-8,
 ) -> Trajectory:

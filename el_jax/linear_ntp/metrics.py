@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import ArrayLike, Bool, Float, Float64
+from jaxtyping import Bool, Float, Float64
 
 from el_jax.linear_ntp.landscape import Landscape, Slope, landscape, slope_at
 from el_jax.linear_ntp.problem import NTPProblem
@@ -25,9 +25,9 @@ NORMS = {
 
 def decoder_metrics(
     problem: NTPProblem,
-    W: Float[ArrayLike, "*batch V d"],
+    W: Float[np.ndarray | Array, "*batch V d"],
     *,
-    w_mm: Mapping[str, Float[ArrayLike, "V d"]] | None = None,
+    w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
 ) -> dict[str, Float64[np.ndarray, "*batch"]]:
     """Every metric of one decoder, or of each of several.
 
@@ -72,7 +72,7 @@ def decoder_metrics(
 
 
 def checked_references(
-    problem: NTPProblem, w_mm: Mapping[str, Float[ArrayLike, "V d"]] | None
+    problem: NTPProblem, w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None
 ) -> dict[str, Float64[np.ndarray, "V d"]]:
     """The reference matrices in float64.
 

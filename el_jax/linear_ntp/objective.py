@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import ArrayLike, Float, Float64
+from jaxtyping import Float, Float64
 
 from el_jax.linear_ntp.problem import NTPProblem
 
@@ -58,7 +58,7 @@ def entropy_lower_bound(problem: NTPProblem) -> float:
     return float(-np.sum(problem.context_probs * probs * np.log(np.where(probs > 0, probs, 1))))
 
 
-def cross_entropy(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> float:
+def cross_entropy(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> float:
     """CE(W) = -Σ_j π_j Σ_z p_{j,z} log softmax_z(W h_j); see :func:`excess_loss` when it is near H.
 
     Raises:
@@ -67,7 +67,7 @@ def cross_entropy(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> float:
     return entropy_lower_bound(problem) + float(excess_loss(problem, W).total)
 
 
-def excess_loss(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> ExcessLoss:
+def excess_loss(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> ExcessLoss:
     """CE(W) - H and its two parts, each with a relative error of a few eps.
 
     The in-support part inherits rounding of the logits, eps² |L|² in absolute terms.
@@ -80,7 +80,9 @@ def excess_loss(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> ExcessLoss:
     return ExcessLoss(*map(float, parts))
 
 
-def gradient(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> Float64[np.ndarray, "V d"]:
+def gradient(
+    problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]
+) -> Float64[np.ndarray, "V d"]:
     """∇CE(W) = -R Hᵀ from :func:`residual`, in closed form.
 
     Raises:
@@ -89,7 +91,9 @@ def gradient(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> Float64[np.ndar
     return -residual(problem, W) @ problem.embeddings.T
 
 
-def residual(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> Float64[np.ndarray, "V m"]:
+def residual(
+    problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]
+) -> Float64[np.ndarray, "V m"]:
     """R_j = π_j (p_j - softmax(W h_j)), exact to rounding however small.
 
     Its columns sum to 0 and it is <= 0 outside supports, so R is feasible for the dual of the
@@ -102,7 +106,7 @@ def residual(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> Float64[np.ndar
         return np.asarray(_residual_at(problem.decoder(W), *arrays(problem)))
 
 
-def leaked_mass(problem: NTPProblem, W: Float[ArrayLike, "V d"]) -> float:
+def leaked_mass(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> float:
     """G(W) = Σ_j π_j ε_j, the probability given to tokens outside the support.
 
     Raises:

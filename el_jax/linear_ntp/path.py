@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.scipy.sparse.linalg import cg
-from jaxtyping import ArrayLike, Float, Float64
+from jaxtyping import Float, Float64
 from scipy.optimize import brentq
 
 from el_jax.linear_ntp.landscape import Landscape, landscape, slope_at
@@ -45,7 +45,7 @@ def regularization_path(
     *,
     ridge: Sequence[float] | None = None,
     radius: Sequence[float] | None = None,
-    w_mm: Mapping[str, Float[ArrayLike, "V d"]] | None = None,
+    w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
     tolerance: float = 1e-9,
 ) -> RegularizationPath:
     """Minimises CE(W) + λ/2 ‖W‖² for each λ, or CE(W) over ‖W‖ <= B for each B.

@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import ArrayLike, Bool, Float, Float64, Int
+from jax import Array
+from jaxtyping import Bool, Float, Float64, Int
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
@@ -28,7 +30,7 @@ from scipy.spatial.distance import cdist
 _SUM_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class NTPProblem:
     """Distinct contexts, how often they occur, and what follows them.
 
@@ -50,32 +52,30 @@ class NTPProblem:
     context_probs: Float64[np.ndarray, "m"]
     next_token_probs: Float64[np.ndarray, "V m"]
 
-    def __post_init__(self) -> None:
-        """Checks, converts and freezes the three arrays."""
-        embeddings = _finite("embeddings", self.embeddings, 2)
-        context_probs = _finite("context_probs", self.context_probs, 1)
-        next_token_probs = _finite("next_token_probs", self.next_token_probs, 2)
-        for name, array in (
-            ("context_probs", context_probs),
-            ("next_token_probs", next_token_probs),
-        ):
-            if array.shape[-1] != embeddings.shape[1]:
+    def __init__(
+        self, embeddings: ArrayLike, context_probs: ArrayLike, next_token_probs: ArrayLike
+    ) -> None:
+        H = _finite("embeddings", embeddings, 2)
+        pi = _finite("context_probs", context_probs, 1)
+        P = _finite("next_token_probs", next_token_probs, 2)
+        for name, array in (("context_probs", pi), ("next_token_probs", P)):
+            if array.shape[-1] != H.shape[1]:
                 raise ValueError(
                     f"{name} has shape {array.shape}: must have one column for each of the "
-                    f"{embeddings.shape[1]} contexts in embeddings {embeddings.shape}"
+                    f"{H.shape[1]} contexts in embeddings {H.shape}"
                 )
-        if (context_probs == 0).any():
-            never = int(np.argmin(context_probs))
-            raise ValueError(f"context_probs[{never}] is 0: must be positive, or leave it out")
-        context_probs = _normalised("context_probs", context_probs)
-        next_token_probs = _normalised("next_token_probs", next_token_probs)
-        if (next_token_probs > 0).all():
+        pi, P = _normalised("context_probs", pi), _normalised("next_token_probs", P)
+        if (pi == 0).any():
+            raise ValueError(
+                f"context_probs[{pi.argmin()}] is 0: must be positive, or leave it out"
+            )
+        if (P > 0).all():
             raise ValueError(
                 "next_token_probs is positive everywhere: must be 0 for some token and context"
             )
-        object.__setattr__(self, "embeddings", _frozen(embeddings))
-        object.__setattr__(self, "context_probs", _frozen(context_probs))
-        object.__setattr__(self, "next_token_probs", _frozen(next_token_probs))
+        object.__setattr__(self, "embeddings", _frozen(H))
+        object.__setattr__(self, "context_probs", _frozen(pi))
+        object.__setattr__(self, "next_token_probs", _frozen(P))
 
     @property
     def dim(self) -> int:
@@ -102,7 +102,9 @@ class NTPProblem:
         """K = Hᵀ H, all that margins and projections know of the embeddings."""
         return _frozen(self.embeddings.T @ self.embeddings)
 
-    def decoder(self, W: Float[ArrayLike, "V d"] | None = None) -> Float64[np.ndarray, "V d"]:
+    def decoder(
+        self, W: Float[np.ndarray | Array, "V d"] | None = None
+    ) -> Float64[np.ndarray, "V d"]:
         """W in float64, zeros for None.
 
         Raises:

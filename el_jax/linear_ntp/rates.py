@@ -24,7 +24,7 @@ class RateFit(NamedTuple):
 
 
 def fit_rate(
-    x: Float[ArrayLike, "n"], y: Float[ArrayLike, "n"], *, window: tuple[float, float]
+    x: Float[ArrayLike, "..."], y: Float[ArrayLike, "..."], *, window: tuple[float, float]
 ) -> RateFit:
     """Least-squares line through the points whose x lies in a window.
 
@@ -51,7 +51,7 @@ def fit_rate(
     width = high - low
     parts = [(0, 2 / 3), (1 / 3, 1), (0, 1 / 2), (1 / 2, 1)]
     sensitivity = [_line(x, y, low + a * width, low + b * width)[0] for a, b in parts]
-    return RateFit(slope, intercept, (used.min(), used.max()), np.array(sensitivity))
+    return RateFit(slope, intercept, (float(used.min()), float(used.max())), np.array(sensitivity))
 
 
 def _line(x: np.ndarray, y: np.ndarray, low: float, high: float) -> tuple[float, float]:

@@ -7,13 +7,14 @@ Aᵀ (A Aᵀ)⁺ A, where A Aᵀ(B) = Π(Π(B) K) needs only K = Hᵀ H.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.sparse.linalg import cg
-from jaxtyping import ArrayLike, Bool, Float, Float64
+from jaxtyping import Bool, Float, Float64
 from scipy.sparse.linalg import LinearOperator, eigsh, lsqr
 
 from el_jax.linear_ntp.problem import NTPProblem
@@ -50,13 +51,13 @@ class DataSubspace:
             raise ValueError("F has no explicit basis: its dimension was not computed")
         return self.basis.shape[1]
 
-    def project(self, W: Float[ArrayLike, "V d"]) -> Float64[np.ndarray, "V d"]:
+    def project(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
         """P_F(W)."""
         with jax.enable_x64(True):
             p = self.problem
             return np.asarray(_project(p.decoder(W), self.basis, p.embeddings, p.support))
 
-    def project_complement(self, W: Float[ArrayLike, "V d"]) -> Float64[np.ndarray, "V d"]:
+    def project_complement(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
         """P_⊥(W) = W - P_F(W): the part with equal logits inside every support."""
         return self.problem.decoder(W) - self.project(W)
 
@@ -167,6 +168,7 @@ def _is_dense(problem: NTPProblem, dense: bool | None) -> bool:
     return columns * rows <= _DENSE_SIZE and columns * rows * min(columns, rows) <= _DENSE_WORK
 
 
+@lru_cache(maxsize=4)  # a problem cannot change: F and W* come from one factorisation
 def _factor(problem: NTPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Thin singular value decomposition of the columns u h_jᵀ, u a contrast of S_j; its rank cut.
 

@@ -38,11 +38,11 @@ def run_trajectory(
     step_size: Float[ArrayLike, "..."],
     num_steps: int,
     *,
-    initial: Float[ArrayLike, "*seeds V d"] | None = None,
+    initial: Float[np.ndarray | Array, "*seeds V d"] | None = None,
     decay: float = 0.0,
     num_marks: int = 50,
     marks: Sequence[int] | None = None,
-    w_mm: Mapping[str, Float[ArrayLike, "V d"]] | None = None,
+    w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
 ) -> Trajectory:
     """Runs a method from each start with each step size, all runs in one program.
 
