@@ -78,6 +78,17 @@ def test_spoiled_farkas_matrices_are_rejected(problem):
     assert not verify_certificate(generic(2), FarkasMatrix(b)).valid
 
 
+def test_farkas_matrices_need_the_right_signs():
+    problem = facets(0)
+    vanishing = np.linalg.svd(problem.embeddings)[2][-1]  # H vanishing = 0
+    b = np.zeros(problem.support.shape)
+    b[0], b[1] = vanishing, -vanishing
+    b *= -np.sign(b[~problem.support].sum())
+    assert np.abs(b @ problem.embeddings.T).max() < 1e-14
+    assert b[~problem.support].sum() < -1e-3
+    assert not verify_certificate(problem, FarkasMatrix(b)).valid
+
+
 def test_any_dual_matrix_bounds_the_margin():
     problem = generic(2)
     found = max_margin(problem)
