@@ -18,6 +18,21 @@ from el_jax.linear_ntp.builders import (
     random_problem,
     teacher_problem,
 )
+from el_jax.linear_ntp.certificates import (
+    Certificate,
+    FarkasMatrix,
+    FiniteSolution,
+    FredholmMatrix,
+    SeparatingMatrix,
+    Verification,
+    verify_certificate,
+)
+from el_jax.linear_ntp.conditions import (
+    Compatibility,
+    Separability,
+    check_compatibility,
+    check_separability,
+)
 from el_jax.linear_ntp.corpus import (
     TokenProblem,
     bag_of_tokens,
@@ -36,6 +51,14 @@ from el_jax.linear_ntp.directions import (
     Steepest,
 )
 from el_jax.linear_ntp.flow import gradient_flow
+from el_jax.linear_ntp.max_margin import (
+    KKT,
+    MaxMargin,
+    NotSeparableError,
+    UndecidedError,
+    margin_upper_bound,
+    max_margin,
+)
 from el_jax.linear_ntp.metrics import decoder_metrics
 from el_jax.linear_ntp.objective import (
     ExcessLoss,
@@ -60,23 +83,37 @@ from el_jax.linear_ntp.trajectory import Trajectory, log_spaced_marks, run_traje
 
 __all__ = [
     "DIRECTIONS",
+    "KKT",
     "Adam",
     "Analysis",
+    "Certificate",
+    "Compatibility",
     "DataSubspace",
     "Direction",
     "ExcessLoss",
+    "FarkasMatrix",
+    "FiniteSolution",
+    "FredholmMatrix",
+    "MaxMargin",
     "NTPProblem",
+    "NotSeparableError",
     "Polyak",
     "RateFit",
     "RegularizationPath",
     "Rescaled",
+    "Separability",
+    "SeparatingMatrix",
     "SplitNormalized",
     "Steepest",
     "TokenProblem",
     "Trajectory",
+    "UndecidedError",
+    "Verification",
     "analyze",
     "antipodal_problem",
     "bag_of_tokens",
+    "check_compatibility",
+    "check_separability",
     "coinciding_contexts",
     "cross_entropy",
     "crowded_problem",
@@ -96,6 +133,8 @@ __all__ = [
     "leaked_mass",
     "load_activations",
     "log_spaced_marks",
+    "margin_upper_bound",
+    "max_margin",
     "merge_contexts",
     "one_hot_positions",
     "one_hot_problem",
@@ -107,4 +146,5 @@ __all__ = [
     "smoothness_bound",
     "teacher_problem",
     "top_curvature",
+    "verify_certificate",
 ]

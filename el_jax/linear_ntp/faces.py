@@ -19,7 +19,11 @@ from el_jax.linear_ntp.problem import NTPProblem
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
+_EPS = 1e-16
 _MAX_ITERATIONS = 5000
+
+
+_CGState = tuple[Array, Array, Array, Array, Array, Array]
 
 
 class FaceSolution(NamedTuple):
@@ -33,9 +37,9 @@ class FaceSolution(NamedTuple):
         iterations: how many were made.
     """
 
-    combination: Float[Array, "V m"]
-    residual: Float[Array, "V m"]
-    iterations: Int[Array, ""]
+    combination: Float64[np.ndarray, "V m"]
+    residual: Float64[np.ndarray, "V m"]
+    iterations: int
 
 
 @jax.jit
@@ -44,7 +48,7 @@ def _least_squares(
     embeddings: Float[Array, "d m"],
     face: Bool[Array, "V m"],
     max_iterations: Int[Array, ""],
-) -> FaceSolution:
+) -> tuple[Array, Array, Array]:
     """Least squares min_W ‖Π_face(W H - target)‖ from W = 0, by conjugate gradients (CGLS).
 
     Solved as least squares, since dependent constraints and rounding make the equations
@@ -52,15 +56,16 @@ def _least_squares(
     """
     # twice, so that the sums vanish in the last digits of what is left, not of the target
     start = centred_on(centred_on(target, face), face)
-    floor = jnp.sum(start**2) * _FLOOR**2
+    rounding = jnp.sum(jnp.where(face, target, 0.0) ** 2) * _EPS**2
+    floor = jnp.maximum(jnp.sum(start**2) * _FLOOR**2, rounding)
     reach = jnp.sum(embeddings**2) * _FLAT**2
 
-    def unfinished(state: tuple[Array, ...]) -> Array:
+    def unfinished(state: _CGState) -> Array:
         _, residual, _, _, slope, iteration = state
         left = jnp.sum(residual**2)
         return (iteration < max_iterations) & (left > floor) & (slope > reach * left)
 
-    def iterate(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def iterate(state: _CGState) -> _CGState:
         combination, residual, along, along_w, slope, iteration = state
         moved = centred_on(along_w @ embeddings, face)
         length = slope / jnp.sum(moved**2)
@@ -74,7 +79,7 @@ def _least_squares(
     gradient = start @ embeddings.T
     state = jnp.zeros_like(start), start, start, gradient, jnp.sum(gradient**2), jnp.array(0)
     combination, residual, _, _, _, iterations = jax.lax.while_loop(unfinished, iterate, state)
-    return FaceSolution(combination, residual, iterations)
+    return combination, residual, iterations
 
 
 def solve_on_face(
@@ -83,13 +88,11 @@ def solve_on_face(
     """Least squares min_W ‖Π_face(W H - target)‖, refined once; NumPy in, NumPy out."""
     embeddings = problem.embeddings
     with jax.enable_x64(True):
-        first = _least_squares(target, embeddings, face, _MAX_ITERATIONS)
-        left = target - np.asarray(first.combination) @ embeddings.T @ embeddings
-        second = _least_squares(left, embeddings, face, _MAX_ITERATIONS)
+        first, _, steps = _least_squares(target, embeddings, face, _MAX_ITERATIONS)
+        left = target - np.asarray(first) @ embeddings.T @ embeddings
+        second, residual, more_steps = _least_squares(left, embeddings, face, _MAX_ITERATIONS)
         return FaceSolution(
-            np.asarray(first.combination + second.combination),
-            np.asarray(second.residual),
-            int(first.iterations + second.iterations),
+            np.asarray(first + second), np.asarray(residual), int(steps + more_steps)
         )
 
 

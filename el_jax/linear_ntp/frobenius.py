@@ -27,6 +27,7 @@ from el_jax.linear_ntp.faces import annihilated, equalised, solve_on_face
 from el_jax.linear_ntp.problem import NTPProblem
 
 _FIRST_CHUNK = 100
+_POLISHED_GAP = 0.03
 
 
 class _AscentState(NamedTuple):
@@ -65,7 +66,7 @@ def _ascend(
     """
     target = unit_margin(support)
 
-    def iterate(_: int, state: _AscentState) -> _AscentState:
+    def iterate(_: Array, state: _AscentState) -> _AscentState:
         moved = state.ahead + step * (target - state.ahead @ gram)
         dual, level = project_on_cone(moved, support, state.level)
         change = dual - state.dual
@@ -96,7 +97,9 @@ def frobenius_bracket(
             chunk = min(chunk, max_iterations - done)
             state = _ascend(state, problem.gram, problem.support, step, chunk)
             done, chunk = done + chunk, int(1.5 * chunk)
-            best = _tightened(problem, best, np.asarray(state.dual), done)
+            best = _tightened(
+                problem, best, np.asarray(state.dual), done, exact=bool(np.isfinite(tolerance))
+            )
             if best.lower > 0:
                 if best.gap <= tolerance and _stationarity(problem, best) <= tolerance:
                     break
@@ -107,22 +110,27 @@ def frobenius_bracket(
 
 
 def _tightened(
-    problem: NTPProblem, best: MarginBracket | None, dual: np.ndarray, iterations: int
+    problem: NTPProblem, best: MarginBracket | None, dual: np.ndarray, iterations: int, exact: bool
 ) -> MarginBracket:
-    """What an iterate and the exact solution on its face add to the best bracket so far."""
-    support = problem.support
-    missing = np.asarray(unit_margin(support)) - dual @ problem.embeddings.T @ problem.embeddings
-    face = support | (dual < 0)
-    polished = dual + solve_on_face(problem, missing, face).combination
-    for candidate in (dual, in_cone(polished, support)):
-        w = equalised(problem, candidate @ problem.embeddings.T)
-        best = tighter(best, bracket(problem, w, candidate, "frobenius", iterations))
-    assert best is not None
-    return best
+    """What an iterate adds to the best bracket so far, and the exact solution on its face.
+
+    The latter only where it is asked for and the gap is so small that the face may be right.
+    """
+    support, embeddings = problem.support, problem.embeddings
+    w = equalised(problem, dual @ embeddings.T)
+    raw = bracket(problem, w, dual, "frobenius", iterations)
+    best = tighter(best, raw)
+    if not exact or raw.gap > _POLISHED_GAP:
+        return best
+    missing = np.where(support, 0.0, -1.0) - dual @ embeddings.T @ embeddings
+    change = solve_on_face(problem, missing, support | (dual < 0)).combination
+    dual = in_cone(dual + change, support)
+    w = equalised(problem, dual @ embeddings.T)
+    return tighter(best, bracket(problem, w, dual, "frobenius", iterations))
 
 
 def _stationarity(problem: NTPProblem, best: MarginBracket) -> float:
-    """‖W - B Hᵀ‖ / ‖W‖, each scaled to unit margin: first order in errors, where gaps are second."""
+    """‖W - B Hᵀ‖ / ‖W‖ at unit margin: of first order in errors, where gaps are of second."""
     mass, size = outside_mass(best.dual, problem.support), np.linalg.norm(best.w)
     scaled = best.dual * (size / best.lower / mass)
     return float(np.linalg.norm(best.w - scaled @ problem.embeddings.T) / size)

@@ -153,7 +153,7 @@ def margin_upper_bound(
     Returns:
         The bound; infinity where the leak underflows.
     """
-    dual = residual(problem, w)
+    dual = residual(problem, np.asarray(w, np.float64))
     leaked = outside_mass(dual, problem.support)
     return dual_norm(dual @ problem.embeddings.T, norm) / leaked if leaked > 0 else np.inf
 

@@ -31,5 +31,5 @@ def matrix_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
 
 
 def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
-    """The norm of ⟨W, ·⟩: root of the sum of squares, sum of absolute entries, or of singular values."""
+    """The norm of ⟨W, ·⟩: Frobenius, the sum of absolute entries, or that of singular values."""
     return _DUAL_NORMS[norm](w)

@@ -91,7 +91,7 @@ def _iterate(
     proximal = _clip_singular_values if norm == "spectral" else _clip_entries
     target = unit_margin(support)
 
-    def step(_: int, s: _SplitState) -> _SplitState:
+    def step(_: Array, s: _SplitState) -> _SplitState:
         pull = s.z - s.z_multiplier + (s.logits - s.logit_multiplier) @ embeddings.T
         w = pull @ inverse
         logits = w @ embeddings
