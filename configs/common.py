@@ -109,3 +109,13 @@ def optim(peak_lr: float, warmup_steps: int) -> ConfigDict:
 def sweep() -> ConfigDict:
     """The sweep section: each tuple that is not empty replaces a scalar; all pairs are trained."""
     return ConfigDict({"lam": (), "b": (), "peak_lr": (), "warmup_steps": ()})
+
+
+def trajectory(num_steps: int, method: str = "gd") -> ConfigDict:
+    """The trajectory section of a linear problem: plain gradient descent, or none for 0 steps."""
+    section = ConfigDict({"decay": 0.0, "num_steps": max(num_steps, 1), "num_marks": 60})
+    section.method = config_dict.placeholder(str)
+    section.step_size = config_dict.placeholder(float)  # None: 1 / (2 L)
+    if num_steps > 0:
+        section.method = method
+    return section

@@ -27,15 +27,9 @@ from el_jax.launch import use_compilation_cache
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History, JsonLines, Sink, progress, read_rows
 from el_jax.training.summary import Row, when_fitted
-from experiments.provenance import config_hash, gather_provenance, write_provenance
-from experiments.results import (
-    CurveRow,
-    ResultRow,
-    curve_table,
-    seed_table,
-    write_curves,
-    write_results,
-)
+from experiments.provenance import config_hash
+from experiments.results import CurveRow, ResultRow
+from experiments.tables import write_tables
 
 KEPT = Path(__file__).parents[1] / "runs" / "experiments"
 LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}
@@ -315,10 +309,10 @@ def run_sweep(
             for name in names:  # runs of one program share its time
                 hashes[name] = config_hash(resolved)
                 seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)
-    write_results(out / "results.csv", seed_table(results))
-    write_curves(out / "curves.csv", curve_table(points))
-    provenance = gather_provenance(experiment, scale, config_hashes=hashes, wall_seconds=seconds)
-    write_provenance(out / "provenance.json", provenance)
+    write_tables(
+        experiment, scale, out, results=results, curves=points, config_hashes=hashes,
+        wall_seconds=seconds,
+    )  # fmt: skip
 
 
 def mean_over_course(history: History, metric: str) -> np.ndarray:

@@ -10,18 +10,18 @@ import pytest
 
 from configs import common
 from configs.el.copy import get_config
-from el_jax import build
+from el_jax import build, ntp_settings
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import TransformerConfig
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History
 
 ROOT = pathlib.Path(__file__).parents[1]
-FILES = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in ROOT.glob("configs/*/*.py")
-    if path.name != "__init__.py"
-)
+
+
+def files(track):
+    found = sorted(ROOT.glob(f"configs/{track}/*.py"))
+    return [f"configs.{track}.{path.stem}" for path in found if path.stem != "__init__"]
 
 
 def train(config):
@@ -40,13 +40,25 @@ def tiny(name):
     return config
 
 
-@pytest.mark.parametrize("module", FILES)
+def test_every_config_belongs_to_a_track():
+    tracks = {path.parent.name for path in ROOT.glob("configs/*/*.py")}
+    assert tracks == {"el", "linear_ntp"}
+
+
+@pytest.mark.parametrize("module", files("el"))
 def test_every_config_trains(module):
     config = importlib.import_module(module).get_config("smoke")
     config.train.update(num_updates=20, eval_every=20)
     history = train(config)
     assert history.steps == [10, 20]
     assert np.isfinite(history.curve("batch_loss")[1]).all()
+
+
+@pytest.mark.parametrize("module", files("linear_ntp"))
+def test_every_linear_problem_can_be_built(module):
+    settings = ntp_settings.parse(importlib.import_module(module).get_config())
+    assert settings.problem.num_contexts >= 3
+    assert settings.trajectory.method == "gd"
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from el_jax.plots.curves import plot_curves
 from el_jax.plots.dots import plot_lines_vs, plot_seed_dots
+from el_jax.plots.linear_ntp import plot_geometry, plot_trajectory
 from el_jax.plots.style import (
     EASY,
     HARD,
     LOSS_COLOURS,
+    THEORY_COLOUR,
     add_chance_line,
     add_legend,
     add_note,
@@ -22,6 +24,7 @@ __all__ = [
     "EASY",
     "HARD",
     "LOSS_COLOURS",
+    "THEORY_COLOUR",
     "Curve",
     "CurveTable",
     "SeedTable",
@@ -37,7 +40,9 @@ __all__ = [
     "mean_and_sem",
     "new_figure",
     "plot_curves",
+    "plot_geometry",
     "plot_lines_vs",
     "plot_seed_dots",
+    "plot_trajectory",
     "save_figure",
 ]

@@ -40,6 +40,7 @@ LOSS_COLOURS: dict[str, str] = {
 }
 SPARE_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c")
 CHANCE_COLOUR = "#777777"
+THEORY_COLOUR = "#c1272d"  # what a formula predicts, always dashed
 
 HARD: Any = "-"  # line style of the strings a shortcut does not solve
 EASY: Any = (0, (4, 1.5))  # line style of those it does: dashed

@@ -219,9 +219,7 @@ def fit(
         pending = _Pending(step, metrics, health, evaluated, probed)
         signum = stop()
         if last or signum or step % options.checkpoint_every == 0:
-            _record(
-                pending, program, watch, sinks
-            )  # may raise: then nothing is saved
+            _record(pending, program, watch, sinks)  # may raise: then nothing is saved
             pending = None
             if checkpoints is not None:
                 checkpoints.save(state)

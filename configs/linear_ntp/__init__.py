@@ -1,0 +1,1 @@
+"""Settings of linear next-token prediction."""

@@ -1,0 +1,29 @@
+"""Random embeddings and supports (Thrampoulidis 2024, arXiv 2402.18551, Appendix A.2).
+
+    python -m el_jax.analyze_ntp --config=configs/linear_ntp/random.py:d=60,m=50 --workdir=runs/ntp
+
+Arguments after the colon: ``m`` contexts, ``d`` dimensions, ``V`` tokens, ``S`` of them after a
+context, ``seed``, ``steps`` of gradient descent. Cost: seconds.
+"""
+
+from ml_collections import ConfigDict
+
+from configs import common
+
+
+def get_config(arg: str | None = None) -> ConfigDict:
+    """The config; see the module's docstring for the argument."""
+    given = common.parse_arg(arg, m=50, d=60, V=10, S=6, seed=0, steps=10_000)
+    config = ConfigDict()
+    config.problem = {
+        "name": "random",
+        "num_contexts": given.m,
+        "dim": given.d,
+        "vocab_size": given.V,
+        "support_size": given.S,
+        "seed": given.seed,
+        "concentration": 1.0,
+    }
+    config.norms = ("frobenius", "max", "spectral")
+    config.trajectory = common.trajectory(num_steps=given.steps)
+    return config

@@ -1,0 +1,60 @@
+"""Say whether next-token data are separable, where training should go, and where it goes.
+
+    python -m el_jax.analyze_ntp --config=FILE[:ARGUMENT] --workdir=FOLDER [--config.KEY=VALUE]
+
+For example --config=configs/linear_ntp/random.py:d=60,m=50. Prints the verdicts with their
+certificates and the margins; writes analysis.npz, trajectory.csv and figure.png.
+"""
+
+import csv
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+from ml_collections import ConfigDict
+
+from el_jax import launch
+from el_jax.linear_ntp import Analysis, Trajectory, analyze, run_trajectory
+from el_jax.ntp_settings import TrajectorySettings, parse
+from el_jax.plots import plot_trajectory, save_figure
+
+
+def analyze_ntp(config: ConfigDict, workdir: pathlib.Path) -> None:
+    """Analyse the problem of a config, train on it, write what was found."""
+    settings = parse(config)
+    launch.open_workdir(workdir, config, [], sys.argv)
+    analysis = analyze(settings.problem, norms=settings.norms)
+    print(*analysis.describe(), sep="\n")
+    arrays: dict[str, Any] = {"embeddings": settings.problem.embeddings, "finite": analysis.finite}
+    arrays |= {f"w_mm_{norm}": solution.w for norm, solution in analysis.margins.items()}
+    arrays |= {f"dual_{norm}": solution.dual for norm, solution in analysis.margins.items()}
+    if settings.trajectory.method is not None:
+        arrays["trained"] = _train(analysis, settings.trajectory, workdir).final
+    np.savez(workdir / "analysis.npz", **arrays)
+    print(f"arrays, metrics and figure: {workdir}")
+
+
+def _train(analysis: Analysis, chosen: TrajectorySettings, workdir: pathlib.Path) -> Trajectory:
+    step_size = chosen.step_size or 1 / (2 * analysis.smoothness)
+    run = run_trajectory(
+        analysis.problem, chosen.method or "gd", step_size, chosen.num_steps,
+        decay=chosen.decay, num_marks=chosen.num_marks, w_mm=analysis.references,
+    )  # fmt: skip
+    with (workdir / "trajectory.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["step", *run.metrics])
+        writer.writerows(zip(run.steps, *run.metrics.values(), strict=True))
+    margin = analysis.margins.get("frobenius")
+    question = f"Where does {chosen.method} with step size {step_size:.3g} go?"
+    plain = chosen.method == "gd" and chosen.decay == 0
+    figure = plot_trajectory(
+        run.steps, run.metrics, question=question, margin=None if margin is None else margin.margin,
+        step_size=step_size if plain else None,
+    )  # fmt: skip
+    save_figure(figure, workdir / "figure.png")
+    return run
+
+
+if __name__ == "__main__":
+    launch.run(analyze_ntp)

@@ -1,0 +1,150 @@
+"""Next-token prediction with a linear decoder on frozen embeddings, in float64.
+
+When are the data separable, and towards which max-margin matrix does training go? (Thrampoulidis
+2024, arXiv 2402.18551.) ``problem.py`` says what is trained on and fixes the letters. Public
+functions take NumPy or JAX arrays and give NumPy float64: they enter ``jax.enable_x64`` and compile
+themselves, so nothing depends on the precision of the rest of the program.
+"""
+
+from el_jax.linear_ntp.analysis import Analysis, analyze
+from el_jax.linear_ntp.builders import (
+    antipodal_problem,
+    crowded_problem,
+    duplicate_problem,
+    facet_problem,
+    figure1_problem,
+    one_hot_problem,
+    orthonormal_problem,
+    random_problem,
+    teacher_problem,
+)
+from el_jax.linear_ntp.certificates import (
+    Certificate,
+    FarkasMatrix,
+    FiniteSolution,
+    FredholmMatrix,
+    SeparatingMatrix,
+    Verification,
+    verify_certificate,
+)
+from el_jax.linear_ntp.conditions import (
+    Compatibility,
+    Separability,
+    check_compatibility,
+    check_separability,
+)
+from el_jax.linear_ntp.corpus import (
+    TokenProblem,
+    bag_of_tokens,
+    from_counts,
+    from_tokens,
+    load_activations,
+    one_hot_positions,
+)
+from el_jax.linear_ntp.directions import (
+    DIRECTIONS,
+    Adam,
+    Direction,
+    Polyak,
+    Rescaled,
+    SplitNormalized,
+    Steepest,
+)
+from el_jax.linear_ntp.flow import gradient_flow
+from el_jax.linear_ntp.max_margin import (
+    KKT,
+    MaxMargin,
+    NotSeparableError,
+    UndecidedError,
+    margin_upper_bound,
+    max_margin,
+)
+from el_jax.linear_ntp.metrics import decoder_metrics
+from el_jax.linear_ntp.objective import (
+    ExcessLoss,
+    cross_entropy,
+    entropy_lower_bound,
+    excess_loss,
+    gradient,
+    leaked_mass,
+    residual,
+    smoothness_bound,
+)
+from el_jax.linear_ntp.path import RegularizationPath, regularization_path
+from el_jax.linear_ntp.problem import NTPProblem, coinciding_contexts, merge_contexts
+from el_jax.linear_ntp.rates import RateFit, fit_rate
+from el_jax.linear_ntp.subspace import (
+    DataSubspace,
+    data_subspace,
+    finite_component,
+    top_curvature,
+)
+from el_jax.linear_ntp.trajectory import Trajectory, log_spaced_marks, run_trajectory
+
+__all__ = [
+    "DIRECTIONS",
+    "KKT",
+    "Adam",
+    "Analysis",
+    "Certificate",
+    "Compatibility",
+    "DataSubspace",
+    "Direction",
+    "ExcessLoss",
+    "FarkasMatrix",
+    "FiniteSolution",
+    "FredholmMatrix",
+    "MaxMargin",
+    "NTPProblem",
+    "NotSeparableError",
+    "Polyak",
+    "RateFit",
+    "RegularizationPath",
+    "Rescaled",
+    "Separability",
+    "SeparatingMatrix",
+    "SplitNormalized",
+    "Steepest",
+    "TokenProblem",
+    "Trajectory",
+    "UndecidedError",
+    "Verification",
+    "analyze",
+    "antipodal_problem",
+    "bag_of_tokens",
+    "check_compatibility",
+    "check_separability",
+    "coinciding_contexts",
+    "cross_entropy",
+    "crowded_problem",
+    "data_subspace",
+    "decoder_metrics",
+    "duplicate_problem",
+    "entropy_lower_bound",
+    "excess_loss",
+    "facet_problem",
+    "figure1_problem",
+    "finite_component",
+    "fit_rate",
+    "from_counts",
+    "from_tokens",
+    "gradient",
+    "gradient_flow",
+    "leaked_mass",
+    "load_activations",
+    "log_spaced_marks",
+    "margin_upper_bound",
+    "max_margin",
+    "merge_contexts",
+    "one_hot_positions",
+    "one_hot_problem",
+    "orthonormal_problem",
+    "random_problem",
+    "regularization_path",
+    "residual",
+    "run_trajectory",
+    "smoothness_bound",
+    "teacher_problem",
+    "top_curvature",
+    "verify_certificate",
+]

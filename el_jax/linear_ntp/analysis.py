@@ -1,0 +1,107 @@
+"""Everything the linear theory says of one problem, in one call and in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from el_jax.linear_ntp.conditions import (
+    Compatibility,
+    Separability,
+    check_compatibility,
+    check_separability,
+)
+from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from el_jax.linear_ntp.norms import Norm
+from el_jax.linear_ntp.objective import entropy_lower_bound, smoothness_bound
+from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.subspace import data_subspace, finite_component, top_curvature
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Verdicts on a problem, and where training it should go.
+
+    Attributes:
+        problem: the data.
+        entropy: H, the infimum of cross entropy if both conditions hold, in nats.
+        subspace_dim: dimension of F; None where it is too large for an explicit basis.
+        finite: W*, in least squares where the data are not compatible, ``[V, d]``.
+        top_curvature: λ_F, the largest curvature along F at W*; 0 without F.
+        smoothness: upper bound on the Lipschitz constant of ∇CE.
+        compatibility: whether some W has the in-support log ratios.
+        separability: whether some W separates supports from the rest.
+        margins: solution of NTP-SVM by norm; empty unless separable.
+    """
+
+    problem: NTPProblem
+    entropy: float
+    subspace_dim: int | None
+    finite: Float64[np.ndarray, "V d"]
+    top_curvature: float
+    smoothness: float
+    compatibility: Compatibility
+    separability: Separability
+    margins: Mapping[str, MaxMargin]
+
+    @property
+    def references(self) -> dict[str, Float64[np.ndarray, "V d"]]:
+        """The max-margin matrices, as trajectories and metrics take them."""
+        return {norm: solution.w for norm, solution in self.margins.items()}
+
+    def describe(self) -> list[str]:
+        """The findings as lines of plain words."""
+        problem = self.problem
+        sizes = problem.support.sum(axis=0)
+        lines = [
+            f"{problem.num_contexts} contexts in {problem.dim} dimensions, {problem.vocab_size} "
+            f"tokens, {sizes.min()} to {sizes.max()} of them after a context",
+            f"entropy {self.entropy:.6g} nats; data subspace of dimension "
+            f"{'unknown' if self.subspace_dim is None else self.subspace_dim}, "
+            f"‖W*‖ = {np.linalg.norm(self.finite):.6g}, λ_F = {self.top_curvature:.6g}; gradient "
+            f"descent converges for step sizes below {2 / self.smoothness:.4g}",
+            _verdict("compatible", self.compatibility),
+            _verdict("separable", self.separability),
+        ]
+        constraints = int((~problem.support).sum())
+        lines += [
+            f"max margin in the {norm} norm {solution.margin:.9g} (relative gap "
+            f"{solution.gap:.1e}), {len(solution.active)} of {constraints} constraints bind"
+            for norm, solution in self.margins.items()
+        ]
+        return lines
+
+
+def analyze(problem: NTPProblem, *, norms: Sequence[Norm] = ("frobenius",)) -> Analysis:
+    """Checks both conditions and solves NTP-SVM in each norm, if the data are separable.
+
+    Args:
+        problem: the data; merge contexts that coincide first (:func:`merge_contexts`).
+        norms: "frobenius", "max", "spectral".
+
+    Raises:
+        ValueError: for an unknown norm.
+    """
+    separability = check_separability(problem)
+    subspace = data_subspace(problem)
+    return Analysis(
+        problem=problem,
+        entropy=entropy_lower_bound(problem),
+        subspace_dim=None if subspace.basis is None else subspace.dim,
+        finite=finite_component(problem),
+        top_curvature=top_curvature(problem),
+        smoothness=smoothness_bound(problem),
+        compatibility=check_compatibility(problem),
+        separability=separability,
+        margins={n: max_margin(problem, n) for n in norms} if separability.holds else {},
+    )
+
+
+def _verdict(condition: str, found: Compatibility | Separability) -> str:
+    word = {True: condition, False: f"not {condition}", None: f"{condition}: undecided"}
+    line = f"{word[found.holds]}: {found.reason.removeprefix('undecided: ')}"
+    if found.certificate is None or found.verification is None:
+        return line
+    numbers = ", ".join(f"{name} {value:.2g}" for name, value in found.verification.numbers.items())
+    return f"{line} [{type(found.certificate).__name__} verified: {numbers}]"

@@ -1,0 +1,216 @@
+"""Certificates of separability and compatibility, and plain arithmetic that verifies them.
+
+What verifies knows nothing of what solves: it multiplies matrices in NumPy and adds up what
+rounding may have changed. Statements are about the float64 numbers of the problem taken as exact
+reals, and are relative where no finite precision can decide: data an arbitrarily small change of
+which is separable are indistinguishable from separable data.
+
+With L = W H, D the cone of B whose columns sum to 0 and that is <= 0 off the supports, and γ the
+largest margin of a W of Frobenius norm 1 (Thrampoulidis 2024, arXiv 2402.18551, Defs. 1-3):
+
+* separable: W with one logit per support and smaller ones outside;
+* not separable (Farkas): B in D, not 0 off the supports, with B Hᵀ = 0; for any B in D,
+  γ <= ‖B Hᵀ‖ / -Σ_off B;
+* compatible: W with the in-support log ratios of P;
+* not compatible (Fredholm): B 0 off the supports, columns summing to 0, with B Hᵀ = 0 and
+  ⟨B, log P⟩ ≠ 0; for any such B whatever B Hᵀ, a W with those ratios has
+  ‖W‖ >= ⟨B, log P⟩ / ‖B Hᵀ‖.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float64
+
+from el_jax.linear_ntp.problem import NTPProblem
+
+_UNIT_ROUNDOFF = np.finfo(np.float64).eps / 2
+SPREAD_TOLERANCE = 1e-6  # of a margin
+MARGIN_TOLERANCE = 1e-10  # of the longest embedding
+LOG_RATIO_TOLERANCE = 1e-8  # in nats
+AMPLIFICATION = 1e8  # of log ratios by a decoder that no sane data need
+
+
+@dataclass(frozen=True, eq=False)
+class SeparatingMatrix:
+    """That the data are separable: W with equal in-support logits, above all others, ``[V, d]``."""
+
+    w: Float64[np.ndarray, "V d"]
+
+
+@dataclass(frozen=True, eq=False)
+class FarkasMatrix:
+    """That they are not: B in D with B Hᵀ = 0, ``[V, m]``."""
+
+    b: Float64[np.ndarray, "V m"]
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteSolution:
+    """That the data are compatible: W with the in-support log ratios of P, ``[V, d]``."""
+
+    w: Float64[np.ndarray, "V d"]
+
+
+@dataclass(frozen=True, eq=False)
+class FredholmMatrix:
+    """That they are not: in-support B with B Hᵀ = 0 and ⟨B, log P⟩ ≠ 0, ``[V, m]``."""
+
+    b: Float64[np.ndarray, "V m"]
+
+
+Certificate = SeparatingMatrix | FarkasMatrix | FiniteSolution | FredholmMatrix
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a certificate was found to prove.
+
+    Attributes:
+        valid: whether it proves what its type says, to ``tolerance``.
+        measured: the number that is compared, an upper bound on its exact value.
+        tolerance: what it may be at most.
+        numbers: what it was made from, each rounded to the unfavourable side.
+    """
+
+    valid: bool
+    measured: float
+    tolerance: float
+    numbers: dict[str, float]
+
+
+class _Bounded(NamedTuple):
+    """A computed product, and how far each entry may be from the exact one."""
+
+    value: np.ndarray
+    error: np.ndarray
+
+
+def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verification:
+    """Checks a certificate by plain arithmetic, rounding errors included.
+
+    What each proves when valid:
+
+    * :class:`SeparatingMatrix`: the in-support logits of each context agree within ``spread``, all
+      others lie at least ``margin`` > 0 below, and spread <= 1e-6 margin. With one token in every
+      support this proves separability outright. Otherwise any Farkas matrix weighs, in absolute
+      value, at least 2 margin / spread times more inside supports than outside.
+    * :class:`FarkasMatrix`: γ <= ``margin_bound``, at most 1e-10 of the longest embedding. The
+      bound is rigorous: column sums are repaired and rounding is added. That γ is exactly 0 cannot
+      be shown in float64.
+    * :class:`FiniteSolution`: probabilities that differ from P by at most ``residual`` nats in
+      every in-support log probability, up to a constant a context, are exactly compatible.
+    * :class:`FredholmMatrix`: a W with the log ratios of P has a Frobenius norm of at least
+      ``norm_bound``, such that ‖W‖ max‖h‖ is over 1e8 times the largest log ratio.
+
+    Raises:
+        ValueError: if the certificate's matrix has not the shape of the problem.
+    """
+    if isinstance(certificate, SeparatingMatrix):
+        return _verify_separating(problem, _shaped(certificate.w, problem, "w"))
+    if isinstance(certificate, FarkasMatrix):
+        return _verify_farkas(problem, _shaped(certificate.b, problem, "b"))
+    if isinstance(certificate, FiniteSolution):
+        return _verify_finite(problem, _shaped(certificate.w, problem, "w"))
+    return _verify_fredholm(problem, _shaped(certificate.b, problem, "b"))
+
+
+def _verify_separating(problem: NTPProblem, w: np.ndarray) -> Verification:
+    logits, error = _product(w, problem.embeddings)
+    support = problem.support
+    low, high = logits - error, logits + error
+    lowest = np.where(support, low, np.inf).min(axis=0)
+    highest = np.where(support, high, -np.inf).max(axis=0)
+    several = support.sum(axis=0) > 1  # a support of one token has one logit
+    spread = float(np.where(several, highest - lowest, 0.0).max())
+    margin = float((lowest - np.where(support, -np.inf, high).max(axis=0)).min())
+    measured = spread / margin if margin > 0 else np.inf
+    return _verification(measured, SPREAD_TOLERANCE, {"spread": spread, "margin": margin})
+
+
+def _verify_farkas(problem: NTPProblem, b: np.ndarray) -> Verification:
+    outside = b[~problem.support]
+    in_cone = bool((outside <= 0).all())
+    mass = float(-outside.sum() * (1 - _growth(outside.size)))
+    size = _norm_of_combination(problem, b)
+    bound = size / mass if in_cone and mass > 0 else np.inf
+    longest = _longest(problem)
+    measured = bound / longest if longest > 0 else (0.0 if bound == 0 else np.inf)
+    numbers = {"margin_bound": bound, "outside_mass": mass, "combination_norm": size}
+    return _verification(measured, MARGIN_TOLERANCE, numbers)
+
+
+def _verify_finite(problem: NTPProblem, w: np.ndarray) -> Verification:
+    logits, error = _product(w, problem.embeddings)
+    log_probs = _log_probs(problem)
+    support = problem.support
+    gap = np.where(support, logits - log_probs, 0.0)
+    slack = error + 4 * _UNIT_ROUNDOFF * (np.abs(logits) + np.abs(log_probs))
+    high = np.where(support, gap + slack, -np.inf).max(axis=0)
+    low = np.where(support, gap - slack, np.inf).min(axis=0)
+    several = support.sum(axis=0) > 1
+    residual = float(np.where(several, high - low, 0.0).max()) / 2
+    return _verification(residual, LOG_RATIO_TOLERANCE, {"residual": residual})
+
+
+def _verify_fredholm(problem: NTPProblem, b: np.ndarray) -> Verification:
+    support = problem.support
+    log_probs = _log_probs(problem)
+    mean = log_probs.sum(axis=0) / support.sum(axis=0)
+    ratios = np.where(support, log_probs - mean, 0.0)  # pairing with these repairs column sums
+    rounding = _growth(b.size) + _growth(problem.vocab_size)
+    scale = np.where(support, np.abs(log_probs) + np.abs(mean), 0.0)
+    pairing = abs(float((b * ratios).sum())) - rounding * float((np.abs(b) * scale).sum())
+    size = _norm_of_combination(problem, b)
+    bound = np.inf if size == 0 else pairing / size
+    inside = not b[~support].any()
+    largest = float(np.abs(ratios).max())
+    reach = bound * _longest(problem)
+    proven = inside and pairing > 0 and largest > 0
+    measured = (0.0 if np.isinf(bound) else largest / reach) if proven else np.inf
+    numbers = {"norm_bound": bound, "pairing": pairing, "combination_norm": size}
+    return _verification(measured, 1 / AMPLIFICATION, numbers)
+
+
+def _norm_of_combination(problem: NTPProblem, b: np.ndarray) -> float:
+    """At least ‖B' Hᵀ‖, where B' is B with its column sums repaired inside supports."""
+    embeddings, per_column = problem.embeddings, problem.support.sum(axis=0)
+    combination, error = _product(b, embeddings.T)
+    sums = np.abs(b.sum(axis=0)) + _growth(problem.vocab_size) * np.abs(b).sum(axis=0)
+    repair = float((sums / np.sqrt(per_column) * np.linalg.norm(embeddings, axis=0)).sum())
+    total = float(np.linalg.norm(combination)) + float(np.linalg.norm(error)) + repair
+    return float(total * (1 + _growth(b.size + combination.size)))
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> _Bounded:
+    """A product and the bound of Higham (2002), eq. 3.13, on its rounding errors."""
+    error = _growth(left.shape[1] + 2) * (np.abs(left) @ np.abs(right))
+    return _Bounded(left @ right, error)
+
+
+def _growth(terms: int) -> float:
+    """γ_n = n u / (1 - n u): relative error of a sum of n terms, in any order."""
+    return terms * _UNIT_ROUNDOFF / (1 - terms * _UNIT_ROUNDOFF)
+
+
+def _log_probs(problem: NTPProblem) -> np.ndarray:
+    return np.log(np.where(problem.support, problem.next_token_probs, 1.0))
+
+
+def _longest(problem: NTPProblem) -> float:
+    return float(np.linalg.norm(problem.embeddings, axis=0).max())
+
+
+def _verification(measured: float, tolerance: float, numbers: dict[str, float]) -> Verification:
+    # written so that a NaN is not valid
+    return Verification(bool(measured <= tolerance), float(measured), tolerance, numbers)
+
+
+def _shaped(matrix: np.ndarray, problem: NTPProblem, name: str) -> np.ndarray:
+    columns = problem.dim if name == "w" else problem.num_contexts
+    if matrix.shape != (problem.vocab_size, columns):
+        raise ValueError(
+            f"{name} has shape {matrix.shape}: must be {(problem.vocab_size, columns)}"
+        )
+    return matrix

@@ -1,0 +1,195 @@
+"""Whether next-token data are separable and compatible: verdicts that carry their proof.
+
+The two conditions of Thrampoulidis 2024 (arXiv 2402.18551, Definitions 1 and 2) are together
+necessary and sufficient for the infimum of cross entropy to be the entropy of the data
+(Proposition 1). A verdict is that of a certificate which ``certificates.py`` has verified; a
+solver's status is never asked for. What neither certificate settles is undecided.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool
+from scipy.sparse.csgraph import connected_components
+
+from el_jax.linear_ntp.certificates import (
+    FarkasMatrix,
+    FiniteSolution,
+    FredholmMatrix,
+    SeparatingMatrix,
+    Verification,
+    verify_certificate,
+)
+from el_jax.linear_ntp.collisions import compatibility_collision, separability_collision
+from el_jax.linear_ntp.dual import MarginBracket, in_cone
+from el_jax.linear_ntp.faces import annihilated, solve_on_face
+from el_jax.linear_ntp.frobenius import frobenius_bracket
+from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
+from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.subspace import centred, finite_component
+
+_NAMED = 8  # contexts named in a reason
+
+
+@dataclass(frozen=True, eq=False)
+class Separability:
+    """Whether some W has equal in-support logits and smaller ones outside.
+
+    Attributes:
+        holds: None when undecided.
+        certificate: what shows it, None when undecided.
+        verification: what :func:`~el_jax.linear_ntp.certificates.verify_certificate` says of it.
+        reason: the same in words; if the condition fails, which contexts contradict each other.
+        margin_interval: in which the max Frobenius margin γ was found to lie, up to rounding. It
+            is as narrow as the verdict needed; ``max_margin`` closes it.
+    """
+
+    holds: bool | None
+    certificate: SeparatingMatrix | FarkasMatrix | None
+    verification: Verification | None
+    reason: str
+    margin_interval: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Compatibility:
+    """Whether some W has the in-support log ratios of the data.
+
+    Attributes:
+        holds: None when undecided.
+        certificate: what shows it, None when undecided.
+        verification: what :func:`~el_jax.linear_ntp.certificates.verify_certificate` says of it.
+        reason: the same in words; if the condition fails, which contexts contradict each other.
+        relative_residual: ‖A W* - Π log P‖ / ‖Π log P‖ at the W* nearest to the ratios in least
+            squares, where Π log P are the centred log probabilities inside supports; 0 if they
+            are 0.
+    """
+
+    holds: bool | None
+    certificate: FiniteSolution | FredholmMatrix | None
+    verification: Verification | None
+    reason: str
+    relative_residual: float
+
+
+def check_separability(problem: NTPProblem, *, max_iterations: int = 20_000) -> Separability:
+    """Decides separability (Definition 2).
+
+    Colliding embeddings are looked for first, since they give certificates one can read; then
+    ascent on the Frobenius dual; and, where that is undecided and the problem small enough, the
+    linear program of the max norm.
+
+    Args:
+        problem: its probabilities do not matter, only their support.
+        max_iterations: of the ascent.
+    """
+    collision = separability_collision(problem)
+    if collision is not None:
+        verification = verify_certificate(problem, collision.certificate)
+        if verification.valid:
+            return _inseparable(collision.certificate, verification, collision.reason)
+    found = frobenius_bracket(problem, tolerance=np.inf, max_iterations=max_iterations)
+    verdict = _separability_of(problem, found)
+    if verdict.holds is None and is_affordable(problem):
+        program = max_norm_bracket(problem)
+        second = _separability_of(problem, program)
+        return verdict if second.holds is None else second
+    return verdict
+
+
+def check_compatibility(problem: NTPProblem) -> Compatibility:
+    """Decides compatibility (Definition 1) by least squares.
+
+    The W* nearest to the log ratios either has them, or leaves a residual that no W can reduce
+    and that is itself the certificate.
+
+    Args:
+        problem: its π does not matter.
+    """
+    support = problem.support
+    ratios = centred(np.log(np.where(support, problem.next_token_probs, 1.0)), support)
+    w = finite_component(problem)
+    residual = ratios - centred(w @ problem.embeddings, support)
+    size = float(np.linalg.norm(ratios))
+    relative = float(np.linalg.norm(residual)) / size if size > 0 else 0.0
+    solution = FiniteSolution(w)
+    verification = verify_certificate(problem, solution)
+    if verification.valid:
+        reason = f"one decoder has all log ratios within {verification.measured:.1e} nats"
+        return Compatibility(True, solution, verification, reason, relative)
+    collision = compatibility_collision(problem)
+    reason = "" if collision is None else collision.reason
+    candidates = [] if collision is None else [collision.certificate]
+    # what is left of the residual on the face of the supports has no part that a decoder reaches
+    candidates.append(FredholmMatrix(solve_on_face(problem, residual, support).residual))
+    for certificate in candidates:
+        verification = verify_certificate(problem, certificate)
+        if verification.valid:
+            reason = reason or _crowding(problem, certificate.b, "no decoder has the log ratios of")
+            return Compatibility(False, certificate, verification, reason, relative)
+    reason = f"undecided: the least-squares residual is {relative:.1e} of the log ratios"
+    return Compatibility(None, None, None, reason, relative)
+
+
+def _separability_of(problem: NTPProblem, found: MarginBracket) -> Separability:
+    upper = _frobenius_bound(problem, found.dual)
+    if found.lower > 0:
+        separating = SeparatingMatrix(found.w)
+        verification = verify_certificate(problem, separating)
+        if verification.valid:
+            lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
+            reason = f"one decoder separates every context, with a margin of {lower:.3g} its norm"
+            return Separability(True, separating, verification, reason, (lower, upper))
+    for dual in (found.dual, annihilated(problem, found.dual)):
+        farkas = FarkasMatrix(np.zeros(problem.support.shape) if dual is None else dual)
+        verification = verify_certificate(problem, farkas)
+        if verification.valid:
+            reason = _crowding(problem, farkas.b, "no decoder separates")
+            return _inseparable(farkas, verification, reason)
+    reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
+    return Separability(None, None, None, reason, (0.0, upper))
+
+
+def _inseparable(
+    certificate: FarkasMatrix, verification: Verification, reason: str
+) -> Separability:
+    interval = (0.0, verification.numbers["margin_bound"])
+    return Separability(False, certificate, verification, reason, interval)
+
+
+def _frobenius_bound(problem: NTPProblem, dual: np.ndarray) -> float:
+    """The rigorous bound on γ of any B in D."""
+    farkas = FarkasMatrix(in_cone(dual, problem.support))
+    return verify_certificate(problem, farkas).numbers["margin_bound"]
+
+
+def _crowding(problem: NTPProblem, b: np.ndarray, claim: str) -> str:
+    """Names the contexts a certificate is made of, and the supports they crowd into."""
+    weight = np.abs(b).sum(axis=0) * np.linalg.norm(problem.embeddings, axis=0)
+    contexts = np.flatnonzero(weight > 1e-9 * weight.max())
+    heaviest = contexts[np.argsort(-weight[contexts], kind="stable")][:_NAMED]
+    named = ", ".join(str(context) for context in sorted(heaviest))
+    more = f" and {len(contexts) - _NAMED} more" if len(contexts) > _NAMED else ""
+    reason = f"{claim} contexts {named}{more} together"
+    crowd = _largest_crowd(problem.support[:, contexts], problem.dim)
+    if crowd is None:
+        return reason
+    equations, unknowns = crowd
+    return f"{reason}: their supports ask for {equations} log ratios of {unknowns} unknowns"
+
+
+def _largest_crowd(support: Bool[np.ndarray, "V n"], dim: int) -> tuple[int, int] | None:
+    """The equations Σ_j (S_j - 1) and unknowns d (|U| - 1) of the worst union U of supports.
+
+    Unions are of contexts whose supports overlap, directly or through others; None where no
+    union has more equations than unknowns.
+    """
+    sizes = support.sum(axis=0)
+    overlap = support.T.astype(int) @ support
+    number, group = connected_components(overlap > 0, directed=False)
+    crowds = []
+    for member in range(number):
+        union = int(support[:, group == member].any(axis=1).sum())
+        crowds.append((int((sizes[group == member] - 1).sum()), dim * (union - 1)))
+    worst = max(crowds, key=lambda crowd: crowd[0] - crowd[1])
+    return worst if worst[0] > worst[1] else None

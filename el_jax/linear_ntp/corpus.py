@@ -1,0 +1,172 @@
+"""Problems from tokens, from counts, and from the frozen activations of a network."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float, Float64, Int, Num
+
+from el_jax.linear_ntp.problem import NTPProblem, coinciding_contexts, merge_contexts
+
+PAD = -1  # fills contexts that are shorter than the longest, on the left
+
+
+class TokenProblem(NamedTuple):
+    """A problem counted from tokens, with what its columns and rows stand for.
+
+    Attributes:
+        problem: rows are ``vocabulary``, columns the embeddings that differ.
+        contexts: the distinct contexts, most recent token last, ``[contexts, T]``.
+        column: the column of the problem that each context belongs to, ``[contexts]``.
+        vocabulary: the token of each row, ascending, ``[V]``.
+        counts: how often each token followed each context, ``[V, contexts]``.
+    """
+
+    problem: NTPProblem
+    contexts: Int[np.ndarray, "contexts T"]
+    column: Int[np.ndarray, "contexts"]
+    vocabulary: Int[np.ndarray, "V"]
+    counts: Int[np.ndarray, "V contexts"]
+
+
+def from_counts(embeddings: Float[ArrayLike, "d m"], counts: Num[ArrayLike, "V m"]) -> NTPProblem:
+    """π and P from how often each token followed each context.
+
+    Args:
+        embeddings: H.
+        counts: at least 0, and some in each column.
+
+    Raises:
+        ValueError: if a context has no count, or as :class:`NTPProblem`.
+    """
+    table = np.asarray(counts, np.float64)
+    total = table.sum(axis=0)
+    if (total <= 0).any():
+        raise ValueError(
+            f"counts[:, {int(total.argmin())}] sums to {total.min():g}: must be positive"
+        )
+    return NTPProblem(np.asarray(embeddings), total / total.sum(), table / total)
+
+
+def from_tokens(
+    tokens: Int[ArrayLike, "*sequences T"],
+    context_length: int,
+    *,
+    embed: Callable[[np.ndarray], Float[ArrayLike, "d contexts"]],
+    all_prefixes: bool = False,
+    min_count: int = 1,
+    vocab_limit: int | None = None,
+    tolerance: float = 1e-9,
+) -> TokenProblem:
+    """Counts what follows each context, and merges contexts whose embeddings coincide.
+
+    Args:
+        tokens: one stream, or one sequence a row; at least 0. Contexts do not cross rows.
+        context_length: tokens in a context.
+        embed: from contexts ``[contexts, context_length]`` to embeddings ``[d, contexts]``.
+        all_prefixes: instead of every window, take the beginnings of each row up to this length
+            (Appendix C of the paper), filled with ``PAD`` on the left.
+        min_count: contexts that occur less often are left out.
+        vocab_limit: keep only that many tokens as next tokens, the most frequent ones (the
+            smaller of equals); pairs whose next token is another are left out. None keeps all.
+        tolerance: as in :func:`coinciding_contexts`.
+
+    Raises:
+        ValueError: if nothing is left to count, or as :class:`NTPProblem`.
+    """
+    rows = np.atleast_2d(np.asarray(tokens))
+    windows, following = _pairs(rows, context_length, all_prefixes=all_prefixes)
+    vocabulary, frequency = np.unique(rows, return_counts=True)
+    kept_tokens = np.argsort(-frequency, kind="stable")[:vocab_limit]
+    vocabulary = np.sort(vocabulary[kept_tokens])
+    kept = np.isin(following, vocabulary)
+    contexts, which = np.unique(windows[kept], axis=0, return_inverse=True)
+    counts = np.zeros((len(vocabulary), len(contexts)), np.int64)
+    np.add.at(counts, (np.searchsorted(vocabulary, following[kept]), which.ravel()), 1)
+    frequent = counts.sum(axis=0) >= min_count
+    contexts, counts = contexts[frequent], counts[:, frequent]
+    if len(contexts) == 0:
+        raise ValueError(
+            f"tokens of shape {rows.shape} have no context of length {context_length} that occurs "
+            f"{min_count} times: must have one"
+        )
+    embeddings = np.asarray(embed(contexts), np.float64)
+    if embeddings.ndim != 2 or embeddings.shape[1] != len(contexts):
+        raise ValueError(f"embed gave {embeddings.shape}: must be [d, {len(contexts)}]")
+    column = coinciding_contexts(embeddings, tolerance=tolerance)
+    problem = merge_contexts(from_counts(embeddings, counts), tolerance=tolerance)
+    return TokenProblem(problem, contexts, column, vocabulary, counts)
+
+
+def bag_of_tokens(vocab_size: int) -> Callable[[np.ndarray], Float64[np.ndarray, "V contexts"]]:
+    """Embeds a context as the share of each token in it; order is lost, so contexts coincide."""
+    return lambda contexts: np.stack(
+        [
+            (contexts == token).sum(axis=1) / (contexts != PAD).sum(axis=1)
+            for token in range(vocab_size)
+        ]
+    )
+
+
+def one_hot_positions(
+    vocab_size: int,
+) -> Callable[[np.ndarray], Float64[np.ndarray, "TV contexts"]]:
+    """Embeds a context as the one-hot vectors of its tokens, one after the other; PAD is zero."""
+    tokens = np.arange(vocab_size)[:, None]
+    return lambda contexts: np.concatenate([row == tokens for row in contexts.T]).astype(float)
+
+
+def load_activations(
+    path: str | PathLike[str], *, name: str | None = None, unit_norm: bool = False
+) -> Float64[np.ndarray, "d m"]:
+    """Embeddings H from the activations a network gave, as ``.npy`` or ``.npz``.
+
+    Args:
+        path: file with one activation a row, ``[..., d]`` as networks write them.
+        name: which array of a ``.npz``; may be None if it holds one.
+        unit_norm: scale every embedding to length 1, so that margins are angles.
+
+    Returns:
+        One column a row of the file, leading axes flattened in order.
+
+    Raises:
+        ValueError: for a name that is not there, a vector alone, or a zero row with ``unit_norm``.
+    """
+    loaded = np.load(path, allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        array = loaded
+    else:
+        with loaded:
+            names = loaded.files
+            chosen = names[0] if name is None and len(names) == 1 else name
+            if chosen not in names:
+                raise ValueError(f"name={name!r}: must be one of {', '.join(names)}")
+            array = loaded[chosen]
+    if array.ndim < 2:
+        raise ValueError(f"{path} holds an array of shape {array.shape}: must be [..., d]")
+    embeddings = array.reshape(-1, array.shape[-1]).T.astype(np.float64)
+    if not unit_norm:
+        return embeddings
+    length = np.linalg.norm(embeddings, axis=0)
+    if (length == 0).any():
+        raise ValueError(f"row {int(length.argmin())} of {path} is zero: it has no direction")
+    return embeddings / length
+
+
+def _pairs(
+    rows: np.ndarray, context_length: int, *, all_prefixes: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every context ``[pairs, context_length]`` and the token that follows it ``[pairs]``."""
+    length = rows.shape[1]
+    if not 1 <= context_length < length:
+        raise ValueError(
+            f"context_length={context_length}: must be at least 1 and below the length {length}"
+        )
+    if not all_prefixes:
+        windows = np.lib.stride_tricks.sliding_window_view(rows, context_length + 1, axis=1)
+        return windows[..., :-1].reshape(-1, context_length), windows[..., -1].ravel()
+    ends = np.arange(1, context_length + 1)
+    padded = np.pad(rows, ((0, 0), (context_length, 0)), constant_values=PAD)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, context_length, axis=1)
+    return windows[:, ends].reshape(-1, context_length), rows[:, ends].ravel()

@@ -1,0 +1,224 @@
+"""Optimisation methods: what each subtracts from W, given the slope there.
+
+A method is a frozen value, so that two equal ones share a compiled program. ``init(W)`` gives its
+memory, ``step(slope, memory, step_size)`` gives what to subtract and the new memory.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.linear_ntp.landscape import Slope
+
+Memory = Any  # a pytree of arrays
+
+
+@runtime_checkable
+class Direction(Protocol):
+    """What every method offers; hashable."""
+
+    def init(self, W: Float[Array, "V d"]) -> Memory:
+        """The memory before the first step."""
+
+    def step(
+        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
+    ) -> tuple[Float[Array, "V d"], Memory]:
+        """What to subtract from W, and the memory after it."""
+
+
+@dataclass(frozen=True)
+class Steepest:
+    """η · shape(running mean of gradients): steepest descent for a norm, with momentum.
+
+    Attributes:
+        shape: direction of steepest descent of a gradient, such as :func:`unit` or ``jnp.sign``.
+        beta: weight of the past in the mean m <- β m + (1 - β) ∇CE; 0 has no memory. With the
+            identity as shape this is heavy-ball momentum with step size η (1 - β).
+    """
+
+    shape: Callable[[Array], Array]
+    beta: float = 0.0
+
+    def init(self, W: Float[Array, "V d"]) -> Memory:
+        """A zero mean."""
+        return jnp.zeros_like(W) if self.beta else ()
+
+    def step(
+        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
+    ) -> tuple[Float[Array, "V d"], Memory]:
+        """η · shape of the new mean."""
+        if not self.beta:
+            return step_size * self.shape(slope.gradient), memory
+        mean = self.beta * memory + (1 - self.beta) * slope.gradient
+        return step_size * self.shape(mean), mean
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """η ∇CE / scale, with a scale that vanishes as training goes on.
+
+    Attributes:
+        log_scale: log of what to divide by.
+    """
+
+    log_scale: Callable[[Slope], Array]
+
+    def init(self, W: Float[Array, "V d"]) -> Memory:  # noqa: ARG002
+        """Nothing to remember."""
+        return ()
+
+    def step(
+        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
+    ) -> tuple[Float[Array, "V d"], Memory]:
+        """η ∇CE / scale."""
+        return step_size * jnp.exp(-self.log_scale(slope)) * slope.gradient, memory
+
+
+@dataclass(frozen=True)
+class Polyak:
+    """Polyak's step η (CE - H) / ‖∇CE‖², exact since the infimum H is known; η is usually 1.
+
+    Attributes:
+        cap: largest multiple of the gradient, before η.
+    """
+
+    cap: float = math.inf
+
+    def init(self, W: Float[Array, "V d"]) -> Memory:  # noqa: ARG002
+        """Nothing to remember."""
+        return ()
+
+    def step(
+        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
+    ) -> tuple[Float[Array, "V d"], Memory]:
+        """η min(cap, (CE - H) / ‖∇CE‖²) ∇CE."""
+        rate = slope.excess.total / jnp.sum(jnp.square(slope.gradient))
+        return step_size * jnp.minimum(rate, self.cap) * slope.gradient, memory
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma and Ba 2015, arXiv 1412.6980) with both biases corrected.
+
+    Attributes:
+        beta1: of the mean of gradients.
+        beta2: of the mean of squares; 0.99 as in the paper's Appendix A.2.
+        epsilon: added to the root; with 0, a coordinate whose gradients were all 0 stays put.
+    """
+
+    beta1: float = 0.9
+    beta2: float = 0.99
+    epsilon: float = 0.0
+
+    def init(self, W: Float[Array, "V d"]) -> Memory:
+        """Zero means, and no step taken."""
+        return jnp.zeros_like(W), jnp.zeros_like(W), jnp.zeros((), W.dtype)
+
+    def step(
+        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
+    ) -> tuple[Float[Array, "V d"], Memory]:
+        """η · mean / (root mean square + ε)."""
+        mean, square, steps = memory
+        mean = self.beta1 * mean + (1 - self.beta1) * slope.gradient
+        square = self.beta2 * square + (1 - self.beta2) * jnp.square(slope.gradient)
+        steps = steps + 1
+        root = jnp.sqrt(square / (1 - self.beta2**steps)) + self.epsilon
+        change = jnp.where(root > 0, mean / jnp.where(root > 0, root, 1.0), 0.0)
+        return step_size / (1 - self.beta1**steps) * change, (mean, square, steps)
+
+
+@dataclass(frozen=True)
+class SplitNormalized:
+    """P_F ∇CE / λ_F + η · P_⊥∇CE / ‖P_⊥∇CE‖: each part of W at its own pace.
+
+    Normalised gradient descent is pinned at the effective step size 2 / λ_F by the curved part in
+    F. Here that part takes ordinary gradient steps and the flat part normalised ones, which keep
+    their direction however small the leak becomes. A diagnostic: it must know F.
+    """
+
+    def init(self, W: Float[Array, "V d"]) -> Memory:  # noqa: ARG002
+        """Nothing to remember."""
+        return ()
+
+    def step(
+        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
+    ) -> tuple[Float[Array, "V d"], Memory]:
+        """The two parts added; without F, the second alone."""
+        curved = slope.top_curvature > 0
+        along = slope.along / jnp.where(curved, slope.top_curvature, 1.0)
+        return jnp.where(curved, along, 0.0) + step_size * unit(slope.across), memory
+
+
+def unit(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
+    """G / ‖G‖, zero for a zero matrix; entries are scaled first, since their squares underflow."""
+    largest = jnp.abs(gradient).max()
+    scaled = gradient / jnp.where(largest > 0, largest, 1.0)
+    return scaled / jnp.where(largest > 0, jnp.linalg.norm(scaled), 1.0)
+
+
+def largest_entry(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
+    """G at its largest entry (the first of equals), zero elsewhere: greedy coordinate descent."""
+    flat = gradient.ravel()
+    chosen = jnp.arange(flat.size) == jnp.abs(flat).argmax()
+    return jnp.where(chosen, flat, 0.0).reshape(gradient.shape)
+
+
+def polar_factor(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
+    """U Vᵀ of G = U Σ Vᵀ, without the directions in which G vanishes.
+
+    Gradients of CE have one at least, the mean over tokens, where the decomposition is arbitrary.
+    """
+    left, values, right = jnp.linalg.svd(gradient, full_matrices=False)
+    least = jnp.finfo(values.dtype).eps * max(gradient.shape) * values[0]
+    return (left * (values > least).astype(values.dtype)[None]) @ right
+
+
+def newton_schulz(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
+    """Muon's approximation to :func:`polar_factor`: five quintic steps, singular values in 0.7-1.2.
+
+    Coefficients of Jordan et al. 2024 (kellerjordan.github.io/posts/muon). Singular values below
+    about 1e-3 of the norm are left smaller.
+    """
+    if gradient.shape[0] > gradient.shape[1]:
+        return newton_schulz(gradient.T).T  # the smaller Gram matrix
+    x = unit(gradient)
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    return x
+
+
+def _itself(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
+    return gradient
+
+
+def _log_excess(slope: Slope) -> Array:
+    return jnp.log(slope.excess.total)
+
+
+def _log_leaked(slope: Slope) -> Array:
+    return slope.log_leaked
+
+
+DIRECTIONS: dict[str, Direction] = {
+    "gd": Steepest(_itself),
+    "momentum": Steepest(_itself, beta=0.9),
+    "ngd": Steepest(unit),
+    "normalized_momentum": Steepest(unit, beta=0.9),
+    "sign": Steepest(jnp.sign),
+    "signum": Steepest(jnp.sign, beta=0.9),
+    "coordinate": Steepest(largest_entry),
+    "spectral": Steepest(polar_factor),
+    "muon": Steepest(polar_factor, beta=0.95),
+    "muon_newton_schulz": Steepest(newton_schulz, beta=0.95),
+    "adam": Adam(),
+    "polyak": Polyak(),
+    "loss_normalized": Rescaled(_log_excess),  # Ji and Telgarsky 2019, arXiv 1906.04540
+    "leak_normalized": Rescaled(_log_leaked),  # Tyurin 2024, arXiv 2412.08424
+    "split_ngd": SplitNormalized(),
+}

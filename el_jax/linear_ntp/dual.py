@@ -1,0 +1,161 @@
+"""The cone of dual variables of the max-margin problem, and the logits it constrains.
+
+A decoder with logits L = W H separates at unit margin if every context j has a level c_j with
+L[z, j] = c_j on its support and L[v, j] ≤ c_j - 1 off it. Its multipliers are the matrices of
+
+    D = {B [V, m] : columns sum to 0, B ≤ 0 off the support},
+
+and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}.
+
+Level-variable form of NTP-SVM (Thrampoulidis 2024, arXiv 2402.18551, eq. 6 and Def. 3); it has V m
+dual variables, whatever d, and no pairs of tokens.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Bool, Float, Float64
+
+from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
+from el_jax.linear_ntp.problem import NTPProblem
+
+
+class LogitMargin(NamedTuple):
+    """How far logits are from separating.
+
+    Attributes:
+        spread: largest difference between two logits in one support, max_j range_{S_j} L_j.
+        margin: least excess of a logit in the support over one off it, at one context.
+    """
+
+    spread: float
+    margin: float
+
+
+class MarginBracket(NamedTuple):
+    """A decoder and a dual matrix, with the bounds they put on the max margin γ.
+
+    Attributes:
+        w: W in F⊥, ``[V, d]``.
+        dual: B in D, ``[V, m]``.
+        lower: margin of W over its norm, at least 0.
+        upper: dual norm of B Hᵀ over the mass of B outside the supports.
+        iterations: spent on finding them.
+    """
+
+    w: Float64[np.ndarray, "V d"]
+    dual: Float64[np.ndarray, "V m"]
+    lower: float
+    upper: float
+    iterations: int
+
+    @property
+    def gap(self) -> float:
+        """1 - lower / upper, the relative uncertainty about γ."""
+        return 1 - self.lower / self.upper if self.upper > 0 else 0.0
+
+
+def bracket(
+    problem: NTPProblem,
+    w: Float64[np.ndarray, "V d"],
+    dual: Float64[np.ndarray, "V m"],
+    norm: Norm,
+    iterations: int,
+) -> MarginBracket:
+    """The bounds that W in F⊥ and B in D put on γ, up to rounding."""
+    margin = logit_margin(w @ problem.embeddings, problem.support).margin
+    size, mass = matrix_norm(w, norm), outside_mass(dual, problem.support)
+    lower = max(margin / size, 0.0) if size > 0 else 0.0
+    upper = dual_norm(dual @ problem.embeddings.T, norm) / mass if mass > 0 else np.inf
+    return MarginBracket(w, dual, lower, upper, iterations)
+
+
+def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
+    """The better decoder and the better dual matrix of two brackets of one problem."""
+    if old is None:
+        return new
+    # on a tie of the upper bounds the later one, which belongs to the later decoder
+    keep_w, keep_dual = old.lower > new.lower, old.upper * (1 + 1e-12) < new.upper
+    w, lower = (old.w, old.lower) if keep_w else (new.w, new.lower)
+    dual, upper = (old.dual, old.upper) if keep_dual else (new.dual, new.upper)
+    return MarginBracket(w, dual, lower, upper, new.iterations)
+
+
+def outside_mass(dual: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]) -> float:
+    """-Σ_off B, the sum of the multipliers of the inequalities."""
+    return float(-dual[~support].sum())
+
+
+def unit_margin(support: Bool[Array, "V m"]) -> Float[Array, "V m"]:
+    """Logits at unit margin when every constraint binds: 0 on the support, -1 off it."""
+    return jnp.where(support, 0.0, -1.0)
+
+
+def logit_margin(
+    logits: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]
+) -> LogitMargin:
+    """Spread over the supports and margin over the rest, in nats."""
+    lowest = np.where(support, logits, np.inf).min(axis=0)
+    highest = np.where(support, logits, -np.inf).max(axis=0)
+    other = np.where(support, -np.inf, logits).max(axis=0)
+    return LogitMargin(float((highest - lowest).max()), float((lowest - other).min()))
+
+
+def centred_on(
+    matrix: Float[Array, "V m"] | Float[np.ndarray, "V m"], mask: Bool[Array, "V m"]
+) -> Float[Array, "V m"]:
+    """Orthogonal projection of each column onto {0 off the mask, sum 0}; Π of the mask."""
+    count = jnp.maximum(mask.sum(axis=0, keepdims=True), 1)
+    mean = jnp.where(mask, matrix, 0).sum(axis=0, keepdims=True) / count
+    return jnp.where(mask, matrix - mean, 0)
+
+
+def project_on_cone(
+    matrix: Float[Array, "V m"], support: Bool[Array, "V m"], level: Float[Array, "1 m"]
+) -> tuple[Float[Array, "V m"], Float[Array, "1 m"]]:
+    """Orthogonal projection of each column onto D, by Newton's method on one number a column.
+
+    The projection is y - τ on the support and min(y - τ, 0) off it, with the τ that makes the sum
+    0. That sum is concave and decreasing in τ, so from the second step on Newton comes from the
+    right, drops tokens at every step and ends, exactly, when it drops none.
+
+    Args:
+        matrix: what to project.
+        support: S.
+        level: a first guess of τ; any will do.
+
+    Returns:
+        The projection, and τ.
+    """
+
+    def newton(level: Array) -> tuple[Array, Array]:
+        kept = support | (matrix < level)
+        count = kept.sum(axis=0, keepdims=True)
+        return jnp.where(kept, matrix, 0).sum(axis=0, keepdims=True) / count, count
+
+    def lower(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        level, count, _ = state
+        next_level, next_count = newton(level)
+        dropped = next_count < count  # by itself, so that rounding at a tie cannot cycle
+        level = jnp.where(dropped, next_level, level)
+        return level, jnp.where(dropped, next_count, count), dropped.any()
+
+    level, count = newton(level)
+    start = level, jnp.full_like(count, matrix.shape[0] + 1), jnp.array(True)
+    level, _, _ = jax.lax.while_loop(lambda state: state[2], lower, start)
+    return jnp.where(support, matrix - level, jnp.minimum(matrix - level, 0)), level
+
+
+def in_cone(
+    matrix: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]
+) -> Float64[np.ndarray, "V m"]:
+    """The projection on D of one NumPy matrix, in float64."""
+    with jax.enable_x64(True):
+        level = matrix.mean(axis=0, keepdims=True)
+        return np.asarray(_project_on_cone(matrix, support, level)[0])
+
+
+_project_on_cone = jax.jit(project_on_cone)

@@ -1,0 +1,124 @@
+"""Linear algebra on faces of the dual cone: which decoder, and which B, once zeros are known.
+
+A face of D is the set of its B that vanish on given entries. Dropping signs, it is the range of
+Π_face, and W -> Π_face(W H) is the one operator of this file. With the face of the supports alone
+it makes in-support logits equal and finds W*; with the binding constraints added it finds the
+max-margin matrix; and what it leaves over is what no decoder reaches, a certificate.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Bool, Float, Float64, Int
+
+from el_jax.linear_ntp.dual import centred_on
+from el_jax.linear_ntp.problem import NTPProblem
+
+# Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
+_FLOOR, _FLAT = 1e-14, 3e-15
+_EPS = 1e-16
+_MAX_ITERATIONS = 5000
+
+
+_CGState = tuple[Array, Array, Array, Array, Array, Array]
+
+
+class FaceSolution(NamedTuple):
+    """Least squares on a face of D.
+
+    Attributes:
+        combination: the B, of zero column sums and 0 off the face, whose decoder B Hᵀ is the least
+            of those whose logits are nearest the target, ``[V, m]``.
+        residual: target less those logits, both seen on the face, ``[V, m]``. It is the part of
+            the target that no decoder reaches: residual Hᵀ = 0.
+        iterations: how many were made.
+    """
+
+    combination: Float64[np.ndarray, "V m"]
+    residual: Float64[np.ndarray, "V m"]
+    iterations: int
+
+
+@jax.jit
+def _least_squares(
+    target: Float[Array, "V m"],
+    embeddings: Float[Array, "d m"],
+    face: Bool[Array, "V m"],
+    max_iterations: Int[Array, ""],
+) -> tuple[Array, Array, Array]:
+    """Least squares min_W ‖Π_face(W H - target)‖ from W = 0, by conjugate gradients (CGLS).
+
+    Solved as least squares, since dependent constraints and rounding make the equations
+    inconsistent in their last digits, on which conjugate gradients for equations diverge.
+    """
+    # twice, so that the sums vanish in the last digits of what is left, not of the target
+    start = centred_on(centred_on(target, face), face)
+    rounding = jnp.sum(jnp.where(face, target, 0.0) ** 2) * _EPS**2
+    floor = jnp.maximum(jnp.sum(start**2) * _FLOOR**2, rounding)
+    reach = jnp.sum(embeddings**2) * _FLAT**2
+
+    def unfinished(state: _CGState) -> Array:
+        _, residual, _, _, slope, iteration = state
+        left = jnp.sum(residual**2)
+        return (iteration < max_iterations) & (left > floor) & (slope > reach * left)
+
+    def iterate(state: _CGState) -> _CGState:
+        combination, residual, along, along_w, slope, iteration = state
+        moved = centred_on(along_w @ embeddings, face)
+        length = slope / jnp.sum(moved**2)
+        combination, residual = combination + length * along, residual - length * moved
+        gradient = residual @ embeddings.T
+        next_slope = jnp.sum(gradient**2)
+        ratio = next_slope / slope
+        along, along_w = residual + ratio * along, gradient + ratio * along_w
+        return combination, residual, along, along_w, next_slope, iteration + 1
+
+    gradient = start @ embeddings.T
+    state = jnp.zeros_like(start), start, start, gradient, jnp.sum(gradient**2), jnp.array(0)
+    combination, residual, _, _, _, iterations = jax.lax.while_loop(unfinished, iterate, state)
+    return combination, residual, iterations
+
+
+def solve_on_face(
+    problem: NTPProblem, target: Float64[np.ndarray, "V m"], face: Bool[np.ndarray, "V m"]
+) -> FaceSolution:
+    """Least squares min_W ‖Π_face(W H - target)‖, refined once; NumPy in, NumPy out."""
+    embeddings = problem.embeddings
+    with jax.enable_x64(True):
+        first, _, steps = _least_squares(target, embeddings, face, _MAX_ITERATIONS)
+        left = target - np.asarray(first) @ embeddings.T @ embeddings
+        second, residual, more_steps = _least_squares(left, embeddings, face, _MAX_ITERATIONS)
+        return FaceSolution(
+            np.asarray(first + second), np.asarray(residual), int(steps + more_steps)
+        )
+
+
+def equalised(problem: NTPProblem, w: Float64[np.ndarray, "V d"]) -> Float64[np.ndarray, "V d"]:
+    """The W nearest ``w`` whose logits are equal inside every support: its projection on F⊥."""
+    change = solve_on_face(problem, w @ problem.embeddings, problem.support)
+    return w - change.combination @ problem.embeddings.T
+
+
+def annihilated(
+    problem: NTPProblem, dual: Float64[np.ndarray, "V m"], *, rounds: int = 6
+) -> Float64[np.ndarray, "V m"] | None:
+    """A B in D near ``dual`` with B Hᵀ = 0, not 0 off the supports, or None if none was found.
+
+    Projects on the B Hᵀ = 0 of the face of ``dual``; entries whose sign that breaks are taken out
+    of the face, and so on.
+    """
+    support = problem.support
+    for _ in range(rounds):
+        outside_mass = -dual[~support].sum()
+        if not outside_mass > 0:
+            return None
+        dual = dual / outside_mass
+        face = support | (dual < 0)
+        dual = solve_on_face(problem, dual, face).residual
+        if (dual[~support] <= 0).all():
+            return dual if dual[~support].sum() < -1e-6 else None
+        dual = np.where(support, dual, np.minimum(dual, 0.0))
+    return None

@@ -1,0 +1,103 @@
+"""Gradient flow to times that no number of steps reaches."""
+
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import ArrayLike, Float
+from scipy.integrate import solve_ivp
+
+from el_jax.linear_ntp.landscape import Landscape, landscape, slope_at
+from el_jax.linear_ntp.metrics import decoder_metrics
+from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.trajectory import Trajectory
+
+
+def gradient_flow(
+    problem: NTPProblem,
+    times: Float[ArrayLike, "marks"],
+    *,
+    initial: Float[np.ndarray | Array, "V d"] | None = None,
+    w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+) -> Trajectory:
+    """Solves dW/dt = -∇CE(W), the limit of gradient descent for small steps, t = η k.
+
+    Integrated in τ = log(1 + t), where W moves about evenly, by an implicit method of variable
+    order (BDF) with the exact Hessian: the part in F becomes ever stiffer. One solve costs
+    (V rank H)³; 1e12 takes some hundred steps.
+
+    Args:
+        problem: the data.
+        times: t at which to measure, increasing, at least 0.
+        initial: W at t = 0; zeros when None.
+        w_mm: max-margin matrices by norm, for the metrics that compare with them.
+        rtol: relative error of W allowed a step.
+        atol: absolute error of W allowed a step.
+
+    Raises:
+        ValueError: if times do not increase from at least 0, or shapes are wrong.
+        RuntimeError: if the integrator gives up.
+    """
+    marks = np.asarray(times, np.float64)
+    if marks.ndim != 1 or marks.size == 0 or marks[0] < 0 or (np.diff(marks) <= 0).any():
+        raise ValueError(f"times={times!r}: must increase from at least 0")
+    start = problem.decoder(initial)
+    # ∇CE lies in the span of the embeddings, so W moves in as many columns as their rank
+    span = _span(problem.embeddings)
+    shape = (problem.vocab_size, span.shape[1])
+
+    def velocity(tau: float, y: np.ndarray) -> np.ndarray:
+        W = start + y.reshape(shape) @ span.T
+        return -np.exp(tau) * np.asarray(_gradient_at(W, here) @ span).ravel()
+
+    def jacobian(tau: float, y: np.ndarray) -> np.ndarray:
+        W = start + y.reshape(shape) @ span.T
+        hessian = np.asarray(_hessian_at(W, span.T @ problem.embeddings, here))
+        return -np.exp(tau) * hessian.reshape(y.size, y.size)
+
+    with jax.enable_x64(True):
+        here = landscape(problem)
+        taus = np.log1p(marks)
+        solution = solve_ivp(
+            velocity,
+            (0.0, taus[-1]),
+            np.zeros(shape).ravel(),
+            method="BDF",
+            t_eval=taus,
+            jac=jacobian,
+            rtol=rtol,
+            atol=atol,
+        )
+    if not solution.success:
+        raise RuntimeError(
+            f"gradient flow stopped at t={np.expm1(solution.t[-1])}: {solution.message}"
+        )
+    decoders = start + solution.y.T.reshape(-1, *shape) @ span.T
+    return Trajectory(marks, decoder_metrics(problem, decoders, w_mm=w_mm), decoders[-1])
+
+
+def _span(embeddings: np.ndarray) -> np.ndarray:
+    """An orthonormal basis ``[d, rank H]`` of the span of the embeddings."""
+    left, values, _ = np.linalg.svd(embeddings, full_matrices=False)
+    return left[:, values > np.finfo(float).eps * max(embeddings.shape) * values[0]]
+
+
+@jax.jit
+def _gradient_at(W: Array, landscape: Landscape) -> Array:
+    return slope_at(W, landscape).gradient
+
+
+@jax.jit
+def _hessian_at(W: Array, coordinates: Array, landscape: Landscape) -> Array:
+    """∇²CE = Σ_j π_j (diag q_j - q_j q_jᵀ) ⊗ h_j h_jᵀ at embeddings in coordinates ``[r, m]``."""
+    H, context_probs, _ = landscape[:3]
+    softmax = jax.nn.softmax(W @ H, axis=0)
+    weighted = context_probs[None] * softmax
+    both = jnp.einsum("vj,aj,bj->vab", weighted, coordinates, coordinates)
+    diagonal = jnp.einsum("vw,vab->vawb", jnp.eye(len(W)), both)
+    joint = jnp.einsum("vj,aj,wj,bj->vawb", weighted, coordinates, softmax, coordinates)
+    return diagonal - joint

@@ -1,0 +1,104 @@
+"""What an optimisation method may know of the objective at W: the arrays of a problem, and slopes.
+
+Everything here takes plain arrays and traces, so that trajectories scan and vmap over it.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.linear_ntp.objective import (
+    ExcessLoss,
+    excess_parts,
+    in_support_residual,
+    leak_residual,
+    logit_pieces,
+)
+from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.subspace import data_subspace, finite_component, project, top_curvature
+
+
+class Landscape(NamedTuple):
+    """A problem as plain arrays, with what depends on it alone.
+
+    Attributes:
+        embeddings: H, ``[d, m]``.
+        context_probs: π, ``[m]``.
+        next_token_probs: P, ``[V, m]``.
+        basis: orthonormal basis of F, ``[V d, dim F]``, or None.
+        finite: W*, ``[V, d]``.
+        top_curvature: λ_F.
+    """
+
+    embeddings: Float[Array, "d m"]
+    context_probs: Float[Array, "m"]
+    next_token_probs: Float[Array, "V m"]
+    basis: Float[Array, "Vd dim"] | None
+    finite: Float[Array, "V d"]
+    top_curvature: Float[Array, ""]
+
+    def project(self, W: Float[Array, "V d"]) -> Float[Array, "V d"]:
+        """P_F(W)."""
+        return project(W, self.basis, self.embeddings, self.next_token_probs > 0)
+
+
+class Slope(NamedTuple):
+    """The objective at one W. What a method does not read is not computed once compiled.
+
+    Attributes:
+        gradient: ∇CE, ``[V, d]``.
+        along: P_F ∇CE, ``[V, d]``.
+        across: P_⊥ ∇CE times exp(-log_scale), ``[V, d]``; made of the leak alone, so it keeps its
+            digits when the leak is far below the rest or below 1e-308.
+        log_scale: log of the largest leaked probability of a context.
+        log_leaked: log G, of the mean leaked probability.
+        excess: CE - H and its parts.
+        top_curvature: λ_F.
+    """
+
+    gradient: Float[Array, "V d"]
+    along: Float[Array, "V d"]
+    across: Float[Array, "V d"]
+    log_scale: Float[Array, ""]
+    log_leaked: Float[Array, ""]
+    excess: ExcessLoss
+    top_curvature: Float[Array, ""]
+
+
+@lru_cache(maxsize=4)  # a problem cannot change, so the several methods run on it share this
+def landscape(problem: NTPProblem) -> Landscape:
+    """The arrays of a problem; costs its data subspace."""
+    basis = data_subspace(problem).basis
+    with jax.enable_x64(True):
+        return Landscape(
+            jnp.asarray(problem.embeddings),
+            jnp.asarray(problem.context_probs),
+            jnp.asarray(problem.next_token_probs),
+            None if basis is None else jnp.asarray(basis),
+            jnp.asarray(finite_component(problem)),
+            jnp.asarray(top_curvature(problem)),
+        )
+
+
+def slope_at(W: Float[Array, "V d"], landscape: Landscape) -> Slope:
+    """The slope of the objective at W."""
+    H, context_probs, probs = landscape[:3]
+    pieces = logit_pieces(W @ H, probs)
+    log_leaks = jax.nn.log_sigmoid(pieces.log_odds)
+    log_scale = log_leaks.max()
+    inside = -in_support_residual(pieces, context_probs, probs) @ H.T
+    leaking = -leak_residual(pieces, context_probs, log_scale) @ H.T
+    leaking_along = landscape.project(leaking)
+    return Slope(
+        gradient=inside + jnp.exp(log_scale) * leaking,
+        along=inside + jnp.exp(log_scale) * leaking_along,
+        across=leaking - leaking_along,
+        log_scale=log_scale,
+        log_leaked=jax.nn.logsumexp(log_leaks + jnp.log(context_probs)),
+        excess=excess_parts(pieces, context_probs, probs),
+        top_curvature=landscape.top_curvature,
+    )

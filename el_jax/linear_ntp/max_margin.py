@@ -1,0 +1,219 @@
+"""NTP-SVM: the decoder of largest margin, in the geometry of an optimiser.
+
+W_mm = argmin N(W) such that in-support logits are equal and all others at least 1 below
+(Thrampoulidis 2024, arXiv 2402.18551, Definition 3, where N is the Frobenius norm and gradient
+descent converges to its direction). It depends on embeddings and supports only.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float, Float64, Int
+
+from el_jax.linear_ntp.certificates import Certificate, FarkasMatrix, verify_certificate
+from el_jax.linear_ntp.dual import MarginBracket, logit_margin, outside_mass
+from el_jax.linear_ntp.faces import annihilated
+from el_jax.linear_ntp.frobenius import frobenius_bracket
+from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
+from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
+from el_jax.linear_ntp.objective import residual
+from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.splitting import split_bracket
+
+# Slack, at unit margin, up to which a constraint is said to bind: absolute, and per gap.
+_BINDING, _BINDING_PER_GAP = 1e-6, 100
+
+
+class NotSeparableError(ValueError):
+    """No decoder separates the data.
+
+    Attributes:
+        certificate: the Farkas matrix that shows it.
+    """
+
+    def __init__(self, message: str, certificate: Certificate):
+        super().__init__(message)
+        self.certificate = certificate
+
+
+class UndecidedError(RuntimeError):
+    """The iterations allowed did not tell whether the data are separable.
+
+    Attributes:
+        interval: in which the max margin was found to lie.
+    """
+
+    def __init__(self, message: str, interval: tuple[float, float]):
+        super().__init__(message)
+        self.interval = interval
+
+
+class KKT(NamedTuple):
+    """How far W, at unit margin, and B are from the optimality conditions; all 0 at the optimum.
+
+    Attributes:
+        equality: largest spread of logits in a support, in nats.
+        inequality: most that a logit off the support lies above c_j - 1, in nats.
+        sign: largest entry of B off the supports, and largest column sum, over the largest |B|.
+        slackness: largest |B| (c_j - 1 - L), over the mass of B off the supports.
+        stationarity: how far B Hᵀ is from a multiple of the gradient of N at W. For the Frobenius
+            norm ‖W - B Hᵀ‖ / ‖W‖, otherwise 1 - ⟨W, B Hᵀ⟩ / (N(W) N*(B Hᵀ)).
+    """
+
+    equality: float
+    inequality: float
+    sign: float
+    slackness: float
+    stationarity: float
+
+
+@dataclass(frozen=True, eq=False)
+class MaxMargin:
+    """The solution of NTP-SVM in one norm, with what shows that it is one.
+
+    Attributes:
+        norm: N.
+        w: W_mm, at unit margin, ``[V, d]``.
+        margin: N-margin of W_mm, 1 / N(W_mm): the lower end of ``interval``.
+        dual: B in D, scaled so that -Σ_off B = N(W_mm)²; for the Frobenius norm W_mm = B Hᵀ,
+            ``[V, m]``.
+        active: the constraints that bind, within 1e-6 and 100 gaps: pairs (context, token outside
+            its support), ``[n, 2]``.
+        kkt: residuals of the optimality conditions.
+        gap: 1 - lower / upper end of ``interval``.
+        interval: in which γ lies, up to rounding: W_mm proves the lower end, B the upper.
+        iterations: of the solver.
+    """
+
+    norm: Norm
+    w: Float64[np.ndarray, "V d"]
+    margin: float
+    dual: Float64[np.ndarray, "V m"]
+    active: Int[np.ndarray, "n 2"]
+    kkt: KKT
+    gap: float
+    interval: tuple[float, float]
+    iterations: int
+
+
+def max_margin(
+    problem: NTPProblem,
+    norm: Norm = "frobenius",
+    *,
+    tolerance: float = 1e-10,
+    max_iterations: int | None = None,
+) -> MaxMargin:
+    """Solves NTP-SVM.
+
+    Args:
+        problem: its probabilities do not matter, only their support.
+        norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
+            descent and Adam; a linear program, by splitting where it is too large) or "spectral"
+            (Muon; by splitting).
+        tolerance: on the relative gap. If iterations run out first, the answer still stands and
+            its ``gap`` is what it says.
+        max_iterations: None means 100 000 for the Frobenius norm and 10 000 for splitting.
+
+    Raises:
+        NotSeparableError: with a verified certificate.
+        UndecidedError: if no decoder that separates was found, nor a certificate that none exists.
+        ValueError: if ``norm`` is none of these.
+    """
+    if norm == "frobenius":
+        found = frobenius_bracket(
+            problem, tolerance=tolerance, max_iterations=max_iterations or 100_000
+        )
+    elif norm == "max" and is_affordable(problem):
+        found = max_norm_bracket(problem)
+    elif norm in ("max", "spectral"):
+        # all norms agree on what is separable, and the Frobenius norm is quick to tell
+        found = frobenius_bracket(problem, tolerance=np.inf, max_iterations=100_000)
+        if found.lower > 0:
+            found = split_bracket(
+                problem, norm, tolerance=tolerance, max_iterations=max_iterations or 10_000
+            )
+    else:
+        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
+    if found.lower <= 0:
+        _raise_without_margin(problem, found)
+    return _solution(problem, norm, found)
+
+
+def margin_upper_bound(
+    problem: NTPProblem, w: Float[ArrayLike, "V d"], norm: Norm = "frobenius"
+) -> float:
+    """‖∇CE(W)‖_* / G(W) ≥ γ, for every W: a bound on the max margin that needs no solver.
+
+    The residuals R = π (p - softmax) lie in D and ∇CE = -R Hᵀ, so the dual of the max-margin
+    problem bounds γ by ‖R Hᵀ‖_* / -Σ_off R; G = -Σ_off R is the leaked mass. The next-token form
+    of Lemma 1 of Fan, Schmidt and Thrampoulidis 2025 (arXiv 2502.04664). It tightens along
+    training, before margins do.
+
+    Returns:
+        The bound; infinity where the leak underflows.
+    """
+    dual = residual(problem, np.asarray(w, np.float64))
+    leaked = outside_mass(dual, problem.support)
+    return dual_norm(dual @ problem.embeddings.T, norm) / leaked if leaked > 0 else np.inf
+
+
+def _raise_without_margin(problem: NTPProblem, found: MarginBracket) -> None:
+    for dual in (found.dual, annihilated(problem, found.dual)):
+        if dual is None:
+            continue
+        certificate = FarkasMatrix(dual)
+        verification = verify_certificate(problem, certificate)
+        if verification.valid:
+            bound = verification.numbers["margin_bound"]
+            raise NotSeparableError(
+                f"the data are not separable: no decoder has a margin above {bound:.1e} times "
+                "its norm",
+                certificate,
+            )
+    raise UndecidedError(
+        f"undecided after {found.iterations} iterations: the max margin lies in "
+        f"[0, {found.upper:.3g}]",
+        (0.0, found.upper),
+    )
+
+
+def _solution(problem: NTPProblem, norm: Norm, found: MarginBracket) -> MaxMargin:
+    embeddings, support = problem.embeddings, problem.support
+    w = found.w / logit_margin(found.w @ embeddings, support).margin
+    size = matrix_norm(w, norm)
+    dual = found.dual * (size**2 / outside_mass(found.dual, support))
+    logits = w @ embeddings
+    level = np.where(support, logits, 0.0).sum(axis=0) / support.sum(axis=0)
+    slack = np.where(support, np.inf, level - 1 - logits)
+    return MaxMargin(
+        norm=norm,
+        w=w,
+        margin=1 / size,
+        dual=dual,
+        active=np.argwhere(_BINDING + _BINDING_PER_GAP * found.gap >= slack.T),
+        kkt=_kkt(problem, norm, w, dual, slack),
+        gap=found.gap,
+        interval=(found.lower, found.upper),
+        iterations=found.iterations,
+    )
+
+
+def _kkt(
+    problem: NTPProblem, norm: Norm, w: np.ndarray, dual: np.ndarray, slack: np.ndarray
+) -> KKT:
+    support, combination = problem.support, dual @ problem.embeddings.T
+    largest = np.abs(dual).max()
+    outside = ~support
+    if norm == "frobenius":
+        stationarity = np.linalg.norm(w - combination) / np.linalg.norm(w)
+    else:
+        reach = matrix_norm(w, norm) * dual_norm(combination, norm)
+        stationarity = abs(1 - np.sum(w * combination) / reach)
+    return KKT(
+        equality=logit_margin(w @ problem.embeddings, support).spread,
+        inequality=float(max(0.0, -slack.min())),
+        sign=float(max(dual[outside].max(), np.abs(dual.sum(axis=0)).max(), 0.0) / largest),
+        slackness=float(np.abs(dual[outside] * slack[outside]).max() / outside_mass(dual, support)),
+        stationarity=float(stationarity),
+    )

@@ -1,0 +1,143 @@
+"""The max-margin problem in the spectral or the max norm, by splitting (ADMM).
+
+min ½ N(Z)² over logits L at unit margin, with Z = W and L = W H: a least-squares step on W, the
+proximal map of ½ N² on Z, the projection on the constraints on L. The scaled multiplier of L is, at
+every iteration, minus a matrix of D, which bounds the margin from above; its decoder, made equal
+inside supports, bounds it from below. Convergence is linear but slow: the bracket says how far.
+
+Boyd et al. 2011, "Distributed Optimization and Statistical Learning via the Alternating Direction
+Method of Multipliers", section 3.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Bool, Float, Int
+
+from el_jax.linear_ntp.dual import MarginBracket, bracket, project_on_cone, tighter, unit_margin
+from el_jax.linear_ntp.faces import equalised
+from el_jax.linear_ntp.norms import Norm
+from el_jax.linear_ntp.problem import NTPProblem
+
+_CHUNK = 100
+_RELAXATION = 1.6
+_IMBALANCE = 3.0  # ratio of residuals at which the penalty is changed
+
+
+class _SplitState(NamedTuple):
+    """Copies Z of W and L of W H, their scaled multipliers, and how far they are from settled."""
+
+    z: Float[Array, "V d"]
+    logits: Float[Array, "V m"]
+    z_multiplier: Float[Array, "V d"]
+    logit_multiplier: Float[Array, "V m"]
+    level: Float[Array, "1 m"]
+    w: Float[Array, "V d"]
+    primal: Float[Array, ""]
+    dual: Float[Array, ""]
+
+
+def split_bracket(
+    problem: NTPProblem, norm: Norm, *, tolerance: float, max_iterations: int
+) -> MarginBracket:
+    """Iterates until the relative gap is ``tolerance``, or ``max_iterations``."""
+    scale = float(np.linalg.norm(problem.embeddings, 2))
+    embeddings, support = problem.embeddings / scale, problem.support
+    inverse = np.linalg.inv(np.eye(problem.dim) + embeddings @ embeddings.T)
+    penalty, best = 1.0, None
+    with jax.enable_x64(True):
+        state = _start(jnp.asarray(embeddings), jnp.asarray(support))
+        for done in range(_CHUNK, max_iterations + _CHUNK, _CHUNK):
+            state = _iterate(state, embeddings, inverse, support, penalty, _CHUNK, norm)
+            w = equalised(problem, np.asarray(state.w))
+            dual = -np.asarray(state.logit_multiplier)
+            best = tighter(best, bracket(problem, w, dual, norm, done))
+            if best.gap <= tolerance:
+                break
+            ratio = float(state.primal / state.dual) if state.dual > 0 else 1.0
+            if not 1 / _IMBALANCE <= ratio <= _IMBALANCE:
+                change = float(np.clip(np.sqrt(ratio), 0.2, 5.0))
+                penalty *= change
+                state = state._replace(
+                    z_multiplier=state.z_multiplier / change,
+                    logit_multiplier=state.logit_multiplier / change,
+                )
+    assert best is not None
+    return best
+
+
+def _start(embeddings: Array, support: Array) -> _SplitState:
+    w = jnp.zeros((support.shape[0], embeddings.shape[0]))
+    logits = jnp.zeros(support.shape)
+    return _SplitState(
+        w, logits, w, logits, jnp.zeros((1, support.shape[1])), w, jnp.ones(()), jnp.ones(())
+    )
+
+
+@partial(jax.jit, static_argnames="norm")
+def _iterate(
+    state: _SplitState,
+    embeddings: Float[Array, "d m"],
+    inverse: Float[Array, "d d"],
+    support: Bool[Array, "V m"],
+    penalty: Float[Array, ""],
+    num_steps: Int[Array, ""],
+    norm: Norm,
+) -> _SplitState:
+    proximal = _clip_singular_values if norm == "spectral" else _clip_entries
+    target = unit_margin(support)
+
+    def step(_: Array, s: _SplitState) -> _SplitState:
+        pull = s.z - s.z_multiplier + (s.logits - s.logit_multiplier) @ embeddings.T
+        w = pull @ inverse
+        logits = w @ embeddings
+        z_in = _RELAXATION * w + (1 - _RELAXATION) * s.z + s.z_multiplier
+        logits_in = _RELAXATION * logits + (1 - _RELAXATION) * s.logits + s.logit_multiplier
+        z = proximal(z_in, penalty)
+        # projecting on the constraints moves by the projection on D (Moreau)
+        move, level = project_on_cone(target - logits_in, support, s.level)
+        primal = jnp.hypot(jnp.linalg.norm(w - z), jnp.linalg.norm(logits - logits_in - move))
+        size = jnp.hypot(jnp.linalg.norm(z), jnp.linalg.norm(logits_in + move))
+        pulled = z - s.z + (logits_in + move - s.logits) @ embeddings.T
+        held = jnp.linalg.norm(z_in - z)
+        return _SplitState(
+            z,
+            logits_in + move,
+            z_in - z,
+            -move,
+            level,
+            w,
+            primal / jnp.maximum(size, 1e-300),
+            jnp.linalg.norm(pulled) / jnp.maximum(held, 1e-300),
+        )
+
+    return jax.lax.fori_loop(0, num_steps, step, state)
+
+
+def _clip_entries(x: Float[Array, "V d"], penalty: Float[Array, ""]) -> Float[Array, "V d"]:
+    """argmin_Z ½ max|Z|² + ½ penalty ‖Z - X‖²."""
+    threshold = _threshold(jnp.abs(x).ravel(), penalty)
+    return jnp.clip(x, -threshold, threshold)
+
+
+def _clip_singular_values(x: Float[Array, "V d"], penalty: Float[Array, ""]) -> Float[Array, "V d"]:
+    """argmin_Z ½ σ_max(Z)² + ½ penalty ‖Z - X‖²; only values above the threshold are touched."""
+    wide = x.shape[0] < x.shape[1]
+    short = x if wide else x.T  # [n, N] with n <= N
+    squares, vectors = jnp.linalg.eigh(short @ short.T)
+    values = jnp.sqrt(jnp.maximum(squares, 0.0))
+    threshold = _threshold(values, penalty)
+    excess = jnp.where(values > threshold, 1 - threshold / values, 0.0)
+    clipped = short - (vectors * excess[None]) @ (vectors.T @ short)
+    return clipped if wide else clipped.T
+
+
+def _threshold(sizes: Float[Array, "n"], penalty: Float[Array, ""]) -> Float[Array, ""]:
+    """The θ with θ = penalty Σ max(size - θ, 0): the largest of the roots with k terms."""
+    largest_first = jnp.sort(sizes)[::-1]
+    terms = jnp.arange(1, sizes.size + 1)
+    return jnp.max(penalty * jnp.cumsum(largest_first) / (1 + penalty * terms))

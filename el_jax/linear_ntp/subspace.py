@@ -1,0 +1,201 @@
+"""The data subspace F, the projections onto it and its complement, and the finite component W*.
+
+F = span{(e_z - e_z') h_jᵀ : z, z' in S_j} is where the data ask for finite log ratios
+(Thrampoulidis 2024, arXiv 2402.18551, section 2). With Π_j "restrict to S_j and subtract the
+in-support mean" and A(W)_j = Π_j W h_j, F is the range of Aᵀ(B) = (Π B) Hᵀ, and its projection is
+Aᵀ (A Aᵀ)⁺ A, where A Aᵀ(B) = Π(Π(B) K) needs only K = Hᵀ H.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.scipy.sparse.linalg import cg
+from jaxtyping import Bool, Float, Float64
+from scipy.sparse.linalg import LinearOperator, eigsh, lsqr
+
+from el_jax.linear_ntp.problem import NTPProblem
+
+# Multiplications a dense factorisation may take, and numbers its basis may hold; past either,
+# projections iterate.
+_DENSE_WORK, _DENSE_SIZE = 2e10, 5e7
+_TOLERANCE, _MAX_STEPS = 1e-14, 2000
+
+
+@dataclass(frozen=True, eq=False)
+class DataSubspace:
+    """F of one problem; see :func:`data_subspace`.
+
+    Attributes:
+        problem: whose F it is.
+        basis: orthonormal basis of F, one column an element, rows as W is ravelled, or None where
+            it would be too large and projections solve by conjugate gradients.
+        spectrum: singular values of A, descending, as many as F has dimensions; None likewise.
+    """
+
+    problem: NTPProblem
+    basis: Float64[np.ndarray, "Vd dim"] | None
+    spectrum: Float64[np.ndarray, "dim"] | None
+
+    @property
+    def dim(self) -> int:
+        """The dimension of F.
+
+        Raises:
+            ValueError: if F has no explicit basis, so that its dimension is not known.
+        """
+        if self.basis is None:
+            raise ValueError("F has no explicit basis: its dimension was not computed")
+        return self.basis.shape[1]
+
+    def project(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
+        """P_F(W)."""
+        with jax.enable_x64(True):
+            p = self.problem
+            return np.asarray(_project(p.decoder(W), self.basis, p.embeddings, p.support))
+
+    def project_complement(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
+        """P_⊥(W) = W - P_F(W): the part with equal logits inside every support."""
+        return self.problem.decoder(W) - self.project(W)
+
+
+def data_subspace(problem: NTPProblem, *, dense: bool | None = None) -> DataSubspace:
+    """F, with an orthonormal basis where one is affordable.
+
+    Args:
+        problem: its supports and embeddings decide F; probabilities do not matter.
+        dense: whether to factorise; None decides by size. Σ_j (S_j - 1) columns of V d numbers
+            are held and decomposed.
+    """
+    if not _is_dense(problem, dense):
+        return DataSubspace(problem, None, None)
+    left, spectrum, _ = _factor(problem)
+    return DataSubspace(problem, left, spectrum)
+
+
+def finite_component(
+    problem: NTPProblem, *, dense: bool | None = None
+) -> Float64[np.ndarray, "V d"]:
+    """W*, the W in F whose in-support log ratios are those of the data (Definition 1).
+
+    Where no W has them (the data are incompatible), the W in F that comes nearest to them in
+    least squares, each context counting alike.
+
+    Args:
+        problem: its π does not matter.
+        dense: as in :func:`data_subspace`; otherwise LSQR, to 1e-14.
+    """
+    shape = (problem.vocab_size, problem.dim)
+    support = problem.support
+    log_probs = np.log(np.where(support, problem.next_token_probs, 1))
+    if _is_dense(problem, dense):
+        left, spectrum, right = _factor(problem)
+        contrasts, context = _contrasts(support)
+        log_ratios = np.sum(contrasts * log_probs[:, context], axis=0)
+        return (left @ (right @ log_ratios / spectrum)).reshape(shape)
+    embeddings, targets = problem.embeddings, centred(log_probs, support)
+    a = LinearOperator(
+        (targets.size, shape[0] * shape[1]),
+        matvec=lambda w: centred(w.reshape(shape) @ embeddings, support).ravel(),
+        rmatvec=lambda b: (centred(b.reshape(targets.shape), support) @ embeddings.T).ravel(),
+    )
+    solution = lsqr(a, targets.ravel(), atol=1e-14, btol=1e-14, iter_lim=_MAX_STEPS)[0]
+    return solution.reshape(shape)
+
+
+def top_curvature(problem: NTPProblem) -> float:
+    """λ_F, the largest eigenvalue of the Hessian of CE_F where the data's ratios are met.
+
+    The Hessian is Σ_j π_j (diag p_j - p_j p_jᵀ) ⊗ h_j h_jᵀ and vanishes on F⊥. Steps above
+    2 / λ_F overshoot inside F however small the leak.
+    """
+    if (problem.support.sum(axis=0) == 1).all():
+        return 0.0
+    H, probs, weights = problem.embeddings, problem.next_token_probs, problem.context_probs
+    size = problem.vocab_size * problem.dim
+
+    def product(w: np.ndarray) -> np.ndarray:
+        logits = w.reshape(problem.vocab_size, problem.dim) @ H
+        spread = probs * (logits - np.sum(probs * logits, axis=0))
+        return ((weights * spread) @ H.T).ravel()
+
+    start = np.random.default_rng(0).standard_normal(size)
+    hessian = LinearOperator((size, size), matvec=product, dtype=np.float64)
+    return float(eigsh(hessian, k=1, v0=start, return_eigenvectors=False)[0])
+
+
+def centred(
+    values: Float[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]
+) -> Float64[np.ndarray, "V m"]:
+    """Π: each column less its mean over the support, and 0 outside the support."""
+    inside = np.where(support, values, 0.0)
+    return np.where(support, inside - inside.sum(axis=0) / support.sum(axis=0), 0.0)
+
+
+def project(
+    W: Float[Array, "V d"],
+    basis: Float[Array, "Vd dim"] | None,
+    H: Float[Array, "d m"],
+    support: Bool[Array, "V m"],
+) -> Float[Array, "V d"]:
+    """P_F(W) on plain arrays, to be traced; conjugate gradients where there is no basis."""
+    if basis is not None:
+        return (basis @ (basis.T @ W.ravel())).reshape(W.shape)
+    gram, size = H.T @ H, support.sum(axis=0, keepdims=True)
+
+    def centre(values: Array) -> Array:
+        inside = jnp.where(support, values, 0.0)
+        return jnp.where(support, inside - inside.sum(axis=0, keepdims=True) / size, 0.0)
+
+    wanted = centre(W @ H)
+    multipliers, _ = cg(
+        lambda b: centre(centre(b) @ gram), wanted, tol=_TOLERANCE, maxiter=_MAX_STEPS
+    )
+    return centre(multipliers) @ H.T
+
+
+_project = jax.jit(project)
+
+
+def _is_dense(problem: NTPProblem, dense: bool | None) -> bool:
+    if dense is not None:
+        return dense
+    columns = int((problem.support.sum(axis=0) - 1).sum())
+    rows = problem.vocab_size * problem.dim
+    return columns * rows <= _DENSE_SIZE and columns * rows * min(columns, rows) <= _DENSE_WORK
+
+
+@lru_cache(maxsize=4)  # a problem cannot change: F and W* come from one factorisation
+def _factor(problem: NTPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Thin singular value decomposition of the columns u h_jᵀ, u a contrast of S_j; its rank cut.
+
+    Returns:
+        Left vectors ``[V d, dim F]``, singular values, right vectors ``[dim F, contrasts]``.
+    """
+    contrasts, context = _contrasts(problem.support)
+    outer = contrasts[:, None, :] * problem.embeddings[None][:, :, context]
+    columns = outer.reshape(problem.vocab_size * problem.dim, len(context))
+    if columns.size == 0:  # every support is one token
+        return columns, np.zeros(0), np.zeros((0, 0))
+    left, spectrum, right = np.linalg.svd(columns, full_matrices=False)
+    rank = int((spectrum > np.finfo(float).eps * max(columns.shape) * spectrum[0]).sum())
+    return left[:, :rank], spectrum[:rank], right[:rank]
+
+
+def _contrasts(support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An orthonormal basis of the zero-sum vectors on each S_j, and the context of each vector.
+
+    Helmert's: vector k of a context weighs its first k tokens against the next one.
+
+    Returns:
+        Contrasts ``[V, Σ_j (S_j - 1)]`` and contexts ``[Σ_j (S_j - 1)]``.
+    """
+    place = np.where(support, np.cumsum(support, axis=0) - 1, -1)
+    context = np.repeat(np.arange(support.shape[1]), support.sum(axis=0) - 1)
+    order = np.concatenate([np.arange(1, size) for size in support.sum(axis=0)])
+    column = place[:, context]
+    weights = np.where(column == order, -order, (column >= 0) & (column < order))
+    return weights / np.sqrt(order * (order + 1)), context

@@ -1,0 +1,144 @@
+"""Long full-batch runs of an optimisation method, measured at a few log-spaced steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jaxtyping import ArrayLike, Float, Float64, Int, Num
+
+from el_jax.linear_ntp.directions import DIRECTIONS, Direction, Memory
+from el_jax.linear_ntp.landscape import Landscape, Slope, landscape, slope_at
+from el_jax.linear_ntp.metrics import checked_references, metrics_at
+from el_jax.linear_ntp.problem import NTPProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """What was measured along one run, or several at once.
+
+    Attributes:
+        steps: when; steps taken, or the time of a gradient flow, ``[marks]``.
+        metrics: the metrics of ``decoder_metrics`` by name, ``[*runs, marks]``, and for methods
+            with steps ``effective_step_size``, the length of the next step over ‖∇CE‖.
+        final: W at the last mark, ``[*runs, V, d]``.
+    """
+
+    steps: Num[np.ndarray, "marks"]
+    metrics: dict[str, Float64[np.ndarray, "*runs marks"]]
+    final: Float64[np.ndarray, "*runs V d"]
+
+
+def run_trajectory(
+    problem: NTPProblem,
+    method: str | Direction,
+    step_size: Float[ArrayLike, "..."],
+    num_steps: int,
+    *,
+    initial: Float[np.ndarray | Array, "*seeds V d"] | None = None,
+    decay: float = 0.0,
+    num_marks: int = 50,
+    marks: Sequence[int] | None = None,
+    w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
+) -> Trajectory:
+    """Runs a method from each start with each step size, all runs in one program.
+
+    Step k = 0, 1, ... subtracts the method's direction with step size η (k + 1)^-a.
+
+    Args:
+        problem: the data; all of it is read at every step.
+        method: a name in ``DIRECTIONS`` or such a value with other settings, as
+            ``Adam(epsilon=1e-8)``.
+        step_size: η, a scalar or an array of them.
+        num_steps: steps of each run.
+        initial: where to start; zeros when None. Leading axes are seeds, and broadcast against
+            those of ``step_size``: ``initial [R, 1, V, d]`` with ``step_size [E]`` gives ``[R, E]``
+            runs. The part of W that CE does not depend on stays as it was.
+        decay: a.
+        num_marks: how many log-spaced steps to measure at, as :func:`log_spaced_marks`.
+        marks: which steps to measure at instead, increasing, at most ``num_steps``.
+        w_mm: max-margin matrices by norm, for the metrics that compare with them.
+
+    Raises:
+        ValueError: for an unknown method or norm, a wrong shape or marks out of order.
+    """
+    direction = _direction(method)
+    steps = log_spaced_marks(num_steps, num_marks) if marks is None else np.asarray(marks, int)
+    if steps.size == 0 or (np.diff(steps) <= 0).any() or steps[0] < 0 or steps[-1] > num_steps:
+        raise ValueError(f"marks={marks!r}: must increase from at least 0 to at most {num_steps}")
+    start = problem.decoder() if initial is None else np.asarray(initial, np.float64)
+    problem.decoder(start.reshape(-1, *start.shape[-2:])[0])
+    sizes = np.asarray(step_size, np.float64)
+    runs = np.broadcast_shapes(sizes.shape, start.shape[:-2])
+    shape = start.shape[-2:]
+    with jax.enable_x64(True):
+        final, metrics = _run_all(
+            np.broadcast_to(start, (*runs, *shape)).reshape(-1, *shape),
+            np.broadcast_to(sizes, runs).ravel(),
+            float(decay),
+            np.append(steps, num_steps),
+            landscape(problem),
+            checked_references(problem, w_mm),
+            direction,
+        )
+    return Trajectory(
+        steps,
+        {k: np.asarray(v)[:, : len(steps)].reshape(*runs, -1) for k, v in metrics.items()},
+        np.asarray(final).reshape(*runs, *shape),
+    )
+
+
+def log_spaced_marks(num_steps: int, num_marks: int = 50) -> Int[np.ndarray, "marks"]:
+    """0 and up to ``num_marks`` steps from 1 to ``num_steps``, evenly spaced in log k."""
+    if num_steps < 1 or num_marks < 2:
+        raise ValueError(f"num_steps={num_steps}, num_marks={num_marks}: must be at least 1 and 2")
+    spaced = np.unique(np.rint(np.geomspace(1, num_steps, num_marks)).astype(int))
+    return np.concatenate([[0], spaced])
+
+
+def _direction(method: str | Direction) -> Direction:
+    if not isinstance(method, str):
+        return method
+    if method not in DIRECTIONS:
+        raise ValueError(f"method={method!r}: must be one of {', '.join(DIRECTIONS)}")
+    return DIRECTIONS[method]
+
+
+@partial(jax.jit, static_argnames="direction")
+def _run_all(
+    initial: Array,
+    step_sizes: Array,
+    decay: Array,
+    marks: Array,
+    landscape: Landscape,
+    references: Mapping[str, Array],
+    direction: Direction,
+) -> tuple[Array, dict[str, Array]]:
+    """Final decoders and metrics of R runs: ``[R, V, d]`` and ``[R, marks]``."""
+
+    def run(W: Array, step_size: Array) -> tuple[Array, dict[str, Array]]:
+        def one_step(k: Array, carry: tuple[Array, Memory]) -> tuple[Array, Memory]:
+            W, memory = carry
+            change, memory = step(slope_at(W, landscape), memory, k)
+            return W - change, memory
+
+        def step(slope: Slope, memory: Memory, k: Array) -> tuple[Array, Memory]:
+            return direction.step(slope, memory, step_size * (k + 1.0) ** -decay)
+
+        def to_mark(carry: tuple, mark: Array) -> tuple[tuple, dict[str, Array]]:
+            k, W, memory = carry
+            W, memory = lax.fori_loop(k, mark, one_step, (W, memory))
+            slope = slope_at(W, landscape)
+            metrics = metrics_at(W, slope, landscape, references)
+            length = jnp.linalg.norm(step(slope, memory, mark)[0])
+            metrics["effective_step_size"] = length / metrics["gradient_norm"]
+            return (mark, W, memory), metrics
+
+        start = (jnp.zeros((), marks.dtype), W, direction.init(W))
+        (_, W, _), metrics = lax.scan(to_mark, start, marks)
+        return W, metrics
+
+    return jax.vmap(run)(initial, step_sizes)

@@ -1,0 +1,167 @@
+"""Figures of linear next-token prediction: word vectors in the plane, and a course of training.
+
+Thrampoulidis 2024 (arXiv 2402.18551), Figures 1, 2, 4 and 5.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float, Num
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from el_jax.plots.style import (
+    SPARE_COLOURS,
+    THEORY_COLOUR,
+    add_question,
+    add_title,
+    new_figure,
+)
+
+Metrics = Mapping[str, Float[np.ndarray, "marks"]]
+
+
+def plot_geometry(
+    ax: Axes,
+    embeddings: Float[np.ndarray, "d m"],
+    decoder: Float[np.ndarray, "V d"],
+    *,
+    context_names: Sequence[str] | None = None,
+    token_names: Sequence[str] | None = None,
+) -> None:
+    """Contexts (black circles) and the word vectors of a decoder (stars) in the plane.
+
+    Args:
+        ax: where to draw.
+        embeddings: H with d = 2.
+        decoder: W, one row a token. Rows that coincide share a star and its label.
+        context_names: by default h1, h2, ...
+        token_names: by default 1, 2, ...
+
+    Raises:
+        ValueError: if d is not 2.
+    """
+    if embeddings.shape[0] != 2 or decoder.shape[1] != 2:
+        raise ValueError(
+            f"embeddings {embeddings.shape}, decoder {decoder.shape}: must be [2, m] and [V, 2]"
+        )
+    contexts = context_names or [f"$h_{j + 1}$" for j in range(embeddings.shape[1])]
+    tokens = token_names or [str(z + 1) for z in range(len(decoder))]
+    ax.axhline(0, color="#cccccc", linewidth=0.8)
+    ax.axvline(0, color="#cccccc", linewidth=0.8)
+    for name, (x, y) in zip(contexts, embeddings.T, strict=True):
+        ax.plot([0, x], [0, y], color="black", linewidth=0.8, linestyle=":")
+        ax.plot(x, y, "o", color="black", markersize=6)
+        ax.annotate(name, (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8)
+    for place, (names, (x, y)) in enumerate(_shared(tokens, decoder)):
+        colour = SPARE_COLOURS[place % len(SPARE_COLOURS)]
+        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-", "color": colour})
+        ax.plot(x, y, "*", color=colour, markersize=13)
+        ax.annotate(
+            names, (x, y), xytext=(7, -11), textcoords="offset points", color=colour, fontsize=9,
+            fontweight="bold",
+        )  # fmt: skip
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0.2)
+
+
+def _shared(
+    names: Sequence[str], vectors: Float[np.ndarray, "V 2"]
+) -> list[tuple[str, Float[np.ndarray, "2"]]]:
+    """Vectors that coincide, once each, with the names of all that do."""
+    reach = 1e-6 * max(float(np.abs(vectors).max()), 1e-300)
+    groups: list[tuple[list[str], np.ndarray]] = []
+    for name, vector in zip(names, vectors, strict=True):
+        for members, other in groups:
+            if np.abs(vector - other).max() <= reach:
+                members.append(name)
+                break
+        else:
+            groups.append(([name], vector))
+    return [(" = ".join(members), vector) for members, vector in groups]
+
+
+def plot_trajectory(
+    steps: Num[np.ndarray, "marks"],
+    metrics: Metrics,
+    *,
+    question: str,
+    margin: float | None = None,
+    step_size: float | None = None,
+    norm: str = "frobenius",
+) -> Figure:
+    """Loss, size, direction and finite part of a decoder along training, with what theory says.
+
+    Args:
+        steps: when; a mark at 0 is left out, since time is drawn on a log scale.
+        metrics: of ``run_trajectory`` for one run.
+        question: the figure's title.
+        margin: γ of the Frobenius norm. With it, gradient descent's predictions are drawn:
+            CE - H -> 1 / (γ² η k) and ‖P_⊥W‖ growing by (1/γ) log k.
+        step_size: η of plain gradient descent; None draws no prediction of the loss.
+        norm: the norm whose reference the directions are compared with, if there was one.
+    """
+    kept = np.asarray(steps) > 0
+    k, m = np.asarray(steps)[kept], {name: v[kept] for name, v in metrics.items()}
+    figure, axes = new_figure(2, 2, size=(8.6, 6.2))
+    add_question(figure, question)
+    theory = None if margin is None or step_size is None else 1 / (margin**2 * step_size * k)
+    _draw_loss(axes[0, 0], k, m, theory)
+    _draw_size(axes[0, 1], k, m, margin)
+    _draw_direction(axes[1, 0], k, m, norm)
+    _draw_finite(axes[1, 1], k, m)
+    for ax in axes.ravel():
+        ax.set_xscale("log")
+        ax.set_xlabel("step")
+        ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _draw_loss(ax: Axes, k: np.ndarray, m: Metrics, theory: np.ndarray | None) -> None:
+    add_title(ax, "Cross entropy above its bound, nats")
+    ax.plot(k, m["excess_loss"], color="black", label="CE − H")
+    ax.plot(k, m["leak_loss"], color=SPARE_COLOURS[0], label="leak out of supports")
+    ax.plot(k, m["in_support_loss"], color=SPARE_COLOURS[1], label="KL inside supports")
+    if theory is not None:
+        ax.plot(
+            k, theory, color=THEORY_COLOUR, linestyle="--", label=r"theory $1/(\gamma^2\eta k)$"
+        )
+    ax.set_yscale("log")
+
+
+def _draw_size(ax: Axes, k: np.ndarray, m: Metrics, margin: float | None) -> None:
+    add_title(ax, "Size of the decoder")
+    ax.plot(k, m["norm"], color="black", label="‖W‖")
+    ax.plot(k, m["norm_across"], color=SPARE_COLOURS[0], label="‖P⊥W‖, which diverges")
+    ax.plot(k, m["norm_along"], color=SPARE_COLOURS[1], label="‖P_F W‖, which converges")
+    if margin is not None:  # the slope is predicted, the offset is not: it is that of the last mark
+        line = m["norm_across"][-1] + (np.log(k) - np.log(k[-1])) / margin
+        shown = line >= 0
+        ax.plot(k[shown], line[shown], color=THEORY_COLOUR, linestyle="--", label="slope 1/γ")
+
+
+def _draw_direction(ax: Axes, k: np.ndarray, m: Metrics, norm: str) -> None:
+    add_title(ax, f"Direction, against the max-margin matrix ({norm} norm)")
+    shown = {
+        f"cosine_{norm}": ("1 − cos(W, W_mm)", "black"),
+        f"cosine_minus_finite_{norm}": ("1 − cos(W − W*, W_mm)", SPARE_COLOURS[0]),
+        f"margin_ratio_{norm}": ("1 − margin / γ", SPARE_COLOURS[2]),
+    }
+    for name, (label, colour) in shown.items():
+        if name in m:
+            ax.plot(k, 1 - m[name], color=colour, label=label)
+    if not any(name in m for name in shown):
+        ax.plot(k, m[f"margin_{norm}"], color="black", label="normalised margin of P⊥W")
+    else:
+        ax.set_yscale("log")
+        ax.set_ylim(bottom=1e-6)
+
+
+def _draw_finite(ax: Axes, k: np.ndarray, m: Metrics) -> None:
+    add_title(ax, "Finite part: distance from W*")
+    error = m["finite_error"]
+    ax.plot(k, error, color="black", label="‖P_F W − W*‖")
+    if error[-1] > 0:
+        ax.set_yscale("log")
+        ax.plot(k, error[-1] * k[-1] / k, color=THEORY_COLOUR, linestyle="--", label="slope −1")
+        ax.set_ylim(top=3 * error.max())

@@ -1,0 +1,74 @@
+"""The command that analyses a problem, as it is typed."""
+
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from el_jax.linear_ntp import figure1_problem, max_margin
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def run(workdir, *arguments):
+    command = [sys.executable, "-m", "el_jax.analyze_ntp", *arguments, f"--workdir={workdir}"]
+    return subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    workdir = tmp_path_factory.mktemp("figure1")
+    return workdir, run(workdir, "--config=configs/linear_ntp/figure1.py:steps=2000")
+
+
+def test_verdicts_margins_and_files(done):
+    workdir, process = done
+    assert (process.returncode, process.stderr) == (0, "")
+    for words in (
+        "entropy 0.881038 nats",
+        "\ncompatible: one decoder has all log ratios",
+        "\nseparable: one decoder separates every context",
+        "[SeparatingMatrix verified:",
+        "max margin in the frobenius norm 0.3659625",
+        "max margin in the spectral norm 0.4564354",
+    ):
+        assert words in process.stdout
+    with np.load(workdir / "analysis.npz") as arrays:
+        w_mm, trained = arrays["w_mm_frobenius"], arrays["trained"]
+    np.testing.assert_allclose(w_mm, max_margin(figure1_problem()).w, atol=1e-12)
+    assert trained.shape == (5, 2)
+    assert (workdir / "figure.png").stat().st_size > 10_000
+
+
+def test_the_course_ends_where_the_decoder_was_kept(done):
+    workdir, _ = done
+    with (workdir / "trajectory.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert int(rows[0]["step"]) == 0
+    assert int(rows[-1]["step"]) == 2000
+    losses = [float(row["excess_loss"]) for row in rows]
+    assert losses == sorted(losses, reverse=True)
+    with np.load(workdir / "analysis.npz") as arrays:
+        length = np.linalg.norm(arrays["trained"])
+    assert float(rows[-1]["norm"]) == pytest.approx(length)
+
+
+def test_what_is_not_separable_says_why_and_has_no_margin(tmp_path):
+    process = run(tmp_path, "--config=configs/linear_ntp/teacher.py:m=12,d=2,V=5,S=2,steps=0")
+    assert process.returncode == 0, process.stderr
+    assert "\nnot separable: " in process.stdout
+    assert "FarkasMatrix verified" in process.stdout
+    assert "\ncompatible: " in process.stdout
+    assert "max margin" not in process.stdout
+    assert not (tmp_path / "trajectory.csv").exists()
+
+
+def test_a_bad_config_is_one_line_and_exit_code_2(tmp_path):
+    process = run(tmp_path, "--config=configs/linear_ntp/random.py", "--config.problem.dim=0")
+    assert process.returncode == 2
+    assert process.stderr.startswith("error: config.problem: ")
+    assert len(process.stderr.splitlines()) == 1

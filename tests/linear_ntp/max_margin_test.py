@@ -1,0 +1,242 @@
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from margin_problems import SEPARABLE, facets, generic, with_embeddings
+from svm_oracle import clarabel_max_margin
+
+from el_jax.linear_ntp import (
+    NotSeparableError,
+    NTPProblem,
+    UndecidedError,
+    antipodal_problem,
+    figure1_problem,
+    finite_component,
+    margin_upper_bound,
+    max_margin,
+    one_hot_problem,
+    orthonormal_problem,
+    random_problem,
+    verify_certificate,
+)
+from el_jax.linear_ntp.norms import dual_norm, matrix_norm
+from el_jax.linear_ntp.splitting import split_bracket
+
+NORMS = ("frobenius", "max", "spectral")
+
+
+def small(seed=1):
+    return random_problem(7, 8, 5, 2, seed=seed)
+
+
+def constraint_violation(problem, w):
+    """Equalities and inequalities at unit margin, one pair of tokens at a time."""
+    worst = 0.0
+    for j in range(problem.num_contexts):
+        logits, inside = w @ problem.embeddings[:, j], problem.support[:, j]
+        for z in np.flatnonzero(inside):
+            worst = max(worst, *(abs(logits[z] - logits[y]) for y in np.flatnonzero(inside)))
+            worst = max([worst, *(1 - (logits[z] - logits[v]) for v in np.flatnonzero(~inside))])
+    return worst
+
+
+@pytest.mark.parametrize("support_size", [1, 3, 5])
+def test_closed_form_at_orthonormal_embeddings(support_size):
+    problem = orthonormal_problem(9, 11, 6, support_size, seed=2)
+    found = max_margin(problem)
+    expected = (problem.support - problem.support.mean(axis=0)) @ problem.embeddings.T
+    np.testing.assert_allclose(found.w, expected, atol=1e-12)
+    sizes = problem.support.sum(axis=0)
+    np.testing.assert_allclose(1 / found.margin**2, np.sum(sizes * (6 - sizes) / 6), rtol=1e-12)
+    outside = ~problem.support
+    multipliers = np.broadcast_to(sizes / 6, outside.shape)
+    np.testing.assert_allclose(-found.dual[outside], multipliers[outside], rtol=1e-12)
+    assert len(found.active) == outside.sum()
+
+
+def test_reference_values():
+    found = max_margin(random_problem(20, 24, 8, 3, seed=3))
+    np.testing.assert_allclose(np.linalg.norm(found.w), 2.99076161, atol=5e-9)
+    assert len(found.active) == 62
+    appendix_a2 = max_margin(random_problem(50, 60, 10, 6, seed=0))
+    np.testing.assert_allclose(np.linalg.norm(appendix_a2.w), 3.000102, atol=5e-7)
+    figure1 = max_margin(figure1_problem())
+    rows = [[-1.039, 0.6], [1.27, 0.6], [0.693, -0.4], [0.115, -1.4], [-1.039, 0.6]]  # near
+    np.testing.assert_allclose(np.linalg.norm(figure1.w), 2.7325, atol=5e-5)
+    np.testing.assert_allclose(figure1.w, rows, atol=1e-3)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_agrees_with_clarabel(norm):
+    problem = small()
+    found = max_margin(problem, norm)
+    expected = clarabel_max_margin(problem, norm)
+    np.testing.assert_allclose(1 / found.margin, matrix_norm(expected, norm), rtol=1e-6)
+    if norm == "frobenius":  # the others' solutions need not be unique
+        np.testing.assert_allclose(found.w, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_solution_satisfies_definition_and_its_dual(norm):
+    problem = small(3)
+    found = max_margin(problem, norm)
+    assert constraint_violation(problem, found.w) <= 1e-12
+    assert found.gap <= 1e-9
+    assert max(found.kkt) <= 1e-8
+    np.testing.assert_allclose(found.dual.sum(axis=0), 0, atol=1e-12)
+    assert found.dual[~problem.support].max() <= 0
+    size = matrix_norm(found.w, norm)
+    np.testing.assert_allclose(-found.dual[~problem.support].sum(), size**2, rtol=1e-12)
+    combination = found.dual @ problem.embeddings.T
+    np.testing.assert_allclose(dual_norm(combination, norm), size, rtol=1e-8)
+    np.testing.assert_allclose(np.sum(found.w * combination), size**2, rtol=1e-8)
+    lower, upper = found.interval
+    assert lower <= upper * (1 + 1e-12)
+    np.testing.assert_allclose(found.margin, 1 / size, rtol=1e-14)
+    logits = found.w @ problem.embeddings
+    binding = {
+        (j, v)
+        for j in range(problem.num_contexts)
+        for v in np.flatnonzero(~problem.support[:, j])
+        if logits[problem.support[:, j], j].max() - logits[v, j] <= 1 + 1e-6
+    }
+    assert {tuple(pair) for pair in found.active.tolist()} == binding
+
+
+@pytest.mark.parametrize("norm", ["max", "spectral"])
+def test_splitting_closes_the_gap(norm):
+    problem = small(2)
+    found = split_bracket(problem, norm, tolerance=1e-9, max_iterations=20_000)
+    assert found.lower > 0
+    assert found.gap <= 1e-9
+    if norm == "max":
+        np.testing.assert_allclose(found.lower, max_margin(problem, norm).margin, rtol=1e-8)
+
+
+@pytest.mark.parametrize("family", SEPARABLE)
+def test_every_family_is_solved_to_rounding(family):
+    for seed in range(3):
+        problem = family(seed)
+        found = max_margin(problem)
+        assert found.gap <= 1e-9
+        assert max(found.kkt) <= 1e-9
+        assert constraint_violation(problem, found.w) <= 1e-9
+        np.testing.assert_allclose(found.w.sum(axis=0), 0, atol=1e-9 / found.margin)
+
+
+def test_scaling_embeddings_divides_the_solution():
+    problem = generic(2)
+    scaled = with_embeddings(problem, 50 * problem.embeddings)
+    expected = max_margin(problem).w / 50
+    np.testing.assert_allclose(max_margin(scaled).w, expected, atol=1e-12)
+
+
+def test_equivariant_under_permutations_of_tokens_and_contexts():
+    problem, rng = generic(2), np.random.default_rng(0)
+    tokens, contexts = rng.permutation(problem.vocab_size), rng.permutation(problem.num_contexts)
+    permuted = NTPProblem(
+        problem.embeddings[:, contexts],
+        problem.context_probs[contexts],
+        problem.next_token_probs[tokens][:, contexts],
+    )
+    found, expected = max_margin(permuted), max_margin(problem)
+    np.testing.assert_allclose(found.w, expected.w[tokens], atol=1e-11)
+    np.testing.assert_allclose(found.dual, expected.dual[tokens][:, contexts], atol=1e-9)
+
+
+def test_depends_on_supports_only():
+    problem, rng = generic(2), np.random.default_rng(0)
+    probs = problem.support * rng.uniform(0.1, 1, problem.support.shape)
+    other = NTPProblem(problem.embeddings, rng.dirichlet(np.ones(20)), probs / probs.sum(axis=0))
+    np.testing.assert_array_equal(max_margin(other).w, max_margin(problem).w)
+
+
+def test_a_context_given_twice_changes_nothing():
+    problem = generic(3)
+    twice = [*range(problem.num_contexts), 4]
+    duplicated = NTPProblem(
+        problem.embeddings[:, twice],
+        np.full(len(twice), 1 / len(twice)),
+        problem.next_token_probs[:, twice],
+    )
+    np.testing.assert_allclose(max_margin(duplicated).w, max_margin(problem).w, atol=1e-11)
+
+
+def test_tokens_of_the_same_contexts_have_the_same_row():
+    problem = facets(0)
+    found = max_margin(problem)
+    np.testing.assert_array_equal(problem.support[0], problem.support[4])
+    np.testing.assert_allclose(found.w[0], found.w[4], atol=1e-12)
+    assert np.linalg.norm(finite_component(problem)[0] - finite_component(problem)[4]) > 0.1
+
+
+@pytest.mark.parametrize("problem", [generic(4), facets(1)])
+def test_finite_component_is_orthogonal(problem):
+    finite, svm = finite_component(problem), max_margin(problem).w
+    scale = np.linalg.norm(finite) * np.linalg.norm(svm)
+    assert scale > 0
+    assert abs(np.sum(finite * svm)) <= 1e-12 * scale
+
+
+def test_two_classes_are_a_binary_support_vector_machine():
+    # rows ±w/2, and w the least vector with y_j w·h_j >= 1: on a line its closest points decide
+    embeddings = np.array([[2.0, 5.0, -3.0, -4.0], [0.0, 0.0, 0.0, 0.0]])
+    probs = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
+    found = max_margin(NTPProblem(embeddings, np.full(4, 0.25), probs))
+    np.testing.assert_allclose(found.w, [[0.25, 0], [-0.25, 0]], atol=1e-14)
+    np.testing.assert_array_equal(found.active, [[0, 1]])
+
+
+def test_one_hot_is_the_multiclass_support_vector_machine():
+    problem = one_hot_problem(12, 6, 3, seed=1)
+    found = max_margin(problem)
+    np.testing.assert_allclose(found.w, clarabel_max_margin(problem), atol=1e-5)
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(scale=st.floats(1e-3, 1e2), towards=st.floats(0, 30), seed=st.integers(0, 2**31))
+def test_gradient_over_leak_bounds_the_margin(scale, towards, seed):
+    problem = small()
+    for norm in NORMS:
+        svm = solved(norm)
+        w = scale * np.random.default_rng(seed).standard_normal(svm.w.shape) + towards * svm.w
+        assert margin_upper_bound(problem, w, norm) >= svm.margin * (1 - 1e-9)
+
+
+@functools.cache
+def solved(norm):
+    return max_margin(small(), norm)
+
+
+@pytest.mark.parametrize(
+    ("norm", "margin"), [("frobenius", 50**0.5), ("max", 14), ("spectral", 50**0.5)]
+)
+def test_bound_is_the_margin_where_one_constraint_decides(norm, margin):
+    problem = NTPProblem(np.array([[3.0], [4.0]]), np.ones(1), np.array([[1.0], [0.0]]))
+    np.testing.assert_allclose(max_margin(problem, norm).margin, margin, rtol=1e-9)
+    for w in (np.zeros((2, 2)), np.array([[1.0, 2.0], [-3.0, 0.5]])):
+        np.testing.assert_allclose(margin_upper_bound(problem, w, norm), margin, rtol=1e-14)
+    assert margin_upper_bound(problem, np.array([[1e4, 0.0], [0.0, 0.0]]), norm) == np.inf
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_data_without_margin_raise_with_a_certificate(norm):
+    problem = antipodal_problem()
+    with pytest.raises(NotSeparableError, match="not separable") as raised:
+        max_margin(problem, norm)
+    assert verify_certificate(problem, raised.value.certificate).valid
+
+
+def test_undecided_says_so():
+    problem = random_problem(24, 14, 6, 2, seed=1)
+    with pytest.raises(UndecidedError, match="undecided after 3 iterations") as raised:
+        max_margin(problem, max_iterations=3)
+    lower, upper = raised.value.interval
+    assert lower == 0
+    assert upper >= max_margin(problem).margin
+
+
+def test_unknown_norm_is_refused():
+    with pytest.raises(Exception, match="nuclear"):
+        max_margin(small(), "nuclear")

@@ -1,0 +1,63 @@
+"""What is drawn is what was measured, and theory only where it applies."""
+
+import numpy as np
+import pytest
+
+from el_jax.plots import THEORY_COLOUR, new_figure, plot_geometry, plot_trajectory
+
+H = np.array([[1.0, -1.0], [0.0, 2.0]])
+W = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])
+STEPS = np.array([0, 1, 10, 100])
+METRICS = {
+    name: np.array([9.0, 4.0, 2.0, 1.0]) * scale
+    for scale, name in enumerate(
+        ("excess_loss", "leak_loss", "in_support_loss", "norm", "norm_across", "norm_along"), 1
+    )
+} | {"finite_error": np.array([3.0, 2.0, 1.0, 0.5]), "margin_frobenius": np.full(4, 0.2)}
+
+
+def theory_lines(figure):
+    return [
+        line.get_label()
+        for ax in figure.axes
+        for line in ax.lines
+        if line.get_color() == THEORY_COLOUR
+    ]
+
+
+def test_contexts_are_circles_and_equal_words_share_a_star():
+    ax = new_figure()[1][0, 0]
+    plot_geometry(ax, H, W, token_names=["a", "b", "c"])
+    circles = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
+    stars = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "*"]
+    np.testing.assert_array_equal(circles, H.T)
+    np.testing.assert_array_equal(stars, W[:2])
+    names = {text.get_text() for text in ax.texts}
+    assert {"$h_1$", "$h_2$", "a = c", "b"} <= names
+
+
+def test_geometry_is_for_the_plane():
+    with pytest.raises(ValueError, match=r"embeddings \(3, 2\)"):
+        plot_geometry(new_figure()[1][0, 0], np.zeros((3, 2)), np.zeros((4, 3)))
+
+
+def test_the_loss_is_drawn_without_its_mark_at_0_and_theory_with_the_margin():
+    figure = plot_trajectory(STEPS, METRICS, question="Where?", margin=0.5, step_size=2.0)
+    loss = figure.axes[0]
+    np.testing.assert_array_equal(loss.lines[0].get_xdata(), [1, 10, 100])
+    np.testing.assert_array_equal(loss.lines[0].get_ydata(), METRICS["excess_loss"][1:])
+    predicted = next(line for line in loss.lines if line.get_color() == THEORY_COLOUR)
+    np.testing.assert_allclose(predicted.get_ydata(), 4 / (2.0 * STEPS[1:]))
+    assert len(theory_lines(figure)) == 3
+
+
+def test_without_a_margin_only_the_slope_of_the_finite_part_is_predicted():
+    figure = plot_trajectory(STEPS, METRICS, question="Where?")
+    assert theory_lines(figure) == ["slope −1"]
+    assert figure.axes[2].lines[0].get_label() == "normalised margin of P⊥W"
+
+
+def test_directions_are_distances_from_the_reference():
+    cosines = {"cosine_frobenius": np.array([0.0, 0.5, 0.9, 0.99])}
+    figure = plot_trajectory(STEPS, METRICS | cosines, question="Where?")
+    np.testing.assert_allclose(figure.axes[2].lines[0].get_ydata(), [0.5, 0.1, 0.01])
