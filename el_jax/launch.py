@@ -1,22 +1,23 @@
-"""From a command line to a checked config and a workdir that explains itself."""
+"""From a command line to a config; from what ends a command early to one line and an exit code."""
 
 import inspect
-import json
 import os
 import pathlib
+import re
 import runpy
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
-from el_jax import environment
+from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.typed_config import ConfigError, unknown_key
+from el_jax.workdir import WorkdirBusyError
 
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "Config file, with an argument after a colon.", lock_config=True
@@ -28,6 +29,10 @@ _WORKDIR = flags.DEFINE_string(
 # exit codes; a run that a signal stopped has 128 + its number, as in a shell
 USAGE_ERROR = 2  # a command line or config that cannot be run
 NOT_FINITE = 3  # a training that met a NaN or an infinity
+NOT_STORED = 4  # a disk that is full, or checkpoints none of which is intact
+BUSY = 5  # a workdir that another process trains in
+
+_MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
 
 
 def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
@@ -110,76 +115,32 @@ def use_compilation_cache() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
-def _exit_with(error: Exception, code: int) -> None:
-    """Print one line on standard error and leave."""
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(code)
+def one_line(message: str) -> str:
+    """A message on one line of at most 200 characters, without losing what is allowed.
 
-
-def _flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        path = f"{prefix}{key}"
-        flat |= _flatten(value, f"{path}.") if isinstance(value, dict) else {path: value}
-    return flat
-
-
-def config_differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Dotted keys at which two configs differ, each as ``key: old -> new``."""
-    a, b = _flatten(old), _flatten(new)
-    keys = sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
-    return [f"{k}: {a.get(k, 'absent')!r} -> {b.get(k, 'absent')!r}" for k in keys]
-
-
-def _environment(argv: Sequence[str]) -> dict[str, Any]:
-    commit, dirty = environment.checkout_state()
-    return {
-        "command": " ".join(argv),
-        "commit": commit,
-        "dirty": dirty,
-        "hardware": environment.hardware(),
-        "versions": environment.versions(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def open_workdir(
-    workdir: pathlib.Path,
-    config: ConfigDict,
-    runs: Sequence[dict[str, int | float]],
-    argv: Sequence[str],
-) -> None:
-    """Make the workdir, or check that it belongs to this config.
-
-    Writes config.json (resolved), runs.json (seed and numbers of each run, in the order of every
-    list in metrics.jsonl) and environment.json.
-
-    Raises:
-        ConfigError: the workdir was made with another config; the message lists the keys.
+    Long words are cut in their middle, then what stands before ``: must be``, then the end.
     """
-    resolved = json.loads(config.to_json_best_effort())
-    path = workdir / "config.json"
-    try:
-        workdir.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            different = config_differences(json.loads(path.read_text()), resolved)
-            if different:
-                raise ConfigError(
-                    f"--workdir={workdir} holds a run with another config "
-                    f"({'; '.join(different)}); use another workdir"
-                )
-        write_json(path, resolved)
-        write_json(workdir / "runs.json", list(runs))
-        write_json(workdir / "environment.json", _environment(argv))
-    except OSError as error:
-        raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
+
+    def cut(text: str, length: int) -> str:
+        return text if len(text) <= length else f"{text[: max(length - 3, 0)]}..."
+
+    def cut_word(match: re.Match[str]) -> str:
+        half = _MAX_WORD // 2 - 2
+        return f"{match[0][:half]}...{match[0][-half:]}"
+
+    text = re.sub(rf"\S{{{_MAX_WORD + 1},}}", cut_word, " ".join(message.split()))
+    wrong, must, allowed = text.partition(": must be ")
+    allowed = cut(must + allowed, _MAX_MESSAGE * 2 // 3)
+    return cut(wrong, _MAX_MESSAGE - len(allowed)) + allowed
 
 
-def write_json(path: pathlib.Path, value: Any) -> None:
-    """Write readable JSON, whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
-    temporary.replace(path)
+def _exit_with(error: BaseException, code: int) -> None:
+    """Print one line on standard error and leave."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    print(one_line(f"error: {text}"), file=sys.stderr)
+    sys.exit(code)
 
 
 def run(
@@ -202,3 +163,9 @@ def run(
         _exit_with(error, NOT_FINITE)
     except Stopped as stopped:
         _exit_with(stopped, 128 + stopped.signum)
+    except WorkdirBusyError as error:
+        _exit_with(error, BUSY)
+    except (CheckpointError, OSError) as error:
+        _exit_with(error, NOT_STORED)
+    except KeyboardInterrupt:  # before the training listens for signals
+        sys.exit(128 + signal.SIGINT)
