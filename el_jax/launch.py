@@ -1,6 +1,7 @@
 """From a command line to a config; from what ends a command early to one line and an exit code."""
 
 import inspect
+import logging
 import os
 import pathlib
 import re
@@ -32,6 +33,7 @@ NOT_FINITE = 3  # a training that met a NaN or an infinity
 NOT_STORED = 4  # a disk that is full, or checkpoints none of which is intact
 BUSY = 5  # a workdir that another process trains in
 
+_NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
 _MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
 
 
@@ -41,31 +43,28 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
     Raises:
         ConfigError: one line saying which flag or key is wrong and what is allowed.
     """
+    wrong = _wrong_config(argv)
+    if wrong is not None:
+        raise wrong
     try:
         rest = flags.FLAGS(list(argv))
         config = _CONFIG.value
         if config is not None:
             len(config)  # a file that could not be loaded raises on its first use
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
-        raise _one_line(argv, error) from error
+        raise _flag_error(error) from error
     if len(rest) > 1:
         raise ConfigError(f"{rest[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
     if config is None:
-        raise ConfigError("--config: missing; for example --config=configs/el/copy.py:smoke")
+        raise ConfigError(_NO_CONFIG)
     if not _WORKDIR.value:
         raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
     return config, pathlib.Path(_WORKDIR.value)
 
 
-def _one_line(argv: Sequence[str], error: Exception) -> ConfigError:
-    """What the flag parser meant, without its traceback."""
-    text = str(error).strip()
-    wrong = _unknown_override(argv)
-    if wrong is not None:
-        return wrong
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if "Traceback" in text:  # get_config raised: its own message is the last line
-        return ConfigError(lines[-1].partition(": ")[2] or lines[-1])
+def _flag_error(error: Exception) -> ConfigError:
+    """What the flag parser meant."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
     name, _, value = flag.partition("=")
     return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
@@ -80,19 +79,24 @@ def _config_file(given: Sequence[str]) -> str | None:
     return None
 
 
-def _unknown_override(argv: Sequence[str]) -> ConfigError | None:
-    """The error for a missing config file or the first ``--config.a.b`` that it does not have."""
+def _wrong_config(argv: Sequence[str]) -> ConfigError | None:
+    """What is wrong with the config file, or the first ``--config.a.b`` that it does not have."""
     given = [item.lstrip("-") for item in argv]
     file = _config_file(given)
     if file is None:
         return None
+    if not file:
+        return ConfigError(_NO_CONFIG)
     path, _, argument = file.partition(":")
-    if not pathlib.Path(path).is_file():
+    if not os.path.isfile(path):
         return ConfigError(f"--config={file!r}: there is no such file")
     try:
         config = runpy.run_path(path)["get_config"](argument or None)
-    except Exception:  # whatever a config file may raise, the first error tells it
-        return None
+    except Exception as error:  # whatever a config file may raise
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return ConfigError(f"--config={file!r}: {kind}{error}")
+    if not isinstance(config, ConfigDict):
+        return ConfigError(f"--config={file!r}: its get_config must return a ConfigDict")
     for override in (item for item in given if item.startswith("config.")):
         keys = override.partition("=")[0].split(".")[1:]
         node: Any = config
@@ -155,6 +159,8 @@ def run(
         print(inspect.getdoc(inspect.getmodule(main)))
         return
     use_compilation_cache()
+    for library in ("absl", "asyncio"):  # what orbax logs there it also raises
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
         main(*command_line(given))
     except ConfigError as error:

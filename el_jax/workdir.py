@@ -56,7 +56,7 @@ def _writing(workdir: pathlib.Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _NO_ROOM:
-            raise
+            raise OSError(error.errno, error.strerror, str(workdir)) from error
         raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
 
 

@@ -30,9 +30,6 @@ class Leaf(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
 
-    def __str__(self) -> str:
-        return f"{self.name} {self.dtype}{list(self.shape)}"
-
 
 class Digest(NamedTuple):
     """Size in bytes and SHA-256 of a file, or of its beginning."""
@@ -191,11 +188,13 @@ def check_tree(manifest: Manifest, expected: tuple[Leaf, ...]) -> None:
     """
     saved, needed = ({leaf.name: leaf for leaf in tree} for tree in (manifest.tree, expected))
     for name in sorted(saved.keys() | needed.keys()):
-        ours, theirs = needed.get(name), saved.get(name)
+        ours, theirs = (_type(tree.get(name)) for tree in (needed, saved))
         if ours != theirs:
-            raise DamagedError(
-                f"{MANIFEST}: holds {theirs or f'no {name}'}, the config needs {ours or 'none'}"
-            )
+            raise DamagedError(f"{MANIFEST}: {name} is {theirs}, the config needs {ours}")
+
+
+def _type(leaf: Leaf | None) -> str:
+    return "absent" if leaf is None else f"{leaf.dtype}{list(leaf.shape)}"
 
 
 def committed_steps(folder: pathlib.Path) -> list[int]:
