@@ -3,8 +3,8 @@
     python -m tests.campaigns.bit_flips [--flips=600] [--others=200]
 
 Two checkpoints of a small state, of steps 20 and 40, beside the rows of metrics they vouch for.
-Each trial damages one thing, restores, and undoes the damage. Good outcomes: step 20 is used after one
-line that names step 40 and the file; or, where both are hit, a refusal.
+Each trial damages one thing, restores, and undoes the damage. Good outcomes: step 20 is used after
+one line that names step 40 and the file; or, where both are hit, a refusal.
 """
 
 import argparse

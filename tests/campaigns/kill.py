@@ -32,6 +32,7 @@ def _wait_until_saving(process, workdir, rng):
     seen = set()
     while process.poll() is None and len(seen) < wanted:
         seen |= {path.name for path in (workdir / "checkpoints").glob("unfinished-*")}
+        time.sleep(0.001)
     time.sleep(rng.uniform(0, 0.03))
 
 

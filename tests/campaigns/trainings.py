@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 from orbax.checkpoint import v1 as ocp
@@ -64,7 +65,9 @@ def arrays(workdir):
     folder = workdir / "checkpoints" / str(steps(workdir)[-1])
     written = manifest.read(folder)
     manifest.check_files(folder, written)
-    kept = ocp.load_checkpointables(folder / ARRAYS, {"state": None})["state"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # orbax advises to say where arrays go; here: anywhere
+        kept = ocp.load_checkpointables(folder / ARRAYS, {"state": None})["state"]
     flat = {}
 
     def walk(path, node):
