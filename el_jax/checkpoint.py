@@ -39,7 +39,7 @@ def _config_sha256(workdir: pathlib.Path) -> str | None:
         return None  # a checkpoints folder on its own
 
 
-def _bytes(size: float) -> str:
+def _bytes(size: int | float) -> str:
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.4g} {unit}"

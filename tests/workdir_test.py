@@ -97,7 +97,7 @@ def test_a_read_only_workdir_is_one_line_and_left_alone(tmp_path):
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         subprocess.run(["mount", "-o", "remount,ro", tmp_path], check=True)
         with (
-            pytest.raises(ConfigError, match="cannot be written .Read-only file system"),
+            pytest.raises(ConfigError, match=r"cannot be written \(Read-only file system\)"),
             hold(tmp_path),
         ):
             pass

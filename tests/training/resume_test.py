@@ -1,6 +1,7 @@
 """A run that was killed, or told to stop, ends bit for bit where an uninterrupted one does."""
 
 import os
+import shutil
 import signal
 import time
 
@@ -24,9 +25,9 @@ def finished(workdir, **environment):
 
 def started(workdir, **environment):
     """A process that has saved, and goes on."""
+    before, deadline = trainings.steps(workdir), time.monotonic() + 240
     process = start(workdir, **environment)
-    deadline = time.monotonic() + 240
-    while not trainings.steps(workdir):
+    while trainings.steps(workdir) == before:
         assert process.poll() is None, f"ended too early: {trainings.errors(workdir)}"
         assert time.monotonic() < deadline
         time.sleep(0.002)
@@ -49,19 +50,19 @@ def test_killed_run_resumes_bit_for_bit_on_another_number_of_devices(tmp_path, u
     assert not trainings.differences(finished(workdir, **devices(1)), uninterrupted)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_stopped_run_saves_and_resumes_bit_for_bit(tmp_path, uninterrupted, number):
+def test_run_stopped_twice_saves_and_resumes_bit_for_bit(tmp_path, uninterrupted):
     workdir = tmp_path / "run"
-    process = started(workdir)
-    process.send_signal(number)
-    assert process.wait(60) == 128 + number
-    assert trainings.errors(workdir).startswith(f"error: stopped by {number.name} after ")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        process = started(workdir)
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+        assert trainings.errors(workdir).startswith(f"error: stopped by {number.name} after ")
     assert not trainings.differences(finished(workdir), uninterrupted)
 
 
 def test_damaged_checkpoint_costs_what_came_after_the_one_before(tmp_path, uninterrupted):
     workdir = tmp_path / "run"
-    finished(workdir)
+    shutil.copytree(uninterrupted, workdir)
     newest = workdir / "checkpoints" / str(NUM_UPDATES)
     data = max((p for p in newest.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
     os.truncate(data, data.stat().st_size - 1)

@@ -69,8 +69,7 @@ def test_events_that_find_no_room_are_an_error_and_no_wait_for_ever(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, allowed[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            for step in range(20):
-                sink.write(step, ROW)
+            sink.write(10, {f"metric_{i}": np.ones(2) for i in range(20)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
     sink.close()
