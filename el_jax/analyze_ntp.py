@@ -7,6 +7,7 @@ certificates and the margins; writes analysis.npz, trajectory.csv and figure.png
 """
 
 import csv
+import json
 import pathlib
 import sys
 from typing import Any
@@ -16,14 +17,20 @@ from ml_collections import ConfigDict
 
 from el_jax import launch
 from el_jax.linear_ntp import Analysis, Trajectory, analyze, run_trajectory
-from el_jax.ntp_settings import TrajectorySettings, parse
+from el_jax.ntp_settings import NTPSettings, TrajectorySettings, parse
 from el_jax.plots import plot_trajectory, save_figure
+from el_jax.workdir import hold, open_workdir
 
 
 def analyze_ntp(config: ConfigDict, workdir: pathlib.Path) -> None:
     """Analyse the problem of a config, train on it, write what was found."""
     settings = parse(config)
-    launch.open_workdir(workdir, config, [], sys.argv)
+    with hold(workdir):
+        open_workdir(workdir, json.loads(config.to_json_best_effort()), [], sys.argv)
+        _analyze(settings, workdir)
+
+
+def _analyze(settings: NTPSettings, workdir: pathlib.Path) -> None:
     analysis = analyze(settings.problem, norms=settings.norms)
     print(*analysis.describe(), sep="\n")
     arrays: dict[str, Any] = {"embeddings": settings.problem.embeddings, "finite": analysis.finite}

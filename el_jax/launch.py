@@ -1,22 +1,24 @@
-"""From a command line to a checked config and a workdir that explains itself."""
+"""From a command line to a config; from what ends a command early to one line and an exit code."""
 
 import inspect
-import json
+import logging
 import os
 import pathlib
+import re
 import runpy
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
-from el_jax import environment
+from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.typed_config import ConfigError, unknown_key
+from el_jax.workdir import WorkdirBusyError
 
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "Config file, with an argument after a colon.", lock_config=True
@@ -28,6 +30,11 @@ _WORKDIR = flags.DEFINE_string(
 # exit codes; a run that a signal stopped has 128 + its number, as in a shell
 USAGE_ERROR = 2  # a command line or config that cannot be run
 NOT_FINITE = 3  # a training that met a NaN or an infinity
+NOT_STORED = 4  # a disk that is full, or checkpoints none of which is intact
+BUSY = 5  # a workdir that another process trains in
+
+_NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
+_MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
 
 
 def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
@@ -36,31 +43,28 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
     Raises:
         ConfigError: one line saying which flag or key is wrong and what is allowed.
     """
+    wrong = _wrong_config(argv)
+    if wrong is not None:
+        raise wrong
     try:
         rest = flags.FLAGS(list(argv))
         config = _CONFIG.value
         if config is not None:
             len(config)  # a file that could not be loaded raises on its first use
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
-        raise _one_line(argv, error) from error
+        raise _flag_error(error) from error
     if len(rest) > 1:
         raise ConfigError(f"{rest[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
     if config is None:
-        raise ConfigError("--config: missing; for example --config=configs/el/copy.py:smoke")
+        raise ConfigError(_NO_CONFIG)
     if not _WORKDIR.value:
         raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
     return config, pathlib.Path(_WORKDIR.value)
 
 
-def _one_line(argv: Sequence[str], error: Exception) -> ConfigError:
-    """What the flag parser meant, without its traceback."""
-    text = str(error).strip()
-    wrong = _unknown_override(argv)
-    if wrong is not None:
-        return wrong
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if "Traceback" in text:  # get_config raised: its own message is the last line
-        return ConfigError(lines[-1].partition(": ")[2] or lines[-1])
+def _flag_error(error: Exception) -> ConfigError:
+    """What the flag parser meant."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
     name, _, value = flag.partition("=")
     return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
@@ -75,19 +79,24 @@ def _config_file(given: Sequence[str]) -> str | None:
     return None
 
 
-def _unknown_override(argv: Sequence[str]) -> ConfigError | None:
-    """The error for a missing config file or the first ``--config.a.b`` that it does not have."""
+def _wrong_config(argv: Sequence[str]) -> ConfigError | None:
+    """What is wrong with the config file, or the first ``--config.a.b`` that it does not have."""
     given = [item.lstrip("-") for item in argv]
     file = _config_file(given)
     if file is None:
         return None
+    if not file:
+        return ConfigError(_NO_CONFIG)
     path, _, argument = file.partition(":")
-    if not pathlib.Path(path).is_file():
+    if not os.path.isfile(path):
         return ConfigError(f"--config={file!r}: there is no such file")
     try:
         config = runpy.run_path(path)["get_config"](argument or None)
-    except Exception:  # whatever a config file may raise, the first error tells it
-        return None
+    except Exception as error:  # whatever a config file may raise
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return ConfigError(f"--config={file!r}: {kind}{error}")
+    if not isinstance(config, ConfigDict):
+        return ConfigError(f"--config={file!r}: its get_config must return a ConfigDict")
     for override in (item for item in given if item.startswith("config.")):
         keys = override.partition("=")[0].split(".")[1:]
         node: Any = config
@@ -110,76 +119,32 @@ def use_compilation_cache() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
-def _exit_with(error: Exception, code: int) -> None:
-    """Print one line on standard error and leave."""
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(code)
+def one_line(message: str) -> str:
+    """A message on one line of at most 200 characters, without losing what is allowed.
 
-
-def _flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        path = f"{prefix}{key}"
-        flat |= _flatten(value, f"{path}.") if isinstance(value, dict) else {path: value}
-    return flat
-
-
-def config_differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Dotted keys at which two configs differ, each as ``key: old -> new``."""
-    a, b = _flatten(old), _flatten(new)
-    keys = sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
-    return [f"{k}: {a.get(k, 'absent')!r} -> {b.get(k, 'absent')!r}" for k in keys]
-
-
-def _environment(argv: Sequence[str]) -> dict[str, Any]:
-    commit, dirty = environment.checkout_state()
-    return {
-        "command": " ".join(argv),
-        "commit": commit,
-        "dirty": dirty,
-        "hardware": environment.hardware(),
-        "versions": environment.versions(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def open_workdir(
-    workdir: pathlib.Path,
-    config: ConfigDict,
-    runs: Sequence[dict[str, int | float]],
-    argv: Sequence[str],
-) -> None:
-    """Make the workdir, or check that it belongs to this config.
-
-    Writes config.json (resolved), runs.json (seed and numbers of each run, in the order of every
-    list in metrics.jsonl) and environment.json.
-
-    Raises:
-        ConfigError: the workdir was made with another config; the message lists the keys.
+    Long words are cut in their middle, then what stands before ``: must be``, then the end.
     """
-    resolved = json.loads(config.to_json_best_effort())
-    path = workdir / "config.json"
-    try:
-        workdir.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            different = config_differences(json.loads(path.read_text()), resolved)
-            if different:
-                raise ConfigError(
-                    f"--workdir={workdir} holds a run with another config "
-                    f"({'; '.join(different)}); use another workdir"
-                )
-        write_json(path, resolved)
-        write_json(workdir / "runs.json", list(runs))
-        write_json(workdir / "environment.json", _environment(argv))
-    except OSError as error:
-        raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
+
+    def cut(text: str, length: int) -> str:
+        return text if len(text) <= length else f"{text[: max(length - 3, 0)]}..."
+
+    def cut_word(match: re.Match[str]) -> str:
+        half = _MAX_WORD // 2 - 2
+        return f"{match[0][:half]}...{match[0][-half:]}"
+
+    text = re.sub(rf"\S{{{_MAX_WORD + 1},}}", cut_word, " ".join(message.split()))
+    wrong, must, allowed = text.partition(": must be ")
+    allowed = cut(must + allowed, _MAX_MESSAGE * 2 // 3)
+    return cut(wrong, _MAX_MESSAGE - len(allowed)) + allowed
 
 
-def write_json(path: pathlib.Path, value: Any) -> None:
-    """Write readable JSON, whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
-    temporary.replace(path)
+def _exit_with(error: BaseException, code: int) -> None:
+    """Print one line on standard error and leave."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    print(one_line(f"error: {text}"), file=sys.stderr)
+    sys.exit(code)
 
 
 def run(
@@ -194,6 +159,8 @@ def run(
         print(inspect.getdoc(inspect.getmodule(main)))
         return
     use_compilation_cache()
+    for library in ("absl", "asyncio"):  # what orbax logs there it also raises
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
         main(*command_line(given))
     except ConfigError as error:
@@ -202,3 +169,9 @@ def run(
         _exit_with(error, NOT_FINITE)
     except Stopped as stopped:
         _exit_with(stopped, 128 + stopped.signum)
+    except WorkdirBusyError as error:
+        _exit_with(error, BUSY)
+    except (CheckpointError, OSError) as error:
+        _exit_with(error, NOT_STORED)
+    except KeyboardInterrupt:  # before the training listens for signals
+        sys.exit(128 + signal.SIGINT)

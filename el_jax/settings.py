@@ -19,6 +19,7 @@ from el_jax.typed_config import ConfigError, check_keys, choose, section
 
 Config: TypeAlias = ConfigDict  # what a config file returns
 Numbers: TypeAlias = dict[str, int | float]
+MAX_RUNS = 100_000  # of one program
 SECTIONS = ("seed", "task", "loss", "model", "optim", "train", "sweep")
 
 
@@ -208,6 +209,10 @@ def _runs(
     if type(seed) is not int or not 0 <= seed < 2**31:
         raise ConfigError(f"config.seed={seed!r}: must be an integer in [0, 2**31)")
     swept = {k: v for k, v in dataclasses.asdict(sweep).items() if v}
+    if train.seeds * math.prod(map(len, swept.values())) > MAX_RUNS:
+        raise ConfigError(
+            f"config.train.seeds={train.seeds}: must be at most {MAX_RUNS} over all sweep points"
+        )
     for name, values in swept.items():
         if name not in numbers:
             raise ConfigError(f"config.sweep.{name}={values}: this loss has no {name}")

@@ -7,6 +7,7 @@ says which arguments it takes. The same command again goes on from the newest ch
 """
 
 import contextlib
+import json
 import pathlib
 import sys
 
@@ -14,23 +15,29 @@ import jax
 
 from el_jax import build, launch
 from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.fit import StopSignal, fit
+from el_jax.training.fit import fit
+from el_jax.training.manifest import config_hash
 from el_jax.training.sinks import JsonLines, Sink, TensorBoard, headline, progress, read_rows
+from el_jax.training.stop import StopSignal
+from el_jax.workdir import hold, open_workdir
 
 
 def train(config: build.Config, workdir: pathlib.Path) -> None:
     """Train, or go on from the newest checkpoint of ``workdir``."""
     settings = build.parse(config)
-    launch.open_workdir(workdir, config, settings.runs, sys.argv)
-    training = build.build(settings)
-    program, options = training.program, training.options
+    resolved = json.loads(config.to_json_best_effort())
     metrics = workdir / "metrics.jsonl"
-    stop = StopSignal()
     with contextlib.ExitStack() as leaving:
-        leaving.callback(stop.restore)
-        checkpoints = leaving.enter_context(Checkpoints(workdir / "checkpoints"))
-        start = checkpoints.latest_step() or 0
-        state = checkpoints.restore(program.init) if start else None
+        leaving.enter_context(hold(workdir))
+        stop = leaving.enter_context(contextlib.closing(StopSignal()))
+        open_workdir(workdir, resolved, settings.runs, sys.argv)
+        training = build.build(settings)
+        program, options = training.program, training.options
+        checkpoints = leaving.enter_context(
+            Checkpoints(workdir / "checkpoints", config_sha256=config_hash(resolved), rows=metrics)
+        )
+        state = checkpoints.restore(program.init)
+        start = 0 if state is None else int(state.step)
         title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
         sinks: list[Sink] = [
             JsonLines(metrics, start),
@@ -49,7 +56,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
             state=state,
             sinks=sinks,
             checkpoints=checkpoints,
-            stop=lambda: stop.received,
+            stop=stop,
         )
     print(f"done: {options.num_updates} updates; {headline(read_rows(metrics).rows[-1])}")
     print(f"metrics and checkpoints: {workdir}")

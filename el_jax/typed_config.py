@@ -39,7 +39,12 @@ def _describe(kind: Any) -> str:
         return " or ".join(_describe(k) for k in typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
         return f"a tuple, such as (2, 4), each {_describe(typing.get_args(kind)[0])}"
-    names = {int: "an integer", float: "a finite number", bool: "True or False", str: "a string"}
+    names = {
+        int: "an integer (32 bits)",
+        float: "a finite number",
+        bool: "True or False",
+        str: "a string",
+    }
     return names.get(kind, "None")
 
 
@@ -54,8 +59,8 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind is float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and math.isfinite(value)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is int:  # of 32 bits: what a step counter or the side of an array can be
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
     return value is None if kind is types.NoneType else isinstance(value, kind)
 
 

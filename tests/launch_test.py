@@ -1,6 +1,5 @@
 """Whatever cannot be run is one line that names the field, its value and what is allowed."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -175,27 +174,20 @@ def test_help_says_how_to_call(tmp_path):
     assert "--workdir=FOLDER" in done.stdout
 
 
-def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):
-    config = get_config("loss=e1,smoke")
-    launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train"])
-    before = (tmp_path / "config.json").read_text()
-    launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train"])  # the same: fine
-    config.loss.lam = 2.0
-    config.optim.peak_lr = 0.5
-    with pytest.raises(ConfigError) as raised:
-        launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train"])
-    assert "loss.lam: 1.0 -> 2.0" in str(raised.value)
-    assert "optim.peak_lr: 0.003 -> 0.5" in str(raised.value)
-    assert (tmp_path / "config.json").read_text() == before
-
-
-def test_workdir_explains_itself(tmp_path):
-    config = get_config("loss=e1,smoke")
-    launch.open_workdir(tmp_path, config, build.parse(config).runs, ["train", "--x"])
-    assert json.loads((tmp_path / "config.json").read_text())["loss"]["lam"] == 1.0
-    runs = json.loads((tmp_path / "runs.json").read_text())
-    assert [run["seed"] for run in runs] == [0, 1]
-    environment = json.loads((tmp_path / "environment.json").read_text())
-    assert environment["command"] == "train --x"
-    assert set(environment["versions"]) >= {"python", "jax", "flax", "optax"}
-    assert environment["hardware"]["platform"] == "cpu"
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("short", "short"),
+        ("two\nlines\tand  spaces", "two lines and spaces"),
+        ("x" * 300, f"{'x' * 38}...{'x' * 38}"),
+        ("word " * 60, ("word " * 60)[:197] + "..."),
+        (
+            "config.loss.name='" + "e " * 200 + "': must be e1 or e2",
+            "config.loss.name='" + ("e " * 200)[: 177 - 18 - 1] + "...: must be e1 or e2",
+        ),
+    ],
+)
+def test_messages_are_one_line_of_200_characters(message, shown):
+    assert launch.one_line(message)[:150] == shown[:150]
+    assert len(launch.one_line(message)) <= 200
+    assert launch.one_line(message).endswith(shown[-20:])

@@ -21,9 +21,10 @@ LAYERS = (
     {"models"},  # networks
     {"training", "probing", "plots"},  # running
     {"typed_config", "environment"},  # what assembly stands on
-    {"settings", "ntp_settings"},  # a config that was read and found good
+    # a config that was read and found good, and where its run lives
+    {"settings", "ntp_settings", "workdir"},
     {"build", "launch"},  # assembly
-    {"train", "measure", "analyze_ntp"},  # command lines
+    {"train", "measure", "analyze_ntp", "checkpoint"},  # command lines
 )
 # Inside a layer rooms stand side by side, but for these: (room, what it may import).
 SIBLINGS = {

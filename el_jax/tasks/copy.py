@@ -100,6 +100,7 @@ class PaddedCopy:
         _require("strings_per_window", window, window >= 1 and update % window == 0, allowed)
         groupings = ("static", "reshuffled")
         _require("grouping", self.grouping, self.grouping in groupings, f"one of {groupings}")
+        _require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
 
     @property
     def special_ids(self) -> tuple[int, int, int]:

@@ -4,7 +4,6 @@ import dataclasses
 import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
 from typing import Literal, NamedTuple
 
 import jax
@@ -124,27 +123,6 @@ class Stopped(RuntimeError):
 
     def __str__(self) -> str:
         return f"stopped by {signal.Signals(self.signum).name} after {self.step} updates; saved"
-
-
-class StopSignal:
-    """Notes SIGTERM and SIGINT, so that the loop can save before it leaves.
-
-    A second signal acts as if nothing had been installed: it ends the process at once.
-    """
-
-    def __init__(self) -> None:
-        self.received: int | None = None
-        self._previous = {s: signal.signal(s, self._note) for s in (signal.SIGTERM, signal.SIGINT)}
-
-    def _note(self, signum: int, frame: FrameType | None) -> None:
-        del frame
-        self.received = signum
-        self.restore()
-
-    def restore(self) -> None:
-        """Put the earlier handlers back."""
-        for signum, handler in self._previous.items():
-            signal.signal(signum, handler)
 
 
 class _Pending(NamedTuple):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import pathlib
 import re
 import sys
@@ -71,32 +72,52 @@ class JsonLines:
     Args:
         path: the file; rows after ``resume_step`` are dropped, since they will be written again.
         resume_step: the step training goes on from.
+
+    Raises:
+        OSError: it cannot be written.
     """
 
     def __init__(self, path: pathlib.Path, resume_step: int = 0) -> None:
-        kept = [
-            s for s in _complete_lines(path) if resume_step and json.loads(s)["step"] <= resume_step
-        ]
-        shortened = path.with_suffix(".tmp")
-        shortened.write_text("".join(kept))
-        shortened.replace(path)  # whole: a second kill in the midst of it loses nothing
-        self._file = path.open("a")
+        self._path = path
+        self._file = path.open("ab", buffering=0)
+        # shortened in place: that needs no room on a full disk, and is done or not done
+        self._file.truncate(_num_bytes_until(path, resume_step))
 
     def write(self, step: int, row: Row) -> None:
-        """Append one line and hand it to the operating system."""
+        """Append one line and hand it to the operating system.
+
+        Raises:
+            OSError: there is no room; the file is as it was before.
+        """
         values = {name: [_json_value(v) for v in row[name]] for name in sorted(row)}
-        self._file.write(json.dumps({"step": step, **values}) + "\n")
-        self._file.flush()
+        line = (json.dumps({"step": step, **values}) + "\n").encode()
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            while line:
+                line = line[self._file.write(line) :]  # a full disk may take a part of it
+        except OSError as error:
+            self._file.truncate(before)
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def _complete_lines(path: pathlib.Path) -> list[str]:
+def _num_bytes_until(path: pathlib.Path, step: int) -> int:
+    """Size of the rows up to a step."""
+    size = 0
+    for line in _complete_lines(path) if step else []:
+        if json.loads(line)["step"] > step:
+            break
+        size += len(line)
+    return size
+
+
+def _complete_lines(path: pathlib.Path) -> list[bytes]:
     # a killed process may leave half a line at the end
-    text = path.read_text() if path.exists() else ""
-    return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    content = path.read_bytes() if path.exists() else b""
+    return [line for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
 
 
 def read_rows(path: pathlib.Path) -> History:
@@ -116,22 +137,38 @@ class TensorBoard:
     Args:
         folder: where the event files go.
         resume_step: events after it are purged, since they will be written again.
+
+    Raises:
+        OSError: it cannot be written.
     """
 
     def __init__(self, folder: pathlib.Path, resume_step: int = 0) -> None:
-        from tensorboardX import SummaryWriter  # 0.5 s to import, and only some runs want it
+        # 0.5 s to import, and only some runs want it. Its SummaryWriter hands events to a thread
+        # that dies on a full disk, after which the training would wait for it for ever.
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.proto.event_pb2 import Event, SessionLog
+        from tensorboardX.summary import scalar
 
-        self._writer = SummaryWriter(str(folder), purge_step=resume_step + 1)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._event, self._scalar = Event, scalar
+        self._writer = EventsWriter(str(folder / "events"), f".{os.getpid()}")
+        purge = SessionLog(status=SessionLog.START)
+        self._writer.write_event(
+            Event(wall_time=time.time(), step=resume_step + 1, session_log=purge)
+        )
 
     def write(self, step: int, row: Row) -> None:
-        """Add every finite value."""
+        """Add every finite value and hand them to the operating system."""
+        now = time.time()
         for name, values in row.items():
             for run, value in enumerate(values):
                 if math.isfinite(value):
-                    self._writer.add_scalar(f"{name}/run_{run}", value, step)
+                    summary = self._scalar(f"{name}/run_{run}", value)
+                    self._writer.write_event(self._event(wall_time=now, step=step, summary=summary))
+        self._writer.flush()
 
     def close(self) -> None:
-        """Flush and close the event file."""
+        """Close the event file."""
         self._writer.close()
 
 

@@ -1,12 +1,20 @@
 """What is saved comes back bit for bit, and every save asked for is made."""
 
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.training.checkpoint import Checkpoints
+from el_jax.training.checkpoint import CheckpointError, Checkpoints
 from el_jax.training.state import Health, TrainState
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def state_at(step, size=3):
@@ -59,16 +67,202 @@ def test_a_state_may_be_donated_while_it_is_written(tmp_path):
         assert_same(checkpoints.restore(lambda: state_at(0, size)), state_at(1, size))
 
 
-def test_a_half_written_checkpoint_is_passed_over(tmp_path):
+def test_what_a_killed_process_left_is_cleared_away(tmp_path):
     with Checkpoints(tmp_path) as checkpoints:
         checkpoints.save(state_at(3))
-    (tmp_path / "6.orbax-checkpoint-tmp").mkdir()
+    for left in ("unfinished-6", "discarded-1"):
+        (tmp_path / left).mkdir()
     with Checkpoints(tmp_path) as checkpoints:
         assert checkpoints.latest_step() == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["3"]
 
 
-def test_nothing_to_restore_is_said(tmp_path):
-    with Checkpoints(tmp_path) as checkpoints:
+def test_nothing_to_restore(tmp_path):
+    with Checkpoints(tmp_path / "none") as checkpoints:
         assert checkpoints.latest_step() is None
-        with pytest.raises(FileNotFoundError, match="no complete checkpoint"):
-            checkpoints.restore(lambda: state_at(0))
+        assert checkpoints.restore(lambda: state_at(0)) is None
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def data_file(folder):
+    return max(
+        (path for path in folder.rglob("*") if path.is_file()), key=lambda p: p.stat().st_size
+    )
+
+
+def saved(folder, *steps, **options):
+    with Checkpoints(folder, **options) as checkpoints:
+        for step in steps:
+            checkpoints.save(state_at(step))
+
+
+def test_damage_is_one_line_and_the_step_before_is_used_and_then_replaced(tmp_path, capsys):
+    saved(tmp_path, 3, 6)
+    damaged = data_file(tmp_path / "6" / "arrays")
+    flip(damaged)
+    with Checkpoints(tmp_path) as checkpoints:
+        assert_same(checkpoints.restore(lambda: state_at(0)), state_at(3))
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("warning: checkpoint of step 6 is not used: arrays/")
+        assert damaged.name in line
+        assert checkpoints.latest_step() == 3
+        checkpoints.save(state_at(6))
+    with Checkpoints(tmp_path) as checkpoints:
+        assert_same(checkpoints.restore(lambda: state_at(0)), state_at(6))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "6"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_damaged_step_does_not_count_among_those_kept(tmp_path):
+    saved(tmp_path, 3, 6)
+    flip(data_file(tmp_path / "6" / "arrays"))
+    with Checkpoints(tmp_path, warn=lambda _: None) as checkpoints:
+        checkpoints.restore(lambda: state_at(0))
+        checkpoints.save(state_at(9))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "9"]
+
+
+def test_no_intact_checkpoint_is_refused_and_nothing_touched(tmp_path):
+    saved(tmp_path, 3, 6)
+    told = []
+    for step in ("3", "6"):
+        (tmp_path / step / "manifest.json").unlink()
+    with (
+        Checkpoints(tmp_path, warn=told.append) as checkpoints,
+        pytest.raises(CheckpointError, match=r"none of the 2 checkpoints.*delete that folder"),
+    ):
+        checkpoints.restore(lambda: state_at(0))
+    assert told == [
+        f"checkpoint of step {step} is not used: manifest.json: missing" for step in (6, 3)
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "6"]
+
+
+@pytest.mark.parametrize(
+    ("options", "size", "message"),
+    [
+        ({"config_sha256": "b"}, 3, "another config"),
+        ({"config_sha256": "a"}, 4, "opt_state/2/mu is float32[3], the config needs float32[4]"),
+    ],
+)
+def test_checkpoints_of_another_training_are_refused(tmp_path, options, size, message):
+    saved(tmp_path, 3, config_sha256="a")
+    told = []
+    checkpoints = Checkpoints(tmp_path, **options, warn=told.append)
+    with checkpoints, pytest.raises(CheckpointError):
+        checkpoints.restore(lambda: state_at(0, size))
+    assert len(told) == 1
+    assert message in told[0]
+
+
+def test_a_checkpoint_vouches_for_the_rows_before_it(tmp_path):
+    rows = tmp_path / "metrics.jsonl"
+    folder, told = tmp_path / "checkpoints", []
+    with Checkpoints(folder, rows=rows) as checkpoints:
+        for step in (3, 6):
+            with rows.open("a") as file:
+                file.write(f"row {step}\n")
+            checkpoints.save(state_at(step))
+    rows.write_text("row 3\nrow 6\nrow 9\n")  # it may grow
+    with Checkpoints(folder, rows=rows, warn=told.append) as checkpoints:
+        assert_same(checkpoints.restore(lambda: state_at(0)), state_at(6))
+    assert not told
+    rows.write_text("row 3\nrow 7\nrow 9\n")
+    with Checkpoints(folder, rows=rows, warn=told.append) as checkpoints:
+        assert_same(checkpoints.restore(lambda: state_at(0)), state_at(3))
+    assert len(told) == 1
+    assert "metrics.jsonl: its first 12 bytes differ" in told[0]
+
+
+def noisy_state(step):
+    noise = jax.random.normal(jax.random.key(0), 100_000)  # which cannot be compressed
+    return TrainState(jnp.int32(step), {"noise": noise}, ())
+
+
+def test_a_failed_save_is_told_and_takes_no_room(tmp_path):
+    saved(tmp_path, 3)
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, allowed[1]))  # bytes a file may have
+    try:
+        with (
+            pytest.raises(CheckpointError, match=r"step 6 \(File too large\); that of step 3 is"),
+            Checkpoints(tmp_path) as checkpoints,
+        ):
+            checkpoints.save(noisy_state(6))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    assert [path.name for path in tmp_path.iterdir()] == ["3"]
+
+
+@pytest.mark.parametrize("free", [0, 4, 16, 64, 256])
+def test_on_a_full_disk_the_last_checkpoint_stays(tmp_path, free):
+    size = 1 << 20
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", tmp_path]).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        saved(tmp_path / "c", 3)
+        left = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_bsize
+        (tmp_path / "ballast").write_bytes(bytes(left - (free << 10)))
+        with (
+            pytest.raises(CheckpointError, match=r"step 6 \(No space left on device\)"),
+            Checkpoints(tmp_path / "c") as checkpoints,
+        ):
+            checkpoints.save(noisy_state(6))
+        assert [path.name for path in (tmp_path / "c").iterdir()] == ["3"]
+        with Checkpoints(tmp_path / "c") as checkpoints:
+            assert_same(checkpoints.restore(lambda: state_at(0)), state_at(3))
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+_ON_DEVICES = """
+import sys, pathlib
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+from el_jax.training.checkpoint import Checkpoints
+from el_jax.training.state import TrainState
+
+folder, count, step = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+assert jax.device_count() == count
+mesh = jax.make_mesh((count,), ("run",))
+
+def init():
+    leaf = jnp.arange(8 * 6, dtype=jnp.float32).reshape(8, 6) / 7
+    return TrainState(jnp.int32(3), {"sharded": leaf, "whole": leaf / 3}, ({"mu": leaf / 11},))
+
+def place(leaf):
+    return NamedSharding(mesh, P("run") if leaf.ndim else P())
+
+expected = jax.tree.map(np.asarray, init())
+for folder_of in ("sharded", "replicated", "first"):
+    with Checkpoints(folder / folder_of, keep=1) as checkpoints:
+        given = {} if folder_of == "first" else {"place": place}
+        state = checkpoints.restore(init, **given)
+        if state is None:
+            state = init()
+        else:
+            jax.tree.map(np.testing.assert_array_equal, expected._replace(step=step - 1), state)
+        spread = {
+            "sharded": place,
+            "replicated": lambda leaf: NamedSharding(mesh, P()),
+            "first": lambda leaf: jax.devices()[0],
+        }[folder_of]
+        state = jax.tree.map(lambda leaf: jax.device_put(leaf, spread(leaf)), state)
+        checkpoints.save(state._replace(step=jnp.int32(step)))
+"""
+
+
+def test_a_state_saved_on_any_number_of_devices_is_restored_on_any_other(tmp_path):
+    for step, count in enumerate((8, 1, 4, 2, 8), 1):
+        flags = f"--xla_force_host_platform_device_count={count}"
+        done = subprocess.run(
+            [sys.executable, "-c", _ON_DEVICES, tmp_path, str(count), str(step)],
+            cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ import pytest
 from small_training import built, small_config
 
 from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.fit import NonFiniteError, Stopped, StopSignal, fit
+from el_jax.training.fit import NonFiniteError, Stopped, fit
 from el_jax.training.sinks import History
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -68,18 +68,6 @@ def test_reasons_to_stop_survive_a_pipe_between_processes():
     assert (str(error), error.step, error.run, error.seed) == ("why", 3, 1, 7)
     stopped = pickle.loads(pickle.dumps(Stopped(40, signal.SIGTERM)))
     assert str(stopped) == "stopped by SIGTERM after 40 updates; saved"
-
-
-def test_a_signal_is_noted_once_and_the_next_one_acts():
-    before = signal.getsignal(signal.SIGTERM)
-    stop = StopSignal()
-    try:
-        assert stop.received is None
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert stop.received == signal.SIGTERM
-        assert signal.getsignal(signal.SIGTERM) == before
-    finally:
-        stop.restore()
 
 
 def test_a_signal_with_the_last_updates_does_not_undo_them():

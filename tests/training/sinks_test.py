@@ -1,5 +1,6 @@
 import io
 import json
+import resource
 
 import numpy as np
 import pytest
@@ -42,6 +43,36 @@ def test_resuming_drops_later_rows_and_half_a_line(tmp_path):
     assert read_rows(path).steps == [10, 20, 30]
     JsonLines(path).close()  # a run from the start keeps nothing
     assert path.read_text() == ""
+
+
+def test_a_row_that_finds_no_room_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    sink = JsonLines(path)
+    sink.write(10, ROW)
+    before = path.read_bytes()
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 7, allowed[1]))  # room for a part
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*metrics\.jsonl'"):
+            sink.write(20, ROW)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    assert path.read_bytes() == before
+    sink.write(20, ROW)
+    sink.close()
+    assert read_rows(path).steps == [10, 20]
+
+
+def test_events_that_find_no_room_are_an_error_and_no_wait_for_ever(tmp_path):
+    sink = TensorBoard(tmp_path)
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, allowed[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            sink.write(10, {f"metric_{i}": np.ones(2) for i in range(20)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    sink.close()
 
 
 def test_history_lists_the_metrics_it_has():

@@ -1,0 +1,145 @@
+"""The folder of a run: one process at a time, one config for ever, and files that explain it."""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import pathlib
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from el_jax import environment
+from el_jax.training.manifest import write_durably
+from el_jax.typed_config import ConfigError
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of the disk, not of the command
+_LISTED = 3  # differing keys in a message; of more, the number
+
+
+class WorkdirBusyError(RuntimeError):
+    """Another process trains in the workdir."""
+
+
+@contextlib.contextmanager
+def hold(workdir: pathlib.Path) -> Iterator[None]:
+    """Make the workdir if need be, and keep every other process out of it.
+
+    The operating system lets go when the process ends, however it ends.
+
+    Raises:
+        WorkdirBusyError: another process holds it; the message says which.
+        ConfigError: it cannot be made or written.
+        OSError: the disk is full.
+    """
+    with contextlib.ExitStack() as leaving:
+        with _writing(workdir):
+            workdir.mkdir(parents=True, exist_ok=True)
+            lock = leaving.enter_context((workdir / "lock").open("a+"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                lock.seek(0)
+                holder = lock.read().strip() or "another process"
+                raise WorkdirBusyError(f"--workdir={workdir} is in use by {holder}") from error
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            lock.flush()
+        yield
+
+
+@contextlib.contextmanager
+def _writing(workdir: pathlib.Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise OSError(error.errno, error.strerror, str(workdir)) from error
+        raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        path = f"{prefix}{key}"
+        flat |= _flatten(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return flat
+
+
+def config_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Dotted keys at which two configs differ, each as ``key: old -> new``."""
+    a, b = _flatten(old), _flatten(new)
+    keys = sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
+    return [f"{k}: {a.get(k, 'absent')!r} -> {b.get(k, 'absent')!r}" for k in keys]
+
+
+def _environment(argv: Sequence[str]) -> dict[str, Any]:
+    commit, dirty = environment.checkout_state()
+    return {
+        "command": " ".join(argv),
+        "commit": commit,
+        "dirty": dirty,
+        "hardware": environment.hardware(),
+        "versions": environment.versions(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def open_workdir(
+    workdir: pathlib.Path,
+    config: Mapping[str, Any],
+    runs: Sequence[dict[str, int | float]],
+    argv: Sequence[str],
+) -> None:
+    """Check that the workdir, which exists, belongs to this config, or make it so.
+
+    Writes config.json (resolved), runs.json (seed and numbers of each run, in the order of every
+    list in metrics.jsonl) and environment.json.
+
+    Args:
+        workdir: the folder.
+        config: the resolved config, as plain values.
+        runs: the runs it means.
+        argv: the command line.
+
+    Raises:
+        ConfigError: the workdir was made with another config, or cannot be written.
+        OSError: the disk is full.
+    """
+    with _writing(workdir):
+        path = workdir / "config.json"
+        if path.exists():
+            _check_same(workdir, _read_config(path), config)
+        else:
+            write_json(path, config)
+        write_json(workdir / "runs.json", list(runs))
+        write_json(workdir / "environment.json", _environment(argv))
+
+
+def _read_config(path: pathlib.Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_bytes())
+    except ValueError as error:
+        config = error
+    if not isinstance(config, dict):
+        raise ConfigError(
+            f"{path} is damaged; delete it, and checkpoints tell whether they are of this config"
+        )
+    return config
+
+
+def _check_same(workdir: pathlib.Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    different = config_differences(old, new)
+    if different:
+        more = f"; and {len(different) - _LISTED} more" if len(different) > _LISTED else ""
+        raise ConfigError(
+            f"--workdir={workdir} holds a run with another config "
+            f"({'; '.join(different[:_LISTED])}{more}); use another workdir"
+        )
+
+
+def write_json(path: pathlib.Path, value: Any) -> None:
+    """Write readable JSON, whole or not at all."""
+    write_durably(path, json.dumps(value, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,67 @@
+"""What the campaigns count, print and keep."""
+
+import collections
+import csv
+import pathlib
+import sys
+import time
+
+from el_jax import environment
+
+RESULTS = pathlib.Path(__file__).parent / "results"
+
+
+class Tally:
+    """Outcomes of many trials by kind of trial; any outcome not listed as good is a fault.
+
+    Args:
+        name: of the campaign.
+        good: outcomes that are as they should be.
+        progress: trials between two lines on the terminal; 0 for none.
+    """
+
+    def __init__(self, name, good, progress=0):
+        self.name, self.good, self.progress = name, set(good), progress
+        self.counts = collections.Counter()
+        self.faults = []
+        self._begun = time.monotonic()
+
+    def add(self, kind, outcome, detail=""):
+        self.counts[kind, outcome] += 1
+        if outcome not in self.good:
+            self.faults.append(f"{kind}: {outcome}: {detail}")
+            if self.progress:
+                print(f"FAULT  {self.faults[-1][:300]}", flush=True)
+        if self.progress and self.num_trials % self.progress == 0:
+            seconds = time.monotonic() - self._begun
+            print(
+                f"{self.num_trials} trials, {len(self.faults)} faults, {seconds:.0f} s", flush=True
+            )
+
+    @property
+    def num_trials(self):
+        return self.counts.total()
+
+    def finish(self):
+        """Print the table, write results/NAME.csv, and leave with exit code 1 for any fault."""
+        width = max(len(kind) for kind, _ in self.counts)
+        print(f"\n{'kind':{width}}  trials  outcome")
+        for (kind, outcome), count in sorted(self.counts.items()):
+            print(f"{kind:{width}}  {count:6}  {outcome}")
+        print(f"{self.num_trials} trials, {len(self.faults)} faults")
+        RESULTS.mkdir(exist_ok=True)
+        with (RESULTS / f"{self.name}.csv").open("w", newline="") as file:
+            file.write(f"# {_hardware()}\n")
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(["kind", "outcome", "count"])
+            table.writerows([kind, what, n] for (kind, what), n in sorted(self.counts.items()))
+        sys.exit(1 if self.faults else 0)
+
+
+def _hardware():
+    versions, machine = environment.versions(), environment.hardware()
+    return (
+        f"{time.strftime('%Y-%m-%d')}; {machine['machine']}, {machine['cpu_count']} cores; "
+        f"{machine['num_devices']} {machine['device_kind']}; python {versions['python']}, "
+        f"jax {versions['jax']}, orbax-checkpoint {versions['orbax-checkpoint']}"
+    )

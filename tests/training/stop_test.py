@@ -1,0 +1,70 @@
+"""A signal is noted where there is something to save, and ends the process where there is not."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from el_jax.training.stop import StopSignal
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+# in a child: busy in one long call, as a compilation is, during which Python runs no handler
+_BUSY = """
+import hashlib, sys
+from el_jax.training.stop import StopSignal
+
+stop = StopSignal()
+if sys.argv[1] == "asked":
+    stop()
+print("ready", flush=True)
+hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 2**31 - 1)
+"""
+
+
+def wait_until(holds):
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_noted_once_asked_and_the_handlers_come_back(number):
+    before = signal.getsignal(number)
+    stop = StopSignal()
+    try:
+        assert stop() is None
+        os.kill(os.getpid(), number)
+        wait_until(lambda: stop.received)
+        assert stop() == number
+    finally:
+        stop.close()
+    assert signal.getsignal(number) == before
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("phase", ["new", "asked"])
+def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at_once(
+    number, phase
+):
+    child = subprocess.Popen(
+        [sys.executable, "-c", _BUSY, phase],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout.readline() == "ready\n"
+    if phase == "asked":
+        child.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        assert child.poll() is None  # it would be saving now
+    child.send_signal(number)
+    _, err = child.communicate(timeout=10)
+    assert child.returncode == 128 + number
+    reason = "before the first update" if phase == "new" else "a second time"
+    assert err.startswith(f"error: stopped by {signal.Signals(number).name} {reason}")
+    assert err.count("\n") == 1
