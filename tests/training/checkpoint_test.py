@@ -15,13 +15,13 @@ from el_jax.training.checkpoint import CheckpointError, Checkpoints
 from el_jax.training.state import Health, TrainState
 
 ROOT = pathlib.Path(__file__).parents[2]
+HEALTH = Health(*(jnp.arange(i, i + 2) for i in range(4)))
 
 
 def state_at(step, size=3):
     weights = jnp.linspace(0.1, 1.0, size) / 3 * step
     moments = (jnp.full(2, step, jnp.int32), (), {"mu": weights / 7})
-    health = Health(*(jnp.arange(i, i + 2) for i in range(4)))
-    return TrainState(jnp.int32(step), {"layer": {"kernel": weights}}, moments, health)
+    return TrainState(jnp.int32(step), {"layer": {"kernel": weights}}, moments, HEALTH)
 
 
 def assert_same(ours, theirs):
@@ -181,7 +181,7 @@ def test_a_checkpoint_vouches_for_the_rows_before_it(tmp_path):
 
 def noisy_state(step):
     noise = jax.random.normal(jax.random.key(0), 100_000)  # which cannot be compressed
-    return TrainState(jnp.int32(step), {"noise": noise}, ())
+    return TrainState(jnp.int32(step), {"noise": noise}, (), HEALTH)
 
 
 def test_a_failed_save_is_told_and_takes_no_room(tmp_path):
@@ -225,7 +225,7 @@ import sys, pathlib
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.state import TrainState
+from el_jax.training.state import Health, TrainState
 
 folder, count, step = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 assert jax.device_count() == count
@@ -233,7 +233,9 @@ mesh = jax.make_mesh((count,), ("run",))
 
 def init():
     leaf = jnp.arange(8 * 6, dtype=jnp.float32).reshape(8, 6) / 7
-    return TrainState(jnp.int32(3), {"sharded": leaf, "whole": leaf / 3}, ({"mu": leaf / 11},))
+    health = Health(*(jnp.arange(i, i + 8) for i in range(4)))
+    params = {"sharded": leaf, "whole": leaf / 3}
+    return TrainState(jnp.int32(3), params, ({"mu": leaf / 11},), health)
 
 def place(leaf):
     return NamedSharding(mesh, P("run") if leaf.ndim else P())
