@@ -53,9 +53,9 @@ def test_integers_become_the_numbers_they_stand_for():
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
-        ("count", 1.0, "an integer"),
-        ("count", True, "an integer"),
-        ("count", "3", "an integer"),
+        ("count", 1.0, "an integer (32 bits)"),
+        ("count", True, "an integer (32 bits)"),
+        ("count", "3", "an integer (32 bits)"),
         ("rate", "0.5", "a finite number"),
         ("rate", float("nan"), "a finite number"),
         ("rate", float("inf"), "a finite number"),
@@ -65,7 +65,7 @@ def test_integers_become_the_numbers_they_stand_for():
         ("kind", ["left"], "one of 'left', 'right'"),
         ("name", 3, "a string"),
         ("flag", 1, "True or False"),
-        ("size", 1.5, "an integer or None"),
+        ("size", 1.5, "an integer (32 bits) or None"),
         ("grid", 1.0, "a tuple, such as (2, 4), each a finite number"),
         ("grid", (1.0, "2"), "a tuple, such as (2, 4), each a finite number"),
         ("count", -1, "at least 0"),  # refused by the dataclass itself

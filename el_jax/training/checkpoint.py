@@ -85,6 +85,7 @@ class Checkpoints:
     ) -> None:
         self._folder, self._keep = folder.absolute(), keep
         self._config_sha256, self._rows, self._warn = config_sha256, rows, warn
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._steps = manifest.committed_steps(self._folder)  # not known to be damaged
         self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
         self._saving: concurrent.futures.Future[None] | None = None
@@ -114,7 +115,7 @@ class Checkpoints:
         unfinished = self._folder / f"{_UNFINISHED}{step}"
         num_bytes = self._rows.stat().st_size if self._rows else 0
         try:
-            unfinished.mkdir(parents=True)
+            unfinished.mkdir()
             response = ocp.save_checkpointables_async(
                 unfinished / ARRAYS, {"state": state._asdict()}
             )

@@ -249,6 +249,11 @@ for folder_of in ("sharded", "replicated", "first"):
             state = init()
         else:
             jax.tree.map(np.testing.assert_array_equal, expected._replace(step=step - 1), state)
+            wanted = init() if folder_of == "first" else jax.tree.map(
+                lambda leaf: jax.device_put(leaf, place(leaf)), init()
+            )
+            pairs = zip(jax.tree.leaves(state), jax.tree.leaves(wanted), strict=True)
+            assert all(a.sharding.is_equivalent_to(b.sharding, a.ndim) for a, b in pairs)
         spread = {
             "sharded": place,
             "replicated": lambda leaf: NamedSharding(mesh, P()),
