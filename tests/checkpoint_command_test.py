@@ -8,9 +8,10 @@ import pytest
 from el_jax import checkpoint
 from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.manifest import config_hash
-from el_jax.training.state import TrainState
+from el_jax.training.state import Health, TrainState
 
 CONFIG = {"seed": 0}
+HEALTH = Health(*(jnp.arange(i, i + 2) for i in range(4)))
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def workdir(tmp_path):
     with Checkpoints(tmp_path / "checkpoints", config_sha256=config_hash(CONFIG)) as checkpoints:
         for step in (3, 6):
             weights = {"kernel": jnp.ones((2, 5)) * step}
-            checkpoints.save(TrainState(jnp.int32(step), weights, ()))
+            checkpoints.save(TrainState(jnp.int32(step), weights, (), HEALTH))
     return tmp_path
 
 
@@ -28,7 +29,7 @@ def test_steps_health_and_arrays(workdir, capsys):
         assert checkpoint.main(["inspect", str(folder)]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[1] for line in lines if line.endswith("  ok")] == ["3", "6"]
-        assert "step 6: 2 arrays, 11 numbers" in lines
+        assert "step 6: 6 arrays, 19 numbers" in lines
         assert ["params/kernel", "float32", "[2,", "5]"] in [line.split() for line in lines]
 
 
@@ -40,7 +41,7 @@ def test_what_is_wrong_is_said_and_nothing_is_touched(workdir, capsys):
     printed = capsys.readouterr().out
     assert "DAMAGED  arrays/commit_success.txt: missing" in printed
     assert "unfinished-9: being written" in printed
-    assert "step 3: 2 arrays" in printed  # the newest intact one
+    assert "step 3: 6 arrays" in printed  # the newest intact one
     assert sorted(path.name for path in folder.iterdir()) == ["3", "6", "unfinished-9"]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from el_jax.training import manifest
 from el_jax.training.checkpoint import CheckpointError, Checkpoints
-from el_jax.training.state import TrainState
+from el_jax.training.state import Health, TrainState
 from tests.campaigns.tally import Tally
 
 FELL_BACK, REFUSED = "seen, step 20 used", "seen, refused"
@@ -30,7 +30,8 @@ CONFIG = manifest.config_hash({"seed": 0})
 def state_at(step, width=64):
     values = jnp.linspace(0.1, 1.0, 2 * width * width).reshape(2, width, width) / 3 * step
     moments = (jnp.full(2, step, jnp.int32), (), {"mu": values / 7, "nu": values / 11})
-    return TrainState(jnp.int32(step), {"layer": {"kernel": values}}, moments)
+    health = Health(*(jnp.arange(i, i + 2) for i in range(4)))
+    return TrainState(jnp.int32(step), {"layer": {"kernel": values}}, moments, health)
 
 
 def same(a, b):
