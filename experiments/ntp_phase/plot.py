@@ -12,7 +12,6 @@ from el_jax.plots import (
     Curve,
     CurveTable,
     add_legend,
-    add_note,
     add_question,
     add_title,
     new_figure,
@@ -34,7 +33,7 @@ def plot(out: Path) -> Figure:
     curves = read_curves(out / "curves.csv")
     settings = sorted({setting for setting, _ in curves}, key=sizes_of)
     panels = sorted({sizes_of(setting)[:2] for setting in settings})
-    figure, axes = new_figure(1, len(panels), size=(9.0, 3.5), share_y=True)
+    figure, axes = new_figure(1, len(panels), size=(9.0, 3.6), share_y=True)
     add_question(figure, "How many dimensions does next-token data need to be fitted?")
     for (V, S), ax in zip(panels, axes[0], strict=True):
         members = [setting for setting in settings if sizes_of(setting)[:2] == (V, S)]
@@ -43,13 +42,8 @@ def plot(out: Path) -> Figure:
         add_title(ax, f"V = {V} tokens, S = {S} after each context")
         ax.set_xlabel("embedding dimension / contexts, d / m")
         ax.set_xlim(0, 1.02)
-    axes[0, 0].set_ylabel("share of problems")
-    num_seeds = max(len(curve.seeds) for curve in curves.values())
-    note = (
-        f"{num_seeds} random problems a line; bands are 95 % Wilson intervals. Lemma 1: 1 at d = m."
-    )
-    add_note(figure, note)
-    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], num_columns=3)
+    axes[0, 0].set_ylabel("share of problems, 95 % band")
+    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], num_columns=4)
     return figure
 
 

@@ -39,7 +39,7 @@ class Ensemble:
 
     @property
     def cover_count(self) -> float:
-        """d at which the unknowns that (6a) leaves are half as many as the inequalities (6b)."""
+        """The d at which unknowns that (6a) leaves are half as many as the inequalities (6b)."""
         m, V, S = self.num_contexts, self.vocab_size, self.support_size
         return m * (V + S - 2) / (2 * (V - 1))
 
@@ -72,8 +72,9 @@ def run(scale: str, out: Path) -> None:
         seconds[ensemble.name] = time.monotonic() - started
         hashes[ensemble.name] = config_hash(dataclasses.asdict(ensemble) | {"seeds": SEEDS[scale]})
         print(f"{ensemble.name}: {SEEDS[scale]} problems in {seconds[ensemble.name]:.0f} s")
+    results += _pooled(results)
     write_tables(
-        "ntp_phase", scale, out, results=results + _pooled(results), curves=curves, config_hashes=hashes,
+        "ntp_phase", scale, out, results=results, curves=curves, config_hashes=hashes,
         wall_seconds=seconds,
     )  # fmt: skip
 
