@@ -7,7 +7,7 @@ memory, ``step(slope, memory, step_size)`` gives what to subtract and the new me
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jax import Array
@@ -18,6 +18,7 @@ from el_jax.linear_ntp.landscape import Slope
 Memory = Any  # a pytree of arrays
 
 
+@runtime_checkable
 class Direction(Protocol):
     """What every method offers; hashable."""
 
