@@ -236,7 +236,7 @@ def test_claims_on_nothing_are_inconclusive():
 
 
 def test_a_passage_starts_at_its_first_word(monkeypatch):
-    words = "a b a c a b a a c b".split()
+    words = list("abacabaacb")
     monkeypatch.setattr(ntp_settings, "king_james_words", lambda books: words)
 
     def passage(first_word, num_words):
