@@ -42,6 +42,7 @@ _WORD_EMBEDDINGS = {"bag_of_words": bag_of_tokens, "one_hot_positions": one_hot_
 def text_problem(
     *,
     books: tuple[str, ...],
+    first_word: int,
     num_words: int,
     context_length: int,
     vocab_limit: int,
@@ -54,7 +55,8 @@ def text_problem(
 
     Args:
         books: which; empty for all.
-        num_words: only so many from the start; 0 for all.
+        first_word: how many words of them to skip.
+        num_words: only so many from there; 0 for all.
         context_length: words in a context.
         vocab_limit: words kept as next tokens, the most frequent; the others share one token.
         min_count: contexts that occur less often are left out.
@@ -67,10 +69,11 @@ def text_problem(
     Raises:
         ValueError: a book that is none, or nothing is left.
     """
-    for name, value in (("context_length", context_length), ("vocab_limit", vocab_limit)):
-        if value < 1:
-            raise ValueError(f"{name}={value}: must be at least 1")
-    words = king_james_words(books)[: num_words or None]
+    least = (("first_word", first_word, 0), ("context_length", context_length, 1))
+    for name, value, lowest in (*least, ("vocab_limit", vocab_limit, 1)):
+        if value < lowest:
+            raise ValueError(f"{name}={value}: must be at least {lowest}")
+    words = king_james_words(books)[first_word:][: num_words or None]
     tokens, vocabulary = encode_words(words)
     tokens = np.minimum(tokens, vocab_limit)  # the rare words share the last token
     size = min(len(vocabulary), vocab_limit + 1)

@@ -104,6 +104,13 @@ def test_the_device_cell_stops_without_the_device_asked_for(want, error, monkeyp
         exec(cell_with("# Device"), {})
 
 
+def test_every_notebook_installs_alike():
+    for source in build.sources():
+        assert cell_with("# Install") in [
+            c.source for c in build.notebook(source.read_text()).cells
+        ]
+
+
 def install(folder: pathlib.Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs the install cell in a fresh interpreter that starts in a folder without el_jax."""
     return subprocess.run(

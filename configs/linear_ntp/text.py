@@ -3,7 +3,7 @@
     python -m el_jax.analyze_ntp --config=configs/linear_ntp/text.py:T=2,d=256 --workdir=runs/kjv
 
 Arguments after the colon: ``T`` words a context, ``d`` dimensions, ``V`` words kept as next tokens
-(the others share one), ``words`` read from the start of Genesis, ``embedding``
+(the others share one), ``words`` read of Genesis, the word to ``start`` at, ``embedding``
 (gaussian|bag_of_words|one_hot_positions), ``seed``, ``steps`` of gradient descent (0: none).
 Cost: seconds to a minute.
 """
@@ -16,12 +16,13 @@ from configs import common
 def get_config(arg: str | None = None) -> ConfigDict:
     """The config; see the module's docstring for the argument."""
     given = common.parse_arg(
-        arg, T=2, d=256, V=60, words=1500, embedding="gaussian", seed=0, steps=2_000
+        arg, T=2, d=256, V=60, words=1500, start=0, embedding="gaussian", seed=0, steps=2_000
     )
     config = ConfigDict()
     config.problem = {
         "name": "text",
         "books": ("Genesis",),
+        "first_word": given.start,
         "num_words": given.words,
         "context_length": given.T,
         "vocab_limit": given.V,

@@ -1,0 +1,55 @@
+"""The least embedding dimension in which a problem is separable, or compatible.
+
+A problem in d dimensions is the first d rows of its embeddings. Either condition, once it holds in
+some dimension, holds in every larger one: the decoder that shows it is given zeros for the new
+rows. So a bisection finds the least dimension, and that tells every smaller and larger one.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from el_jax.linear_ntp import NTPProblem
+
+
+@dataclass
+class LeastDimension:
+    """The least dimension in which a condition holds, and how it was found.
+
+    Attributes:
+        problem: in the largest dimension, which the bisection starts from.
+        check: whether the condition holds, by certificate; None when undecided.
+        verdicts: what each dimension looked at gave.
+    """
+
+    problem: NTPProblem
+    check: Callable[[NTPProblem], bool | None]
+    verdicts: dict[int, bool | None] = field(default_factory=dict)
+
+    def find(self) -> float:
+        """The least dimension; NaN where verdicts leave more than one, inf where it never holds."""
+        top = self._verdict(self.problem.dim)
+        if top is not True:
+            return math.inf if top is False else math.nan
+        below, above = 0, self.problem.dim
+        while above - below > 1:
+            middle = (below + above) // 2
+            verdict = self._verdict(middle)
+            if verdict is None:
+                return math.nan
+            below, above = (below, middle) if verdict else (middle, above)
+        return float(above)
+
+    @property
+    def undecided(self) -> int:
+        """How many verdicts were none."""
+        return sum(verdict is None for verdict in self.verdicts.values())
+
+    def _verdict(self, dim: int) -> bool | None:
+        self.verdicts[dim] = self.check(first_dimensions(self.problem, dim))
+        return self.verdicts[dim]
+
+
+def first_dimensions(problem: NTPProblem, dim: int) -> NTPProblem:
+    """The same contexts, their embeddings cut to the first ``dim`` numbers."""
+    return NTPProblem(problem.embeddings[:dim], problem.context_probs, problem.next_token_probs)

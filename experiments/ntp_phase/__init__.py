@@ -1,0 +1,1 @@
+"""How many dimensions random data need (Thrampoulidis 2024, section 2)."""

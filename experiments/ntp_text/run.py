@@ -1,0 +1,160 @@
+"""Passages of Genesis: contexts of T words under three embeddings."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from el_jax.launch import use_compilation_cache
+from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
+from el_jax.linear_ntp.conditions import check_compatibility, check_separability
+from el_jax.linear_ntp.max_margin import max_margin
+from el_jax.ntp_settings import Embedding, text_problem
+from experiments.least_dimension import LeastDimension, first_dimensions
+from experiments.provenance import config_hash
+from experiments.results import CurveRow, ResultRow
+from experiments.tables import write_tables
+
+TITLE = "What do the conditions ask of real text? (Thrampoulidis 2024, section 2, on Genesis)"
+
+Measured = tuple[list[ResultRow], list[CurveRow]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How much text each passage has, and what is asked of it."""
+
+    num_words: int
+    vocab_limit: int
+    passages: int
+    lengths: tuple[int, ...]  # T, of contexts with Gaussian embeddings
+    word_lengths: tuple[int, ...]  # T, of contexts embedded by their words
+
+
+SCALES = {
+    "smoke": Scale(60, 6, 2, (1, 2), (2,)),
+    "quick": Scale(200, 15, 3, (1, 2, 3), (2,)),
+    "cpu": Scale(400, 30, 6, (1, 2, 3), (2, 3)),
+    "paper": Scale(2_000, 100, 18, (1, 2, 3, 4, 5), (2, 3, 4)),
+}
+PASSAGE_EVERY = 2_000  # words of Genesis between the first words of two seeds' passages
+RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0)  # d / m at which margins are solved
+WORD_EMBEDDINGS: dict[str, Embedding] = {
+    "bag of words": "bag_of_words",
+    "one-hot positions": "one_hot_positions",
+}
+
+
+def run(scale: str, out: Path) -> None:
+    """Measure and write the tables."""
+    use_compilation_cache()
+    size = SCALES[scale]
+    results: list[ResultRow] = []
+    curves: list[CurveRow] = []
+    seconds, hashes = {}, {}
+    for name, measure in _settings(size).items():
+        started = time.monotonic()
+        for seed in range(size.passages):
+            rows, marks = measure(name, seed)
+            results += rows
+            curves += marks
+        seconds[name] = time.monotonic() - started
+        hashes[name] = config_hash(dataclasses.asdict(size) | {"setting": name})
+        print(f"{name}: {size.passages} passages in {seconds[name]:.0f} s", flush=True)
+    write_tables(
+        "ntp_text", scale, out, results=results, curves=curves, config_hashes=hashes,
+        wall_seconds=seconds,
+    )  # fmt: skip
+
+
+def _settings(size: Scale) -> dict[str, Callable[[str, int], Measured]]:
+    """What is measured of each setting and seed."""
+
+    def gaussian(length: int) -> Callable[[str, int], Measured]:
+        return lambda name, seed: _gaussian(name, seed, _passage(size, seed, length, "gaussian"))
+
+    def of_words(length: int, kind: Embedding) -> Callable[[str, int], Measured]:
+        return lambda name, seed: (_of_words(name, seed, _passage(size, seed, length, kind)), [])
+
+    return {
+        **{f"T={length}": gaussian(length) for length in size.lengths},
+        **{
+            f"{label}, T={length}": of_words(length, kind)
+            for length in size.word_lengths
+            for label, kind in WORD_EMBEDDINGS.items()
+        },
+    }
+
+
+def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPProblem:
+    """One passage; Gaussian embeddings have more dimensions than any cut of them needs."""
+    return text_problem(
+        books=("Genesis",),
+        first_word=PASSAGE_EVERY * seed,
+        num_words=size.num_words,
+        context_length=length,
+        vocab_limit=size.vocab_limit,
+        min_count=1,
+        embedding=embedding,
+        dim=round(max(RATIOS) * size.num_words) if embedding == "gaussian" else 0,
+        seed=seed,
+    )
+
+
+def _gaussian(name: str, seed: int, problem: NTPProblem) -> Measured:
+    """The least dimensions, and the margin in larger ones."""
+    m = problem.num_contexts
+    generic = first_dimensions(problem, m)
+    separable = LeastDimension(generic, lambda p: check_separability(p).holds)
+    compatible = LeastDimension(generic, lambda p: check_compatibility(p).holds)
+    least_separable, least_compatible = separable.find(), compatible.find()
+    looked = len(separable.verdicts) + len(compatible.verdicts)
+    metrics = {
+        "contexts": float(m),
+        "mean_support": float(problem.support.sum(axis=0).mean()),
+        "entropy": entropy_lower_bound(problem),
+        "separable_from": least_separable,
+        "separable_from_share": least_separable / m,
+        "compatible_from_share": least_compatible / m,
+        "separable_after_compatible": (least_separable - least_compatible) / m,
+        "undecided_share": (separable.undecided + compatible.undecided) / looked,
+    }
+    rows = [ResultRow(name, seed, metric, value) for metric, value in metrics.items()]
+    marks = []
+    for ratio in RATIOS:
+        margin, share = _margin(first_dimensions(problem, round(ratio * m)))
+        setting, step = f"{name}, d={ratio:g}m", round(100 * ratio)
+        rows += [ResultRow(setting, seed, "margin", margin)]
+        rows += [ResultRow(setting, seed, "margin_share", share)]
+        marks += [CurveRow(name, seed, step, "margin_share", share)]
+    return rows, marks
+
+
+def _margin(problem: NTPProblem) -> tuple[float, float]:
+    """The Frobenius max margin for embeddings of length about 1, and its share of the ideal.
+
+    The ideal is orthonormal embeddings, where the margin is a closed form of the supports alone.
+    """
+    scaled = NTPProblem(
+        problem.embeddings / np.sqrt(problem.dim), problem.context_probs, problem.next_token_probs
+    )
+    sizes, V = problem.support.sum(axis=0), problem.vocab_size
+    margin = max_margin(scaled, tolerance=1e-4).margin
+    return margin, margin * float(np.sqrt((sizes * (V - sizes)).sum() / V))
+
+
+def _of_words(name: str, seed: int, problem: NTPProblem) -> list[ResultRow]:
+    """Verdicts in the dimension that the words give; NaN for none."""
+    verdicts = {
+        "separable": check_separability(problem).holds,
+        "compatible": check_compatibility(problem).holds,
+    }
+    metrics = {
+        "contexts": float(problem.num_contexts),
+        "entropy": entropy_lower_bound(problem),
+        "rank_share": float(np.linalg.matrix_rank(problem.embeddings)) / problem.num_contexts,
+        **{key: np.nan if holds is None else float(holds) for key, holds in verdicts.items()},
+    }
+    return [ResultRow(name, seed, metric, value) for metric, value in metrics.items()]
