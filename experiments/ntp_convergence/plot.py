@@ -1,0 +1,62 @@
+"""Loss, size, direction, margin and finite part along training, a line per method."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from el_jax.plots import (
+    EASY,
+    HARD,
+    CurveTable,
+    add_legend,
+    add_note,
+    add_question,
+    add_title,
+    new_figure,
+    plot_curves,
+)
+from experiments.results import read_curves
+
+METHODS = ("GD", "NGD", "Adam")
+PAPER_STEPS = 10_000
+
+
+def plot(out: Path) -> Figure:
+    """Six panels; a line is the mean over problems, in a band of two standard errors."""
+    curves = read_curves(out / "curves.csv")
+    figure, axes = new_figure(2, 3, size=(10.5, 6.2))
+    add_question(figure, "Do gradient descent, NGD and Adam go to the same decoder?")
+    panels = axes.ravel()
+    _draw(panels[0], curves, "excess_loss", "CE − H, nats")
+    _draw(panels[1], curves, "norm", "‖W‖")
+    _draw(panels[2], curves, "finite_error", "‖P_F W − W*‖")
+    _draw(panels[3], curves, "cosine", "cosine with W_mm: W solid, W − W* dashed")
+    _draw(panels[3], curves, "cosine_minus_finite", "", line_style=EASY)
+    _draw(panels[4], curves, "cosine", "1 − cosine, likewise", complement=True)
+    _draw(panels[4], curves, "cosine_minus_finite", "", line_style=EASY, complement=True)
+    _draw(panels[5], curves, "margin_ratio", "margin of P⊥W over the largest, γ")
+    for ax in (panels[0], panels[2], panels[4]):
+        ax.set_yscale("log")
+    panels[5].axhline(0, color="black", linewidth=0.8)
+    add_legend(figure, panels[0].get_legend_handles_labels()[0], num_columns=3)
+    add_note(figure, "dotted: the 10,000 steps of the paper")
+    return figure
+
+
+def _draw(
+    ax: Axes, curves: CurveTable, metric: str, title: str, *,
+    line_style: object = HARD, complement: bool = False,
+) -> None:  # fmt: skip
+    settings = [method for method in METHODS if (method, metric) in curves]
+    shown = {
+        (setting, metric): curve._replace(values=1 - curve.values) if complement else curve
+        for setting in settings
+        for curve in [curves[setting, metric]]
+    }
+    plot_curves(ax, shown, metric, settings, line_style=line_style)
+    ax.set_xscale("log")
+    ax.set_xlabel("step")
+    if title:
+        add_title(ax, title)
+        ax.axvline(PAPER_STEPS, color="#777777", linestyle=":", linewidth=1.0)

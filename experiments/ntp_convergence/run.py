@@ -1,0 +1,107 @@
+"""Gradient descent, normalised gradient descent and Adam on the data of Appendix A.2."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from el_jax.linear_ntp import (
+    NTPProblem,
+    Trajectory,
+    entropy_lower_bound,
+    finite_component,
+    log_spaced_marks,
+    random_problem,
+    run_trajectory,
+)
+from el_jax.linear_ntp.max_margin import max_margin
+from experiments.provenance import config_hash
+from experiments.results import CurveRow, ResultRow
+from experiments.tables import write_tables
+
+TITLE = "Do gradient descent, NGD and Adam share one bias? (Thrampoulidis 2024, Figures 4 and 5)"
+
+SHAPE = {"num_contexts": 50, "dim": 60, "vocab_size": 10, "support_size": 6}
+METHODS = {"GD": ("gd", 0.5), "NGD": ("ngd", 0.01), "Adam": ("adam", 0.01)}
+DECADES = {  # steps at which results are taken; the last ends the run
+    "smoke": (10, 100),
+    "quick": (100, 1_000, 10_000),
+    "cpu": (100, 1_000, 10_000, 100_000),
+    "paper": (100, 1_000, 10_000, 100_000, 1_000_000),
+}
+NUM_PROBLEMS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}
+MARKS_PER_DECADE = 10
+RESULTS = {  # name in results.csv: name of the library
+    "excess_loss": "excess_loss",
+    "norm": "norm",
+    "cosine": "cosine_frobenius",
+    "cosine_minus_finite": "cosine_minus_finite_frobenius",
+    "finite_error": "finite_error",
+    "margin_ratio": "margin_ratio_frobenius",
+}
+
+
+def initial_decoder(problem: NTPProblem, seed: int) -> np.ndarray:
+    """LeCun's normal initialisation, of standard deviation 1 / √d: ``[V, d]``."""
+    rng = np.random.default_rng([seed, 2])
+    return rng.standard_normal((problem.vocab_size, problem.dim)) / np.sqrt(problem.dim)
+
+
+def rows_of(
+    name: str, seed: int, trajectory: Trajectory, decades: tuple[int, ...]
+) -> tuple[list[ResultRow], list[CurveRow]]:
+    """Results at every decade, and the curves between them."""
+    curves = [
+        CurveRow(name, seed, int(step), metric, float(value))
+        for metric, source in RESULTS.items()
+        for step, value in zip(trajectory.steps, trajectory.metrics[source], strict=True)
+        if step > 0
+    ]
+    results = [
+        ResultRow(f"{name}, step {row.step}", seed, row.metric, row.value)
+        for row in curves
+        if row.step in decades
+    ]
+    return results, curves
+
+
+def of_problem(problem: NTPProblem, seed: int, margin: float) -> Iterator[ResultRow]:
+    """What does not depend on the method."""
+    yield ResultRow("problem", seed, "entropy", entropy_lower_bound(problem))
+    yield ResultRow("problem", seed, "margin", margin)
+    yield ResultRow(
+        "problem", seed, "finite_norm", float(np.linalg.norm(finite_component(problem)))
+    )
+
+
+def run(scale: str, out: Path) -> None:
+    """Train with every method on every problem from one start; write the tables."""
+    decades = DECADES[scale]
+    # a whole number of marks a decade, so that every decade is itself one
+    num_marks = MARKS_PER_DECADE * round(np.log10(decades[-1])) + 1
+    marks = log_spaced_marks(decades[-1], num_marks).tolist()
+    results: list[ResultRow] = []
+    curves: list[CurveRow] = []
+    seconds = dict.fromkeys(METHODS, 0.0)
+    for seed in range(NUM_PROBLEMS[scale]):
+        problem = random_problem(**SHAPE, seed=seed)
+        margin = max_margin(problem)
+        results += of_problem(problem, seed, margin.margin)
+        for name, (method, step_size) in METHODS.items():
+            started = time.monotonic()
+            trajectory = run_trajectory(
+                problem, method, step_size, decades[-1], marks=marks,
+                initial=initial_decoder(problem, seed), w_mm={"frobenius": margin.w},
+            )  # fmt: skip
+            found = rows_of(name, seed, trajectory, decades)
+            results += found[0]
+            curves += found[1]
+            seconds[name] += time.monotonic() - started
+    config: dict[str, object] = {"initial": "LeCun normal", **SHAPE}
+    config |= {"num_steps": decades[-1], "problems": NUM_PROBLEMS[scale]}
+    hashes = {name: config_hash(config | {"method": list(m)}) for name, m in METHODS.items()}
+    write_tables(
+        "ntp_convergence", scale, out, results=results, curves=curves, config_hashes=hashes,
+        wall_seconds=seconds,
+    )  # fmt: skip
