@@ -1,16 +1,17 @@
 """Loss, size, direction, margin and finite part along training, a line per method."""
 
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from el_jax.plots import (
     EASY,
     HARD,
     CurveTable,
     add_legend,
-    add_note,
     add_question,
     add_title,
     new_figure,
@@ -20,6 +21,7 @@ from experiments.results import read_curves
 
 METHODS = ("GD", "NGD", "Adam")
 PAPER_STEPS = 10_000
+PAPER_LINE: dict[str, Any] = {"color": "#777777", "linestyle": ":", "linewidth": 1.2}
 
 
 def plot(out: Path) -> Figure:
@@ -29,18 +31,19 @@ def plot(out: Path) -> Figure:
     add_question(figure, "Do gradient descent, NGD and Adam go to the same decoder?")
     panels = axes.ravel()
     _draw(panels[0], curves, "excess_loss", "CE − H, nats")
-    _draw(panels[1], curves, "norm", "‖W‖")
-    _draw(panels[2], curves, "finite_error", "‖P_F W − W*‖")
-    _draw(panels[3], curves, "cosine", "cosine with W_mm: W solid, W − W* dashed")
+    _draw(panels[1], curves, "norm", r"$\|W\|$")
+    _draw(panels[2], curves, "finite_error", r"$\|P_F W - W^*\|$")
+    _draw(panels[3], curves, "cosine", r"cosine with $W_{mm}$: $W$ solid, $W - W^*$ dashed")
     _draw(panels[3], curves, "cosine_minus_finite", "", line_style=EASY)
     _draw(panels[4], curves, "cosine", "1 − cosine, likewise", complement=True)
     _draw(panels[4], curves, "cosine_minus_finite", "", line_style=EASY, complement=True)
-    _draw(panels[5], curves, "margin_ratio", "margin of P⊥W over the largest, γ")
+    _draw(panels[5], curves, "margin_ratio", r"margin of $P_\perp W$ over the largest, $\gamma$")
     for ax in (panels[0], panels[2], panels[4]):
         ax.set_yscale("log")
     panels[5].axhline(0, color="black", linewidth=0.8)
-    add_legend(figure, panels[0].get_legend_handles_labels()[0], num_columns=3)
-    add_note(figure, "dotted: the 10,000 steps of the paper")
+    handles = panels[0].get_legend_handles_labels()[0]
+    handles.append(Line2D([], [], **PAPER_LINE, label="the 10,000 steps of the paper"))
+    add_legend(figure, handles, num_columns=4)
     return figure
 
 
@@ -59,4 +62,4 @@ def _draw(
     ax.set_xlabel("step")
     if title:
         add_title(ax, title)
-        ax.axvline(PAPER_STEPS, color="#777777", linestyle=":", linewidth=1.0)
+        ax.axvline(PAPER_STEPS, **PAPER_LINE)

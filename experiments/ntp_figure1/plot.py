@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from el_jax.plots import (
     CurveTable,
     add_legend,
-    add_note,
     add_question,
     add_title,
     look_up,
@@ -21,8 +20,8 @@ from experiments.results import read_curves
 
 LABELS = {
     "substitute": "the substitute of Figure 1",
-    "circle": "random embeddings on the unit circle",
-    "Gaussian": "random Gaussian embeddings",
+    "circle": "random unit embeddings (thin: one problem)",
+    "Gaussian": "random Gaussian embeddings (thin: one problem)",
 }
 NUM_WORDS = 5
 
@@ -35,17 +34,16 @@ def plot(out: Path) -> Figure:
     embeddings = _columns(curves, "contexts", ["x", "y"])
     _draw_probabilities(axes[0, 0], curves)
     for ax, matrix, title in (
-        (axes[0, 1], "W_mm", "Max-margin W_mm: words 1 and 5 coincide"),
-        (axes[0, 2], "W*", "Finite W*: they are told apart"),
+        (axes[0, 1], "W_mm", r"Max-margin $W_{mm}$: words 1 and 5 coincide"),
+        (axes[0, 2], "W*", r"Finite $W^*$: they are told apart"),
     ):
         decoder = _columns(curves, "words", [f"{matrix} x", f"{matrix} y"]).T
         plot_geometry(ax, embeddings, decoder)
         add_title(ax, title)
     _draw_descent(axes[1, 0], curves, "excess_loss", "CE − H, nats")
-    _draw_descent(axes[1, 1], curves, "cosine_frobenius", "1 − cos(W, W_mm)", complement=True)
-    _draw_descent(axes[1, 2], curves, "finite_error", "‖P_F W − W*‖")
+    _draw_descent(axes[1, 1], curves, "cosine_frobenius", r"1 − cos($W, W_{mm}$)", complement=True)
+    _draw_descent(axes[1, 2], curves, "finite_error", r"$\|P_F W - W^*\|$")
     add_legend(figure, axes[1, 0].get_legend_handles_labels()[0], num_columns=3)
-    add_note(figure, "thick: mean over problems; thin: one problem")
     return figure
 
 
@@ -55,8 +53,7 @@ def _columns(curves: CurveTable, what: str, names: list[str]) -> np.ndarray:
 
 def _draw_probabilities(ax: Axes, curves: CurveTable) -> None:
     probs = _columns(curves, "contexts", [f"word {z + 1}" for z in range(NUM_WORDS)]).T
-    colours = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0}
-    ax.imshow(np.ma.masked_equal(probs, 0), aspect="auto", **colours)
+    ax.imshow(np.ma.masked_equal(probs, 0), aspect="auto", cmap="viridis", vmin=0.0, vmax=1.0)
     ax.set_facecolor("black")
     ax.grid(visible=False)
     for (context, word), prob in np.ndenumerate(probs):
