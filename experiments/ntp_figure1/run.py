@@ -25,8 +25,8 @@ TITLE = "Which word vectors do supports decide? (Thrampoulidis 2024, Figures 1 a
 
 SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "Gaussian"
 NUM_RANDOM = {"smoke": 2, "quick": 5, "cpu": 20, "paper": 100}
-NUM_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 1_000_000, "paper": 1_000_000}
-NUM_MARKS = 37  # six decades, six marks each
+NUM_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 100_000, "paper": 1_000_000}
+NUM_MARKS = 37  # about seven a decade
 CURVES = ("excess_loss", "norm", "cosine_frobenius", "margin_ratio_frobenius", "finite_error")
 TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one
 APART = 1e-3  # least distance of the twins, relative to the whole matrix, that counts as apart
