@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater, claim_trend
 
@@ -16,6 +18,7 @@ def claims(results: SeedTable) -> list[Claim]:
     """One bias, which method is faster, and what the cosine does not show."""
     return [
         *(claim for method in METHODS for claim in _same_bias(results, method)),
+        *(_finite_part(results, f"{m}{data}") for data in ("", " on counts") for m in METHODS),
         *_speed(results),
         *(_finite_part_hides(results, method) for method in METHODS),
         *_margins(results),
@@ -54,18 +57,34 @@ def _same_bias(results: SeedTable, method: str) -> list[Claim]:
             source=SOURCE, paper_value="diverges",
         ),
         claim_trend(
-            results, "excess_loss", settings, rising=False, positions=positions,
-            text=f"The cross-entropy of {method} falls towards H (CE - H after {steps} steps; "
-            "slope per decade)",
+            _log10(results, "excess_loss"), "excess_loss", settings, rising=False,
+            positions=positions,
+            text=f"The cross-entropy of {method} falls towards H (log10 of CE - H after {steps} "
+            "steps; slope per decade)",
             source=SOURCE, paper_value="converges to H",
         ),
-        claim_trend(
-            results, "finite_error", settings, rising=False, positions=positions,
-            text=f"P_F W approaches W* with {method} (distance after {steps} steps; slope per "
-            "decade)",
-            source=SOURCE, paper_value="tends to 0",
-        ),
     ]  # fmt: skip
+
+
+def _finite_part(results: SeedTable, method: str) -> Claim:
+    decades = _last_decades(results, method)
+    steps = ", ".join(f"{step:,}" for step in decades)
+    return claim_trend(
+        _log10(results, "finite_error"), "finite_error", [_at(method, step) for step in decades],
+        rising=False, positions=[math.log10(step) for step in decades],
+        text=f"P_F W approaches W* with {method} (log10 of the distance after {steps} steps; "
+        "slope per decade)",
+        source=SOURCE, paper_value="tends to 0",
+    )  # fmt: skip
+
+
+def _log10(results: SeedTable, metric: str) -> SeedTable:
+    """One metric, of which a factor counts and not a difference, in logarithms."""
+    return {
+        entry: values._replace(values=np.log10(values.values))
+        for entry, values in results.items()
+        if entry[1] == metric
+    }
 
 
 def _speed(results: SeedTable) -> list[Claim]:
@@ -86,8 +105,9 @@ def _speed(results: SeedTable) -> list[Claim]:
                 source=SOURCE, paper_value=how,
             ),
             claim_greater(
-                results, "excess_loss", _at(worse), _at(better),
-                text=f"{better} is {how} than {worse} (lower CE - H after {PAPER_STEPS:,} steps)",
+                _log10(results, "excess_loss"), "excess_loss", _at(worse), _at(better),
+                text=f"{better} is {how} than {worse} (log10 of CE - H after {PAPER_STEPS:,} "
+                "steps)",
                 source=SOURCE, paper_value=how,
             ),
         )

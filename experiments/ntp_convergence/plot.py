@@ -32,7 +32,8 @@ def plot(out: Path) -> Figure:
     panels = axes.ravel()
     _draw(panels[0], curves, "excess_loss", "CE − H, nats")
     _draw(panels[1], curves, "norm", r"$\|W\|$")
-    _draw(panels[2], curves, "finite_error", r"$\|P_F W - W^*\|$")
+    _draw(panels[2], curves, "finite_error", r"$\|P_F W - W^*\|$, dashed: on counts")
+    _draw(panels[2], curves, "finite_error", "", line_style=EASY, data=" on counts")
     _draw(panels[3], curves, "cosine", r"cosine with $W_{mm}$: $W$ solid, $W - W^*$ dashed")
     _draw(panels[3], curves, "cosine_minus_finite", "", line_style=EASY)
     _draw(panels[4], curves, "cosine", "1 − cosine, likewise", complement=True)
@@ -49,9 +50,9 @@ def plot(out: Path) -> Figure:
 
 def _draw(
     ax: Axes, curves: CurveTable, metric: str, title: str, *,
-    line_style: object = HARD, complement: bool = False,
+    line_style: object = HARD, complement: bool = False, data: str = "",
 ) -> None:  # fmt: skip
-    settings = [method for method in METHODS if (method, metric) in curves]
+    settings = [method + data for method in METHODS if (method + data, metric) in curves]
     shown = {
         (setting, metric): curve._replace(values=1 - curve.values) if complement else curve
         for setting in settings

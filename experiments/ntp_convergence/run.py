@@ -32,6 +32,7 @@ DECADES = {  # steps at which results are taken; the last ends the run
 }
 NUM_PROBLEMS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}
 MARKS_PER_DECADE = 10
+SAMPLES_PER_CONTEXT = 100  # n / m of the paper
 RESULTS = {  # name in results.csv: name of the library
     "excess_loss": "excess_loss",
     "norm": "norm",
@@ -40,6 +41,20 @@ RESULTS = {  # name in results.csv: name of the library
     "finite_error": "finite_error",
     "margin_ratio": "margin_ratio_frobenius",
 }
+
+
+def counted(problem: NTPProblem, seed: int) -> NTPProblem:
+    """The same supports with the frequencies of a sample, in which every token occurs.
+
+    Of the samples of a context one goes to each token of its support, the others are drawn.
+    """
+    rng = np.random.default_rng([seed, 3])
+    counts = problem.support.astype(int)
+    for context in range(problem.num_contexts):
+        rest = SAMPLES_PER_CONTEXT - counts[:, context].sum()
+        counts[:, context] += rng.multinomial(rest, problem.next_token_probs[:, context])
+    probs = counts / SAMPLES_PER_CONTEXT
+    return NTPProblem(problem.embeddings, problem.context_probs, probs)
 
 
 def initial_decoder(problem: NTPProblem, seed: int) -> np.ndarray:
@@ -66,13 +81,13 @@ def rows_of(
     return results, curves
 
 
-def of_problem(problem: NTPProblem, seed: int, margin: float) -> Iterator[ResultRow]:
+def of_problem(name: str, problem: NTPProblem, seed: int, margin: float) -> Iterator[ResultRow]:
     """What does not depend on the method."""
-    yield ResultRow("problem", seed, "entropy", entropy_lower_bound(problem))
-    yield ResultRow("problem", seed, "margin", margin)
-    yield ResultRow(
-        "problem", seed, "finite_norm", float(np.linalg.norm(finite_component(problem)))
-    )
+    probs = problem.next_token_probs
+    yield ResultRow(name, seed, "entropy", entropy_lower_bound(problem))
+    yield ResultRow(name, seed, "least_probability", float(probs[probs > 0].min()))
+    yield ResultRow(name, seed, "margin", margin)
+    yield ResultRow(name, seed, "finite_norm", float(np.linalg.norm(finite_component(problem))))
 
 
 def run(scale: str, out: Path) -> None:
@@ -83,24 +98,25 @@ def run(scale: str, out: Path) -> None:
     marks = log_spaced_marks(decades[-1], num_marks).tolist()
     results: list[ResultRow] = []
     curves: list[CurveRow] = []
-    seconds = dict.fromkeys(METHODS, 0.0)
+    seconds: dict[str, float] = {}
     for seed in range(NUM_PROBLEMS[scale]):
-        problem = random_problem(**SHAPE, seed=seed)
-        margin = max_margin(problem)
-        results += of_problem(problem, seed, margin.margin)
-        for name, (method, step_size) in METHODS.items():
-            started = time.monotonic()
-            trajectory = run_trajectory(
-                problem, method, step_size, decades[-1], marks=marks,
-                initial=initial_decoder(problem, seed), w_mm={"frobenius": margin.w},
-            )  # fmt: skip
-            found = rows_of(name, seed, trajectory, decades)
-            results += found[0]
-            curves += found[1]
-            seconds[name] += time.monotonic() - started
+        base = random_problem(**SHAPE, seed=seed)
+        margin = max_margin(base)  # of the supports, which the two share
+        for data, problem in {"": base, " on counts": counted(base, seed)}.items():
+            results += of_problem(f"problem{data}", problem, seed, margin.margin)
+            for method, (direction, step_size) in METHODS.items():
+                name, started = method + data, time.monotonic()
+                trajectory = run_trajectory(
+                    problem, direction, step_size, decades[-1], marks=marks,
+                    initial=initial_decoder(problem, seed), w_mm={"frobenius": margin.w},
+                )  # fmt: skip
+                found = rows_of(name, seed, trajectory, decades)
+                results += found[0]
+                curves += found[1]
+                seconds[name] = seconds.get(name, 0.0) + time.monotonic() - started
     config: dict[str, object] = {"initial": "LeCun normal", **SHAPE}
     config |= {"num_steps": decades[-1], "problems": NUM_PROBLEMS[scale]}
-    hashes = {name: config_hash(config | {"method": list(m)}) for name, m in METHODS.items()}
+    hashes = {name: config_hash(config | {"run": name, "methods": METHODS}) for name in seconds}
     write_tables(
         "ntp_convergence", scale, out, results=results, curves=curves, config_hashes=hashes,
         wall_seconds=seconds,
