@@ -13,15 +13,14 @@ from el_jax.plots import (
     add_title,
     look_up,
     new_figure,
-    plot_curves,
     plot_geometry,
 )
 from experiments.results import read_curves
 
-LABELS = {
-    "substitute": "the substitute of Figure 1",
-    "circle": "random unit embeddings (thin: one problem)",
-    "Gaussian": "random Gaussian embeddings (thin: one problem)",
+STYLES = {  # colour and label of a setting
+    "substitute": ("#000000", "the substitute of Figure 1"),
+    "circle": ("#e69f00", "random unit embeddings (thick: median)"),
+    "Gaussian": ("#56b4e9", "random Gaussian embeddings (thick: median)"),
 }
 NUM_WORDS = 5
 
@@ -69,13 +68,12 @@ def _draw_probabilities(ax: Axes, curves: CurveTable) -> None:
 def _draw_descent(
     ax: Axes, curves: CurveTable, metric: str, title: str, *, complement: bool = False
 ) -> None:
-    settings = [setting for setting in LABELS if (setting, metric) in curves]
-    shown = {
-        (setting, metric): curve._replace(values=1 - curve.values) if complement else curve
-        for setting in settings
-        for curve in [curves[setting, metric]]
-    }
-    plot_curves(ax, shown, metric, settings, labels=LABELS, num_sems=0, show_seeds=True)
+    """The median over problems, and every problem."""
+    for setting, (colour, label) in STYLES.items():
+        curve = look_up(curves, setting, metric)
+        values = 1 - curve.values if complement else curve.values
+        ax.plot(curve.steps, values.T, color=colour, linewidth=0.5, alpha=0.35)
+        ax.plot(curve.steps, np.median(values, axis=0), color=colour, linewidth=2.2, label=label)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("step of gradient descent")

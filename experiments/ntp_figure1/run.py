@@ -30,6 +30,7 @@ NUM_MARKS = 37  # about seven a decade
 CURVES = ("excess_loss", "norm", "cosine_frobenius", "margin_ratio_frobenius", "finite_error")
 TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one
 APART = 1e-3  # least distance of the twins, relative to the whole matrix, that counts as apart
+LEAST_WIDER = 1e-9  # radians; where cones differ by less, none is wider
 
 
 def problems(scale: str) -> Iterator[tuple[str, int, NTPProblem]]:
@@ -87,15 +88,21 @@ def geometry(
     longer = np.sign(lengths[distinct][first] - lengths[distinct][second])
     agrees = np.where(longer == np.sign(width[first] - width[second]), 1.0, 0.0)
     of_sole = np.isin(first, sole) & np.isin(second, sole)
-    return {
+    order = (
+        {}
+        if np.ptp(width) < LEAST_WIDER
+        else {
+            "wider_is_longer": float(agrees.mean()),
+            "wider_is_longer_untwinned": float(agrees[of_sole].mean()),
+        }
+    )
+    return order | {
         "twin_distance_max_margin": _twin_distance(w_mm),
         "twin_distance_finite": _twin_distance(finite),
         "twins_coincide": float(_twin_distance(w_mm) < APART < _twin_distance(finite)),
         "lone_word_cosine": _cosine(w_mm[LONE_WORD], lone_context),
         "least_cone_coefficient": float(np.min(coefficients)),
         "words_in_cone": float(np.min(coefficients) >= 0),
-        "wider_is_longer": float(agrees.mean()),
-        "wider_is_longer_untwinned": float(agrees[of_sole].mean()),
         "widest_cone_degrees": float(np.rad2deg(width.max())),
         "inner_product": abs(_cosine(w_mm, finite)),
     }
