@@ -1,0 +1,177 @@
+"""Geometry of the max-margin and the finite decoder in the plane, and gradient descent to both."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from el_jax.linear_ntp import (
+    NTPProblem,
+    Trajectory,
+    entropy_lower_bound,
+    figure1_problem,
+    finite_component,
+    run_trajectory,
+    smoothness_bound,
+)
+from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from experiments.provenance import config_hash
+from experiments.results import CurveRow, ResultRow
+from experiments.tables import write_tables
+
+TITLE = "Which word vectors do supports decide? (Thrampoulidis 2024, Figures 1 and 2)"
+
+SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "Gaussian"
+NUM_RANDOM = {"smoke": 2, "quick": 5, "cpu": 20, "paper": 100}
+NUM_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 100_000, "paper": 1_000_000}
+NUM_MARKS = 37  # about seven a decade
+CURVES = ("excess_loss", "norm", "cosine_frobenius", "margin_ratio_frobenius", "finite_error")
+TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one
+APART = 1e-3  # least distance of the twins, relative to the whole matrix, that counts as apart
+LEAST_WIDER = 1e-9  # radians; where cones differ by less, none is wider
+
+
+def problems(scale: str) -> Iterator[tuple[str, int, NTPProblem]]:
+    """Setting, seed and problem: the drop-in substitute, then random ones with its supports."""
+    substitute = figure1_problem()
+    yield SUBSTITUTE, 0, substitute
+    for setting in (CIRCLE, GAUSSIAN):
+        for seed in range(NUM_RANDOM[scale]):
+            yield setting, seed, random_like(substitute.support, seed, circle=setting == CIRCLE)
+
+
+def random_like(support: Bool[np.ndarray, "5 3"], seed: int, *, circle: bool) -> NTPProblem:
+    """Embeddings drawn until they positively span the plane, and uniform probabilities.
+
+    Args:
+        support: which word follows which context.
+        seed: draws embeddings, again while they lie in a half plane, then probabilities.
+        circle: embeddings are unit vectors; otherwise they are standard normal.
+    """
+    rng = np.random.default_rng(seed)
+    embeddings = rng.standard_normal((2, 3))
+    while not _positively_span(embeddings):
+        embeddings = rng.standard_normal((2, 3))
+    if circle:
+        embeddings /= np.linalg.norm(embeddings, axis=0)
+    probs = np.zeros(support.shape)
+    for context in range(3):
+        probs[support[:, context], context] = rng.dirichlet(np.ones(3))
+    return NTPProblem(embeddings, np.full(3, 1 / 3), probs)
+
+
+def _positively_span(embeddings: Float64[np.ndarray, "2 3"]) -> bool:
+    """Whether 0 is inside the triangle: the null vector of H has one sign."""
+    null = np.linalg.svd(embeddings)[2][-1]
+    return bool((null > 0).all() or (null < 0).all())
+
+
+def geometry(
+    problem: NTPProblem, w_mm: Float64[np.ndarray, "V d"], finite: Float64[np.ndarray, "V d"]
+) -> dict[str, float]:
+    """The paper's claims on the two matrices, as numbers."""
+    contexts = {z: np.flatnonzero(problem.support[z]) for z in range(problem.vocab_size)}
+    lone_context = problem.embeddings[:, contexts[LONE_WORD][0]]
+    cones = {z: problem.embeddings[:, c] for z, c in contexts.items() if len(c) == 2}
+    lengths = np.linalg.norm(w_mm, axis=1)
+    coefficients = [
+        np.linalg.solve(cone, w_mm[z]) * np.linalg.norm(cone, axis=0) / lengths[z]
+        for z, cone in cones.items()
+    ]
+    # twins share a cone, which would count twice: they stand for one word
+    distinct = [z for z in cones if z != TWINS[1]]
+    width = np.arccos([_cosine(*cones[z].T) for z in distinct])
+    first, second = np.triu_indices(len(distinct), 1)
+    sole = [distinct.index(z) for z in distinct if z not in TWINS]
+    longer = np.sign(lengths[distinct][first] - lengths[distinct][second])
+    agrees = np.where(longer == np.sign(width[first] - width[second]), 1.0, 0.0)
+    of_sole = np.isin(first, sole) & np.isin(second, sole)
+    order = (
+        {}
+        if np.ptp(width) < LEAST_WIDER
+        else {
+            "wider_is_longer": float(agrees.mean()),
+            "wider_is_longer_untwinned": float(agrees[of_sole].mean()),
+        }
+    )
+    return order | {
+        "twin_distance_max_margin": _twin_distance(w_mm),
+        "twin_distance_finite": _twin_distance(finite),
+        "twins_coincide": float(_twin_distance(w_mm) < APART < _twin_distance(finite)),
+        "lone_word_cosine": _cosine(w_mm[LONE_WORD], lone_context),
+        "least_cone_coefficient": float(np.min(coefficients)),
+        "words_in_cone": float(np.min(coefficients) >= 0),
+        "widest_cone_degrees": float(np.rad2deg(width.max())),
+        "inner_product": abs(_cosine(w_mm, finite)),
+    }
+
+
+def _twin_distance(w: Float64[np.ndarray, "V d"]) -> float:
+    return float(np.linalg.norm(w[TWINS[0]] - w[TWINS[1]]) / np.linalg.norm(w))
+
+
+def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.sum(a * b) / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def descent(trajectory: Trajectory, finite: Float64[np.ndarray, "V d"]) -> dict[str, float]:
+    """Where gradient descent got to, and what the last decade of steps did to its distances."""
+    metrics, last = trajectory.metrics, trajectory.steps[-1]
+    before = int(np.abs(trajectory.steps - last / 10).argmin())
+    angle, error = 1 - metrics["cosine_frobenius"], metrics["finite_error"]
+    return {
+        "gd_excess_loss": metrics["excess_loss"][-1],
+        "gd_norm": metrics["norm"][-1],
+        "gd_cosine": metrics["cosine_frobenius"][-1],
+        "gd_margin_ratio": metrics["margin_ratio_frobenius"][-1],
+        "gd_finite_error": error[-1] / np.linalg.norm(finite),
+        "gd_angle_over_decade": angle[-1] / angle[before],
+        "gd_error_over_decade": error[-1] / error[before],
+    }
+
+
+def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator[CurveRow]:
+    """What the figure shows of the substitute; the number of a context or word is its step."""
+    contexts = {"x": problem.embeddings[0], "y": problem.embeddings[1]}
+    contexts |= {f"word {z + 1}": row for z, row in enumerate(problem.next_token_probs)}
+    words = {"W_mm x": w_mm[:, 0], "W_mm y": w_mm[:, 1], "W* x": finite[:, 0], "W* y": finite[:, 1]}
+    for setting, columns in (("contexts", contexts), ("words", words)):
+        for name, values in columns.items():
+            for number, value in enumerate(values):
+                yield CurveRow(f"{SUBSTITUTE}, {setting}", 0, number + 1, name, float(value))
+
+
+def run(scale: str, out: Path) -> None:
+    """Solve and train every problem; write the tables."""
+    results: list[ResultRow] = []
+    curves: list[CurveRow] = []
+    seconds: dict[str, float] = {}
+    for setting, seed, problem in problems(scale):
+        started = time.monotonic()
+        margin: MaxMargin = max_margin(problem)
+        finite = finite_component(problem)
+        step_size = 1 / smoothness_bound(problem)
+        trajectory = run_trajectory(
+            problem, "gd", step_size, NUM_STEPS[scale], num_marks=NUM_MARKS,
+            w_mm={"frobenius": margin.w},
+        )  # fmt: skip
+        numbers = geometry(problem, margin.w, finite) | descent(trajectory, finite)
+        numbers |= {"entropy": entropy_lower_bound(problem), "margin": margin.margin}
+        results += [ResultRow(setting, seed, name, float(v)) for name, v in numbers.items()]
+        curves += [
+            CurveRow(setting, seed, int(step), name, float(value))
+            for name in CURVES
+            for step, value in zip(trajectory.steps, trajectory.metrics[name], strict=True)
+            if step > 0
+        ]
+        if setting == SUBSTITUTE:
+            curves += drawn(problem, margin.w, finite)
+        seconds[setting] = seconds.get(setting, 0.0) + time.monotonic() - started
+    config = {"num_steps": NUM_STEPS[scale], "step_size": "1/L", "num_random": NUM_RANDOM[scale]}
+    hashes = {setting: config_hash(config | {"problem": setting}) for setting in seconds}
+    write_tables(
+        "ntp_figure1", scale, out, results=results, curves=curves, config_hashes=hashes,
+        wall_seconds=seconds,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""How fast the limits of linear next-token prediction are reached, and where methods stall."""

@@ -1,0 +1,237 @@
+"""Gradient descent and flow against their predicted limits; normalised descent, and its floor."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from el_jax.linear_ntp import (
+    NTPProblem,
+    Trajectory,
+    fit_rate,
+    gradient_flow,
+    log_spaced_marks,
+    one_hot_problem,
+    random_problem,
+    residual,
+    run_trajectory,
+    smoothness_bound,
+    top_curvature,
+)
+from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from experiments.provenance import config_hash
+from experiments.results import CurveRow, ResultRow
+from experiments.tables import write_tables
+
+TITLE = "How fast are the limits of Thrampoulidis 2024 reached, and which method stalls?"
+
+SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
+ONE_HOT = {name: size for name, size in SHAPE.items() if name != "support_size"}
+NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 20}
+NUM_STEPS = {"smoke": 2_000, "quick": 32_000, "cpu": 320_000, "paper": 3_200_000}
+FAST_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 10_000, "paper": 10_000}
+FLOW_SEEDS = {"smoke": 1, "quick": 1, "cpu": 5, "paper": 20}
+FLOW_END = {"smoke": 1e4, "quick": 1e12, "cpu": 1e12, "paper": 1e12}
+STALLING = (0.05, 0.2)  # η of normalised descent where it stalls
+FAST = 0.05  # η where it does not
+# at t = 1e12 the part in F is 1e-10 off W*: looser ones drown it in the integrator's own error
+FLOW_RTOL, FLOW_ATOL = 1e-10, 1e-14
+MARKS_PER_DECADE = 10
+# how far before the end a fit begins: a power law, and growth in log k
+POWER_DECADES, LOG_DECADES = 1.5, 3.0
+
+Numbers = dict[str, float]
+Curves = dict[str, np.ndarray]
+
+
+def line(name: str, x: np.ndarray, y: np.ndarray, decades: float, predicted: float) -> Numbers:
+    """The slope of y over log x at the end, its error, and how much parts of the window differ."""
+    end = np.log(x[-1])
+    fit = fit_rate(np.log(x), y, window=(end - decades * np.log(10), end))
+    spread = float(np.ptp(fit.sensitivity))
+    return {name: fit.slope, f"{name}_error": abs(fit.slope - predicted), f"{name}_spread": spread}
+
+
+def over_decade(x: np.ndarray, y: np.ndarray) -> float:
+    """The value at the end over that ten times earlier."""
+    return float(y[-1] / y[np.abs(np.log(10 * x / x[-1])).argmin()])
+
+
+def asymptotics(
+    steps: np.ndarray, metrics: Curves, margin: MaxMargin, step_size: float
+) -> tuple[Numbers, Curves]:
+    """Gradient descent or flow over its predicted limits; ‖W_mm‖ = 1/γ."""
+    gap = 1 - metrics["margin_ratio_frobenius"]
+    log = np.log(steps)
+    leaked = np.exp(metrics["log_leaked_mass"])
+    curves = {
+        "loss_constant": step_size * steps * metrics["excess_loss"] * margin.margin**2,
+        "finite_error": metrics["finite_error"],
+        "growth": metrics["norm_across"] * margin.margin,
+        "direction_product": (1 - metrics["cosine_frobenius"]) * log**2,
+        "margin_product": gap * log,
+        "certificate_gap": metrics["gradient_norm"] / (margin.margin * leaked) - 1,
+        "margin_gap": gap,
+    }
+    numbers = {
+        name: curves[name][-1]
+        for name in ("loss_constant", "direction_product", "margin_product", "certificate_gap")
+    }
+    numbers |= {
+        "loss_constant_error": abs(numbers["loss_constant"] - 1),
+        "direction_product_over_decade": over_decade(steps, curves["direction_product"]),
+        "margin_product_over_decade": over_decade(steps, curves["margin_product"]),
+        "margin_ratio": metrics["margin_ratio_frobenius"][-1],
+    }
+    for name, y, decades, predicted in (
+        ("loss_slope", np.log(metrics["excess_loss"]), POWER_DECADES, -1.0),
+        ("finite_slope", np.log(metrics["finite_error"]), POWER_DECADES, -1.0),
+        ("growth_slope", curves["growth"], LOG_DECADES, 1.0),
+    ):
+        numbers |= line(name, steps, y, decades, predicted)
+    return numbers, curves
+
+
+def stalled(metrics: Curves, step_size: float, curvature: float) -> tuple[Numbers, Curves]:
+    """Normalised descent over the floor predicted from λ_F."""
+    curves = {
+        "gradient_ratio": metrics["gradient_norm"] / (step_size * curvature / 2),
+        "finite_ratio": metrics["finite_error"] / (step_size / 2),
+        "loss_ratio": metrics["excess_loss"] / (curvature * step_size**2 / 8),
+        "rate_ratio": metrics["effective_step_size"] / (2 / curvature),
+        "margin_gap": 1 - metrics["margin_ratio_frobenius"],
+    }
+    numbers = {name: curve[-1] for name, curve in curves.items()}
+    for name in ("gradient_ratio", "finite_ratio", "loss_ratio"):
+        numbers[f"{name}_error"] = abs(numbers[name] - 1)
+    return numbers, curves
+
+
+def margin_decay(steps: np.ndarray, metrics: Curves) -> tuple[Numbers, Curves]:
+    """How fast the margin approaches the largest one."""
+    gap = 1 - metrics["margin_ratio_frobenius"]
+    numbers = line("margin_slope", steps, np.log(gap), 1.0, -1.0) | {
+        "margin_constant": gap[-1] * steps[-1],
+        "margin_gap": gap[-1],
+        "log_leaked_mass": metrics["log_leaked_mass"][-1],
+        "finite_error": metrics["finite_error"][-1],
+    }
+    return numbers, {"margin_gap": gap}
+
+
+def measured(trajectory: Trajectory, run: int | None = None) -> tuple[np.ndarray, Curves]:
+    """Steps after 0, and the metrics there of one run."""
+    kept = trajectory.steps > 0
+    values = {n: v if run is None else v[run] for n, v in trajectory.metrics.items()}
+    return trajectory.steps[kept], {name: v[kept] for name, v in values.items()}
+
+
+Found = tuple[np.ndarray, tuple[Numbers, Curves]]
+
+
+def marks(num_steps: int) -> list[int]:
+    """Log-spaced marks, about the same number in every decade."""
+    num = round(MARKS_PER_DECADE * np.log10(num_steps)) + 1
+    return log_spaced_marks(num_steps, num).tolist()
+
+
+def descent(problem: NTPProblem, margin: MaxMargin, num_steps: int) -> Found:
+    """Gradient descent at η = 1/L, and its residuals against the dual solution."""
+    step_size = 1 / smoothness_bound(problem)
+    trajectory = run_trajectory(
+        problem, "gd", step_size, num_steps, marks=marks(num_steps), w_mm={"frobenius": margin.w}
+    )
+    steps, metrics = measured(trajectory)
+    numbers, curves = asymptotics(steps, metrics, margin, step_size)
+    dual = step_size * num_steps * residual(problem, trajectory.final)
+    numbers["dual_error"] = float(np.linalg.norm(dual - margin.dual) / np.linalg.norm(margin.dual))
+    return steps, (numbers, curves)
+
+
+def flow(problem: NTPProblem, margin: MaxMargin, end: float) -> Found:
+    """Gradient flow, t in place of η k."""
+    times = np.rint(np.geomspace(10, end, round(5 * np.log10(end / 10)) + 1))
+    trajectory = gradient_flow(
+        problem, times, w_mm={"frobenius": margin.w}, rtol=FLOW_RTOL, atol=FLOW_ATOL
+    )
+    steps, metrics = measured(trajectory)
+    return steps, asymptotics(steps, metrics, margin, 1.0)
+
+
+def stalling(problem: NTPProblem, margin: MaxMargin, num_steps: int) -> list[Found]:
+    """Normalised descent with each of the constant step sizes."""
+    trajectory = run_trajectory(
+        problem,
+        "ngd",
+        np.array(STALLING),
+        num_steps,
+        marks=marks(num_steps),
+        w_mm={"frobenius": margin.w},
+    )
+    curvature = top_curvature(problem)
+    runs = [measured(trajectory, run) for run in range(len(STALLING))]
+    return [
+        (steps, stalled(metrics, step_size, curvature))
+        for step_size, (steps, metrics) in zip(STALLING, runs, strict=True)
+    ]
+
+
+def fast(problem: NTPProblem, margin: MaxMargin, method: str, num_steps: int) -> Found:
+    """A method whose margin should approach the largest as 1/k."""
+    trajectory = run_trajectory(
+        problem, method, FAST, num_steps, marks=marks(num_steps), w_mm={"frobenius": margin.w}
+    )
+    steps, metrics = measured(trajectory)
+    return steps, margin_decay(steps, metrics)
+
+
+def everything(
+    scale: str, seed: int
+) -> Iterator[tuple[str, Callable[[], list[tuple[str, Found]]]]]:
+    """What is run for one seed: a name for its cost, and what gives settings and their numbers."""
+    problem = random_problem(**SHAPE, seed=seed)
+    one_hot = one_hot_problem(**ONE_HOT, seed=seed)
+    margin, slow, quick = max_margin(problem), NUM_STEPS[scale], FAST_STEPS[scale]
+    yield "GD", lambda: [("GD", descent(problem, margin, slow))]
+    yield (
+        "NGD",
+        lambda: [
+            (f"NGD, step size {eta}", found)
+            for eta, found in zip(STALLING, stalling(problem, margin, slow), strict=True)
+        ],
+    )
+    yield "split NGD", lambda: [("split NGD", fast(problem, margin, "split_ngd", quick))]
+    yield (
+        "NGD, one-hot",
+        lambda: [("NGD, one-hot", fast(one_hot, max_margin(one_hot), "ngd", quick))],
+    )
+    if seed < FLOW_SEEDS[scale]:
+        yield "flow", lambda: [("flow", flow(problem, margin, FLOW_END[scale]))]
+
+
+def run(scale: str, out: Path) -> None:
+    """Run every method on every problem; write the tables."""
+    results: list[ResultRow] = []
+    curves: list[CurveRow] = []
+    seconds: dict[str, float] = {}
+    for seed in range(NUM_SEEDS[scale]):
+        for name, compute in everything(scale, seed):
+            started = time.monotonic()
+            for setting, (steps, (numbers, along)) in compute():
+                results += [ResultRow(setting, seed, n, float(v)) for n, v in numbers.items()]
+                curves += [
+                    CurveRow(setting, seed, int(step), metric, float(value))
+                    for metric, values in along.items()
+                    for step, value in zip(steps, values, strict=True)
+                ]
+            seconds[name] = seconds.get(name, 0.0) + time.monotonic() - started
+    config: dict[str, object] = {**SHAPE, "seeds": NUM_SEEDS[scale], "num_steps": NUM_STEPS[scale]}
+    config |= {"fast_steps": FAST_STEPS[scale], "step_sizes": [*STALLING, FAST]}
+    config |= {"flow_end": FLOW_END[scale], "flow_seeds": FLOW_SEEDS[scale]}
+    config |= {"flow_tolerances": [FLOW_RTOL, FLOW_ATOL]}
+    hashes = {name: config_hash(config | {"method": name}) for name in seconds}
+    write_tables(
+        "ntp_rates", scale, out, results=results, curves=curves, config_hashes=hashes,
+        wall_seconds=seconds,
+    )  # fmt: skip
