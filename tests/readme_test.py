@@ -38,7 +38,8 @@ def parse_arguments(*args, parse=argparse.ArgumentParser.parse_args, **kwargs):
     sys.exit()
 
 def parse_config(main):
-    build.parse(launch.command_line(sys.argv)[0])
+    parse = main.__globals__.get("parse", build.parse)  # of a linear problem, or of a training
+    parse(launch.command_line(sys.argv)[0])
     sys.exit()
 
 argparse.ArgumentParser.parse_args = parse_arguments
