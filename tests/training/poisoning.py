@@ -37,5 +37,6 @@ def poisoned(training, seed, steps, part):
         eval_tokens=settings.train.eval_tokens,
         uses_dropout=True,
         max_rewinds=(settings.train.max_rewinds if settings.train.on_non_finite == "rewind" else 0),
+        layout=settings.layout,
     )
     return dataclasses.replace(training, program=program)
