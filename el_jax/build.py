@@ -1,7 +1,6 @@
 """From checked settings to a training: networks, data sets and compiled functions."""
 
 import dataclasses
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +18,6 @@ from el_jax.training.objectives import Objective, TokenLoss
 from el_jax.training.program import Program, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns
-
-_LOG = logging.getLogger(__name__)
 
 __all__ = ["Config", "Numbers", "Settings", "Training", "build", "parse"]
 
@@ -58,7 +55,6 @@ def build(settings: Settings) -> Training:
     model = transformer(settings.model)
     objective = Objective(model, _token_loss(settings), len(task.group_names), task.answer_length)
     config = settings.model
-    _LOG.info("layout: %s", settings.layout)
     program = make_program(
         task,
         objective,

@@ -50,6 +50,9 @@ class Layout:
     reduce_groups: int = 0
     reason: str = "one device"
 
+    def __str__(self) -> str:
+        return f"{self.shard} by {self.method}: {self.reason}"
+
     @property
     def splits_windows(self) -> bool:
         """Whether a device sees only a part of the windows of an update."""
@@ -119,19 +122,17 @@ class Layout:
             return part(batch, key)
         num_groups = self.reduce_groups or self.num_devices
         here = num_groups // self.num_devices
-        groups = jax.lax.axis_index(_DEVICES) * here + jnp.arange(here)
-        parts = jax.tree.map(
-            lambda leaf: leaf.reshape(num_groups, -1, *leaf.shape[1:])[groups], batch
-        )
+        first = jax.lax.axis_index(_DEVICES) * here
+        groups = jax.tree.map(lambda leaf: leaf.reshape(num_groups, -1, *leaf.shape[1:]), batch)
 
-        def one(given: tuple[Array, Batch]) -> tuple[Any, Any]:
-            group, windows = given
-            return part(windows, None if key is None else jax.random.fold_in(key, group))
+        def one(group: Array) -> tuple[Any, dict[str, Moments]]:
+            own = None if key is None else jax.random.fold_in(key, group)
+            return part(jax.tree.map(lambda leaf: leaf[group], groups), own)
 
         if not self.reduce_groups:
-            summed, moments = one(jax.tree.map(lambda leaf: leaf[0], (groups, parts)))
+            summed, moments = one(first)
             return jax.lax.psum(summed, _DEVICES), moments
-        summed, moments = jax.lax.map(one, (groups, parts))
+        summed, moments = _one_by_one(lambda i: one(first + i), here)
         return jax.tree.map(_sum_in_order, summed), pool_tree(moments)
 
     def pool_over_devices(self, moments: dict[str, Moments]) -> dict[str, Moments]:
@@ -204,6 +205,19 @@ ONE_DEVICE = Layout()
 def _is_readable(leaf: Any) -> bool:
     """Whether this process has all the values."""
     return not isinstance(leaf, jax.Array) or leaf.is_fully_addressable or leaf.is_fully_replicated
+
+
+def _one_by_one(function: Callable[[Array], Any], num: int) -> Any:
+    """``function`` of 0 to num - 1, stacked; the same compiled code whatever ``num``."""
+    shapes = jax.eval_shape(function, jnp.int32(0))
+    rows = jax.tree.map(lambda leaf: jnp.zeros((num, *leaf.shape), leaf.dtype), shapes)
+    # a loop of known length is unrolled if it is short, and fused with what is around it
+    unknown = jax.lax.optimization_barrier(jnp.int32(num))
+
+    def body(i: Array, rows: Any) -> Any:
+        return jax.tree.map(lambda row, value: row.at[i].set(value), rows, function(i))
+
+    return jax.lax.fori_loop(0, unknown, body, rows)
 
 
 def _sum_in_order(parts: Array) -> Array:
