@@ -14,7 +14,7 @@ import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
-from el_jax import environment
+from el_jax import distributed, environment
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.typed_config import ConfigError, unknown_key
 
@@ -195,7 +195,9 @@ def run(
         return
     use_compilation_cache()
     try:
-        main(*command_line(given))
+        config, workdir = command_line(given)
+        distributed.start()
+        main(config, workdir)
     except ConfigError as error:
         _exit_with(error, USAGE_ERROR)
     except NonFiniteError as error:

@@ -21,7 +21,7 @@ LAYERS = (
     {"models"},  # networks
     {"training", "probing", "plots"},  # running
     {"typed_config", "environment"},  # what assembly stands on
-    {"settings"},  # a config that was read and found good
+    {"settings", "distributed"},  # a config that was read and found good; who takes part
     {"build", "launch"},  # assembly
     {"train", "measure", "analyze_ntp"},  # command lines
 )
