@@ -26,6 +26,8 @@ LOSS_PARAMETERS: dict[str, dict[str, float | str]] = {
 }
 E_LOSSES = ("e1", "e2", "e3")
 
+PARALLEL = "jit"  # or pmap: how a training gets onto all devices
+
 # Every switch of the transformer, None for "as the preset has it".
 _MODEL_SWITCHES: dict[str, type] = {
     **dict.fromkeys(("num_kv_heads", "head_size", "mlp_width", "embedding_width"), int),
@@ -104,6 +106,14 @@ def optim(peak_lr: float, warmup_steps: int) -> ConfigDict:
             "clip_norm": 0.0,  # 0: no clipping
         }
     )
+
+
+def devices() -> dict[str, str | int]:
+    """What the train section says of several devices."""
+    return {
+        "shard": "auto",  # or runs, or data (windows of an update), or none: one device
+        "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
+    }
 
 
 def sweep() -> ConfigDict:

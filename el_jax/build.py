@@ -66,6 +66,7 @@ def build(settings: Settings) -> Training:
             (config.embedding_dropout, config.attention_dropout, config.residual_dropout)
         ),
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
+        layout=settings.layout,
     )
     return Training(
         settings=settings,

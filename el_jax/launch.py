@@ -15,6 +15,7 @@ import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
+from el_jax import distributed
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.typed_config import ConfigError, unknown_key
@@ -162,7 +163,9 @@ def run(
     for library in ("absl", "asyncio"):  # what orbax logs there it also raises
         logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
-        main(*command_line(given))
+        config, workdir = command_line(given)
+        distributed.start()
+        main(config, workdir)
     except ConfigError as error:
         _exit_with(error, USAGE_ERROR)
     except NonFiniteError as error:

@@ -15,12 +15,13 @@ from el_jax.models import PRESETS, TransformerConfig
 from el_jax.tasks import TASKS, PaddedCopy, Task
 from el_jax.training.fit import FitOptions, OnNonFinite
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
+from el_jax.training.parallel import Layout, Method, Shard, choose_layout
 from el_jax.typed_config import ConfigError, check_keys, choose, section
 
 Config: TypeAlias = ConfigDict  # what a config file returns
 Numbers: TypeAlias = dict[str, int | float]
 MAX_RUNS = 100_000  # of one program
-SECTIONS = ("seed", "task", "loss", "model", "optim", "train", "sweep")
+SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "sweep")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,8 @@ class TrainSection:
     on_non_finite: OnNonFinite
     max_rewinds: int
     run_axis: Literal["vmap", "map"]
+    shard: Shard
+    reduce_groups: int
     num_test: int
     num_test_precise: int
     eval_tokens: int
@@ -45,8 +48,9 @@ class TrainSection:
         for name in ("seeds", "num_test", "num_test_precise", "eval_tokens"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name}={value}: must be at least 1")
-        if self.max_rewinds < 0:
-            raise ValueError(f"max_rewinds={self.max_rewinds}: must be at least 0")
+        for name in ("max_rewinds", "reduce_groups"):
+            if (value := getattr(self, name)) < 0:
+                raise ValueError(f"{name}={value}: must be at least 0")
         _ = self.fit_options
 
     @property
@@ -106,6 +110,7 @@ class Settings:
         optimizer: what the runs share of their optimizer.
         train: how long, how many seeds, how often to look.
         runs: one dict per run: seed, peak_lr, warmup_steps and the loss's numbers.
+        layout: which of the devices there are computes what.
     """
 
     task: Task
@@ -116,6 +121,7 @@ class Settings:
     optimizer: OptimizerConfig
     train: TrainSection
     runs: tuple[Numbers, ...]
+    layout: Layout
 
 
 def parse(config: Config) -> Settings:
@@ -145,6 +151,7 @@ def parse(config: Config) -> Settings:
         optimizer=optimizer,
         train=train,
         runs=runs,
+        layout=_layout(values["parallel"], train, task, len(runs)),
     )
 
 
@@ -223,6 +230,16 @@ def _runs(
         for point in itertools.product(*swept.values())
         for i in range(train.seeds)
     )
+
+
+def _layout(parallel: Any, train: TrainSection, task: Task, num_runs: int) -> Layout:
+    methods: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
+    method = choose("parallel", parallel, methods)
+    windows = jax.eval_shape(lambda: task.batch_at(task.train_set(), 0)).tokens.shape[0]
+    try:
+        return choose_layout(method, train.shard, train.reduce_groups, num_runs, windows)
+    except ValueError as error:
+        raise ConfigError(f"config.{error}") from error
 
 
 def _check_warmup(runs: tuple[Numbers, ...], train: TrainSection) -> None:

@@ -21,8 +21,8 @@ LAYERS = (
     {"models"},  # networks
     {"training", "probing", "plots"},  # running
     {"typed_config", "environment"},  # what assembly stands on
-    # a config that was read and found good, and where its run lives
-    {"settings", "ntp_settings", "workdir"},
+    # a config that was read and found good, where its run lives, and who takes part
+    {"settings", "ntp_settings", "workdir", "distributed"},
     {"build", "launch"},  # assembly
     {"train", "measure", "analyze_ntp", "checkpoint"},  # command lines
 )

@@ -27,6 +27,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     )
     config = ConfigDict()
     config.seed = 0
+    config.parallel = common.PARALLEL
     config.task = {
         "name": "copy",
         "alphabet_size": 26,
@@ -66,6 +67,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "on_non_finite": "raise",  # or stop the run, or rewind it; the other runs go on
         "max_rewinds": 3,
         "run_axis": "vmap",
+        **common.devices(),
         "num_test": 1_000,  # the paper's
         "num_test_precise": 10_000,  # measured once, at the end
         "eval_tokens": 8_192,

@@ -16,7 +16,7 @@ from el_jax.training.program import Metrics, Program
 from el_jax.training.sinks import Sink
 from el_jax.training.state import BAD_PARTS, Health, Hypers, TrainState
 from el_jax.training.summary import Row, summarise
-from el_jax.types import Batch
+from el_jax.types import Batch, Params
 
 _LOG = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class _Watch:
 
     def __init__(self, hypers: Hypers, on_non_finite: OnNonFinite, health: Health) -> None:
         self._hypers, self._policy = jax.device_get(hypers), on_non_finite
-        self._known = jax.device_get(health)
+        self._known = health
 
     def __call__(self, health: Health) -> None:
         """Take what is known of the runs after a dispatch.
@@ -136,7 +136,7 @@ class _Pending(NamedTuple):
 
 
 def _record(pending: _Pending, program: Program, watch: _Watch, sinks: Sequence[Sink]) -> None:
-    fetched = jax.device_get(pending)
+    fetched = _Pending(pending.step, *program.layout.fetch(pending[1:]))
     watch(fetched.health)
     row: Row = summarise(fetched.batch, program.group_names, "batch")
     for split, metrics in fetched.evaluations.items():
@@ -146,6 +146,12 @@ def _record(pending: _Pending, program: Program, watch: _Watch, sinks: Sequence[
     row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
     for sink in sinks:
         sink.write(fetched.step, row)
+
+
+def _probe(probes: Sequence[Probe], params: Params, program: Program) -> dict[str, Array]:
+    if probes and jax.process_count() > 1:  # each process measures all runs, on its own device
+        params = program.layout.fetch(params)
+    return {name: values for probe in probes for name, values in probe(params).items()}
 
 
 def fit(
@@ -181,7 +187,8 @@ def fit(
         Stopped: after saving.
     """
     state = program.init() if state is None else state
-    watch = _Watch(program.hypers, options.on_non_finite, state.health)
+    fetch = program.layout.fetch
+    watch = _Watch(program.hypers, options.on_non_finite, fetch(state.health))
     pending: _Pending | None = None
     for start in range(int(state.step), options.num_updates, options.log_every):
         step = start + options.log_every
@@ -191,7 +198,7 @@ def fit(
         splits = dict(evaluations) if look else {}
         splits |= dict(final_evaluations or {}) if last else {}
         evaluated = {k: program.evaluate(state.params, batch) for k, batch in splits.items()}
-        probed = {k: v for p in (probes if look else ()) for k, v in p(state.params).items()}
+        probed = _probe(probes if look else (), state.params, program)
         if pending is not None:
             _record(pending, program, watch, sinks)
         pending = _Pending(step, metrics, health, evaluated, probed)

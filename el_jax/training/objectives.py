@@ -32,12 +32,22 @@ class Objective(NamedTuple):
     answer_length: int
 
     def loss(
-        self, params: Params, batch: Batch, loss_params: dict[str, Array], key: Key | None
+        self,
+        params: Params,
+        batch: Batch,
+        loss_params: dict[str, Array],
+        key: Key | None,
+        num_supervised: Float[Array, ""] | None = None,
     ) -> tuple[Array, Array]:
-        """Mean loss over supervised tokens (nats) and the logits ``[B, P, V]``."""
+        """Mean loss over supervised tokens (nats) and the logits ``[B, P, V]``.
+
+        Where ``batch`` is a part of an update, ``num_supervised`` is the number of tokens in all
+        of it, so that the losses of the parts, and their gradients, add up to those of the whole.
+        """
         logits = self.model.apply(params, batch, key)
         values = self.token_loss(logits, batch.labels, loss_params)
         total, count = masked_sum_and_count(values, batch.mask)
+        count = count if num_supervised is None else num_supervised
         return total / jnp.maximum(count, 1.0), logits
 
     def measure(

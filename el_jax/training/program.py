@@ -1,6 +1,7 @@
 """One training as three compiled functions: initialise, advance, evaluate; all runs at once."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -13,11 +14,14 @@ from el_jax.tasks import Task
 from el_jax.training.moments import Moments, pool_tree, single
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
+from el_jax.training.parallel import ONE_DEVICE, Axis, Layout
 from el_jax.training.state import Health, Hypers, TrainState, run_key
-from el_jax.types import Batch, Params
+from el_jax.types import Batch, Key, Params
 
 RunAxis = Literal["vmap", "map"]
 Metrics = dict[str, Moments]  # each leaf [R, num_groups], or [R] for whole-update quantities
+
+_STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Program:
         evaluate: ``evaluate(params, batch) -> metrics`` over all windows of a batch.
         hypers: what differs between the runs.
         group_names: names of the groups behind the last axis of the metrics.
+        layout: which device computes what; reads what the functions return.
     """
 
     init: Callable[[], TrainState]
@@ -38,6 +43,7 @@ class Program:
     evaluate: Callable[[Params, Batch], Metrics]
     hypers: Hypers
     group_names: tuple[str, ...]
+    layout: Layout
 
 
 def over_runs(function: Callable[..., Any], run_axis: RunAxis) -> Callable[..., Any]:
@@ -83,15 +89,31 @@ class _Update:
     optimizer: OptimizerConfig
     uses_dropout: bool
     max_rewinds: int
+    layout: Layout
+
+    def _gradient(
+        self, params: Params, step: Array, batch: Batch, hypers: Hypers
+    ) -> tuple[tuple[Array, Params], Metrics]:
+        """Loss and gradient over the batch, and the metrics of this device's share of it."""
+        key = jax.random.fold_in(run_key(hypers), step) if self.uses_dropout else None
+        whole = batch.mask.sum(dtype=jnp.float32) if self.layout.splits_windows else None
+
+        def part(batch: Batch, key: Key | None) -> tuple[tuple[Array, Params], Metrics]:
+            (loss, logits), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
+                params, batch, hypers.loss, key, whole
+            )
+            return (loss, grads), self.objective.measure(logits, batch, hypers.loss)
+
+        return self.layout.sum_over_windows(part, batch, key)
 
     def __call__(
         self, run: _Run, start: _Run, step: Array, batch: Batch, hypers: Hypers
-    ) -> tuple[_Run, Metrics]:
-        """``run`` after the update; ``start`` if that is not finite and may be rewound."""
-        key = jax.random.fold_in(run_key(hypers), step) if self.uses_dropout else None
-        (loss, logits), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
-            run.params, batch, hypers.loss, key
-        )
+    ) -> tuple[_Run, tuple[Metrics, Metrics]]:
+        """``run`` after the update; ``start`` if that is not finite and may be rewound.
+
+        The metrics are those of this device's share of the batch, and those of the update.
+        """
+        (loss, grads), measured = self._gradient(run.params, step, batch, hypers)
         updates, opt_state = make_optimizer(self.optimizer, hypers).update(
             grads, run.opt_state, run.params
         )
@@ -103,34 +125,39 @@ class _Update:
         if self.max_rewinds:
             rewound = health.rewinds > run.health.rewinds
             held = _where(rewound, start._replace(health=health), held)
-        metrics = self.objective.measure(logits, batch, hypers.loss)
-        return _where(going_on, after, held), metrics | {"grad_norm": single(norms[0])}
+        return _where(going_on, after, held), (measured, {"grad_norm": single(norms[0])})
 
 
 def _make_advance(
     task: Task, update: _Update, hypers: Hypers, run_axis: RunAxis
 ) -> Callable[[TrainState, int], tuple[TrainState, Metrics, Health]]:
-    data = jax.jit(task.train_set)()
+    layout = update.layout
+    hypers = layout.place(hypers, "runs")
+    data = layout.place(jax.jit(task.train_set)(), "shared")
 
     def one_run(args: tuple[_Run, Hypers], shared: tuple[Array, Any]) -> tuple[_Run, Metrics]:
         start, hypers = args
         steps, data = shared
 
-        def body(run: _Run, step: Array) -> tuple[_Run, Metrics]:
+        def body(run: _Run, step: Array) -> tuple[_Run, tuple[Metrics, Metrics]]:
             return update(run, start, step, task.batch_at(data, step), hypers)
 
-        run, metrics = jax.lax.scan(body, start, steps)
-        return run, pool_tree(metrics)
+        run, (measured, of_updates) = jax.lax.scan(body, start, steps)
+        return run, layout.pool_over_devices(pool_tree(measured)) | pool_tree(of_updates)
 
-    def advance(
-        state: TrainState, hypers: Hypers, data: Any, num_updates: int
-    ) -> tuple[TrainState, Metrics, Health]:
-        steps = state.step + jnp.arange(num_updates)
-        runs, metrics = over_runs(one_run, run_axis)((_Run(*state[1:]), hypers), (steps, data))
-        return TrainState(state.step + num_updates, *runs), metrics, runs.health
+    @functools.cache
+    def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
+        def advance(
+            state: TrainState, hypers: Hypers, data: Any
+        ) -> tuple[TrainState, Metrics, Health]:
+            steps = state.step + jnp.arange(num_updates)
+            runs, metrics = over_runs(one_run, run_axis)((_Run(*state[1:]), hypers), (steps, data))
+            return TrainState(state.step + num_updates, *runs), metrics, runs.health
 
-    compiled = jax.jit(advance, static_argnums=3, donate_argnums=0)
-    return lambda state, num_updates: compiled(state, hypers, data, num_updates)
+        takes: tuple[Any, Axis, Axis] = _STATE, "runs", "shared"
+        return layout.lift(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
+
+    return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
 
 
 def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
@@ -146,20 +173,26 @@ def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
 
 
 def _make_evaluate(
-    objective: Objective, hypers: Hypers, run_axis: RunAxis, eval_tokens: int
+    objective: Objective, hypers: Hypers, run_axis: RunAxis, eval_tokens: int, layout: Layout
 ) -> Callable[[Params, Batch], Metrics]:
+    hypers = layout.place(hypers, "runs")
+
     def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
         params, hypers = run
-        return objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
+        measured = objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
+        return layout.pool_over_devices(measured)
 
     # one block shape for every split: the program is compiled once
-    block_metrics = jax.jit(
-        lambda params, hypers, batch: over_runs(one_run, run_axis)((params, hypers), batch)
+    block_metrics = layout.lift(
+        lambda params, hypers, batch: over_runs(one_run, run_axis)((params, hypers), batch),
+        takes=("runs", "runs", "windows"),
+        gives="runs",
     )
     merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 
     def evaluate(params: Params, batch: Batch) -> Metrics:
         windows = max(1, eval_tokens // batch.tokens.shape[1])
+        windows += -windows % layout.num_devices  # an equal share for each
         total: Metrics | None = None
         for block in _blocks(batch, windows):
             metrics = block_metrics(params, hypers, block)
@@ -181,6 +214,7 @@ def make_program(
     eval_tokens: int = 4096,
     uses_dropout: bool = False,
     max_rewinds: int = 0,
+    layout: Layout = ONE_DEVICE,
 ) -> Program:
     """Bind a task, an objective and an optimizer to the runs of one training.
 
@@ -195,6 +229,7 @@ def make_program(
         max_rewinds: how often a run whose update is not finite goes back to its parameters and
             optimizer state at the start of the dispatch, and on with the next batch; one time
             more stops it. At 0 it is stopped at once. Its neighbours are not touched.
+        layout: which device computes what.
     """
 
     def init_run(hypers: Hypers, _: None) -> _Run:
@@ -203,15 +238,15 @@ def make_program(
         health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
         return _Run(params, make_optimizer(optimizer, hypers).init(params), health)
 
-    def init() -> TrainState:
-        return TrainState(jnp.int32(0), *jax.jit(over_runs(init_run, run_axis))(hypers, None))
+    def init(hypers: Hypers) -> TrainState:
+        return TrainState(jnp.int32(0), *over_runs(init_run, run_axis)(hypers, None))
 
+    update = _Update(objective, optimizer, uses_dropout, max_rewinds, layout)
     return Program(
-        init=init,
-        advance=_make_advance(
-            task, _Update(objective, optimizer, uses_dropout, max_rewinds), hypers, run_axis
-        ),
-        evaluate=_make_evaluate(objective, hypers, run_axis, eval_tokens),
+        init=functools.partial(layout.lift(init, ("runs",), _STATE), hypers),
+        advance=_make_advance(task, update, hypers, run_axis),
+        evaluate=_make_evaluate(objective, hypers, run_axis, eval_tokens, layout),
         hypers=hypers,
         group_names=task.group_names,
+        layout=layout,
     )

@@ -10,10 +10,15 @@ from el_jax.training.program import make_program
 PARTS = ("loss", "gradient")
 
 
-def poisoned(training, seed, steps, part):
-    """``training`` built again, with ``part`` of the run of ``seed`` not finite at ``steps``."""
+def poisoned(training, seed, steps, part, group=None):
+    """``training`` built again, with ``part`` of the run of ``seed`` not finite at ``steps``.
+
+    Where the windows of an update are split over devices, in ``group`` of them only.
+    """
     own = jax.random.key(jnp.uint32(seed))
-    keys = [jax.random.key_data(jax.random.fold_in(own, step)).tolist() for step in steps]
+    met = [jax.random.fold_in(own, step) for step in steps]
+    met = met if group is None else [jax.random.fold_in(key, group) for key in met]
+    keys = [jax.random.key_data(key).tolist() for key in met]
     targets = jnp.asarray(keys or [[0, 0]], jnp.uint32)
     apply = training.model.apply
 
@@ -37,5 +42,6 @@ def poisoned(training, seed, steps, part):
         eval_tokens=settings.train.eval_tokens,
         uses_dropout=True,
         max_rewinds=(settings.train.max_rewinds if settings.train.on_non_finite == "rewind" else 0),
+        layout=settings.layout,
     )
     return dataclasses.replace(training, program=program)
