@@ -68,9 +68,8 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         )
     if is_first():
         last = headline(read_rows(metrics).rows[-1])
-        print(
-            f"done: {settings.train.num_updates} updates; {last}\nmetrics, checkpoints: {workdir}"
-        )
+        print(f"done: {settings.train.num_updates} updates; {last}")
+        print(f"metrics and checkpoints: {workdir}")
 
 
 def _sinks(settings: build.Settings, workdir: pathlib.Path, start: int) -> list[Sink]:
