@@ -36,7 +36,7 @@ PANELS = {1: "one-hot data (S = 1)", 3: "S = 3 tokens after each context"}
 def plot(out: Path) -> Figure:
     """Per support size a matrix of methods and norms, and the course of each one's own ratio."""
     results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
-    figure, axes = new_figure(2, len(PANELS), size=(8.4, 6.4), heights=(3, 2))
+    figure, axes = new_figure(2, len(PANELS), size=(8.4, 6.4), heights=(3.0, 2.0))
     add_question(figure, "Whose max margin does each optimiser lean to?")
     for (support_size, title), column in zip(PANELS.items(), axes.T, strict=True):
         image = _draw(column[0], results, support_size)
