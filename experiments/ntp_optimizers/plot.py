@@ -1,4 +1,4 @@
-"""Margin ratios of every optimiser in three norms, one-hot data beside larger supports."""
+"""Margin ratios of every optimiser, one-hot data beside larger supports."""
 
 from pathlib import Path
 
@@ -8,8 +8,16 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-from el_jax.plots import SeedTable, add_question, add_title, look_up, mean_and_sem, new_figure
-from experiments.results import read_results
+from el_jax.plots import (
+    CurveTable,
+    SeedTable,
+    add_question,
+    add_title,
+    look_up,
+    mean_and_sem,
+    new_figure,
+)
+from experiments.results import read_curves, read_results
 
 NORMS = {"frobenius": "Frobenius", "max": "max", "spectral": "spectral"}
 METHODS = {  # and the column of each one's own norm
@@ -20,19 +28,24 @@ METHODS = {  # and the column of each one's own norm
     "spectral": 2,
     "muon": 2,
 }
+COLOURS = ("#8c8c8c", "#000000", "#d55e00", "#e69f00", "#0072b2", "#56b4e9")  # of METHODS
+LINE_STYLES = ("-", (0, (4, 1.5)), ":")  # of NORMS
 PANELS = {1: "one-hot data (S = 1)", 3: "S = 3 tokens after each context"}
 
 
 def plot(out: Path) -> Figure:
-    """A matrix of methods and norms per support size; a method's own norm has a frame."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(1, len(PANELS), size=(8.0, 3.9), share_y=True)
+    """Per support size a matrix of methods and norms, and the course of each one's own ratio."""
+    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
+    figure, axes = new_figure(2, len(PANELS), size=(8.4, 6.4), heights=(3.0, 2.0))
     add_question(figure, "Whose max margin does each optimiser lean to?")
-    for (support_size, title), ax in zip(PANELS.items(), axes[0], strict=True):
-        image = _draw(ax, results, support_size)
-        add_title(ax, title)
+    for (support_size, title), column in zip(PANELS.items(), axes.T, strict=True):
+        image = _draw(column[0], results, support_size)
+        add_title(column[0], title)
+        _draw_course(column[1], curves, support_size)
     bar = figure.colorbar(image, ax=axes[0], shrink=0.9)
     bar.set_label("margin / max margin of the norm", fontsize=8)
+    axes[1, 0].set_ylabel("ratio in the own norm")
+    axes[1, 1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
@@ -53,6 +66,18 @@ def _draw(ax: Axes, results: SeedTable, support_size: int) -> AxesImage:
     ax.grid(visible=False)
     ax.set_xlabel("norm of the margin; the frame is a method's own")
     return image
+
+
+def _draw_course(ax: Axes, curves: CurveTable, support_size: int) -> None:
+    for (method, own), colour in zip(METHODS.items(), COLOURS, strict=True):
+        curve = look_up(curves, f"{method}, S={support_size}", "margin_ratio_own")
+        mean, sem = mean_and_sem(curve.values)
+        half = 2 * np.nan_to_num(sem)
+        ax.fill_between(curve.steps, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(curve.steps, mean, color=colour, linestyle=LINE_STYLES[own], label=method)
+    ax.set_xscale("log")
+    ax.set_ylim(-0.5, 1.05)
+    ax.set_xlabel("step")
 
 
 def _ratio(results: SeedTable, setting: str, norm: str) -> tuple[float, float]:

@@ -60,7 +60,7 @@ def run(scale: str, out: Path) -> None:
                 name = setting_name(method, support_size)
                 steps, metrics = _train(problem, method, num_steps, w_mm)
                 results += [ResultRow(name, seed, *row) for row in _final(method, metrics)]
-                curves += _course(name, seed, steps, metrics)
+                curves += _course(method, name, seed, steps, metrics)
                 seconds[name] += time.monotonic() - started
             print(f"S={support_size}, problem {seed + 1} of {num_seeds}", flush=True)
     shared = {"shape": SHAPES[scale], "step_sizes": STEP_SIZES, "decay": DECAY}
@@ -74,7 +74,7 @@ def run(scale: str, out: Path) -> None:
 def _train(
     problem: NTPProblem, method: str, num_steps: int, w_mm: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The course of one run from zero, at 25 log-spaced marks."""
+    """The course of one run from zero, at 13 log-spaced marks."""
     constant = method not in STEP_SIZES
     ran = run_trajectory(
         problem,
@@ -82,7 +82,7 @@ def _train(
         0.5 / smoothness_bound(problem) if constant else STEP_SIZES[method],
         num_steps,
         decay=0.0 if constant else DECAY,
-        num_marks=25,
+        num_marks=13,
         w_mm=w_mm,
     )
     return ran.steps, ran.metrics
@@ -106,8 +106,10 @@ def _lead(last: Mapping[str, float], kind: str, own: Norm) -> float:
 
 
 def _course(
-    name: str, seed: int, steps: np.ndarray, metrics: Mapping[str, np.ndarray]
+    method: str, name: str, seed: int, steps: np.ndarray, metrics: Mapping[str, np.ndarray]
 ) -> Iterator[CurveRow]:
-    for metric in ("excess_loss", *(f"margin_ratio_{norm}" for norm in NORMS)):
-        for step, value in zip(steps[1:], metrics[metric][1:], strict=True):  # W = 0 has no margin
-            yield CurveRow(name, seed, int(step), metric, float(value))
+    """Excess loss and own margin ratio along training; W = 0, the first mark, has no margin."""
+    own = f"margin_ratio_{OWN_NORM[method]}"
+    for kept, metric in (("excess_loss", "excess_loss"), ("margin_ratio_own", own)):
+        for step, value in zip(steps[1:], metrics[metric][1:], strict=True):
+            yield CurveRow(name, seed, int(step), kept, float(value))

@@ -56,9 +56,10 @@ def _draw(ax: Axes, curves: CurveTable, settings: list[str]) -> None:
             curve = curves[setting, condition]
             share = curve.values.mean(axis=0)
             low, high = wilson_interval(curve)
-            ax.fill_between(curve.steps / m, low, high, color=colour, alpha=0.13, linewidth=0)
+            ax.fill_between(curve.steps / m, low, high, color=colour, alpha=0.13, linewidth=0,
+                            step="post")  # fmt: skip
             ax.plot(curve.steps / m, share, color=colour, linestyle=line_style,
-                    label=f"{condition}, m = {m}")  # fmt: skip
+                    drawstyle="steps-post", label=f"{condition}, m = {m}")  # fmt: skip
 
 
 def _draw_theory(ax: Axes, V: int, S: int) -> None:

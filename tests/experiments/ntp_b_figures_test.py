@@ -82,7 +82,13 @@ def optimizer_results(lead=0.1, gap=2.0):
 
 
 def test_every_optimiser_has_a_row_and_every_norm_a_column(tmp_path):
-    write_results(tmp_path / "results.csv", optimizer_results())
+    results, steps = optimizer_results(), np.array([1, 10, 100])
+    write_results(tmp_path / "results.csv", results)
+    courses = {
+        (setting, "margin_ratio_own"): Curve(SEEDS, steps, 0.3 * np.log10(steps) + NOISE[:, None])
+        for setting, _ in results
+    }
+    write_curves(tmp_path / "curves.csv", courses)
     figure = optimizers_plot.plot(tmp_path)
     keep(figure, tmp_path)
     for ax in figure.axes[:2]:
@@ -91,6 +97,9 @@ def test_every_optimiser_has_a_row_and_every_norm_a_column(tmp_path):
         assert len(shown) == 18
         assert {shown[i] for i in own} == {"0.90"}
         assert {text for i, text in enumerate(shown) if i not in own} == {"0.80"}
+    for ax in figure.axes[2:4]:
+        assert [line.get_label() for line in ax.lines] == list(optimizers_plot.METHODS)
+        np.testing.assert_allclose(ax.lines[2].get_ydata(), [0.0, 0.3, 0.6], atol=1e-6)
 
 
 def test_frames_are_on_the_norms_that_are_measured_as_own():
