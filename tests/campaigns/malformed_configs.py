@@ -52,12 +52,13 @@ def _keys():
     from configs.el.copy import get_config
 
     config = get_config("loss=e1,smoke")
-    return {
+    alone = ("seed", "parallel")  # keys that are in no section
+    return {name: config.get_type(name) for name in alone} | {
         f"{section}.{name}": config[section].get_type(name)
         for section in config
-        if section != "seed"
+        if section not in alone
         for name in config[section]
-    } | {"seed": int}
+    }
 
 
 INTEGERS = {
@@ -150,7 +151,7 @@ def systematic(folder):
             yield override("wrong type", key, "1.5")
         if kind is bool:
             yield override("wrong type", key, "maybe")
-    for section in sorted({key.split(".")[0] for key in keys} - {"seed"}):
+    for section in sorted({key.split(".")[0] for key in keys} - {"seed", "parallel"}):
         yield override("wrong type", section, "3")
     for key, least in INTEGERS.items():
         for value in (least - 1, -7, 10**30):
