@@ -19,33 +19,39 @@ class LeastDimension:
     Attributes:
         problem: in the largest dimension, which the bisection starts from.
         check: whether the condition holds, by certificate; None when undecided.
+        step: only multiples of it, and the largest dimension, are looked at.
         verdicts: what each dimension looked at gave.
     """
 
     problem: NTPProblem
     check: Callable[[NTPProblem], bool | None]
+    step: int = 1
     verdicts: dict[int, bool | None] = field(default_factory=dict)
 
     def find(self) -> float:
         """The least dimension; NaN where verdicts leave more than one, inf where it never holds."""
-        top = self._verdict(self.problem.dim)
+        below, above = 0, math.ceil(self.problem.dim / self.step)
+        top = self._verdict(above)
         if top is not True:
             return math.inf if top is False else math.nan
-        below, above = 0, self.problem.dim
         while above - below > 1:
             middle = (below + above) // 2
             verdict = self._verdict(middle)
             if verdict is None:
                 return math.nan
             below, above = (below, middle) if verdict else (middle, above)
-        return float(above)
+        return float(self._dim(above))
 
     @property
     def undecided(self) -> int:
         """How many verdicts were none."""
         return sum(verdict is None for verdict in self.verdicts.values())
 
-    def _verdict(self, dim: int) -> bool | None:
+    def _dim(self, place: int) -> int:
+        return min(place * self.step, self.problem.dim)
+
+    def _verdict(self, place: int) -> bool | None:
+        dim = self._dim(place)
         self.verdicts[dim] = self.check(first_dimensions(self.problem, dim))
         return self.verdicts[dim]
 

@@ -36,10 +36,11 @@ class Scale:
 SCALES = {
     "smoke": Scale(60, 6, 2, (1, 2), (2,)),
     "quick": Scale(200, 15, 3, (1, 2, 3), (2,)),
-    "cpu": Scale(400, 30, 6, (1, 2, 3), (2, 3)),
+    "cpu": Scale(300, 20, 5, (1, 2, 3), (2, 3)),
     "paper": Scale(2_000, 100, 18, (1, 2, 3, 4, 5), (2, 3, 4)),
 }
 PASSAGE_EVERY = 2_000  # words of Genesis between the first words of two seeds' passages
+RESOLUTION = 20  # least dimensions are found to m / 20: verdicts at the very threshold take minutes
 RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0)  # d / m at which margins are solved
 WORD_EMBEDDINGS: dict[str, Embedding] = {
     "bag of words": "bag_of_words",
@@ -60,6 +61,7 @@ def run(scale: str, out: Path) -> None:
             rows, marks = measure(name, seed)
             results += rows
             curves += marks
+            print(f"{name}: passage {seed + 1} of {size.passages}", flush=True)
         seconds[name] = time.monotonic() - started
         hashes[name] = config_hash(dataclasses.asdict(size) | {"setting": name})
         print(f"{name}: {size.passages} passages in {seconds[name]:.0f} s", flush=True)
@@ -107,8 +109,9 @@ def _gaussian(name: str, seed: int, problem: NTPProblem) -> Measured:
     """The least dimensions, and the margin in larger ones."""
     m = problem.num_contexts
     generic = first_dimensions(problem, m)
-    separable = LeastDimension(generic, lambda p: check_separability(p).holds)
-    compatible = LeastDimension(generic, lambda p: check_compatibility(p).holds)
+    step = max(1, round(m / RESOLUTION))
+    separable = LeastDimension(generic, lambda p: check_separability(p).holds, step)
+    compatible = LeastDimension(generic, lambda p: check_compatibility(p).holds, step)
     least_separable, least_compatible = separable.find(), compatible.find()
     looked = len(separable.verdicts) + len(compatible.verdicts)
     metrics = {

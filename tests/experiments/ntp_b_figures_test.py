@@ -47,6 +47,15 @@ def test_the_least_dimension_is_found_and_few_are_looked_at(least):
     assert search.undecided == 0
 
 
+@pytest.mark.parametrize(("least", "found"), [(1, 4), (4, 4), (5, 8), (9, 9)])
+def test_a_least_dimension_is_rounded_up_to_a_multiple_of_the_step(least, found):
+    search = LeastDimension(
+        random_problem(9, 9, 4, 2), lambda problem: problem.dim >= least, step=4
+    )
+    assert search.find() == found
+    assert set(search.verdicts) <= {4, 8, 9}
+
+
 def test_a_least_dimension_is_not_guessed():
     problem = random_problem(9, 9, 4, 2)
     search = LeastDimension(problem, lambda cut: None if cut.dim < 6 else True)
