@@ -27,7 +27,7 @@ METHODS = {"GD": ("gd", 0.5), "NGD": ("ngd", 0.01), "Adam": ("adam", 0.01)}
 DECADES = {  # steps at which results are taken; the last ends the run
     "smoke": (10, 100),
     "quick": (100, 1_000, 10_000),
-    "cpu": (100, 1_000, 10_000, 100_000),
+    "cpu": (100, 1_000, 10_000, 100_000, 1_000_000),
     "paper": (100, 1_000, 10_000, 100_000, 1_000_000),
 }
 NUM_PROBLEMS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}
