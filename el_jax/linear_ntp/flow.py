@@ -36,7 +36,8 @@ def gradient_flow(
         initial: W at t = 0; zeros when None.
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
         rtol: relative error of W allowed a step.
-        atol: absolute error of W allowed a step.
+        atol: absolute error of W allowed a step. From t of about 1e10 on, ‖P_F W - W*‖ is below
+            what the defaults resolve; 1e-10 and 1e-14 follow it to 1e12.
 
     Raises:
         ValueError: if times do not increase from at least 0, or shapes are wrong.

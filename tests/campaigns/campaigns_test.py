@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.campaigns import bit_flips, kill, malformed_configs, resume_every_step
+from tests.campaigns import (
+    __main__ as readme,
+    bit_flips,
+    kill,
+    malformed_configs,
+    nan_injections,
+    resume_every_step,
+)
 
 
 def test_some_damage_to_checkpoints(tmp_path):
@@ -22,6 +29,19 @@ def test_resuming_at_some_steps(tmp_path):
     tally = resume_every_step.run(tmp_path, num_updates=4, settings=settings, every=2)
     assert tally.num_trials == 2
     assert not tally.faults
+
+
+def test_some_nan_injections():
+    tally = nan_injections.run(num_injections=2)
+    assert tally.num_trials == 2
+    assert not tally.faults
+
+
+def test_the_readme_has_the_results_and_they_have_no_fault():
+    text = readme.README.read_text()
+    assert text == readme.with_table(text)
+    rows = [line.split("|") for line in readme.table().splitlines()[2:]]
+    assert all(int(row[2]) > 0 and int(row[3]) == 0 for row in rows)
 
 
 @pytest.mark.slow
@@ -44,3 +64,8 @@ def test_resuming_at_every_step(tmp_path):
 @pytest.mark.slow
 def test_many_kills(tmp_path):
     assert not kill.run(tmp_path, num_kills=50).faults
+
+
+@pytest.mark.slow
+def test_many_nan_injections():
+    assert not nan_injections.run(num_injections=20).faults

@@ -43,19 +43,40 @@ class Tally:
         return self.counts.total()
 
     def finish(self):
-        """Print the table, write results/NAME.csv, and leave with exit code 1 for any fault."""
+        """Print the table, keep it in results/NAME.csv, and leave with exit code 1 for any fault.
+
+        A table of more trials that is there already, without a fault here, is not overwritten.
+        """
         width = max(len(kind) for kind, _ in self.counts)
         print(f"\n{'kind':{width}}  trials  outcome")
         for (kind, outcome), count in sorted(self.counts.items()):
             print(f"{kind:{width}}  {count:6}  {outcome}")
         print(f"{self.num_trials} trials, {len(self.faults)} faults")
+        path = RESULTS / f"{self.name}.csv"
+        if not self.faults and path.exists() and count(path) > self.num_trials:
+            print(f"{path.name} keeps its {count(path)} trials")
+        else:
+            self._write(path)
+        sys.exit(1 if self.faults else 0)
+
+    def _write(self, path):
         RESULTS.mkdir(exist_ok=True)
-        with (RESULTS / f"{self.name}.csv").open("w", newline="") as file:
+        with path.open("w", newline="") as file:
             file.write(f"# {_hardware()}\n")
             table = csv.writer(file, lineterminator="\n")
-            table.writerow(["kind", "outcome", "count"])
-            table.writerows([kind, what, n] for (kind, what), n in sorted(self.counts.items()))
-        sys.exit(1 if self.faults else 0)
+            table.writerow(["kind", "outcome", "count", "verdict"])
+            table.writerows(
+                [kind, outcome, count, "good" if outcome in self.good else "fault"]
+                for (kind, outcome), count in sorted(self.counts.items())
+            )
+
+
+def count(path, verdict=None):
+    """Trials of a kept table; those of one verdict, if one is given."""
+    with path.open(newline="") as file:
+        next(file)
+        rows = list(csv.DictReader(file))
+    return sum(int(row["count"]) for row in rows if verdict in (None, row["verdict"]))
 
 
 def _hardware():
