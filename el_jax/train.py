@@ -33,7 +33,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
     resolved = json.loads(config.to_json_best_effort())
     check_same("--config", resolved)
     settings = build.parse(config)
-    rows, num_updates = workdir / "metrics.jsonl", settings.train.num_updates
+    num_updates = settings.train.num_updates
     title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
     with contextlib.ExitStack() as leaving:
         stop = leaving.enter_context(contextlib.closing(StopSignal()))
@@ -44,19 +44,13 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         training = build.build(settings)
         if jax.device_count() > 1 and is_first():
             print(f"shard={settings.layout}")
-        checkpoints = open_checkpoints(
-            workdir / "checkpoints",
-            settings.layout,
-            config_sha256=config_hash(resolved),
-            rows=rows,
-        )
+        checkpoints = open_checkpoints(workdir, settings.layout, config_hash(resolved))
         leaving.enter_context(checkpoints)
         state = checkpoints.restore(training.program.init)
         start = 0 if state is None else int(state.step)
         with together():
-            files = open_sinks(
-                workdir, title, num_updates, start, tensorboard=settings.train.tensorboard
-            )
+            tensorboard = settings.train.tensorboard
+            files = open_sinks(workdir, title, num_updates, start, tensorboard=tensorboard)
             sinks = leaving.enter_context(files) if is_first() else []
         fit(
             training.program,
@@ -70,7 +64,8 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
             stop=agreed(stop),
         )
     if is_first():
-        print(f"done: {num_updates} updates; {headline(read_rows(rows).rows[-1])}")
+        last = read_rows(workdir / "metrics.jsonl").rows[-1]
+        print(f"done: {num_updates} updates; {headline(last)}")
         print(f"metrics and checkpoints: {workdir}")
 
 

@@ -98,9 +98,16 @@ class SharedCheckpoints:
 
 
 def open_checkpoints(
-    folder: pathlib.Path, layout: Layout, *, config_sha256: str, rows: pathlib.Path
+    workdir: pathlib.Path, layout: Layout, config_sha256: str
 ) -> Checkpoints | SharedCheckpoints:
-    """The checkpoints of a workdir, for as many processes as there are; see ``Checkpoints``."""
+    """The checkpoints of a workdir and its metrics.jsonl, for as many processes as there are.
+
+    Args:
+        workdir: the folder.
+        layout: where the parts of a state are.
+        config_sha256: see ``Checkpoints``.
+    """
+    folder, rows = workdir / "checkpoints", workdir / "metrics.jsonl"
     if jax.process_count() == 1:
         return Checkpoints(folder, config_sha256=config_sha256, rows=rows)
     return SharedCheckpoints(folder, layout, config_sha256=config_sha256, rows=rows)
