@@ -125,7 +125,7 @@ def test_one_process_has_nobody_to_ask():
 
 # ── trainings, by the command line ───────────────────────────────────────────────────────────────
 
-NUM_UPDATES = 600  # long enough to be stopped in the midst of it
+NUM_UPDATES = 300  # long enough to be stopped in the midst of it
 TRAIN = [
     *(sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:loss=e1,smoke"),
     *("--config.model.width=8", "--config.model.num_layers=1", "--config.task.padding_length=4"),
