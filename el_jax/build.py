@@ -61,6 +61,7 @@ def build(settings: Settings) -> Training:
         settings.optimizer,
         _hypers(settings),
         run_axis=train.run_axis,
+        max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
         uses_dropout=any(
             (config.embedding_dropout, config.attention_dropout, config.residual_dropout)

@@ -8,6 +8,7 @@ import re
 import runpy
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from ml_collections import ConfigDict, config_flags
 from el_jax import distributed
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
+from el_jax.training.processes import DifferentError
 from el_jax.typed_config import ConfigError, unknown_key
 from el_jax.workdir import WorkdirBusyError
 
@@ -33,6 +35,7 @@ USAGE_ERROR = 2  # a command line or config that cannot be run
 NOT_FINITE = 3  # a training that met a NaN or an infinity
 NOT_STORED = 4  # a disk that is full, or checkpoints none of which is intact
 BUSY = 5  # a workdir that another process trains in
+LOST = 6  # of several processes one is gone
 
 _NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
 _MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
@@ -166,7 +169,7 @@ def run(
         config, workdir = command_line(given)
         distributed.start()
         main(config, workdir)
-    except ConfigError as error:
+    except (ConfigError, DifferentError) as error:
         _exit_with(error, USAGE_ERROR)
     except NonFiniteError as error:
         _exit_with(error, NOT_FINITE)
@@ -176,5 +179,14 @@ def run(
         _exit_with(error, BUSY)
     except (CheckpointError, OSError) as error:
         _exit_with(error, NOT_STORED)
+    except Exception as error:  # of one process alone, if there are several: it must not wait
+        if not jax.distributed.is_initialized():
+            raise
+        if not isinstance(error, jax.errors.JaxRuntimeError):
+            traceback.print_exc()
+            distributed.leave(1)
+        lost = f"error: what the processes compute together failed, is one gone? ({error})"
+        print(one_line(lost), file=sys.stderr)
+        distributed.leave(LOST)
     except KeyboardInterrupt:  # before the training listens for signals
         sys.exit(128 + signal.SIGINT)

@@ -14,8 +14,9 @@ from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, TransformerConfig
 from el_jax.tasks import TASKS, PaddedCopy, Task
 from el_jax.training.fit import FitOptions, OnNonFinite
+from el_jax.training.layout_choice import choose_layout
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
-from el_jax.training.parallel import Layout, Method, Shard, choose_layout
+from el_jax.training.parallel import Layout, Method, Shard
 from el_jax.typed_config import ConfigError, check_keys, choose, section
 
 Config: TypeAlias = ConfigDict  # what a config file returns
@@ -36,6 +37,7 @@ class TrainSection:
     on_non_finite: OnNonFinite
     max_rewinds: int
     run_axis: Literal["vmap", "map"]
+    max_runs_at_once: int
     shard: Shard
     reduce_groups: int
     num_test: int
@@ -48,7 +50,7 @@ class TrainSection:
         for name in ("seeds", "num_test", "num_test_precise", "eval_tokens"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name}={value}: must be at least 1")
-        for name in ("max_rewinds", "reduce_groups"):
+        for name in ("max_rewinds", "reduce_groups", "max_runs_at_once"):
             if (value := getattr(self, name)) < 0:
                 raise ValueError(f"{name}={value}: must be at least 0")
         _ = self.fit_options

@@ -8,8 +8,7 @@ says which arguments it takes. The same command again goes on from the newest ch
 It uses all devices there are. On several machines, the same on each, with either
     --coordinator=HOST:PORT --num_processes=N --process_id=I     (HOST is that of process 0)
     --distributed=auto                                           (SLURM, TPU pods)
-The first of them writes the metrics. There are no checkpoints then, and the same command begins
-anew.
+The first of them reads and writes the workdir; another number of them may go on with it.
 """
 
 import contextlib
@@ -20,43 +19,41 @@ import sys
 import jax
 
 from el_jax import build, launch
-from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.fit import fit
 from el_jax.training.manifest import config_hash
-from el_jax.training.processes import agreed, is_first
-from el_jax.training.sinks import JsonLines, Sink, TensorBoard, headline, progress, read_rows
+from el_jax.training.processes import agreed, check_same, is_first, together
+from el_jax.training.shared_checkpoints import open_checkpoints
+from el_jax.training.sinks import headline, open_sinks, read_rows
 from el_jax.training.stop import StopSignal
 from el_jax.workdir import hold, open_workdir
 
 
 def train(config: build.Config, workdir: pathlib.Path) -> None:
     """Train, or go on from the newest checkpoint of ``workdir``."""
-    settings = build.parse(config)
     resolved = json.loads(config.to_json_best_effort())
-    metrics = workdir / "metrics.jsonl"
+    check_same("--config", resolved)
+    settings = build.parse(config)
+    num_updates = settings.train.num_updates
+    title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
     with contextlib.ExitStack() as leaving:
-        if is_first():
-            leaving.enter_context(hold(workdir))
         stop = leaving.enter_context(contextlib.closing(StopSignal()))
-        if is_first():
-            open_workdir(workdir, resolved, settings.runs, sys.argv)
+        with together():
+            if is_first():
+                leaving.enter_context(hold(workdir))
+                open_workdir(workdir, resolved, settings.runs, sys.argv)
         training = build.build(settings)
-        program = training.program
         if jax.device_count() > 1 and is_first():
             print(f"shard={settings.layout}")
-        checkpoints, state = None, None
-        if jax.process_count() == 1:
-            folder, sha256 = workdir / "checkpoints", config_hash(resolved)
-            checkpoints = Checkpoints(folder, config_sha256=sha256, rows=metrics)
-            state = leaving.enter_context(checkpoints).restore(program.init)
-        elif is_first():
-            print("checkpoints: none; a training on several processes cannot be resumed")
+        checkpoints = open_checkpoints(workdir, settings.layout, config_hash(resolved))
+        leaving.enter_context(checkpoints)
+        state = checkpoints.restore(training.program.init)
         start = 0 if state is None else int(state.step)
-        sinks = _sinks(settings, workdir, start) if is_first() else []
-        for sink in sinks:
-            leaving.callback(sink.close)
+        with together():
+            tensorboard = settings.train.tensorboard
+            files = open_sinks(workdir, title, num_updates, start, tensorboard=tensorboard)
+            sinks = leaving.enter_context(files) if is_first() else []
         fit(
-            program,
+            training.program,
             training.options,
             training.evaluations,
             final_evaluations=training.final_evaluations,
@@ -67,20 +64,9 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
             stop=agreed(stop),
         )
     if is_first():
-        last = headline(read_rows(metrics).rows[-1])
-        print(f"done: {settings.train.num_updates} updates; {last}")
+        last = read_rows(workdir / "metrics.jsonl").rows[-1]
+        print(f"done: {num_updates} updates; {headline(last)}")
         print(f"metrics and checkpoints: {workdir}")
-
-
-def _sinks(settings: build.Settings, workdir: pathlib.Path, start: int) -> list[Sink]:
-    title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
-    sinks: list[Sink] = [
-        JsonLines(workdir / "metrics.jsonl", start),
-        progress(title, settings.train.num_updates, start),
-    ]
-    if settings.train.tensorboard:
-        sinks.append(TensorBoard(workdir / "tensorboard", start))
-    return sinks
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""List, run and report the experiments.
+"""List, run, merge and report the experiments.
 
 python -m experiments list
 python -m experiments run el_copy_losses --smoke
 python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
+python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu] [--out=DIR]
+python -m experiments merge el_copy_losses runs/shards/el_copy_losses/* [--out=DIR]
 python -m experiments report
+
+A shard is one task of a job array: it leaves tables of its part in runs/shards/NAME/i_of_n, and
+merge joins all of them, judges the claims and draws the figure.
 """
 
 import argparse
@@ -13,9 +18,11 @@ from pathlib import Path
 
 from el_jax.plots.style import save_figure
 from experiments.console import make_console, print_claims, print_listing, print_results
-from experiments.discovery import SCALES, ExperimentError, discover, find
+from experiments.discovery import SCALES, TABLES, Experiment, ExperimentError, discover, find
+from experiments.provenance import read_provenance
 from experiments.report import write_report
 from experiments.results import read_results
+from experiments.shards import ShardError, merge, parse_shard, write_shard
 from experiments.tidy_csv import MalformedTableError
 
 ROOT = Path(__file__).parent
@@ -38,9 +45,11 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
                 print_listing(make_console(), discover(root).values())
             case "run":
                 run(arguments, root)
+            case "merge":
+                merge_shards(arguments, root)
             case "report":
                 print(f"wrote {write_report(root)}")
-    except (ExperimentError, MalformedTableError) as error:
+    except (ExperimentError, ShardError, MalformedTableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
@@ -58,20 +67,59 @@ def make_parser() -> argparse.ArgumentParser:
         "--smoke", action="store_const", const="smoke", dest="scale", help="--scale=smoke"
     )
     runner.add_argument("--plot-only", action="store_true", help="redraw from tables already there")
+    runner.add_argument("--shard", metavar="i/n", help="only the i-th of n parts, from 0")
     runner.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
+    merger = commands.add_parser("merge", help="join all shards of one, as if it had run whole")
+    merger.add_argument("name")
+    merger.add_argument("shards", type=Path, nargs="+", metavar="DIR", help="folder of a shard")
+    merger.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
     commands.add_parser("report", help="write experiments/report.md from the committed results")
     return parser
 
 
 def run(arguments: argparse.Namespace, root: Path) -> None:
-    """Run one experiment, or only redraw it; print its numbers and verdicts, save its figure."""
+    """Run one experiment, or a part of it, or only redraw it."""
     experiment = find(root, arguments.name)
+    if arguments.shard is not None:
+        run_shard(experiment, arguments, root)
+        return
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
     if not arguments.plot_only:
         experiment.run(arguments.scale, out)
     elif not (out / "results.csv").exists():
         raise ExperimentError(f"nothing to redraw in {out}; run without --plot-only, or set --out.")
+    conclude(experiment, heading, out)
+
+
+def run_shard(experiment: Experiment, arguments: argparse.Namespace, root: Path) -> None:
+    """Run one part of an experiment and leave its tables, which say nothing by themselves."""
+    shard = parse_shard(arguments.shard)
+    if arguments.plot_only:
+        raise ExperimentError("--plot-only: there is nothing to draw of a shard.")
+    name = f"{shard.index}_of_{shard.count}"
+    folder = arguments.out or root.parent / "runs" / "shards" / experiment.name / name
+    out = experiment.output_folder(arguments.scale, folder)
+    experiment.run(arguments.scale, out, shard)
+    write_shard(out, experiment.name, shard)
+    print(f"wrote shard {shard} into {out}; when all are there: python -m experiments merge")
+
+
+def merge_shards(arguments: argparse.Namespace, root: Path) -> None:
+    """Join the shards of an experiment; from there on as if it had run whole."""
+    experiment = find(root, arguments.name)
+    for folder in arguments.shards:
+        for table in TABLES:
+            if not (folder / table).exists():
+                raise ExperimentError(f"{folder} has no {table}; its run did not come to an end.")
+    scale = read_provenance(arguments.shards[0] / "provenance.json").scale
+    out = experiment.output_folder(scale, arguments.out)
+    merge(experiment.name, arguments.shards, out)
+    conclude(experiment, f"{experiment.title} ({scale} scale)", out)
+
+
+def conclude(experiment: Experiment, heading: str, out: Path) -> None:
+    """Print the numbers and verdicts of the tables in ``out``; save their figure."""
     results = read_results(out / "results.csv")
     console = make_console()
     print_results(console, heading, results)

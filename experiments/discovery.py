@@ -3,8 +3,9 @@
 ===============  ===================================================================================
 ``README.md``    the claim, the command, the cost, the number and its tolerance
 ``run.py``       ``TITLE: str``, the question the experiment asks, and
-                 ``run(scale: str, out: Path) -> None``, which writes results.csv, curves.csv and
-                 provenance.json into ``out``
+                 ``run(scale: str, out: Path, shard: Shard) -> None``, which writes results.csv,
+                 curves.csv and provenance.json of that part into ``out``; without ``shard`` it
+                 can only be run whole
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
 ``claims.py``    ``claims(results: SeedTable) -> list[Claim]``
 ===============  ===================================================================================
@@ -14,7 +15,9 @@ The files are loaded only when needed: replotting does not import what training 
 
 import ast
 import dataclasses
+import functools
 import importlib.util
+import inspect
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +28,7 @@ from matplotlib.figure import Figure
 
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim
+from experiments.shards import WHOLE, Shard
 
 COMMITTED_SCALES = ("cpu", "paper")
 SCALES = ("smoke", "quick", *COMMITTED_SCALES)
@@ -62,14 +66,20 @@ class Experiment:
                     return title
         raise ExperimentError(f"{self.name}/run.py must define TITLE, a string.")
 
-    def run(self, scale: str, out: Path) -> None:
+    def run(self, scale: str, out: Path, shard: Shard = WHOLE) -> None:
         """Train and measure; write the three tables into ``out``.
 
         Raises:
-            ExperimentError: a table is missing afterwards.
+            ExperimentError: it cannot be run in parts, or a table is missing afterwards.
+            ShardError: there are more shards than parts.
         """
+        run = self._load("run", "run").run
+        if "shard" in inspect.signature(run).parameters:
+            run = functools.partial(run, shard=shard)
+        elif not shard.is_whole:
+            raise ExperimentError(f"{self.name} cannot be sharded: its run() takes no shard.")
         out.mkdir(parents=True, exist_ok=True)
-        self._load("run", "run").run(scale, out)
+        run(scale, out)
         for table in TABLES:
             if not (out / table).exists():
                 raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")

@@ -74,13 +74,17 @@ def gather_provenance(
         command=f"python -m experiments run {experiment} --scale={scale}",
         scale=scale,
         config_hashes=dict(config_hashes),
-        wall_seconds={s: float(f"{seconds:.3g}") for s, seconds in wall_seconds.items()},
+        wall_seconds={s: _three_digits(seconds) for s, seconds in wall_seconds.items()},
         commit=commit,
         dirty=dirty,
         hardware=hardware(),
         versions=versions(),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
+
+
+def _three_digits(seconds: float) -> float:
+    return float(f"{seconds:.3g}")
 
 
 def write_provenance(path: Path, provenance: Provenance) -> None:
@@ -113,9 +117,11 @@ def read_provenance(path: Path) -> Provenance:
 def merge_provenance(*parts: Provenance) -> Provenance:
     """The provenance of merged partial results, such as the shards of a sweep.
 
+    The time of a setting is that of all parts together.
+
     Raises:
-        ValueError: the parts differ in code, machine or scale, so that one description would not
-            be true of all of them.
+        ValueError: the parts differ in code, machine, scale or the configuration of a setting, so
+            that one description would not be true of all of them.
     """
     first = parts[0]
     for part in parts[1:]:
@@ -123,9 +129,16 @@ def merge_provenance(*parts: Provenance) -> Provenance:
             ours, theirs = dataclasses.asdict(first)[field], dataclasses.asdict(part)[field]
             if ours != theirs:
                 raise ValueError(f"parts differ in {field}: {ours} and {theirs}.")
+    hashes: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    for part in parts:
+        for setting, config in part.config_hashes.items():
+            if hashes.setdefault(setting, config) != config:
+                raise ValueError(f"parts differ in the configuration of {setting!r}.")
+            seconds[setting] = seconds.get(setting, 0.0) + part.wall_seconds[setting]
     return dataclasses.replace(
         first,
-        config_hashes={s: h for part in parts for s, h in part.config_hashes.items()},
-        wall_seconds={s: w for part in parts for s, w in part.wall_seconds.items()},
+        config_hashes=hashes,
+        wall_seconds={s: _three_digits(total) for s, total in seconds.items()},
         date=max(part.date for part in parts),
     )

@@ -1,58 +1,25 @@
-"""Train the settings of an experiment and write its three tables.
+"""From the studies of an experiment to its three tables."""
 
-On an accelerator all runs of a study advance together in one program. On a CPU, where one small
-run already fills a core, every seed is a process of its own and runs follow one another in it.
-"""
-
-import concurrent.futures
-import contextlib
-import dataclasses
 import json
-import multiprocessing
-import os
-import queue
-import signal
-import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import jax
 import numpy as np
 
 from el_jax import build
-from el_jax.environment import checkout_state
 from el_jax.launch import use_compilation_cache
-from el_jax.training.fit import fit
-from el_jax.training.sinks import History, JsonLines, Sink, progress, read_rows
+from el_jax.training.sinks import History
 from el_jax.training.summary import Row, when_fitted
 from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
+from experiments.shards import WHOLE, Shard
+from experiments.studies import Measured, Study, train_all
 from experiments.tables import write_tables
 
-KEPT = Path(__file__).parents[1] / "runs" / "experiments"
 LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}
 PARAMETER_LABELS = {"lam": "λ", "b": "b"}
 
 Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
-
-
-@dataclasses.dataclass(frozen=True)
-class Study:
-    """Runs that share one program: a config, and what to append to its settings' names."""
-
-    config: build.Config
-    suffix: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """What one process brings back: its runs and every row of metrics they wrote."""
-
-    runs: tuple[build.Numbers, ...]
-    history: History
-    seconds: float
 
 
 def setting_name(loss: str, run: build.Numbers, suffix: str = "") -> str:
@@ -60,178 +27,6 @@ def setting_name(loss: str, run: build.Numbers, suffix: str = "") -> str:
     numbers = [f"{PARAMETER_LABELS[k]}={run[k]:g}" for k in PARAMETER_LABELS if k in run]
     name = " ".join([LOSS_LABELS.get(loss, loss), *numbers])
     return name + (", warm-up" if run["warmup_steps"] else "") + suffix
-
-
-class _Relay:
-    """A sink that tells another process how far this one is."""
-
-    def __init__(self, messages: Any) -> None:
-        self._messages, self._step = messages, 0
-
-    def write(self, step: int, row: Row) -> None:
-        """Send the updates made since the last row, and what people watch."""
-        watched = {k: v for k, v in row.items() if k.endswith(("_loss", "_accuracy"))}
-        num_runs = len(row["batch_loss"])
-        self._messages.put(((step - self._step) * num_runs, watched))
-        self._step = step
-
-    def close(self) -> None:
-        """Nothing to finish."""
-
-
-def _train(
-    config: build.Config,
-    watch: Sink,
-    keep: Path | None,
-    stop: Callable[[], int | None] = lambda: None,
-) -> Measured:
-    """Train the runs of one config, or read them back from ``keep`` if they finished there."""
-    settings = build.parse(config)
-    if keep is not None and (keep / "seconds").exists():
-        history = read_rows(keep / "metrics.jsonl")
-        watch.write(history.steps[-1], history.rows[-1])
-        return Measured(settings.runs, history, float((keep / "seconds").read_text()))
-    started = time.monotonic()
-    training = build.build(settings)
-    history = History()
-    with contextlib.ExitStack() as files:
-        sinks: list[Sink] = [history, watch]
-        if keep is not None:
-            keep.mkdir(parents=True, exist_ok=True)
-            sinks.append(files.enter_context(contextlib.closing(JsonLines(keep / "metrics.jsonl"))))
-        fit(
-            training.program,
-            training.options,
-            training.evaluations,
-            final_evaluations=training.final_evaluations,
-            probes=training.probes,
-            sinks=sinks,
-            stop=stop,
-        )
-    seconds = time.monotonic() - started
-    if keep is not None:
-        (keep / "seconds").write_text(f"{seconds:.1f}\n")
-    return Measured(settings.runs, history, seconds)
-
-
-def _train_in_process(
-    config: build.Config, messages: Any, failed: Any, keep: Path | None
-) -> Measured:
-    return _train(
-        config, _Relay(messages), keep, lambda: signal.SIGTERM if failed.is_set() else None
-    )
-
-
-def _kept(config: build.Config) -> Path | None:
-    """Where the runs of a config are kept until the sweep is done: a killed sweep goes on there.
-
-    Only for committed code: numbers of other code must not be taken for those of this one.
-    """
-    commit, dirty = checkout_state()
-    if dirty:
-        return None
-    resolved = json.loads(config.to_json_best_effort())
-    return KEPT / commit[:12] / config_hash(resolved)
-
-
-def _start_process() -> None:
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-    # one core each: threads of neighbouring processes would only wait for one another
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get(
-        "XLA_FLAGS", ""
-    )
-    jax.config.update("jax_platforms", "cpu")
-    use_compilation_cache()
-
-
-def _end_with_parent(parent: int) -> None:
-    # a killed sweep must not leave its processes behind
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
-
-
-def _by_seed(config: build.Config) -> list[build.Config]:
-    """One config per seed, its sweep unchanged."""
-    parts = []
-    for i in range(config.train.seeds):
-        part = config.copy_and_resolve_references()
-        part.seed, part.train.seeds, part.train.run_axis = config.seed + i, 1, "map"
-        parts.append(part)
-    return parts
-
-
-def _num_runs(config: build.Config) -> int:
-    return len(build.parse(config).runs)
-
-
-class _Total:
-    """Progress over all processes: updates made by any of them."""
-
-    def __init__(self, title: str, num_updates: int) -> None:
-        self._bar, self._done = progress(title, num_updates), 0
-
-    def add(self, updates: int, row: Row) -> None:
-        """Move on."""
-        self._done += updates
-        self._bar.write(self._done, row)
-
-    def close(self) -> None:
-        """Finish the bar."""
-        self._bar.close()
-
-
-def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Measured]]:
-    """Every seed of every study, as many at a time as there are cores."""
-    parts = [_by_seed(study.config) for study in studies]
-    total = _Total(
-        title, sum(part.train.num_updates * _num_runs(part) for s in parts for part in s)
-    )
-    context = multiprocessing.get_context("spawn")
-    with (
-        context.Manager() as manager,
-        concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context, _start_process) as pool,
-    ):
-        messages, failed = manager.Queue(), manager.Event()
-        futures = [
-            [pool.submit(_train_in_process, part, messages, failed, _kept(part)) for part in study]
-            for study in parts
-        ]
-        try:
-            _wait([future for study in futures for future in study], messages, total)
-        except BaseException:
-            failed.set()  # the others stop after the updates they are at
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        finally:
-            total.close()
-        return [[future.result() for future in study] for study in futures]
-
-
-def _wait(
-    futures: Sequence[concurrent.futures.Future[Measured]], messages: Any, total: _Total
-) -> None:
-    """Show progress until all are done; raise the first error of any process at once."""
-    waiting = set(futures)
-    while waiting or not messages.empty():
-        with contextlib.suppress(queue.Empty):
-            total.add(*messages.get(timeout=0.5 if waiting else 0.0))
-        for future in [future for future in waiting if future.done()]:
-            future.result()
-            waiting.remove(future)
-
-
-def _train_all_together(title: str, studies: Sequence[Study]) -> list[list[Measured]]:
-    """Each study as one program over all of its runs."""
-    measured = []
-    for study in studies:
-        name = f"{title}, {study.config.loss.name}{study.suffix}"
-        bar = progress(name, study.config.train.num_updates)
-        try:
-            measured.append([_train(study.config, bar, _kept(study.config))])
-        finally:
-            bar.close()
-    return measured
 
 
 def _last_rows(measured: Measured) -> Row:
@@ -279,6 +74,7 @@ def run_sweep(
     metrics: Sequence[str],
     curves: Sequence[str],
     extras: Extras = fitting,
+    shard: Shard = WHOLE,
 ) -> None:
     """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
 
@@ -290,11 +86,10 @@ def run_sweep(
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
         extras: further metrics, from the whole course of each run.
+        shard: which part to train; a unit is one seed of one study with its whole sweep.
     """
     use_compilation_cache()
-    on_cpu = jax.devices()[0].platform == "cpu"
-    train_all = _train_all_on_cpu if on_cpu else _train_all_together
-    measured = train_all(experiment, studies)
+    measured = train_all(experiment, studies, shard)
     results: list[ResultRow] = []
     points: list[CurveRow] = []
     hashes: dict[str, str] = {}

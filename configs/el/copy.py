@@ -55,6 +55,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "on_non_finite": "raise",  # or stop the run, or rewind it; the other runs go on
         "max_rewinds": 3,
         "run_axis": "vmap",
+        "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
         **common.devices(),
         "num_test": 1_000,  # the paper's
         "num_test_precise": 10_000,  # measured once, at the end

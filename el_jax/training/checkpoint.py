@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 
-from el_jax.training import manifest
+from el_jax.training import arrays, manifest
 from el_jax.training.manifest import DamagedError, Digest, Leaf, Manifest
 from el_jax.training.state import TrainState
 
@@ -42,7 +42,7 @@ def describe(tree: Any) -> tuple[Leaf, ...]:
 
 def on_first_device(_: jax.ShapeDtypeStruct) -> jax.sharding.Sharding:
     """Where a training on one device has its state."""
-    return jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
 
 
 def _warn(message: str) -> None:
@@ -110,20 +110,16 @@ class Checkpoints:
         step = int(state.step)
         if step in self._steps:
             return
-        from orbax.checkpoint import v1 as ocp  # 0.6 s to import, before a bad config is refused
-
         unfinished = self._folder / f"{_UNFINISHED}{step}"
         num_bytes = self._rows.stat().st_size if self._rows else 0
         try:
             unfinished.mkdir()
-            response = ocp.save_checkpointables_async(
-                unfinished / ARRAYS, {"state": state._asdict()}
-            )
+            written = arrays.start_saving(unfinished / ARRAYS, state)
         except Exception as error:  # orbax raises what its libraries do
             raise self._cannot_write(step, error) from error
         self._saving_step = step
         self._saving = self._background.submit(
-            self._commit, step, response, describe(state), num_bytes
+            self._commit, step, written, describe(state), num_bytes
         )
 
     def wait(self) -> None:
@@ -181,23 +177,24 @@ class Checkpoints:
         manifest.check_files(folder, written)
 
     def _load(self, step: int, target: Any, place: Placement) -> TrainState:
-        from orbax.checkpoint import v1 as ocp
-
         placed = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place(leaf)), target
         )
         try:
-            loaded = ocp.load_checkpointables(
-                self._folder / str(step) / ARRAYS, {"state": placed._asdict()}
-            )
+            return arrays.load(self._folder / str(step) / ARRAYS, placed)
         except Exception as error:  # as written, but not for this orbax or this machine
             raise DamagedError(f"{ARRAYS}: orbax cannot read it ({_first_line(error)})") from error
-        return TrainState(**loaded["state"])
 
-    def _commit(self, step: int, response: Any, tree: tuple[Leaf, ...], num_row_bytes: int) -> None:
+    def _commit(
+        self,
+        step: int,
+        written: Callable[[], None],
+        tree: tuple[Leaf, ...],
+        num_row_bytes: int,
+    ) -> None:
         """In the background: wait for orbax, write the manifest, give the folder its name."""
         unfinished, folder = self._folder / f"{_UNFINISHED}{step}", self._folder / str(step)
-        response.result()
+        written()
         beginnings: dict[str, Digest] = {}
         if self._rows is not None:
             manifest.sync(self._rows)

@@ -12,7 +12,9 @@ from jax import Array
 
 from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.mechanism import Probe
+from el_jax.training.processes import together
 from el_jax.training.program import Metrics, Program
+from el_jax.training.shared_checkpoints import SharedCheckpoints
 from el_jax.training.sinks import Sink
 from el_jax.training.state import BAD_PARTS, Health, Hypers, TrainState
 from el_jax.training.summary import Row, summarise
@@ -144,8 +146,9 @@ def _record(pending: _Pending, program: Program, watch: _Watch, sinks: Sequence[
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
     going_on = fetched.health.stopped_at < 0  # a stopped run has no numbers
     row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
-    for sink in sinks:
-        sink.write(fetched.step, row)
+    with together():
+        for sink in sinks:
+            sink.write(fetched.step, row)
 
 
 def _probe(probes: Sequence[Probe], params: Params, program: Program) -> dict[str, Array]:
@@ -163,7 +166,7 @@ def fit(
     probes: Sequence[Probe] = (),
     state: TrainState | None = None,
     sinks: Sequence[Sink] = (),
-    checkpoints: Checkpoints | None = None,
+    checkpoints: Checkpoints | SharedCheckpoints | None = None,
     stop: Callable[[], int | None] = lambda: None,
 ) -> TrainState:
     """Train from ``state`` (default: step 0) to ``options.num_updates``.
@@ -208,6 +211,8 @@ def fit(
             pending = None
             if checkpoints is not None:
                 checkpoints.save(state)
+        if (signum or last) and checkpoints is not None:
+            checkpoints.wait()
         if signum and not last:
             raise Stopped(step, signum)
     return state

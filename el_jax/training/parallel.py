@@ -21,11 +21,28 @@ from el_jax.training.moments import Moments, pool_tree
 from el_jax.types import Batch, Key
 
 Method = Literal["jit", "pmap"]
-Shard = Literal["auto", "runs", "data", "none"]
+Shard = Literal["auto", "runs", "data", "none"]  # "auto": see layout_choice
 Axis = Literal["runs", "windows", "shared"]  # what the leading axis of an array goes over
 
 _DEVICES = "devices"  # the one axis of the mesh
 _SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Lifted:
+    """A function of whole arrays, computed on all devices of a layout.
+
+    Attributes:
+        call: the function.
+        lower: of the same arguments, what can be compiled without a call; None under ``pmap``.
+    """
+
+    call: Callable[..., Any]
+    lower: Callable[..., jax.stages.Lowered] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        """What the function gives."""
+        return self.call(*args)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,13 +71,22 @@ class Layout:
         return f"{self.shard} by {self.method}: {self.reason}"
 
     @property
+    def devices(self) -> list[jax.Device]:
+        """The devices that compute."""
+        return jax.devices()[: self.num_devices]
+
+    def share(self, num_runs: int) -> int:
+        """How many of R runs one device has."""
+        return num_runs // self.num_devices if self._splits("runs") else num_runs
+
+    @property
     def splits_windows(self) -> bool:
         """Whether a device sees only a part of the windows of an update."""
         return self.shard == "data"
 
     def lift(
         self, function: Callable[..., Any], takes: Any, gives: Any, donate: tuple[int, ...] = ()
-    ) -> Callable[..., Any]:
+    ) -> Lifted:
         """Compile a function of what one device has to one of whole arrays, on all devices.
 
         Args:
@@ -70,9 +96,10 @@ class Layout:
             donate: indices of the arguments whose memory may be used for the result.
         """
         if self.shard == "none":
-            return jax.jit(function, donate_argnums=donate)
+            compiled = jax.jit(function, donate_argnums=donate)
+            return Lifted(compiled, compiled.lower)
         if self.method == "pmap":
-            return self._by_pmap(function, takes, gives, donate)
+            return Lifted(self._by_pmap(function, takes, gives, donate))
         mapped = jax.shard_map(
             function,
             mesh=self._mesh,
@@ -81,7 +108,10 @@ class Layout:
             check_vma=False,  # as under pmap, gradients are summed where the code says so
         )
         compiled = jax.jit(mapped, donate_argnums=donate)
-        return lambda *args: compiled(*self.place(args, takes))
+        return Lifted(
+            lambda *args: compiled(*self.place(args, takes)),
+            lambda *args: compiled.lower(*self.place(args, takes)),
+        )
 
     def place(self, tree: Any, axes: Any) -> Any:
         """Put every array of a tree where a lifted function that takes ``axes`` wants it.
@@ -97,7 +127,7 @@ class Layout:
         leaves, structure = jax.tree.flatten(tree)
         apart = [i for i, leaf in enumerate(leaves) if not _is_readable(leaf)]
         if apart:
-            replicate = jax.jit(lambda *a: a, out_shardings=NamedSharding(self._mesh, self._spec()))
+            replicate = jax.jit(_same, out_shardings=NamedSharding(self._mesh, self._spec()))
             for i, whole in zip(apart, replicate(*[leaves[i] for i in apart]), strict=True):
                 leaves[i] = whole
         return jax.tree.unflatten(structure, jax.device_get(leaves))
@@ -143,8 +173,7 @@ class Layout:
 
     @property
     def _mesh(self) -> jax.sharding.Mesh:
-        devices = jax.devices()[: self.num_devices]
-        return jax.make_mesh((self.num_devices,), (_DEVICES,), devices=devices)
+        return jax.make_mesh((self.num_devices,), (_DEVICES,), devices=self.devices)
 
     def _splits(self, axis: Axis) -> bool:
         return _SPLIT.get(self.shard) == axis
@@ -173,7 +202,7 @@ class Layout:
             axis_name=_DEVICES,
             in_axes=(0, *jax.tree.map(mapped_axis, takes)),
             out_axes=jax.tree.map(mapped_axis, gives),
-            devices=jax.devices()[: self.num_devices],
+            devices=self.devices,
             donate_argnums=tuple(i + 1 for i in donate),
         )
         numbers = jnp.arange(self.num_devices)
@@ -202,6 +231,11 @@ class Layout:
 ONE_DEVICE = Layout()
 
 
+def _same(*arrays: Array) -> tuple[Array, ...]:
+    """A function with a name is compiled once for arrays of a kind, a lambda every time."""
+    return arrays
+
+
 def _is_readable(leaf: Any) -> bool:
     """Whether this process has all the values."""
     return not isinstance(leaf, jax.Array) or leaf.is_fully_addressable or leaf.is_fully_replicated
@@ -227,59 +261,3 @@ def _sum_in_order(parts: Array) -> Array:
         lambda so_far, group: (so_far + group, None), jnp.zeros_like(gathered[0]), gathered
     )
     return total
-
-
-def choose_layout(
-    method: Method, shard: Shard, reduce_groups: int, num_runs: int, num_windows: int
-) -> Layout:
-    """The layout of a training on all devices there are.
-
-    Args:
-        method: see ``Layout``.
-        shard: what to split; "auto" for the first of runs, data and none that divides evenly.
-        reduce_groups: see ``Layout``.
-        num_runs: R.
-        num_windows: windows of an update.
-
-    Raises:
-        ValueError: it cannot be split so; the message begins with the key of the config.
-    """
-    num_devices, num_processes = jax.device_count(), jax.process_count()
-    if num_processes > 1 and method == "pmap":
-        raise ValueError(f"parallel='pmap': must be 'jit' on {num_processes} processes")
-    if reduce_groups:
-        _check_groups(shard, reduce_groups, num_devices, num_windows)
-        why = f"{reduce_groups} groups of windows on {num_devices} devices, summed in fixed order"
-        return Layout("data", method, num_devices, reduce_groups, why)
-    sizes: dict[Shard, int] = {"runs": num_runs, "data": num_windows}
-    if shard in sizes and sizes[shard] % num_devices:
-        what = "runs" if shard == "runs" else "windows of an update"
-        raise ValueError(
-            f"train.shard={shard!r}: must be auto or none with {sizes[shard]} {what} on "
-            f"{num_devices} devices"
-        )
-    if num_devices == 1 or (shard == "none" and num_processes == 1):
-        return Layout(reason="one device" if num_devices == 1 else "as asked for")
-    runs, windows = f"{num_runs} runs", f"{num_windows} windows of an update"
-    if shard in ("auto", "runs") and num_runs % num_devices == 0:
-        return Layout("runs", method, num_devices, reason=f"{runs} on {num_devices} devices")
-    if shard in ("auto", "data") and num_windows % num_devices == 0:
-        why = f"{windows} on {num_devices} devices"
-        why += f", which {runs} do not fill evenly" if shard == "auto" else ""
-        return Layout("data", method, num_devices, reason=why)
-    if num_processes > 1:
-        raise ValueError(
-            f"train.shard={shard!r}: the {num_devices} devices of {num_processes} processes must "
-            f"divide the {runs} or the {windows}, and it must be auto, runs or data"
-        )
-    return Layout(reason=f"{num_devices} devices divide neither {runs} nor {windows}")
-
-
-def _check_groups(shard: Shard, reduce_groups: int, num_devices: int, num_windows: int) -> None:
-    if shard not in ("auto", "data"):
-        raise ValueError(f"train.reduce_groups={reduce_groups}: must be 0 with shard={shard!r}")
-    if num_windows % reduce_groups or reduce_groups % num_devices:
-        raise ValueError(
-            f"train.reduce_groups={reduce_groups}: must be 0, or a multiple of the {num_devices} "
-            f"devices that divides the {num_windows} windows of an update"
-        )

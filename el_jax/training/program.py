@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +14,11 @@ from el_jax.tasks import Task
 from el_jax.training.moments import Moments, pool_tree, single
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
-from el_jax.training.parallel import ONE_DEVICE, Axis, Layout
+from el_jax.training.parallel import ONE_DEVICE, Axis, Layout, Lifted
+from el_jax.training.runs import RunAxis, Runs, over_runs
 from el_jax.training.state import Health, Hypers, TrainState, run_key
 from el_jax.types import Batch, Key, Params
 
-RunAxis = Literal["vmap", "map"]
 Metrics = dict[str, Moments]  # each leaf [R, num_groups], or [R] for whole-update quantities
 
 _STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
@@ -44,17 +44,6 @@ class Program:
     hypers: Hypers
     group_names: tuple[str, ...]
     layout: Layout
-
-
-def over_runs(function: Callable[..., Any], run_axis: RunAxis) -> Callable[..., Any]:
-    """Lift ``function(run_args, shared_args)`` to runs on a leading axis of ``run_args``.
-
-    ``vmap`` computes all runs together: fastest where one run does not fill the machine. ``map``
-    computes them one after the other, and each is bit-equal to the same run trained alone.
-    """
-    if run_axis == "vmap":
-        return jax.vmap(function, in_axes=(0, None))
-    return lambda run_args, shared: jax.lax.map(lambda args: function(args, shared), run_args)
 
 
 class _Run(NamedTuple):
@@ -129,7 +118,7 @@ class _Update:
 
 
 def _make_advance(
-    task: Task, update: _Update, hypers: Hypers, run_axis: RunAxis
+    task: Task, update: _Update, hypers: Hypers, runs: Runs
 ) -> Callable[[TrainState, int], tuple[TrainState, Metrics, Health]]:
     layout = update.layout
     hypers = layout.place(hypers, "runs")
@@ -147,15 +136,20 @@ def _make_advance(
 
     @functools.cache
     def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
-        def advance(
-            state: TrainState, hypers: Hypers, data: Any
-        ) -> tuple[TrainState, Metrics, Health]:
-            steps = state.step + jnp.arange(num_updates)
-            runs, metrics = over_runs(one_run, run_axis)((_Run(*state[1:]), hypers), (steps, data))
-            return TrainState(state.step + num_updates, *runs), metrics, runs.health
+        def make(at_once: int) -> Lifted:
+            all_runs = over_runs(one_run, runs.axis, at_once)
 
-        takes: tuple[Any, Axis, Axis] = _STATE, "runs", "shared"
-        return layout.lift(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
+            def advance(
+                state: TrainState, hypers: Hypers, data: Any
+            ) -> tuple[TrainState, Metrics, Health]:
+                steps = state.step + jnp.arange(num_updates)
+                after, metrics = all_runs((_Run(*state[1:]), hypers), (steps, data))
+                return TrainState(state.step + num_updates, *after), metrics, after.health
+
+            takes: tuple[Any, Axis, Axis] = _STATE, "runs", "shared"
+            return layout.lift(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
+
+        return runs.lift("updates", make)
 
     return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
 
@@ -173,8 +167,9 @@ def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
 
 
 def _make_evaluate(
-    objective: Objective, hypers: Hypers, run_axis: RunAxis, eval_tokens: int, layout: Layout
+    objective: Objective, hypers: Hypers, runs: Runs, eval_tokens: int
 ) -> Callable[[Params, Batch], Metrics]:
+    layout = runs.layout
     hypers = layout.place(hypers, "runs")
 
     def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
@@ -182,17 +177,21 @@ def _make_evaluate(
         measured = objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
         return layout.pool_over_devices(measured)
 
-    # one block shape for every split: the program is compiled once
-    block_metrics = layout.lift(
-        lambda params, hypers, batch: over_runs(one_run, run_axis)((params, hypers), batch),
-        takes=("runs", "runs", "windows"),
-        gives="runs",
-    )
+    def make(at_once: int) -> Lifted:
+        all_runs = over_runs(one_run, runs.axis, at_once)
+        return layout.lift(
+            lambda params, hypers, batch: all_runs((params, hypers), batch),
+            takes=("runs", "runs", "windows"),
+            gives="runs",
+        )
+
+    block_metrics = runs.lift("evaluation", make)  # one block shape for every split: compiled once
     merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 
     def evaluate(params: Params, batch: Batch) -> Metrics:
         windows = max(1, eval_tokens // batch.tokens.shape[1])
-        windows += -windows % layout.num_devices  # an equal share for each
+        if layout.splits_windows:
+            windows += -windows % layout.num_devices  # an equal share for each
         total: Metrics | None = None
         for block in _blocks(batch, windows):
             metrics = block_metrics(params, hypers, block)
@@ -211,6 +210,7 @@ def make_program(
     hypers: Hypers,
     *,
     run_axis: RunAxis = "vmap",
+    max_runs_at_once: int = 0,
     eval_tokens: int = 4096,
     uses_dropout: bool = False,
     max_rewinds: int = 0,
@@ -224,6 +224,8 @@ def make_program(
         optimizer: what all runs share of their optimizer.
         hypers: what differs between runs; R is their number.
         run_axis: see ``over_runs``.
+        max_runs_at_once: how many of its runs a device computes together under ``vmap``; with 0,
+            all if they fit into its memory, else half of them, a quarter ...
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
         uses_dropout: whether the model is given a key during training.
         max_rewinds: how often a run whose update is not finite goes back to its parameters and
@@ -241,11 +243,12 @@ def make_program(
     def init(hypers: Hypers) -> TrainState:
         return TrainState(jnp.int32(0), *over_runs(init_run, run_axis)(hypers, None))
 
+    runs = Runs(run_axis, hypers.num_runs, max_runs_at_once, layout)
     update = _Update(objective, optimizer, uses_dropout, max_rewinds, layout)
     return Program(
         init=functools.partial(layout.lift(init, ("runs",), _STATE), hypers),
-        advance=_make_advance(task, update, hypers, run_axis),
-        evaluate=_make_evaluate(objective, hypers, run_axis, eval_tokens, layout),
+        advance=_make_advance(task, update, hypers, runs),
+        evaluate=_make_evaluate(objective, hypers, runs, eval_tokens),
         hypers=hypers,
         group_names=task.group_names,
         layout=layout,

@@ -1,5 +1,6 @@
 """Where rows of metrics go: memory, metrics.jsonl, TensorBoard, the terminal."""
 
+import contextlib
 import json
 import math
 import os
@@ -7,6 +8,7 @@ import pathlib
 import re
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -246,3 +248,30 @@ def progress(title: str, num_updates: int, start: int = 0) -> Sink:
     if console.is_terminal:
         return BarProgress(title, num_updates, start, console)
     return LineProgress(title, num_updates, start)
+
+
+@contextlib.contextmanager
+def open_sinks(
+    workdir: pathlib.Path, title: str, num_updates: int, start: int = 0, *, tensorboard: bool
+) -> Iterator[list[Sink]]:
+    """The sinks of a command: metrics.jsonl, progress and, if asked for, TensorBoard.
+
+    Args:
+        workdir: the folder for files.
+        title: what the progress is of.
+        num_updates: how many there will be.
+        start: the step training goes on from; files are cut to it.
+        tensorboard: whether to write event files.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    with contextlib.ExitStack() as leaving:
+        sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", start)]
+        leaving.callback(sinks[0].close)
+        if tensorboard:
+            sinks.append(TensorBoard(workdir / "tensorboard", start))
+            leaving.callback(sinks[-1].close)
+        sinks.append(progress(title, num_updates, start))
+        leaving.callback(sinks[-1].close)
+        yield sinks

@@ -5,7 +5,9 @@ from pathlib import Path
 from configs.el.copy import get_config
 from el_jax.training.sinks import History
 from el_jax.training.summary import Row
-from experiments.sweep import Study, fitting, mean_over_course, run_sweep
+from experiments.shards import WHOLE, Shard
+from experiments.studies import Study
+from experiments.sweep import fitting, mean_over_course, run_sweep
 
 TITLE = "How do easy strings starve the hard ones? (Yang et al. 2025, Figures 2 and 4)"
 
@@ -58,9 +60,9 @@ def studies(scale: str) -> list[Study]:
     return chosen
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
         "el_copy_anatomy", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=course,
+        metrics=METRICS, curves=CURVES, extras=course, shard=shard,
     )  # fmt: skip

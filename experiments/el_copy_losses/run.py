@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.sweep import Study, run_sweep
+from experiments.shards import WHOLE, Shard
+from experiments.studies import Study
+from experiments.sweep import run_sweep
 
 TITLE = "Which losses copy from the right place? (Yang et al. 2025, Figures 4 and 5, Table 3)"
 
@@ -64,6 +66,8 @@ def _study(scale: str, loss: str, grid: Grid, suffix: str = "") -> Study:
     return Study(config, suffix)
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
-    run_sweep("el_copy_losses", scale, out, studies(scale), metrics=METRICS, curves=CURVES)
+    run_sweep(
+        "el_copy_losses", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard
+    )

@@ -18,6 +18,7 @@ from el_jax.linear_ntp import (
 from el_jax.linear_ntp.max_margin import max_margin
 from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
+from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables
 
 TITLE = "Do gradient descent, NGD and Adam share one bias? (Thrampoulidis 2024, Figures 4 and 5)"
@@ -90,7 +91,7 @@ def of_problem(name: str, problem: NTPProblem, seed: int, margin: float) -> Iter
     yield ResultRow(name, seed, "finite_norm", float(np.linalg.norm(finite_component(problem))))
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train with every method on every problem from one start; write the tables."""
     decades = DECADES[scale]
     # a whole number of marks a decade, so that every decade is itself one
@@ -99,7 +100,7 @@ def run(scale: str, out: Path) -> None:
     results: list[ResultRow] = []
     curves: list[CurveRow] = []
     seconds: dict[str, float] = {}
-    for seed in range(NUM_PROBLEMS[scale]):
+    for seed in shard.take(range(NUM_PROBLEMS[scale])):
         base = random_problem(**SHAPE, seed=seed)
         margin = max_margin(base)  # of the supports, which the two share
         for data, problem in {"": base, " on counts": counted(base, seed)}.items():

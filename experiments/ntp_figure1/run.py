@@ -19,6 +19,7 @@ from el_jax.linear_ntp import (
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
 from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
+from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables
 
 TITLE = "Which word vectors do supports decide? (Thrampoulidis 2024, Figures 1 and 2)"
@@ -143,12 +144,12 @@ def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator
                 yield CurveRow(f"{SUBSTITUTE}, {setting}", 0, number + 1, name, float(value))
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Solve and train every problem; write the tables."""
     results: list[ResultRow] = []
     curves: list[CurveRow] = []
     seconds: dict[str, float] = {}
-    for setting, seed, problem in problems(scale):
+    for setting, seed, problem in shard.take(problems(scale)):
         started = time.monotonic()
         margin: MaxMargin = max_margin(problem)
         finite = finite_component(problem)

@@ -13,6 +13,7 @@ from el_jax.linear_ntp.max_margin import max_margin
 from el_jax.linear_ntp.norms import Norm
 from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
+from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables
 
 TITLE = "Whose max margin does each optimiser lean to? (Fan et al. 2025, and beyond one-hot data)"
@@ -43,7 +44,7 @@ def setting_name(method: str, support_size: int) -> str:
     return f"{method}, S={support_size}"
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train, measure and write the tables."""
     use_compilation_cache()
     num_contexts, dim, vocab_size, num_steps, num_seeds = SHAPES[scale]
@@ -52,7 +53,7 @@ def run(scale: str, out: Path) -> None:
     names = [setting_name(method, S) for S in SUPPORT_SIZES for method in OWN_NORM]
     seconds = dict.fromkeys(names, 0.0)
     for support_size in SUPPORT_SIZES:
-        for seed in range(num_seeds):
+        for seed in shard.take(range(num_seeds)):
             problem = random_problem(num_contexts, dim, vocab_size, support_size, seed=seed)
             w_mm = {str(norm): max_margin(problem, norm, tolerance=GAP).w for norm in NORMS}
             for method in OWN_NORM:

@@ -22,6 +22,7 @@ from el_jax.linear_ntp import (
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
 from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
+from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables
 
 TITLE = "How fast are the limits of Thrampoulidis 2024 reached, and which method stalls?"
@@ -210,12 +211,12 @@ def everything(
         yield "flow", lambda: [("flow", flow(problem, margin, FLOW_END[scale]))]
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Run every method on every problem; write the tables."""
     results: list[ResultRow] = []
     curves: list[CurveRow] = []
     seconds: dict[str, float] = {}
-    for seed in range(NUM_SEEDS[scale]):
+    for seed in shard.take(range(NUM_SEEDS[scale])):
         for name, compute in everything(scale, seed):
             started = time.monotonic()
             for setting, (steps, (numbers, along)) in compute():

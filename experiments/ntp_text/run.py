@@ -15,6 +15,7 @@ from el_jax.ntp_settings import Embedding, text_problem
 from experiments.least_dimension import LeastDimension, first_dimensions
 from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
+from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables
 
 TITLE = "What do the conditions ask of real text? (Thrampoulidis 2024, section 2, on Genesis)"
@@ -48,7 +49,7 @@ WORD_EMBEDDINGS: dict[str, Embedding] = {
 }
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Measure and write the tables."""
     use_compilation_cache()
     size = SCALES[scale]
@@ -57,7 +58,7 @@ def run(scale: str, out: Path) -> None:
     seconds, hashes = {}, {}
     for name, measure in _settings(size).items():
         started = time.monotonic()
-        for seed in range(size.passages):
+        for seed in shard.take(range(size.passages)):
             rows, marks = measure(name, seed)
             results += rows
             curves += marks

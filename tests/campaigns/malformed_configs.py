@@ -63,6 +63,7 @@ def _keys():
 
 INTEGERS = {
     **dict.fromkeys(("seed", "task.data_seed", "optim.warmup_steps"), 0),
+    "train.max_runs_at_once": 0,
     **dict.fromkeys(("task.copy_length", "task.num_train", "task.strings_per_update"), 1),
     **dict.fromkeys(("task.strings_per_window", "task.padding_length"), 1),
     **dict.fromkeys(("model.width", "model.num_layers", "model.num_heads"), 1),

@@ -9,9 +9,11 @@ from configs.el.copy import get_config
 from el_jax import build
 from el_jax.training.fit import NonFiniteError
 from el_jax.training.sinks import History
-from experiments import sweep
+from experiments import studies, sweep
 from experiments.results import CurveRow, ResultRow
-from experiments.sweep import Measured, Study, setting_name
+from experiments.shards import WHOLE, Shard, ShardError
+from experiments.studies import Measured, Study
+from experiments.sweep import setting_name
 
 
 @pytest.mark.parametrize(
@@ -43,12 +45,25 @@ def test_seeds_are_shared_out_with_the_whole_sweep_each():
     config = tiny(seeds=3)
     config.seed = 5
     config.sweep.lam = (1.0, 2.0)
-    parts = [build.parse(part) for part in sweep._by_seed(config)]
+    parts = [build.parse(part) for part in studies._by_seed(config)]
     assert [[(run["seed"], run["lam"]) for run in part.runs] for part in parts] == [
         [(seed, 1.0), (seed, 2.0)] for seed in (5, 6, 7)
     ]
     assert {part.train.run_axis for part in parts} == {"map"}  # each is the run trained alone
     assert (config.seed, config.train.seeds) == (5, 3)
+
+
+def test_shards_share_out_the_seeds_of_all_studies():
+    both = [Study(tiny(seeds=3)), Study(tiny(seeds=2), ", more")]
+    parts = [studies._taken(both, Shard(i, 2), studies._by_seed) for i in range(2)]
+    assert [[[part.seed for part in study] for study in shard] for shard in parts] == [
+        [[0, 2], [1]],
+        [[1], [0]],
+    ]
+    whole = studies._taken(both, WHOLE, lambda config: [config])
+    assert [[part.train.seeds for part in study] for study in whole] == [[3], [2]]
+    with pytest.raises(ShardError, match="--shard=0/6: n must be at most 5 here"):
+        studies._taken(both, Shard(0, 6), studies._by_seed)
 
 
 def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
@@ -89,9 +104,9 @@ def test_fitting_reads_the_rows_that_evaluate():
 
 
 def test_finished_runs_are_kept_and_read_back(tmp_path):
-    first = sweep._train(tiny(), History(), tmp_path / "kept")
+    first = studies._train(tiny(), History(), tmp_path / "kept")
     watched = History()
-    again = sweep._train(tiny(), watched, tmp_path / "kept")
+    again = studies._train(tiny(), watched, tmp_path / "kept")
     assert again.runs == first.runs
     assert again.history.steps == first.history.steps == [2, 4]
     assert again.seconds == pytest.approx(first.seconds, abs=0.06)  # read back, not measured anew
@@ -103,23 +118,23 @@ def test_finished_runs_are_kept_and_read_back(tmp_path):
 
 
 def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "KEPT", tmp_path)
+    monkeypatch.setattr(studies, "KEPT", tmp_path)
     endless = tiny(num_updates=10**8)
     bad = tiny()
     bad.optim.peak_lr = 1e30
     started = time.monotonic()
     with pytest.raises(NonFiniteError, match=r"not finite at step \d+ in run 0 .*peak_lr=1e\+30"):
-        sweep._train_all_on_cpu("sweep", [Study(endless), Study(bad), Study(endless)])
+        studies._train_all_on_cpu("sweep", [Study(endless), Study(bad), Study(endless)])
     assert time.monotonic() - started < 300  # the endless ones were told to stop
     assert not list(tmp_path.glob("**/seconds"))
 
 
 def test_kept_runs_belong_to_one_commit_and_one_config(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "KEPT", tmp_path)
-    monkeypatch.setattr(sweep, "checkout_state", lambda: ("0123456789abcdef", False))
-    one, other = sweep._kept(tiny()), sweep._kept(tiny(seeds=2))
+    monkeypatch.setattr(studies, "KEPT", tmp_path)
+    monkeypatch.setattr(studies, "checkout_state", lambda: ("0123456789abcdef", False))
+    one, other = studies._kept(tiny()), studies._kept(tiny(seeds=2))
     assert one.parent == other.parent == tmp_path / "0123456789ab"
     assert one != other
-    assert one == sweep._kept(tiny())
-    monkeypatch.setattr(sweep, "checkout_state", lambda: ("0123456789abcdef", True))
-    assert sweep._kept(tiny()) is None  # code that is not committed has no name
+    assert one == studies._kept(tiny())
+    monkeypatch.setattr(studies, "checkout_state", lambda: ("0123456789abcdef", True))
+    assert studies._kept(tiny()) is None  # code that is not committed has no name

@@ -1,9 +1,7 @@
 """A training on many devices is the training on one: same data, same numbers."""
 
-import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 
@@ -15,7 +13,8 @@ from poisoning import poisoned
 from small_training import built, small_config
 
 from el_jax import build
-from el_jax.training.parallel import Layout, choose_layout
+from el_jax.training.layout_choice import choose_layout
+from el_jax.training.parallel import Layout
 from el_jax.typed_config import ConfigError
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -151,68 +150,3 @@ def test_sums_over_groups_are_the_same_bits_on_any_number_of_devices(tmp_path):
     found = run_layouts(tmp_path / "found.npz", 8, [two, *others])
     for name in others:
         np.testing.assert_array_equal(found[name], found[two], err_msg=name)
-
-
-# ── several processes, by the command line ───────────────────────────────────────────────────────
-
-CONFIG = [
-    "--config=configs/el/copy.py:loss=e1,smoke",
-    "--config.model.width=8",
-    "--config.model.num_layers=1",
-    "--config.task.padding_length=4",
-    "--config.train.num_updates=20",
-    "--config.train.log_every=10",
-    "--config.train.eval_every=10",
-    "--config.train.checkpoint_every=10",
-]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
-
-
-def train(workdir, *flags, devices=1, processes=1):
-    """Train in ``processes`` of ``devices`` each; what they printed."""
-    command = [sys.executable, "-m", "el_jax.train", *CONFIG, f"--workdir={workdir}", *flags]
-    if processes > 1:
-        command += [f"--coordinator=localhost:{free_port()}", f"--num_processes={processes}"]
-    env = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
-    started = [
-        subprocess.Popen(
-            [*command, *([f"--process_id={i}"] if processes > 1 else [])],
-            cwd=ROOT,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for i in range(processes)
-    ]
-    printed = [process.communicate(timeout=600) for process in started]
-    for process, (out, err) in zip(started, printed, strict=True):
-        assert process.returncode == 0, out + err
-    return [out for out, _ in printed]
-
-
-def rows(workdir):
-    return [json.loads(line) for line in (workdir / "metrics.jsonl").read_text().splitlines()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shard", ["runs", "data"])
-def test_two_processes_of_two_devices_are_one(tmp_path, shard):
-    flags = ["--config.train.seeds=4", f"--config.train.shard={shard}"]
-    train(tmp_path / "one", *flags)
-    first, second = train(tmp_path / "many", *flags, devices=2, processes=2)
-    assert f"{shard} by jit" in first
-    assert "done" in first
-    assert "checkpoints: none" in first
-    assert "done" not in second
-    ours, theirs = rows(tmp_path / "many"), rows(tmp_path / "one")
-    assert [row["step"] for row in ours] == [10, 20]
-    for row, expected in zip(ours, theirs, strict=True):
-        assert row.keys() == expected.keys()
-        for name in ("batch_loss", "test_ce", "batch_grad_norm"):
-            np.testing.assert_allclose(row[name], expected[name], rtol=1e-4, err_msg=name)

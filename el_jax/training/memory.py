@@ -1,0 +1,97 @@
+"""How many runs are computed at once: as many as fit into memory, by the compiler's own plan."""
+
+import math
+import pathlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+
+from el_jax.training.parallel import Lifted
+
+USABLE = 0.9  # of the free memory; the rest is lost between blocks
+_MEMINFO = pathlib.Path("/proc/meminfo")
+
+
+class Group(NamedTuple):
+    """How many runs at once, the function that computes so many, and why if not all of them."""
+
+    size: int
+    function: Lifted
+    reason: str = ""
+
+
+def fitting_group(
+    lift: Callable[[int], Lifted],
+    num_runs: int,
+    free: int | None,
+    needed: Callable[[Lifted], int | float],
+) -> Group:
+    """The largest of R, R/2, R/4 ... runs at once whose program fits; 1 if none does.
+
+    Compiles one program for each size it tries: one in all where all runs fit, and that is the one
+    which a call then uses.
+
+    Args:
+        lift: the function that computes so many runs at once.
+        num_runs: R, runs of one device.
+        free: bytes there are on each device; None if nobody can tell, when all runs are taken.
+        needed: bytes that a call allocates beside its arguments.
+    """
+    size, function = num_runs, lift(num_runs)
+    if free is None or num_runs == 1 or function.lower is None:
+        return Group(size, function)
+    usable = int(USABLE * free)
+    of_all = found = needed(function)
+    while found > usable and size > 1:
+        size = -(-size // 2)
+        function = lift(size)
+        found = needed(function)
+    if size == num_runs:
+        return Group(size, function)
+    told = f"{size} of {num_runs} runs at once: all need {_gigabytes(of_all)}"
+    return Group(size, function, f"{told}, {_gigabytes(usable)} are free")
+
+
+def _gigabytes(num_bytes: int | float) -> str:
+    return f"{num_bytes / 1e9:.3g} GB" if math.isfinite(num_bytes) else "more than there is"
+
+
+def planned_bytes(function: Lifted, args: tuple[Any, ...]) -> int | float:
+    """Bytes that a call allocates on each device beside its arguments, as the compiler plans.
+
+    Infinite where the compiler finds that it cannot be; 0 where nobody plans.
+    """
+    if function.lower is None:
+        return 0
+    try:
+        plan = function.lower(*args).compile().memory_analysis()
+    except jax.errors.JaxRuntimeError as error:  # a TPU's compiler refuses by itself
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        return math.inf
+    if plan is None:
+        return 0
+    fresh = plan.output_size_in_bytes - plan.alias_size_in_bytes
+    return plan.temp_size_in_bytes + fresh + plan.generated_code_size_in_bytes
+
+
+def free_bytes(devices: Sequence[jax.Device]) -> int | None:
+    """Bytes free on the fullest of this process's devices; None if they do not tell.
+
+    On CPUs: what the machine has available, shared out among its devices.
+    """
+    if devices[0].platform == "cpu":
+        available = _available_bytes()
+        return None if available is None else available // len(devices)
+    stats = [device.memory_stats() or {} for device in devices]
+    free = [s["bytes_limit"] - s["bytes_in_use"] for s in stats if "bytes_limit" in s]
+    return min(free, default=None)
+
+
+def _available_bytes() -> int | None:
+    """What Linux would give without swapping; None on other systems."""
+    text = _MEMINFO.read_text() if _MEMINFO.exists() else ""
+    found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
+    return None if found is None else int(found[1]) * 1024

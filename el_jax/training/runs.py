@@ -1,0 +1,85 @@
+"""From a function of one run to one of all runs on all devices."""
+
+import dataclasses
+import logging
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+
+from el_jax.training.memory import fitting_group, free_bytes, planned_bytes
+from el_jax.training.parallel import Layout, Lifted
+from el_jax.training.processes import is_first, smallest
+
+_LOG = logging.getLogger(__name__)
+
+RunAxis = Literal["vmap", "map"]
+
+
+def over_runs(
+    function: Callable[..., Any], run_axis: RunAxis, at_once: int | None = None
+) -> Callable[..., Any]:
+    """Lift ``function(run_args, shared_args)`` to runs on a leading axis of ``run_args``.
+
+    ``vmap`` computes all runs together, or ``at_once`` of them: fastest where one run does not fill
+    the machine. ``map`` computes them one after the other, and each is bit-equal to the same run
+    trained alone.
+    """
+    together = jax.vmap(function, in_axes=(0, None))
+
+    def lifted(run_args: Any, shared: Any) -> Any:
+        if run_axis == "map":
+            return jax.lax.map(lambda args: function(args, shared), run_args)
+        if at_once is None or at_once >= jax.tree.leaves(run_args)[0].shape[0]:
+            return together(run_args, shared)
+        return jax.lax.map(lambda args: function(args, shared), run_args, batch_size=at_once)
+
+    return lifted
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """How functions of one run become one of all runs on all devices.
+
+    Attributes:
+        axis: see ``over_runs``.
+        num_runs: R.
+        at_once: how many of its runs a device computes at once; 0 for as many as fit.
+        layout: which device computes what.
+    """
+
+    axis: RunAxis
+    num_runs: int
+    at_once: int
+    layout: Layout
+
+    def lift(self, what: str, make: Callable[[int], Lifted]) -> Callable[..., Any]:
+        """The function that ``make`` compiles for so many runs at once.
+
+        How many fit is decided with the arguments of the first call, and told if not all do.
+        """
+        num_here = self.layout.share(self.num_runs)
+        if self.at_once or self.axis == "map" or num_here == 1:
+            return make(self.at_once or 1)
+        chosen: list[Lifted] = []
+
+        def call(*args: Any) -> Any:
+            if not chosen:
+                chosen.append(self._fitting(what, make, num_here, args))
+            return chosen[0](*args)
+
+        return call
+
+    def _fitting(
+        self, what: str, make: Callable[[int], Lifted], num_here: int, args: Any
+    ) -> Lifted:
+        here = [d for d in self.layout.devices if d.process_index == jax.process_index()]
+        group = fitting_group(
+            make,
+            num_here,
+            smallest(free_bytes(here)),
+            lambda lifted: planned_bytes(lifted, args),
+        )
+        if group.reason and is_first():
+            _LOG.warning("%s: %s", what, group.reason)
+        return group.function

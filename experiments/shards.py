@@ -1,0 +1,146 @@
+"""An experiment in parts, one for each task of a job array, and the parts joined again.
+
+A shard leaves the three tables of its part and shard.json, which says which part it is.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TypeVar
+
+from el_jax.plots.tables import SeedTable
+from experiments.provenance import merge_provenance, read_provenance, write_provenance
+from experiments.results import (
+    merge_curves,
+    merge_results,
+    read_curves,
+    read_results,
+    write_curves,
+    write_results,
+)
+
+T = TypeVar("T")
+
+SHARD = "shard.json"
+
+
+class ShardError(ValueError):
+    """Parts that cannot be made or joined; the message is one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+    """Part ``index`` of ``count``, from 0."""
+
+    index: int = 0
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are no other parts."""
+        return self.count == 1
+
+    def take(self, units: Iterable[T]) -> list[T]:
+        """Every ``count``-th unit of work, from the one numbered ``index``.
+
+        Raises:
+            ShardError: that leaves this part nothing to do.
+        """
+        every = list(units)
+        if self.count > len(every):
+            raise ShardError(f"--shard={self}: n must be at most {len(every)} here.")
+        return every[self.index :: self.count]
+
+
+WHOLE = Shard()
+
+
+def parse_shard(text: str) -> Shard:
+    """Read ``i/n``.
+
+    Raises:
+        ShardError: it is not that, or i is not below n.
+    """
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
+    if found is None or not int(found[1]) < int(found[2]):
+        raise ShardError(f"--shard={text!r}: must be i/n with i from 0 to n - 1, such as 0/4.")
+    return Shard(int(found[1]), int(found[2]))
+
+
+def write_shard(folder: Path, experiment: str, shard: Shard) -> None:
+    """Say beside its tables which part of which experiment they are."""
+    fields = {"experiment": experiment, "index": shard.index, "count": shard.count}
+    (folder / SHARD).write_text(json.dumps(fields) + "\n", encoding="utf-8")
+
+
+def _read_shard(folder: Path, experiment: str) -> Shard:
+    try:
+        fields = json.loads((folder / SHARD).read_text(encoding="utf-8"))
+        name, shard = fields["experiment"], parse_shard(f"{fields['index']}/{fields['count']}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ShardError(f"{folder} is no shard of {experiment}: it lacks a {SHARD}.") from error
+    if name != experiment:
+        raise ShardError(f"{folder} is a shard of {name}, not of {experiment}.")
+    return shard
+
+
+def check_complete(experiment: str, folders: Sequence[Path]) -> None:
+    """See that the folders hold every shard of an experiment, once.
+
+    Raises:
+        ShardError: names what is missing, given twice, or of another experiment or division.
+    """
+    shards = [_read_shard(folder, experiment) for folder in folders]
+    named = zip(folders, shards, strict=True)
+    for (ours, one), (theirs, other) in combinations(named, 2):
+        if one.count != other.count:
+            raise ShardError(f"{ours} is shard {one}, {theirs} shard {other}; n must be the same.")
+        if one == other:
+            raise ShardError(f"{ours} and {theirs} overlap: both are shard {one}.")
+    count, present = shards[0].count, {shard.index for shard in shards}
+    missing = [str(Shard(i, count)) for i in range(count) if i not in present]
+    if missing:
+        raise ShardError(f"shard {', '.join(missing)} is missing; all of them must be given.")
+
+
+def _check_disjoint(results: Mapping[Path, SeedTable]) -> None:
+    for (ours, one), (theirs, other) in combinations(results.items(), 2):
+        for setting, metric in one.keys() & other.keys():
+            if both := set(one[setting, metric].seeds) & set(other[setting, metric].seeds):
+                raise ShardError(
+                    f"{ours} and {theirs} overlap: both have {metric} of {setting!r}, "
+                    f"seed {min(both)}."
+                )
+
+
+def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
+    """Join all shards of an experiment to what one run would have written.
+
+    Args:
+        experiment: its name.
+        folders: of the shards, one at least, in any order.
+        out: where the three tables go; made if need be.
+
+    Raises:
+        ShardError: they are not all the shards of one run: of the same scale, code and machine.
+        MalformedTableError: a table cannot be read.
+        FileNotFoundError: a table is missing.
+    """
+    check_complete(experiment, folders)
+    results = {folder: read_results(folder / "results.csv") for folder in folders}
+    _check_disjoint(results)
+    try:
+        provenance = merge_provenance(*(read_provenance(f / "provenance.json") for f in folders))
+        curves = merge_curves(*(read_curves(folder / "curves.csv") for folder in folders))
+    except ValueError as error:
+        raise ShardError(str(error)) from error
+    out.mkdir(parents=True, exist_ok=True)
+    write_results(out / "results.csv", merge_results(*results.values()))
+    write_curves(out / "curves.csv", curves)
+    write_provenance(out / "provenance.json", provenance)

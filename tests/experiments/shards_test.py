@@ -1,0 +1,185 @@
+"""An experiment run in parts and joined again is the experiment run whole."""
+
+import json
+import textwrap
+
+import pytest
+
+from experiments.__main__ import main
+from experiments.shards import Shard, ShardError, merge, parse_shard
+
+FILES = {
+    "README.md": "# Toy\n",
+    "run.py": '''
+        import math
+
+        from experiments.results import CurveRow, ResultRow
+        from experiments.shards import WHOLE
+        from experiments.tables import write_tables
+
+        TITLE = "In parts?"
+        NAMES = ("b", "a, warm-up")
+
+        def run(scale, out, shard=WHOLE):
+            units = shard.take([(name, seed) for name in NAMES for seed in range(3)])
+            seconds = {}
+            for name, _ in units:
+                seconds[name] = seconds.get(name, 0.0) + 10.0
+            write_tables(
+                "toy", scale, out,
+                results=[ResultRow(n, s, "accuracy", math.sin(len(n) + s)) for n, s in units],
+                curves=[CurveRow(n, s, step, "loss", math.pi / (step + s + 1))
+                        for n, s in units for step in range(80)],
+                config_hashes=dict.fromkeys(seconds, scale), wall_seconds=seconds)
+        ''',
+    "plot.py": '''
+        from el_jax.plots import new_figure
+
+        def plot(out):
+            return new_figure()[0]
+        ''',
+    "claims.py": '''
+        from experiments.claims import claim_at_least
+
+        def claims(results):
+            return [claim_at_least(results, "b", "accuracy", -2.0, text="all there",
+                                   source="nowhere", paper_value="1")]
+        ''',
+}  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = tmp_path / "experiments"
+    for name in ("toy", "other"):
+        (root / name).mkdir(parents=True)
+        for file, text in FILES.items():
+            (root / name / file).write_text(textwrap.dedent(text), encoding="utf-8")
+    return root
+
+
+def shards(root, count, *flags):
+    """Run every shard; their folders."""
+    for i in range(count):
+        assert main(["run", "toy", f"--shard={i}/{count}", *flags], root) == 0
+    folder = root.parent / "runs" / "shards" / "toy"
+    return [folder / f"{i}_of_{count}" for i in range(count)]
+
+
+def test_two_shards_merged_are_the_whole(root, tmp_path, capsys):
+    parts = shards(root, 2)
+    assert not (parts[0] / "figure.png").exists()
+    printed = capsys.readouterr().out
+    assert f"wrote shard 0/2 into {parts[0]}" in printed
+    assert "holds" not in printed
+    assert not (root / "toy" / "results.csv").exists()
+    assert main(["merge", "toy", *map(str, reversed(parts))], root) == 0
+    assert "holds" in capsys.readouterr().out
+    assert main(["run", "toy", f"--out={tmp_path / 'whole'}"], root) == 0
+    for table in ("results.csv", "curves.csv", "provenance.json"):
+        assert (root / "toy" / table).read_bytes() == (tmp_path / "whole" / table).read_bytes()
+    assert (root / "toy" / "figure.png").exists()
+    recorded = json.loads((root / "toy" / "provenance.json").read_text())
+    assert recorded["wall_seconds"] == {"a, warm-up": 30.0, "b": 30.0}  # summed over shards
+    assert recorded["command"] == "python -m experiments run toy --scale=cpu"
+
+
+def test_small_shards_merge_elsewhere(root, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    parts = shards(root, 3, "--smoke")
+    assert main(["merge", "toy", *map(str, parts)], root) == 0
+    (folder,) = tmp_path.glob("el_jax-toy-smoke-*")
+    assert (folder / "figure.png").exists()
+    assert not (root / "toy" / "results.csv").exists()
+
+
+def edit(folder, **changes):
+    path = folder / "provenance.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+REFUSED = {
+    "missing": (lambda p: p[:2], "shard 2/3 is missing"),
+    "twice": (lambda p: [*p, p[0]], "overlap: both are shard 0/3"),
+    "code": (lambda p: edit(p[1], commit="1" * 40), "parts differ in commit"),
+    "dirty": (lambda p: edit(p[1], dirty=None), "parts differ in dirty"),
+    "scale": (lambda p: edit(p[1], scale="smoke"), "parts differ in scale"),
+    "machine": (lambda p: edit(p[2], hardware={"platform": "tpu"}), "parts differ in hardware"),
+    "config": (
+        lambda p: edit(p[2], config_hashes={"a, warm-up": "0"}, wall_seconds={"a, warm-up": 1.0}),
+        "parts differ in the configuration of 'a, warm-up'",
+    ),
+    "unfinished": (lambda p: (p[1] / "curves.csv").unlink(), "has no curves.csv"),
+    "no shard": (lambda p: (p[1] / "shard.json").unlink(), "is no shard of toy"),
+    "rows": (
+        lambda p: (p[1] / "results.csv").write_bytes((p[0] / "results.csv").read_bytes()),
+        "overlap: both have accuracy of ",
+    ),
+    "division": (
+        lambda p: (p[1] / "shard.json").write_text('{"experiment":"toy","index":1,"count":2}'),
+        "shard 1/2; n must be the same",
+    ),
+    "other": (
+        lambda p: (p[1] / "shard.json").write_text('{"experiment":"x","index":1,"count":3}'),
+        "is a shard of x, not of toy",
+    ),
+    "malformed": (lambda p: (p[0] / "results.csv").write_text("x\n"), "results.csv:1: "),
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_what_is_not_one_run_is_refused_in_one_line(root, capsys, change):
+    parts = shards(root, 3)
+    capsys.readouterr()
+    break_it, message = REFUSED[change]
+    changed = break_it(parts)
+    given = changed if isinstance(changed, list) else parts
+    assert main(["merge", "toy", *map(str, given)], root) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+    assert not (root / "toy" / "results.csv").exists()
+
+
+@pytest.mark.parametrize("text", ["2/2", "1", "-1/2", "0/0", "a/b", "0/2/3", "", "٠/٢"])
+def test_shards_are_i_of_n(text):
+    with pytest.raises(ShardError, match=r"must be i/n with i from 0 to n - 1"):
+        parse_shard(text)
+
+
+def test_what_cannot_be_run_in_parts_says_so(root, capsys):
+    assert main(["run", "toy", "--shard=0/7"], root) == 2
+    assert "--shard=0/7: n must be at most 6 here" in capsys.readouterr().err
+    assert main(["run", "toy", "--shard=0/2", "--plot-only"], root) == 2
+    assert "nothing to draw of a shard" in capsys.readouterr().err
+    text = (root / "toy" / "run.py").read_text().replace("out, shard=WHOLE", "out")
+    (root / "toy" / "run.py").write_text(text)
+    assert main(["run", "toy", "--shard=0/2"], root) == 2
+    assert capsys.readouterr().err == "error: toy cannot be sharded: its run() takes no shard.\n"
+
+
+def test_units_are_dealt_out_like_cards():
+    assert [Shard(i, 3).take("abcdefgh") for i in range(3)] == [
+        ["a", "d", "g"],
+        ["b", "e", "h"],
+        ["c", "f"],
+    ]
+    assert parse_shard("1/3") == Shard(1, 3)
+
+
+def test_merge_asks_for_every_folder(tmp_path):
+    with pytest.raises(ShardError, match="is no shard of toy"):
+        merge("toy", [tmp_path], tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["el_copy_context", "ntp_figure1"])
+def test_a_real_experiment_in_parts_is_the_whole(name, tmp_path):
+    assert main(["run", name, "--smoke", f"--out={tmp_path / 'whole'}"]) == 0
+    parts = [str(tmp_path / f"part{i}") for i in range(2)]
+    for i, part in enumerate(parts):
+        assert main(["run", name, "--smoke", f"--shard={i}/2", f"--out={part}"]) == 0
+    assert main(["merge", name, *parts, f"--out={tmp_path / 'merged'}"]) == 0
+    for table in ("results.csv", "curves.csv"):
+        merged, whole = ((tmp_path / kind / table).read_bytes() for kind in ("merged", "whole"))
+        assert merged == whole

@@ -1,0 +1,185 @@
+"""So many runs at once as fit into memory, and the same numbers however many there are."""
+
+import logging
+import math
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_training import built, small_config
+
+from el_jax.training import memory, runs
+from el_jax.training.memory import fitting_group, planned_bytes
+from el_jax.training.parallel import Layout, Lifted
+from el_jax.training.summary import summarise
+
+GB = 10**9
+
+
+@pytest.mark.parametrize(
+    ("free", "size", "tried"),
+    [
+        (None, 10, []),
+        (12 * GB, 10, [10]),
+        (11 * GB, 5, [10, 5]),
+        (4 * GB, 3, [10, 5, 3]),
+        (GB, 1, [10, 5, 3, 2, 1]),  # nothing fits: the least there is
+    ],
+)
+def test_the_largest_half_that_fits_is_taken(free, size, tried):
+    sizes = {}
+
+    def lift(at_once):
+        lifted = Lifted(lambda: at_once, lambda: None)
+        sizes[id(lifted)] = at_once
+        kept.append(lifted)
+        return lifted
+
+    kept, looked = [], []
+
+    def needed(lifted):
+        looked.append(sizes[id(lifted)])
+        return looked[-1] * GB + GB // 10
+
+    group = fitting_group(lift, 10, free, needed)
+    assert (group.size, group.function(), looked) == (size, size, tried)
+    expected = "all need 10.1 GB, " if size < 10 else ""
+    assert expected in group.reason
+    assert bool(group.reason) == (size < 10)
+
+
+@pytest.mark.parametrize(("num_runs", "lower"), [(1, lambda: None), (4, None)])
+def test_one_run_and_what_cannot_be_planned_are_taken_as_they_are(num_runs, lower):
+    group = fitting_group(lambda _: Lifted(lambda: 1, lower), num_runs, 1, lambda _: 1 / 0)
+    assert (group.size, group.reason) == (num_runs, "")
+
+
+@pytest.mark.parametrize(("donate", "least", "most"), [((), 4_000_000, 4_100_000), (0, 0, 100_000)])
+def test_the_plan_is_what_a_call_allocates_beside_its_arguments(donate, least, most):
+    doubled = jax.jit(lambda a: 2 * a, donate_argnums=donate)
+    lifted = Lifted(doubled, doubled.lower)
+    assert least <= planned_bytes(lifted, (jnp.ones(1_000_000),)) <= most
+
+
+def test_a_compiler_that_refuses_needs_more_than_there_is():
+    def refuse(message):
+        def lower():
+            raise jax.errors.JaxRuntimeError(message)
+
+        return lower
+
+    assert planned_bytes(Lifted(lambda: 1, refuse("RESOURCE_EXHAUSTED: 3G of 2G")), ()) == math.inf
+    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
+        planned_bytes(Lifted(lambda: 1, refuse("INTERNAL: bug")), ())
+    needs = {4: math.inf, 2: math.inf, 1: 1}
+    group = fitting_group(lambda k: Lifted(lambda: k, lambda: 0), 4, GB, lambda f: needs[f()])
+    assert group.reason == "1 of 4 runs at once: all need more than there is, 0.9 GB are free"
+
+
+def test_cpu_devices_share_what_the_machine_has(tmp_path, monkeypatch):
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal:  9000 kB\nMemAvailable:    3000 kB\n")
+    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    cpus = jax.local_devices(backend="cpu")
+    assert memory.free_bytes(cpus[:1]) == 3000 * 1024
+    assert memory.free_bytes(cpus[:2]) == 1500 * 1024
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "none")
+    assert memory.free_bytes(cpus) is None
+
+
+def accelerator(stats):
+    device = mock.Mock(spec=jax.Device, platform="gpu")
+    device.memory_stats.return_value = stats
+    return device
+
+
+def test_the_fullest_device_counts():
+    stats = [{"bytes_limit": 10, "bytes_in_use": used} for used in (3, 6)]
+    assert memory.free_bytes([accelerator(s) for s in stats]) == 4
+    assert memory.free_bytes([accelerator(None)]) is None
+
+
+# ── the training ─────────────────────────────────────────────────────────────────────────────────
+
+
+def trained(num_updates=100, **train):
+    """Parameters of every run after so many updates, and the metrics of these and of a test set."""
+    config = small_config(seeds=4, **train)
+    config.optim.epsilon = 1e-4  # else Adam makes updates of rounding errors, where gradients are 0
+    training = built(config)
+    program = training.program
+    state, batch, _ = program.advance(program.init(), num_updates)
+    test = program.evaluate(state.params, training.evaluations["test"])
+    params, batch, test = program.layout.fetch((state.params, batch, test))
+    names = training.task.group_names
+    return params, summarise(batch, names, "batch") | summarise(test, names, "test")
+
+
+def assert_same(ours, theirs, tolerance):
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance), ours, theirs
+    )
+
+
+@pytest.fixture(scope="module")
+def one_by_one():
+    return trained(run_axis="map")
+
+
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "at_once",
+    [pytest.param(1, marks=slow), pytest.param(2, marks=slow), 3],  # which leaves one over
+)
+def test_groups_of_any_size_train_each_run_as_it_would_alone(one_by_one, at_once):
+    assert_same(trained(max_runs_at_once=at_once), one_by_one, 1e-5)
+
+
+def test_one_after_the_other_is_bit_equal_whatever_the_group(one_by_one):
+    assert_same(trained(max_runs_at_once=3, run_axis="map"), one_by_one, 0.0)
+
+
+@slow
+def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
+    seen = []
+    over_runs = runs.over_runs
+    monkeypatch.setattr(
+        "el_jax.training.program.over_runs",
+        lambda *args: seen.append(args[2:]) or over_runs(*args),
+    )
+    assert_same(trained(max_runs_at_once=1, shard="runs"), one_by_one, 1e-5)
+    assert (1,) in seen
+
+
+def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
+    monkeypatch.setattr(runs, "free_bytes", lambda devices: 1)
+    with caplog.at_level(logging.WARNING):
+        found = trained()
+    assert_same(found, one_by_one, 1e-5)
+    told = [m for m in caplog.messages if "of 4 runs at once: all need" in m]
+    assert [m.partition(" of 4 ")[0] for m in told] == ["updates: 1", "evaluation: 1"]
+
+
+def test_what_is_planned_shrinks_with_the_group():
+    training = built(small_config(seeds=4, max_runs_at_once=0))
+    program, planned = training.program, {}
+    state = program.init()
+
+    def spy(lift, num_runs, free, needed):
+        for size in (4, 1):
+            planned[size] = needed(lift(size))
+        return fitting_group(lift, num_runs, None, needed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "fitting_group", spy)
+        program.advance(state, 10)
+    assert planned[1] < planned[4]
+
+
+def test_layouts_say_what_one_device_has():
+    assert Layout("runs", "jit", 2).share(4) == 2
+    assert Layout("data", "jit", 2).share(4) == Layout().share(4) == 4
