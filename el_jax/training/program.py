@@ -99,10 +99,10 @@ class _Update:
         whole = batch.mask.sum(dtype=jnp.float32) if self.layout.splits_windows else None
 
         def part(batch: Batch, key: Key | None) -> tuple[tuple[Array, Params], Metrics]:
-            (loss, logits), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
+            (loss, outputs), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
                 params, batch, hypers.loss, key, whole
             )
-            return (loss, grads), self.objective.measure(logits, batch, hypers.loss)
+            return (loss, grads), self.objective.measure(outputs, batch, hypers.loss)
 
         return self.layout.sum_over_windows(part, batch, key)
 
@@ -179,7 +179,7 @@ def _make_evaluate(
 
     def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
         params, hypers = run
-        measured = objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
+        measured = objective.measure(objective.outputs(params, batch), batch, hypers.loss)
         return layout.pool_over_devices(measured)
 
     # one block shape for every split: the program is compiled once
