@@ -12,14 +12,16 @@ Only what reaches the supervised logits is computed: the last block takes keys a
 tokens, and its queries, output projection and MLP at the supervised ones.
 """
 
+import dataclasses
 from typing import cast
 
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.models.attention import Attention, Scope, scope
+from el_jax.models.attention import Attention, Scope, attention_choice, scope
 from el_jax.models.config import TransformerConfig
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
@@ -34,10 +36,11 @@ def transformer(config: TransformerConfig) -> ModelFns:
     Returns:
         ``init(key)``; ``apply(params, batch, key=None)``, logits at the supervised positions;
         ``attention(params, batch)``, the weights of the queries there; and ``readout``, the factors
-        of the logits. All can be vmapped over params, and ``apply`` differentiated twice (with
-        ``attention_impl="xla"``).
+        of the logits. All can be vmapped over params, and ``apply`` differentiated twice (but
+        where :func:`~el_jax.models.attention.attention_choice` is cuDNN).
     """
-    module = Transformer(config)
+    chosen = attention_choice(config, jax.default_backend()).impl
+    module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
     def init(key: Key) -> Params:
         one = jnp.zeros((1, 1), jnp.int32)
