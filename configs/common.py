@@ -38,7 +38,7 @@ _MODEL_SWITCHES: dict[str, type] = {
     **dict.fromkeys(("embedding_dropout", "attention_dropout", "residual_dropout"), float),
     **dict.fromkeys(("parallel_residual", "final_norm", "embedding_norm", "gated_mlp"), bool),
     **dict.fromkeys(("attention_bias", "attention_out_bias", "mlp_bias"), bool),
-    **dict.fromkeys(("tie_head", "head_bias", "head_transform", "causal"), bool),
+    **dict.fromkeys(("tie_head", "head_bias", "head_transform", "causal", "scan_layers"), bool),
 }
 
 

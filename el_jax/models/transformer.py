@@ -89,9 +89,7 @@ class Transformer(nn.Module):
             "tok_emb", nn.initializers.normal(c.matrix_std), (c.vocab_size, c.embedding_dim)
         )
         x = self._embed(batch, table, deterministic)
-        inner = scope(batch, c, supervised_only=False)
-        for i in range(c.num_layers - 1):
-            x = Block(c, name=f"layers_{i}")(x, inner, batch.supervised, False, deterministic)
+        x = self._inner_blocks(x, batch, deterministic)
         last = scope(batch, c, supervised_only=True)
         x = Block(c, name=f"layers_{c.num_layers - 1}")(
             x, last, batch.supervised, True, deterministic
@@ -118,6 +116,31 @@ class Transformer(nn.Module):
         if c.embedding_norm:
             x = Norm(c, name="emb_ln")(x)
         return nn.Dropout(c.embedding_dropout)(x, deterministic)
+
+    def _inner_blocks(
+        self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
+    ) -> Float[Array, "rows D"]:
+        """All blocks but the last; in a loop, if the configuration says so."""
+        c = self.config
+        names = [f"layers_{i}" for i in range(c.num_layers - 1)]
+        inner = scope(batch, c, supervised_only=False)
+        one_by_one = self.is_initializing() or self.is_mutable_collection("intermediates")
+        if one_by_one or not names or not c.scan_layers:
+            for name in names:
+                x = Block(c, name=name)(x, inner, batch.supervised, False, deterministic)
+            return x
+        block = Block(c, parent=None)
+        layers = (self.variables["params"][name] for name in names)
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
+        keys = None if deterministic else jax.random.split(self.make_rng("dropout"), len(names))
+
+        def step(x: Array, layer: tuple[Params, Key | None]) -> tuple[Array, None]:
+            params, key = layer
+            rngs = None if key is None else {"dropout": key}
+            args = (x, inner, batch.supervised, False, deterministic)
+            return cast(Array, block.apply({"params": params}, *args, rngs=rngs)), None
+
+        return jax.lax.scan(step, x, (stacked, keys))[0]
 
     def _learned_positions(
         self, rows: Float[Array, "length D"], batch: Batch
