@@ -1,6 +1,5 @@
 """Accuracy on unseen strings against the width, its spread over seeds, and its worst seed."""
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -60,12 +59,14 @@ def _draw_accuracy(ax: Axes, results: SeedTable, widths: dict[int, str]) -> None
 
 
 def _draw_spread(ax: Axes, results: SeedTable, widths: dict[int, str]) -> None:
-    deviation = partial(np.std, axis=-1, ddof=1)
+    def deviation(values: np.ndarray) -> np.ndarray:
+        return np.asarray(values[0].std(axis=-1, ddof=1))
+
     for width, setting in widths.items():
         entry = results[setting, HARD_ACCURACY]
         if len(entry.seeds) < 2:
             continue
-        interval = bootstrap_interval([entry], lambda values: deviation(values)[0])
+        interval = bootstrap_interval([entry], deviation)
         ax.vlines(width, interval.low, interval.high, color=COLOUR, linewidth=1.2)
         ax.plot(width, interval.mean, "D", color=COLOUR, markersize=5)
     ax.set_ylabel("standard deviation")
