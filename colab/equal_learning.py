@@ -106,7 +106,6 @@ from el_jax.losses import (
     equilibrium_margins,
     label_log_odds,
     symmetric_stats,
-    token_stats,
 )
 from el_jax.training.fit import fit
 from el_jax.training.mechanism import attention_mass, swap_test
@@ -442,7 +441,7 @@ def same_log_odds(stats):
 print("it comes to rest at m =", equilibrium_margins(same_log_odds, V))
 
 # %% [markdown]
-# To train with it, no config is needed to know it. An `Objective` is a model and a loss of logits;
+# To train with it, no config is needed to know it. An `Objective` is a model and such a loss;
 # a program binds it to the task, the optimizer and the seeds. All but the loss is taken from a
 # training that was built from a config.
 
@@ -451,9 +450,9 @@ print("it comes to rest at m =", equilibrium_margins(same_log_odds, V))
 def with_loss(training, own_loss):
     """The same training under another loss of `TokenStats`."""
 
-    def token_loss(logits, labels, numbers):
+    def token_loss(stats, numbers):
         del numbers  # what a config would sweep, such as λ
-        return own_loss(token_stats(logits, labels))
+        return own_loss(stats)
 
     objective = Objective(training.model, token_loss, len(task.group_names), task.answer_length)
     program = make_program(

@@ -38,7 +38,7 @@ _MODEL_SWITCHES: dict[str, type] = {
     **dict.fromkeys(("embedding_dropout", "attention_dropout", "residual_dropout"), float),
     **dict.fromkeys(("parallel_residual", "final_norm", "embedding_norm", "gated_mlp"), bool),
     **dict.fromkeys(("attention_bias", "attention_out_bias", "mlp_bias"), bool),
-    **dict.fromkeys(("tie_head", "head_bias", "head_transform", "causal"), bool),
+    **dict.fromkeys(("tie_head", "head_bias", "head_transform", "causal", "scan_layers"), bool),
 }
 
 
@@ -73,10 +73,15 @@ def _read(name: str, text: str, kind: type) -> Any:
 
 
 def loss(name: str) -> ConfigDict:
-    """The loss section: its name, the logits' temperature, and the numbers this loss takes."""
+    """The loss section: its name, the logits' temperature and path, and the loss's own numbers.
+
+    The path is auto, plain, chunked, gram or remat: whether the logits of all classes are in memory
+    (el_jax/losses/fused.py). auto avoids it where they are many for the width, and only then.
+    """
     if name not in LOSS_PARAMETERS:
         raise ValueError(f"loss={name!r}: must be one of {', '.join(LOSS_PARAMETERS)}")
-    return ConfigDict({"name": name, "logit_temperature": 1.0, **LOSS_PARAMETERS[name]})
+    common = {"logit_temperature": 1.0, "path": "auto"}
+    return ConfigDict({"name": name, **common, **LOSS_PARAMETERS[name]})
 
 
 def model(preset: str, width: int, num_layers: int, num_heads: int, **switches: Any) -> ConfigDict:

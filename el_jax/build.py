@@ -2,19 +2,20 @@
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.losses import TOKEN_LOSSES, token_stats
+from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import transformer
 from el_jax.settings import Config, Numbers, Settings, parse
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.training.fit import FitOptions
 from el_jax.training.mechanism import Probe, attention_mass, swap_test
-from el_jax.training.objectives import Objective, TokenLoss
+from el_jax.training.objectives import FusedHead, Objective, TokenLoss
 from el_jax.training.program import Program, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns
@@ -53,7 +54,14 @@ def build(settings: Settings) -> Training:
     """Put the parts of a training together; draws the data sets on the device."""
     task, train = settings.task, settings.train
     model = transformer(settings.model)
-    objective = Objective(model, _token_loss(settings), len(task.group_names), task.answer_length)
+    objective = Objective(
+        model,
+        _token_loss(settings),
+        len(task.group_names),
+        task.answer_length,
+        settings.logit_temperature,
+        _fused_head(settings),
+    )
     config = settings.model
     program = make_program(
         task,
@@ -96,21 +104,35 @@ def _probes(task: Task, model: ModelFns) -> tuple[Probe, ...]:
 def _token_loss(settings: Settings) -> TokenLoss:
     function: Callable[..., Array] = TOKEN_LOSSES[settings.loss_name]
 
-    def token_loss(logits: Array, labels: Array, numbers: dict[str, Array]) -> Array:
-        stats = token_stats(logits, labels, temperature=settings.logit_temperature)
+    def token_loss(stats: TokenStats, numbers: dict[str, Array]) -> Array:
         return function(stats, **numbers, **settings.loss_options)
 
     return token_loss
+
+
+def _fused_head(settings: Settings) -> FusedHead | None:
+    """How to do without logits; None where they are little, or wanted."""
+    path, model = settings.loss_path, settings.model
+    if path == "auto":
+        numbers = _loss_numbers(settings.runs[0])
+        loss = partial(TOKEN_LOSSES[settings.loss_name], **numbers, **settings.loss_options)
+        softmax = reads_softmax(loss)
+        path = choose_path(model.embedding_dim, model.vocab_size, softmax=softmax)
+    return None if path == "plain" else FusedHead(path, model.matmul_precision)
+
+
+def _loss_numbers(run: Numbers) -> dict[str, Any]:
+    own = {"seed", "peak_lr", "warmup_steps"}
+    return {name: value for name, value in run.items() if name not in own}
 
 
 def _hypers(settings: Settings) -> Hypers:
     def column(name: str, dtype: Any) -> Array:
         return jnp.asarray([run[name] for run in settings.runs], dtype)
 
-    own = {"seed", "peak_lr", "warmup_steps"}
     return Hypers(
         seed=column("seed", jnp.uint32),
         peak_lr=column("peak_lr", jnp.float32),
         warmup_steps=column("warmup_steps", jnp.int32),
-        loss={name: column(name, jnp.float32) for name in settings.runs[0] if name not in own},
+        loss={name: column(name, jnp.float32) for name in _loss_numbers(settings.runs[0])},
     )

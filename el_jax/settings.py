@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import jax
 from ml_collections import ConfigDict
 
-from el_jax.losses import TOKEN_LOSSES
+from el_jax.losses import TOKEN_LOSSES, Path
 from el_jax.models import PRESETS, TransformerConfig
 from el_jax.tasks import TASKS, PaddedCopy, Task
 from el_jax.training.fit import FitOptions, OnNonFinite
@@ -109,6 +109,7 @@ class Settings:
         loss_name: key of ``TOKEN_LOSSES``.
         loss_options: the loss's string options.
         logit_temperature: logits are divided by it.
+        loss_path: how the loss gets at the logits; "auto" is ``losses.choose_path``.
         optimizer: what the runs share of their optimizer.
         train: how long, how many seeds, how often to look.
         runs: one dict per run: seed, peak_lr, warmup_steps and the loss's numbers.
@@ -120,6 +121,7 @@ class Settings:
     loss_name: str
     loss_options: dict[str, str]
     logit_temperature: float
+    loss_path: Path
     optimizer: OptimizerConfig
     train: TrainSection
     runs: tuple[Numbers, ...]
@@ -136,7 +138,7 @@ def parse(config: Config) -> Settings:
     check_keys("", values, SECTIONS)
     task = _task(values["task"])
     train = section("train", values["train"], TrainSection)
-    numbers, options, temperature = _loss(values["loss"])
+    numbers, options, temperature, path = _loss(values["loss"])
     optimizer, run_numbers = _optimizer(values["optim"], train)
     sweep = section("sweep", values["sweep"], SweepSection)
     runs = _runs(values["seed"], train, numbers | run_numbers, sweep)
@@ -150,6 +152,7 @@ def parse(config: Config) -> Settings:
         loss_name=values["loss"]["name"],
         loss_options=options,
         logit_temperature=temperature,
+        loss_path=path,
         optimizer=optimizer,
         train=train,
         runs=runs,
@@ -176,21 +179,21 @@ def _model(values: Mapping[str, Any], task: Task) -> TransformerConfig:
     return model
 
 
-def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float]:
-    """Numbers, string options and temperature of the loss."""
+def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float, Path]:
+    """Numbers, string options, temperature and path of the loss."""
     named = dict(values)
     function = choose("loss.name", named.pop("name", None), TOKEN_LOSSES)
     taken = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
     options = {p.name: p.annotation for p in taken if p.default is not p.empty}
     numbers = {p.name: float for p in taken if p.name not in options}
-    fields = {"logit_temperature": float, **numbers, **options}
+    fields = {"logit_temperature": float, "path": Path, **numbers, **options}
     kind = dataclasses.make_dataclass("LossSection", fields.items())
     checked = dataclasses.asdict(section("loss", named, kind))
     for name in ("logit_temperature", *numbers):
         _check_number("loss", name, checked[name])
-    temperature = checked.pop("logit_temperature")
+    temperature, path = checked.pop("logit_temperature"), checked.pop("path")
     strings = {name: checked.pop(name) for name in options}
-    return checked, strings, temperature
+    return checked, strings, temperature, path
 
 
 def _optimizer(values: Mapping[str, Any], train: TrainSection) -> tuple[OptimizerConfig, Numbers]:

@@ -8,6 +8,7 @@ Letters, the same everywhere:
 ``P``  supervised positions in a window (those whose next token is trained on)
 ``V``  vocabulary size, the number of classes of every logit vector
 ``D``  width of the residual stream
+``E``  width of what the head multiplies, and of the token table; mostly D
 ``H``  attention heads; ``KV`` key-value heads
 ``K``  size of one head
 ``F``  width of the MLP
@@ -23,7 +24,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jax import Array
-from jaxtyping import Bool, Int, Key as KeyOf
+from jaxtyping import Bool, Float, Int, Key as KeyOf
 
 Params = Any  # a pytree of float arrays
 Key = KeyOf[Array, ""]  # one typed PRNG key
@@ -52,6 +53,21 @@ class Batch(NamedTuple):
     documents: Int[Array, "B T"] | None = None
 
 
+class Readout(NamedTuple):
+    """What logits are the product of: ``hidden @ head + bias``, summed in float32.
+
+    Attributes:
+        hidden: the last hidden state at each supervised position, ``[B, P, E]``, in the number
+            format of the product.
+        head: one column per class, ``[E, V]``, likewise.
+        bias: of each class, ``[V]`` in float32, or None.
+    """
+
+    hidden: Float[Array, "B P E"]
+    head: Float[Array, "E V"]
+    bias: Float[Array, " V"] | None
+
+
 class ModelFns(NamedTuple):
     """A network as pure functions; nothing outside ``models/`` sees a module.
 
@@ -61,11 +77,14 @@ class ModelFns(NamedTuple):
             supervised positions only. A key switches dropout on.
         attention: ``attention(params, batch) -> weights [N, B, H, P, T]``, what the query at
             each supervised position attends to in each layer; None for models without attention.
+        readout: ``readout(params, batch, key=None) -> Readout``, whose product ``apply`` is; None
+            for models whose logits are no such product.
     """
 
     init: Callable[[Key], Params]
     apply: Callable[..., Array]
     attention: Callable[[Params, Batch], Array] | None = None
+    readout: Callable[..., Readout] | None = None
 
 
 class Estimate(NamedTuple):

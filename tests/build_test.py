@@ -41,6 +41,7 @@ def message(config):
         ("e1", "lam", "much", "a finite number"),
         ("e2", "variance", "some", "one of 'all', 'sample', 'others'"),
         ("e3", "reduction", "max", "one of 'sum', 'mean'"),
+        ("e1", "path", "fast", "one of 'auto', 'plain', 'gram', 'chunked', 'remat'"),
     ],
 )
 def test_numbers_at_which_a_loss_makes_no_sense_are_refused(loss, name, value, allowed):

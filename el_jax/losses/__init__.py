@@ -19,12 +19,23 @@ from el_jax.losses.cross_entropy import (
     z_loss,
 )
 from el_jax.losses.equal_learning import e1, e2, e3, mean_square_gap
-from el_jax.losses.fused import choose_path, fused_token_stats, reads_softmax
+from el_jax.losses.fused import (
+    Path,
+    choose_path,
+    fused_stats_and_moments,
+    fused_token_stats,
+    reads_softmax,
+)
 from el_jax.losses.gradients import (
     TokenLoss,
     equilibrium_margins,
     gradient_weight,
     label_gradient,
+)
+from el_jax.losses.logit_gradient import (
+    SoftmaxMoments,
+    softmax_moments,
+    squared_gradient_norm,
 )
 from el_jax.losses.margin import marg_log, sigma_damp, spectral_decoupling
 from el_jax.losses.reduce import masked_mean, masked_sum_and_count
@@ -59,6 +70,8 @@ TOKEN_LOSSES: dict[str, Callable[..., Array]] = {
 
 __all__ = [
     "TOKEN_LOSSES",
+    "Path",
+    "SoftmaxMoments",
     "TokenLoss",
     "TokenStats",
     "choose_path",
@@ -68,6 +81,7 @@ __all__ = [
     "e3",
     "equilibrium_margins",
     "focal",
+    "fused_stats_and_moments",
     "fused_token_stats",
     "generalised_cross_entropy",
     "gradient_weight",
@@ -84,8 +98,10 @@ __all__ = [
     "reads_softmax",
     "rescaled_square",
     "sigma_damp",
+    "softmax_moments",
     "spectral_decoupling",
     "square_sum_other",
+    "squared_gradient_norm",
     "squentropy",
     "symmetric_stats",
     "token_stats",

@@ -4,13 +4,14 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 from jaxtyping import Float, Int, ScalarLike
 
 from el_jax.losses.gradients import TokenLoss
 from el_jax.losses.gram import gram_moments, picked_logits
+from el_jax.losses.logit_gradient import SoftmaxMoments, softmax_moments
 from el_jax.losses.stats import TokenStats, symmetric_stats, token_stats
-from el_jax.losses.vocab_pass import Blocking, vocab_pass, wide_type
+from el_jax.losses.vocab_pass import Blocking, PassStats, vocab_pass, wide_type
 
 OF_SOFTMAX = ("logsumexp", "logsumexp_other", "max_other")
 Path = Literal["auto", "plain", "gram", "chunked", "remat"]
@@ -59,13 +60,37 @@ def fused_token_stats(
     Raises:
         ValueError: if the shapes disagree, V < 2, a chunk is not positive or ``path`` is unknown.
     """
+    return fused_stats_and_moments(
+        hidden, head, labels, bias=bias, temperature=temperature, softmax=softmax, path=path,
+        vocab_chunk=vocab_chunk, token_chunk=token_chunk, precision=precision,
+    )[0]  # fmt: skip
+
+
+def fused_stats_and_moments(
+    hidden: Float[Array, "*batch D"],
+    head: Float[Array, "D V"],
+    labels: Int[Array, "*batch"],
+    *,
+    bias: Float[Array, " V"] | None = None,
+    temperature: ScalarLike = 1.0,
+    softmax: bool = True,
+    path: Path = "auto",
+    vocab_chunk: int = 2048,
+    token_chunk: int = 512,
+    precision: str | None = None,
+) -> tuple[TokenStats, SoftmaxMoments]:
+    """:func:`fused_token_stats` and, from the same pass, what a gradient's norm needs beside them.
+
+    The arguments are the same. The moments are constants to every derivative, and NaN where
+    ``softmax`` statistics are.
+    """
     num_classes = head.shape[1]
     _check(hidden, head, labels, vocab_chunk, token_chunk)
     if path == "auto":
         path = choose_path(head.shape[0], num_classes, softmax=softmax)
     if path == "plain":
         logits = _logits(hidden, head, bias, precision)
-        return token_stats(logits, labels, temperature=temperature)
+        return _of_logits(logits, labels, temperature)
     blocking = Blocking(min(vocab_chunk, num_classes), precision)
     rows = (hidden / temperature).astype(hidden.dtype).reshape(-1, head.shape[0])
     offsets = None if bias is None else bias / temperature
@@ -122,6 +147,13 @@ def _logits(hidden: Array, head: Array, bias: Array | None, precision: str | Non
     return logits if bias is None else logits + jnp.expand_dims(bias, range(logits.ndim - 1))
 
 
+def _of_logits(
+    logits: Array, labels: Array, temperature: ScalarLike = 1.0
+) -> tuple[TokenStats, SoftmaxMoments]:
+    moments = softmax_moments(lax.stop_gradient(logits), labels, temperature=temperature)
+    return token_stats(logits, labels, temperature=temperature), moments
+
+
 def _assemble(
     labels: Array,
     num_classes: int,
@@ -147,9 +179,9 @@ def _assemble(
 
 def _by_pass(
     hidden: Array, head: Array, bias: Array | None, labels: Array, blocking: Blocking
-) -> TokenStats:
+) -> tuple[TokenStats, SoftmaxMoments]:
     stats = vocab_pass(blocking, hidden, head, bias, labels)
-    return _assemble(
+    assembled = _assemble(
         labels,
         head.shape[1],
         label_logit=stats.label_logit,
@@ -158,6 +190,11 @@ def _by_pass(
         variance=stats.variance,
         max_other=stats.max_other,
     )
+    return assembled, _moments(stats)
+
+
+def _moments(stats: PassStats) -> SoftmaxMoments:
+    return SoftmaxMoments(*map(lax.stop_gradient, (stats.collision, stats.mean_logit)))
 
 
 def _by_gram(
@@ -167,13 +204,15 @@ def _by_gram(
     labels: Array,
     softmax: bool,
     blocking: Blocking,
-) -> TokenStats:
+) -> tuple[TokenStats, SoftmaxMoments]:
     mean, variance = gram_moments(hidden, head, bias, precision=blocking.precision)
-    logsumexp_other = max_other = jnp.full_like(mean, jnp.nan)
+    logsumexp_other = max_other = unknown = jnp.full_like(mean, jnp.nan)
+    moments = SoftmaxMoments(unknown, unknown)
     if softmax:
         of_pass = vocab_pass(blocking, hidden, head, bias, labels)
         logsumexp_other, max_other = of_pass.logsumexp_other, of_pass.max_other
-    return _assemble(
+        moments = _moments(of_pass)
+    stats = _assemble(
         labels,
         head.shape[1],
         label_logit=picked_logits(hidden, head, bias, labels),
@@ -182,6 +221,7 @@ def _by_gram(
         variance=variance,
         max_other=max_other,
     )
+    return stats, moments
 
 
 def _by_token_blocks(
@@ -191,12 +231,12 @@ def _by_token_blocks(
     labels: Array,
     token_chunk: int,
     precision: str | None,
-) -> TokenStats:
+) -> tuple[TokenStats, SoftmaxMoments]:
     wide_head = head.astype(wide_type(hidden, head))  # its gradient is summed over blocks
 
     @jax.checkpoint
-    def of_token(token: tuple[Array, Array]) -> TokenStats:
+    def of_token(token: tuple[Array, Array]) -> tuple[TokenStats, SoftmaxMoments]:
         row, label = token
-        return token_stats(_logits(row, wide_head.astype(head.dtype), bias, precision), label)
+        return _of_logits(_logits(row, wide_head.astype(head.dtype), bias, precision), label)
 
     return jax.lax.map(of_token, (hidden, labels), batch_size=token_chunk)

@@ -39,6 +39,8 @@ class PassStats(NamedTuple):
         argmax_other: the first class c≠k whose logit is ``max_other``, ``[T]``.
         mean: ``[T]``.
         variance: ``[T]``.
+        collision: Σ q² as in ``SoftmaxMoments``, ``[T]``; has no derivative.
+        mean_logit: Σ q f, likewise.
     """
 
     label_logit: Array
@@ -47,6 +49,8 @@ class PassStats(NamedTuple):
     argmax_other: Array
     mean: Array
     variance: Array
+    collision: Array
+    mean_logit: Array
 
 
 class _Running(NamedTuple):
@@ -55,7 +59,9 @@ class _Running(NamedTuple):
     label_logit: Array
     max_other: Array
     argmax_other: Array
-    exp_sum_other: Array  # Σ_{c≠k} exp(f_c - max_other)
+    exp_sum_other: Array  # Σ_{c≠k} e_c with e_c = exp(f_c - max_other)
+    exp_square_sum: Array  # Σ_{c≠k} e_c²
+    exp_logit_sum: Array  # Σ_{c≠k} e_c (f_c - max_other)
     mean: Array
     square_sum: Array  # Σ_c (f_c - mean)²
 
@@ -95,7 +101,8 @@ def vocab_pass(
     """
     zeros = jnp.zeros(labels.shape, wide_type(hidden, head))
     lowest = jnp.full_like(zeros, jnp.finfo(zeros.dtype).min)  # differences of -inf are NaN
-    nothing = _Running(zeros, lowest, jnp.zeros(labels.shape, jnp.int32), zeros, zeros, zeros)
+    none = jnp.zeros(labels.shape, jnp.int32)
+    nothing = _Running(zeros, lowest, none, zeros, zeros, zeros, zeros, zeros)
 
     def step(seen: _Running, i: Array) -> tuple[_Running, None]:
         block = _block(blocking, hidden, head, bias, i)
@@ -109,6 +116,8 @@ def vocab_pass(
         argmax_other=seen.argmax_other,
         mean=seen.mean,
         variance=seen.square_sum / head.shape[1],
+        collision=seen.exp_square_sum / jnp.square(seen.exp_sum_other),
+        mean_logit=seen.max_other + seen.exp_logit_sum / seen.exp_sum_other,
     )
 
 
@@ -148,7 +157,10 @@ def _merge(seen: _Running, num_seen: Array, block: _Block, labels: Array) -> _Ru
     max_other = jnp.maximum(seen.max_other, top)
     argmax = (block.start + others.argmax(axis=-1)).astype(jnp.int32)
     label_logit = jnp.where(is_label, block.logits, 0).sum(axis=-1)
-    kept = seen.exp_sum_other * jnp.exp(seen.max_other - max_other)
+    drop = seen.max_other - max_other
+    kept = jnp.exp(drop)
+    below = jnp.where(fresh & ~is_label, block.logits - max_other[:, None], 0)
+    exps = jnp.exp(others - max_other[:, None])
     num = fresh.sum()
     mean = jnp.where(fresh, block.logits, 0).sum(axis=-1) / num
     square_sum = jnp.where(fresh, jnp.square(block.logits - mean[:, None]), 0).sum(axis=-1)
@@ -157,7 +169,10 @@ def _merge(seen: _Running, num_seen: Array, block: _Block, labels: Array) -> _Ru
         label_logit=seen.label_logit + label_logit,
         max_other=max_other,
         argmax_other=jnp.where(top > seen.max_other, argmax, seen.argmax_other),
-        exp_sum_other=kept + jnp.exp(others - max_other[:, None]).sum(axis=-1),
+        exp_sum_other=kept * seen.exp_sum_other + exps.sum(axis=-1),
+        exp_square_sum=jnp.square(kept) * seen.exp_square_sum + jnp.square(exps).sum(axis=-1),
+        exp_logit_sum=kept * (seen.exp_logit_sum + drop * seen.exp_sum_other)
+        + (exps * below).sum(axis=-1),
         mean=seen.mean + share * gap,
         square_sum=seen.square_sum + square_sum + num_seen * share * jnp.square(gap),
     )

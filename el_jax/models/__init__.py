@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 
+from el_jax.models.attention import AttentionChoice, attention_choice
 from el_jax.models.config import TransformerConfig
 from el_jax.models.presets import PRESETS
 from el_jax.models.transformer import transformer
@@ -14,4 +15,11 @@ MODELS: dict[str, Callable[[TransformerConfig], ModelFns]] = {
     "transformer": transformer,
 }
 
-__all__ = ["MODELS", "PRESETS", "TransformerConfig", "transformer"]
+__all__ = [
+    "MODELS",
+    "PRESETS",
+    "AttentionChoice",
+    "TransformerConfig",
+    "attention_choice",
+    "transformer",
+]

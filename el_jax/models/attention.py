@@ -17,6 +17,41 @@ from el_jax.types import Batch
 Rotation = tuple[Float[Array, "b Q 1 pairs"], Float[Array, "b Q 1 pairs"]]
 
 
+class AttentionChoice(NamedTuple):
+    """Which attention a model runs, and why.
+
+    Attributes:
+        impl: what computes it.
+        reason: in a few words.
+    """
+
+    impl: Literal["xla", "cudnn"]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.impl}: {self.reason}"
+
+
+def attention_choice(config: TransformerConfig, platform: str) -> AttentionChoice:
+    """The attention of a model on a kind of device.
+
+    Args:
+        config: what ``attention_impl`` "auto" stands for is decided here.
+        platform: as ``jax.default_backend()`` names it: "cpu", "gpu" or "tpu".
+    """
+    if config.attention_impl == "cudnn":
+        return AttentionChoice("cudnn", "asked for")
+    if config.attention_impl == "xla":
+        return AttentionChoice("xla", "asked for")
+    if platform not in ("gpu", "cuda"):
+        return AttentionChoice("xla", f"cuDNN is for NVIDIA GPUs, this is {platform}")
+    if config.cudnn_obstacle:
+        return AttentionChoice("xla", config.cudnn_obstacle)
+    if config.head_dim > 128:  # which of the larger ones cuDNN takes depends on the card
+        return AttentionChoice("xla", f"a head has {config.head_dim} entries, more than 128")
+    return AttentionChoice("cudnn", "bfloat16 on an NVIDIA GPU; not in the last block")
+
+
 class Places(NamedTuple):
     """Where tokens stand; the leading axis is 1 where all windows agree.
 

@@ -11,7 +11,7 @@ _CHOICES = {
     "init": ("normal", "gpt2", "neox"),
     "dtype": ("float32", "bfloat16"),
     "matmul_precision": ("default", "highest"),
-    "attention_impl": ("xla", "cudnn"),
+    "attention_impl": ("auto", "xla", "cudnn"),
 }
 _POSITIVE_INTEGERS = ("vocab_size", "width", "num_layers", "num_heads", "max_length")
 _OPTIONAL_POSITIVE_INTEGERS = ("num_kv_heads", "head_size", "mlp_width", "embedding_width")
@@ -66,8 +66,12 @@ class TransformerConfig:
         dtype: of matrix products; parameters, norms, softmax, residual stream and logits are
             always float32.
         matmul_precision: "default" or "highest" (no TF32 on GPU, no bfloat16 passes on TPU).
-        attention_impl: "xla", or "cudnn": flash attention in all blocks but the last, for
-            bfloat16 on an NVIDIA GPU; it cannot be differentiated twice.
+        attention_impl: "xla"; "cudnn", flash attention in all blocks but the last, for bfloat16
+            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it can
+            be (:func:`~el_jax.models.attention.attention_choice`).
+        scan_layers: all blocks but the last are one program, run in a loop over their stacked
+            parameters. On CPU the loop costs more than it saves (12 layers of width 64: step 1.4
+            times as long, no faster to compile); for deep models on accelerators.
     """
 
     vocab_size: int
@@ -106,7 +110,8 @@ class TransformerConfig:
     residual_dropout: float = 0.0
     dtype: str = "float32"
     matmul_precision: str = "default"
-    attention_impl: str = "xla"
+    attention_impl: str = "auto"
+    scan_layers: bool = False
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -114,8 +119,8 @@ class TransformerConfig:
         self._check_position()
         if self.parallel_residual and self.norm_placement == "post":
             self._reject("parallel_residual", "False where norm_placement is 'post'")
-        if self.attention_impl == "cudnn":
-            self._check_cudnn()
+        if self.attention_impl == "cudnn" and (obstacle := self.cudnn_obstacle):
+            self._reject("attention_impl", f"'xla' or 'auto' where {obstacle}")
 
     @property
     def kv_heads(self) -> int:
@@ -141,6 +146,17 @@ class TransformerConfig:
     def rotary_dim(self) -> int:
         """How many of the K entries of a head are rotated."""
         return int(self.rotary_fraction * self.head_dim) if self.position == "rope" else 0
+
+    @property
+    def cudnn_obstacle(self) -> str | None:
+        """Why cuDNN's attention cannot serve this model on any device; None if it can."""
+        if self.dtype != "bfloat16":
+            return f"dtype is {self.dtype!r}, not 'bfloat16'"
+        if self.head_dim % 8 or self.head_dim > 256:
+            return f"a head has {self.head_dim} entries, no multiple of 8 up to 256"
+        if self.attention_dropout:
+            return "attention_dropout is not 0"
+        return None
 
     @property
     def matrix_std(self) -> float:
@@ -197,15 +213,6 @@ class TransformerConfig:
                 f"such that an even number of the {self.head_dim} entries of a head, at least 2, "
                 f"is rotated, not {self.rotary_dim}",
             )
-
-    def _check_cudnn(self) -> None:
-        if self.dtype != "bfloat16":
-            self._reject("attention_impl", "'xla' unless dtype is 'bfloat16'")
-        if self.head_dim % 8 or self.head_dim > 256:
-            self._reject("attention_impl", f"'xla' where a head has {self.head_dim} entries: "
-                         "cuDNN takes multiples of 8 up to 256")  # fmt: skip
-        if self.attention_dropout:
-            self._reject("attention_impl", "'xla' where attention_dropout is not 0")
 
 
 def _is_integer(value: object, at_least: int) -> bool:

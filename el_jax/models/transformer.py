@@ -12,17 +12,19 @@ Only what reaches the supervised logits is computed: the last block takes keys a
 tokens, and its queries, output projection and MLP at the supervised ones.
 """
 
+import dataclasses
 from typing import cast
 
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.models.attention import Attention, Scope, scope
+from el_jax.models.attention import Attention, Scope, attention_choice, scope
 from el_jax.models.config import TransformerConfig
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
-from el_jax.types import Batch, Key, ModelFns, Params
+from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 
 def transformer(config: TransformerConfig) -> ModelFns:
@@ -32,51 +34,68 @@ def transformer(config: TransformerConfig) -> ModelFns:
         config: all its switches; ``el_jax.models.presets`` has the published ones.
 
     Returns:
-        ``init(key)``; ``apply(params, batch, key=None)``, logits at the supervised positions; and
-        ``attention(params, batch)``, the weights of the queries there. All can be vmapped over
-        params, and ``apply`` differentiated twice (with ``attention_impl="xla"``).
+        ``init(key)``; ``apply(params, batch, key=None)``, logits at the supervised positions;
+        ``attention(params, batch)``, the weights of the queries there; and ``readout``, the factors
+        of the logits. All can be vmapped over params, and ``apply`` differentiated twice (but
+        where :func:`~el_jax.models.attention.attention_choice` is cuDNN).
     """
-    module = Transformer(config)
+    chosen = attention_choice(config, jax.default_backend()).impl
+    module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
     def init(key: Key) -> Params:
         one = jnp.zeros((1, 1), jnp.int32)
         batch = Batch(tokens=one, supervised=one, labels=one, mask=one == 0, groups=one)
         return module.init(key, batch)["params"]
 
-    def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
+    def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
         rngs = None if key is None else {"dropout": key}
-        logits = module.apply({"params": params}, batch, deterministic=key is None, rngs=rngs)
-        return cast(Array, logits)
+        factors = module.apply({"params": params}, batch, deterministic=key is None, rngs=rngs)
+        return cast(Readout, factors)
+
+    def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
+        return _product(readout(params, batch, key), config.matmul_precision)
 
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:
         _, seen = module.apply({"params": params}, batch, mutable="intermediates")
         layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
         return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
 
-    return ModelFns(init, apply, attention)
+    return ModelFns(init, apply, attention, readout)
+
+
+def _product(readout: Readout, precision: str) -> Float[Array, "B P V"]:
+    hidden, head, bias = readout
+    logits = jnp.matmul(
+        hidden.reshape(-1, hidden.shape[-1]),
+        head,
+        precision=precision,
+        preferred_element_type=jnp.promote_types(head.dtype, jnp.float32),
+    )
+    if bias is not None:
+        logits = logits + bias[None]
+    return logits.reshape(*hidden.shape[:2], -1)
 
 
 class Transformer(nn.Module):
-    """Token ids to logits at the supervised positions."""
+    """Token ids to the factors of the logits at the supervised positions."""
 
     config: TransformerConfig
 
     @nn.compact
-    def __call__(self, batch: Batch, deterministic: bool = True) -> Float[Array, "B P V"]:
-        """Float32 logits; dropout, unless ``deterministic``, draws from the stream "dropout"."""
+    def __call__(self, batch: Batch, deterministic: bool = True) -> Readout:
+        """The readout; dropout, unless ``deterministic``, draws from the stream "dropout"."""
         c = self.config
         table = self.param(
             "tok_emb", nn.initializers.normal(c.matrix_std), (c.vocab_size, c.embedding_dim)
         )
         x = self._embed(batch, table, deterministic)
-        inner = scope(batch, c, supervised_only=False)
-        for i in range(c.num_layers - 1):
-            x = Block(c, name=f"layers_{i}")(x, inner, batch.supervised, False, deterministic)
+        x = self._inner_blocks(x, batch, deterministic)
         last = scope(batch, c, supervised_only=True)
         x = Block(c, name=f"layers_{c.num_layers - 1}")(
             x, last, batch.supervised, True, deterministic
         )
-        return self._logits(x, table).reshape(*batch.supervised.shape, c.vocab_size)
+        hidden = self._before_head(x)
+        return Head(c, name="head")(hidden.reshape(*batch.supervised.shape, -1), table)
 
     def _embed(
         self, batch: Batch, table: Float[Array, "V E"], deterministic: bool
@@ -98,6 +117,31 @@ class Transformer(nn.Module):
             x = Norm(c, name="emb_ln")(x)
         return nn.Dropout(c.embedding_dropout)(x, deterministic)
 
+    def _inner_blocks(
+        self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
+    ) -> Float[Array, "rows D"]:
+        """All blocks but the last; in a loop, if the configuration says so."""
+        c = self.config
+        names = [f"layers_{i}" for i in range(c.num_layers - 1)]
+        inner = scope(batch, c, supervised_only=False)
+        one_by_one = self.is_initializing() or self.is_mutable_collection("intermediates")
+        if one_by_one or not names or not c.scan_layers:
+            for name in names:
+                x = Block(c, name=name)(x, inner, batch.supervised, False, deterministic)
+            return x
+        block = Block(c, parent=None)
+        layers = (self.variables["params"][name] for name in names)
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
+        keys = None if deterministic else jax.random.split(self.make_rng("dropout"), len(names))
+
+        def step(x: Array, layer: tuple[Params, Key | None]) -> tuple[Array, None]:
+            params, key = layer
+            rngs = None if key is None else {"dropout": key}
+            args = (x, inner, batch.supervised, False, deterministic)
+            return cast(Array, block.apply({"params": params}, *args, rngs=rngs)), None
+
+        return jax.lax.scan(step, x, (stacked, keys))[0]
+
     def _learned_positions(
         self, rows: Float[Array, "length D"], batch: Batch
     ) -> Float[Array, "rows D"]:
@@ -109,9 +153,7 @@ class Transformer(nn.Module):
             return jnp.tile(rows[offset : offset + length], (num_windows, 1))
         return rows[offset + batch.positions.reshape(-1)]
 
-    def _logits(
-        self, x: Float[Array, "rows D"], table: Float[Array, "V E"]
-    ) -> Float[Array, "rows V"]:
+    def _before_head(self, x: Float[Array, "rows D"]) -> Float[Array, "rows E"]:
         c = self.config
         if c.final_norm:
             x = Norm(c, name="final_ln")(x)
@@ -123,7 +165,7 @@ class Transformer(nn.Module):
                 c, (c.width,), (c.embedding_dim,), False, c.matrix_std, name="project_out"
             )
             x = project(x)
-        return Head(c, name="head")(x, table)
+        return x
 
 
 class Block(nn.Module):
@@ -194,26 +236,19 @@ class Mlp(nn.Module):
 
 
 class Head(nn.Module):
-    """Logits: products with a kernel of its own, or with the token table."""
+    """The matrix behind the logits: a kernel of its own, or the token table."""
 
     config: TransformerConfig
 
     @nn.compact
-    def __call__(
-        self, x: Float[Array, "rows E"], table: Float[Array, "V E"]
-    ) -> Float[Array, "rows V"]:
-        """Float32 logits of each row."""
+    def __call__(self, hidden: Float[Array, "B P E"], table: Float[Array, "V E"]) -> Readout:
+        """Hidden states and matrix in the number format of their product, and the bias."""
         c = self.config
         if c.tie_head:
             kernel = table.T
         else:
             kernel = self.param("kernel", nn.initializers.normal(c.matrix_std), table.shape[::-1])
-        logits = jnp.matmul(
-            as_operand(x, c),
-            as_operand(kernel, c),
-            precision=c.matmul_precision,
-            preferred_element_type=kernel.dtype,
-        )
+        bias = None
         if c.head_bias:
-            logits = logits + self.param("bias", nn.initializers.zeros, (c.vocab_size,))[None]
-        return logits
+            bias = self.param("bias", nn.initializers.zeros, (c.vocab_size,))
+        return Readout(as_operand(hidden, c), as_operand(kernel, c), bias)

@@ -88,10 +88,10 @@ class _Update:
         whole = batch.mask.sum(dtype=jnp.float32) if self.layout.splits_windows else None
 
         def part(batch: Batch, key: Key | None) -> tuple[tuple[Array, Params], Metrics]:
-            (loss, logits), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
+            (loss, outputs), grads = jax.value_and_grad(self.objective.loss, has_aux=True)(
                 params, batch, hypers.loss, key, whole
             )
-            return (loss, grads), self.objective.measure(logits, batch, hypers.loss)
+            return (loss, grads), self.objective.measure(outputs, batch, hypers.loss)
 
         return self.layout.sum_over_windows(part, batch, key)
 
@@ -174,7 +174,7 @@ def _make_evaluate(
 
     def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
         params, hypers = run
-        measured = objective.measure(objective.model.apply(params, batch), batch, hypers.loss)
+        measured = objective.measure(objective.outputs(params, batch), batch, hypers.loss)
         return layout.pool_over_devices(measured)
 
     def make(at_once: int) -> Lifted:

@@ -10,6 +10,7 @@ from experiments.claims import Verdict
 from experiments.el_copy_anatomy import claims as anatomy_claims, plot as anatomy_plot
 from experiments.el_copy_context import claims as context_claims, plot as context_plot
 from experiments.el_copy_losses import claims as losses_claims, plot as losses_plot
+from experiments.el_copy_width import claims as width_claims, plot as width_plot, run as width_run
 from experiments.results import write_curves, write_results
 
 SEEDS = tuple(range(5))
@@ -52,6 +53,20 @@ def context_results(slope=-0.2):
         )
         for metric in ("test_precise_easy_accuracy", "train_easy_accuracy", "train_hard_accuracy"):
             table[f"E1 λ=1, warm-up, context {context}", metric] = seeds_around(0.98)
+    return table
+
+
+def width_results(fall=0.05, growth=2.0, contexts=(55,)):
+    """Ten seeds, the spread ``growth`` times as large with each doubling of the width."""
+    table = {}
+    seeds, noise = tuple(range(10)), np.linspace(-1, 1, 10)
+    for place, width in enumerate((16, 32, 64, 128)):
+        for context in contexts:
+            setting = f"cross-entropy, context {context}, width {width}"
+            values = 0.5 - fall * place + 0.03 * growth**place * noise
+            table[setting, "test_precise_hard_accuracy"] = SeedValues(seeds, values)
+            for metric in ("test_precise_easy_accuracy", "train_hard_accuracy"):
+                table[setting, metric] = SeedValues(seeds, np.ones(10))
     return table
 
 
@@ -140,8 +155,55 @@ def test_context_is_judged_by_its_trend(slope, verdict):
     assert f"slope {slope:+.3f}" in claims[0].detail
 
 
+def test_width_is_drawn_with_a_row_per_context(tmp_path):
+    write_results(tmp_path / "results.csv", width_results(contexts=(55, 440)))
+    figure = width_plot.plot(tmp_path)
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles[0::2] == ["unseen strings, context 55", "unseen strings, context 440"]
+    for ax in figure.axes[2:]:
+        assert [label.get_text() for label in ax.get_xticklabels()] == ["16", "32", "64", "128"]
+    worst = next(line for line in figure.axes[0].lines if "worst" in str(line.get_label()))
+    np.testing.assert_allclose(worst.get_ydata(), [0.47, 0.39, 0.28, 0.11], atol=1e-6)
+    keep(figure, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fall", "growth", "verdicts"),
+    [
+        (0.1, 2.0, [Verdict.HOLDS, Verdict.HOLDS, Verdict.HOLDS]),
+        (-0.1, 0.5, [Verdict.FAILS, Verdict.FAILS, Verdict.FAILS]),
+        (0.05, 1.0, [Verdict.HOLDS, Verdict.INCONCLUSIVE, Verdict.FAILS]),
+    ],
+)
+def test_width_is_judged_by_mean_spread_and_worst_seed(fall, growth, verdicts):
+    results = width_results(fall, growth)
+    last = ("cross-entropy, context 55, width 128", "test_precise_hard_accuracy")
+    results[last] = results[last]._replace(values=np.maximum(results[last].values, 0.04))
+    claims = width_claims.claims(results)
+    assert [claim.verdict for claim in claims[:3]] == verdicts
+    assert [claim.verdict for claim in claims[3:]] == [Verdict.HOLDS] * 2
+
+
+def test_one_width_or_one_seed_is_judged_as_far_as_it_can_be():
+    results = {key: value for key, value in width_results().items() if "width 16" in key[0]}
+    undecided = [claim.verdict is Verdict.INCONCLUSIVE for claim in width_claims.claims(results)]
+    assert undecided == [True, True, False, False, False]
+    alone = {key: SeedValues((0,), entry.values[:1]) for key, entry in width_results().items()}
+    undecided = [claim.verdict is Verdict.INCONCLUSIVE for claim in width_claims.claims(alone)]
+    assert undecided == [True, True, False, True, True]
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick", "cpu", "paper"])
+def test_rate_times_width_is_one_number_at_every_scale(scale):
+    studies = width_run.studies(scale)
+    rates = [study.config.optim.peak_lr * study.config.model.width for study in studies]
+    np.testing.assert_allclose(rates, 0.1024 if scale == "paper" else 0.096)
+    contexts = {study.suffix.split(", ")[1] for study in studies}
+    assert len(studies) == len(contexts) * len(width_run.WIDTHS[scale])
+
+
 def test_claims_on_nothing_are_inconclusive():
-    for module in (losses_claims, anatomy_claims, context_claims):
+    for module in (losses_claims, anatomy_claims, context_claims, width_claims):
         assert {claim.verdict for claim in module.claims({})} == {Verdict.INCONCLUSIVE}
 
 

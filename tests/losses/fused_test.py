@@ -19,6 +19,7 @@ from el_jax.losses import (
     cross_entropy,
     e1,
     e3,
+    fused_stats_and_moments,
     fused_token_stats,
     masked_mean,
     reads_softmax,
@@ -349,7 +350,7 @@ def test_the_path_is_a_rule_of_sizes():
 
 def test_arguments_that_make_no_sense_are_refused():
     # unwrapped: the type checker of the test run would refuse some of these first
-    stats = inspect.unwrap(fused_token_stats)
+    stats = inspect.unwrap(fused_stats_and_moments)
     hidden, head, _, labels = problem(14, dtype=np.float32)
     with pytest.raises(ValueError, match=r"hidden \(7, 3\): .* labels \(6,\)"):
         stats(hidden, head, labels[:-1])

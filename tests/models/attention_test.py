@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_models import TINY, B, T, batch_of, model, random_tokens
+from tiny_models import TINY, B, T, batch_of, model, random_params, random_tokens
 
 import el_jax.models.attention as attention_room
-from el_jax.models import transformer
-from el_jax.models.attention import attend, flash_attend, softmax
+from el_jax.models import PRESETS, attention_choice, transformer
+from el_jax.models.attention import attend, flash_attend, rotate, scope, softmax
 
 SUPERVISED = jnp.array([[6, 0, 3], [2, 2, 5]])
 DOCUMENTS = jnp.array([[0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 5, 5, 5, 2, 2, 2]])
@@ -73,15 +73,92 @@ def test_softmax_and_its_derivatives_are_those_of_jax():
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
+ON_GPU = pytest.mark.skipif(jax.default_backend() != "gpu", reason="cuDNN needs an NVIDIA GPU")
+
+
+def collected(attention, operands):
+    """What queries collect, and the gradients of a sum of it in which each entry has its weight."""
+
+    def weighted(*operands):
+        out = attention(*operands).astype(jnp.float32)
+        return (out * jnp.cos(jnp.arange(out.size)).reshape(out.shape)).sum(), out
+
+    gradients, out = jax.jit(jax.grad(weighted, (0, 1, 2), has_aux=True))(*operands)
+    return jax.tree.map(lambda x: np.asarray(x, np.float32), (out, *gradients))
+
+
 @pytest.mark.parametrize("causal", [False, True])
-def test_flash_attention_is_attention(causal):
+@pytest.mark.parametrize("queries", [None, SUPERVISED])
+@pytest.mark.parametrize(
+    ("implementation", "dtype", "tolerance"),
+    [
+        ("xla", jnp.float32, 1e-5),
+        ("xla", jnp.bfloat16, 2e-2),
+        pytest.param("cudnn", jnp.bfloat16, 2e-2, marks=ON_GPU),
+    ],
+)
+def test_implementations_agree_forward_and_in_gradients(
+    implementation, dtype, tolerance, queries, causal
+):
+    config = dataclasses.replace(TINY["gpt_neox"], rotary_fraction=0.5, causal=causal)
+    batch = batch_of(random_tokens(), queries)
     keys = jax.random.split(jax.random.key(0), 3)
-    query = jax.random.normal(keys[0], (B, T, 4, 8))
-    key, value = (jax.random.normal(k, (B, T, 2, 8)) for k in keys[1:])
-    mask = jnp.tril(jnp.ones((1, T, T), bool)) if causal else None
-    expected = attend(query, key, value, mask)
-    actual = flash_attend(query, key, value, causal, implementation="xla")
-    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+    sizes = ((B, T, 4, 8), (B, T, 2, 8), (B, T, 2, 8))  # query heads in groups
+    operands = [jax.random.normal(k, s, dtype) for k, s in zip(keys, sizes, strict=True)]
+    everywhere = scope(batch, config, supervised_only=False)
+    wanted = scope(batch, config, supervised_only=queries is not None)
+
+    def pick(x):
+        return x if queries is None else jnp.take_along_axis(x, queries[:, :, None, None], axis=1)
+
+    def ours(query, key, value):
+        query = rotate(pick(query), wanted.query_rotation)
+        return attend(query, rotate(key, wanted.key_rotation), value, wanted.mask)
+
+    def theirs(query, key, value):
+        turned = (rotate(x, everywhere.key_rotation) for x in (query, key))
+        return pick(flash_attend(*turned, value, causal, implementation))
+
+    for a, b in zip(collected(ours, operands), collected(theirs, operands), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())
+
+
+FLASH = dataclasses.replace(PRESETS["gpt_neox"], dtype="bfloat16", width=512, num_heads=4)
+
+
+@pytest.mark.parametrize(
+    ("platform", "changes", "impl", "reason"),
+    [
+        ("cpu", {}, "xla", "this is cpu"),
+        ("tpu", {}, "xla", "this is tpu"),
+        ("rocm", {}, "xla", "this is rocm"),
+        ("gpu", {}, "cudnn", "bfloat16 on an NVIDIA GPU"),
+        ("cuda", {}, "cudnn", "bfloat16 on an NVIDIA GPU"),
+        ("gpu", {"dtype": "float32"}, "xla", "dtype is 'float32'"),
+        ("gpu", {"num_heads": 2}, "xla", "a head has 256 entries, more than 128"),
+        ("gpu", {"head_size": 12, "rotary_fraction": 0.5}, "xla", "a head has 12 entries"),
+        ("gpu", {"attention_dropout": 0.1}, "xla", "attention_dropout is not 0"),
+        ("gpu", {"attention_impl": "xla"}, "xla", "asked for"),
+        ("cpu", {"attention_impl": "cudnn"}, "cudnn", "asked for"),
+    ],
+)
+def test_attention_is_chosen_by_platform_and_model(platform, changes, impl, reason):
+    choice = attention_choice(dataclasses.replace(FLASH, **changes), platform)
+    assert choice.impl == impl
+    assert reason in choice.reason
+    assert str(choice) == f"{impl}: {choice.reason}"
+
+
+def test_the_choice_is_what_a_model_runs(monkeypatch):
+    def stand_in(query, key, value, causal):
+        return flash_attend(query, key, value, causal, implementation="xla") + 1
+
+    monkeypatch.setattr(attention_room, "flash_attend", stand_in)
+    config = dataclasses.replace(TINY["gpt_neox"], dtype="bfloat16")
+    params, batch = random_params(config), batch_of(random_tokens())
+    on_cpu = transformer(config).apply(params, batch)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert np.abs(transformer(config).apply(params, batch) - on_cpu).max() > 0.1
 
 
 @pytest.mark.parametrize("documents", [None, DOCUMENTS])

@@ -147,6 +147,26 @@ def test_a_window_longer_than_the_position_table_is_refused():
         fns.apply(params, batch_of(random_tokens(length=13)))
 
 
+@pytest.mark.parametrize("name", TINY)
+def test_logits_are_the_product_of_the_readout(name):
+    fns, params = model(TINY[name])
+    batch = batch_of(random_tokens(), SUPERVISED)
+    hidden, head, bias = jax.jit(transformer(TINY[name]).readout)(params, batch)
+    assert (hidden.shape[:2], head.shape[1]) == (SUPERVISED.shape, V)
+    assert (bias is not None) == TINY[name].head_bias
+    logits = np.asarray(hidden) @ np.asarray(head) + (0 if bias is None else np.asarray(bias))
+    close(fns.apply(params, batch), logits)
+
+
+def test_the_readout_has_the_number_format_of_the_product():
+    config = dataclasses.replace(TINY["bert"], dtype="bfloat16")
+    fns = transformer(config)
+    batch = batch_of(random_tokens(), SUPERVISED)
+    readout = jax.eval_shape(fns.readout, random_params(config), batch)
+    assert [x.dtype for x in readout] == [jnp.bfloat16, jnp.bfloat16, jnp.float32]
+    assert jax.eval_shape(fns.apply, random_params(config), batch).dtype == jnp.float32
+
+
 def test_gradients_to_second_order():
     config = dataclasses.replace(TINY["gpt_neox"], num_layers=1)
     with jax.enable_x64(True):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.losses import cross_entropy, e1, e3, token_stats
+from el_jax.losses import cross_entropy, e1, e3
 from el_jax.training.objectives import Objective
 from el_jax.types import Batch, ModelFns
 
@@ -26,16 +26,16 @@ BATCH = Batch(
 )
 
 
-def by_cross_entropy(logits, labels, numbers):
-    return cross_entropy(token_stats(logits, labels))
+def by_cross_entropy(stats, numbers):
+    return cross_entropy(stats)
 
 
-def by_e1(logits, labels, numbers):
-    return e1(token_stats(logits, labels), lam=numbers["lam"])
+def by_e1(stats, numbers):
+    return e1(stats, lam=numbers["lam"])
 
 
-def by_e3(logits, labels, numbers):
-    return e3(token_stats(logits, labels), b=numbers["b"])
+def by_e3(stats, numbers):
+    return e3(stats, b=numbers["b"])
 
 
 def objective(token_loss=by_cross_entropy):

@@ -1,0 +1,194 @@
+"""Training through statistics of the readout is training through the logits."""
+
+import dataclasses
+import functools
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_training import built, small_config
+
+from configs.common import LOSS_PARAMETERS
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.models import PRESETS, transformer
+from el_jax.training.objectives import FusedHead, Objective
+from el_jax.types import Batch, ModelFns
+
+V, T, P, B = 40, 6, 4, 2
+CONFIG = dataclasses.replace(
+    PRESETS["gpt_neox"], vocab_size=V, width=8, num_layers=1, num_heads=1, mlp_width=12,
+    rotary_fraction=0.5, residual_dropout=0.2, head_bias=True,
+)  # fmt: skip
+FUSED = {
+    "plain": FusedHead("plain"),
+    "chunked": FusedHead("chunked", vocab_chunk=16),
+    "gram": FusedHead("gram", vocab_chunk=7),
+    "remat": FusedHead("remat", token_chunk=3),
+}
+
+
+def batch_of(windows=B, num_classes=V):
+    rng = np.random.default_rng(0)
+
+    def draw(high, columns):
+        return jnp.asarray(rng.integers(high, size=(windows, columns)), jnp.int32)
+
+    supervised = jnp.tile(jnp.arange(P) + 1, (windows, 1))
+    mask = jnp.ones((windows, P), bool).at[0, 1].set(False).at[-1, 2:].set(False)
+    return Batch(draw(num_classes, T), supervised, draw(num_classes, P), mask, draw(2, P))
+
+
+def random_params(model, scale=0.4):
+    """No zeros and ones, so that every parameter matters."""
+    rng = np.random.default_rng(1)
+    shapes = jax.eval_shape(model.init, jax.random.key(0))
+    return jax.tree.map(lambda x: jnp.asarray(scale * rng.normal(size=x.shape), x.dtype), shapes)
+
+
+def objective(name, fused, config=CONFIG, temperature=1.0):
+    loss = partial(TOKEN_LOSSES[name], **LOSS_PARAMETERS[name])
+    return Objective(transformer(config), lambda s, _: loss(s), 2, 2, temperature, fused)
+
+
+def trained(own, key, params, batch):
+    """Loss, its gradient and the metrics of one update."""
+    (loss, outputs), gradient = jax.value_and_grad(own.loss, has_aux=True)(params, batch, {}, key)
+    return loss, gradient, own.measure(outputs, batch, {})
+
+
+@functools.cache
+def compiled(name, path, config=CONFIG, temperature=1.0):
+    fused = FUSED[path] if path else None
+    return jax.jit(partial(trained, objective(name, fused, config, temperature)))
+
+
+def assert_close(actual, expected, tolerance):
+    """Each array to within ``tolerance`` of its own largest entry, or of the smallest gradient."""
+    assert jax.tree.structure(actual) == jax.tree.structure(expected)
+    for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        a, e = np.asarray(a, np.float64), np.asarray(e, np.float64)
+        np.testing.assert_allclose(a, e, rtol=0, atol=tolerance * np.abs(e).max() + 1e-7)
+
+
+def compare(name, path, tolerance=1e-5, config=CONFIG, temperature=1.0):
+    params, batch = random_params(transformer(config)), batch_of()
+    with_dropout = jax.random.key(3)
+    expected = compiled(name, None, config, temperature)(with_dropout, params, batch)
+    found = compiled(name, path, config, temperature)(with_dropout, params, batch)
+    assert_close(found, expected, tolerance)
+    assert expected[2]["gradient"].mean.min() > 1e-3
+
+
+@pytest.mark.parametrize("name", TOKEN_LOSSES)
+def test_loss_gradient_and_metrics_are_those_of_the_logits(name):
+    compare(name, "chunked")
+
+
+@pytest.mark.parametrize("path", ["plain", "gram", "remat"])
+@pytest.mark.parametrize("name", ["e1", "e3"])
+def test_on_every_path(name, path):
+    compare(name, path)
+
+
+@pytest.mark.parametrize("path", ["chunked", "remat"])
+def test_with_products_in_bfloat16(path):
+    compare("e1", path, 2e-2, dataclasses.replace(CONFIG, dtype="bfloat16"))
+
+
+def test_with_a_temperature_and_the_token_table_as_head():
+    compare("e2", "chunked", config=dataclasses.replace(CONFIG, tie_head=True), temperature=2.0)
+
+
+@pytest.mark.parametrize(("vocab_chunk", "token_chunk"), [(1, 1), (V, B * P), (100, 100)])
+def test_blocks_of_any_size(vocab_chunk, token_chunk):
+    params, batch = random_params(transformer(CONFIG)), batch_of()
+    expected = compiled("e1", None)(jax.random.key(3), params, batch)
+    for path in ("chunked", "remat"):
+        own = objective("e1", FusedHead(path, None, vocab_chunk, token_chunk))
+        found = jax.jit(partial(trained, own))(jax.random.key(3), params, batch)
+        assert_close(found, expected, 1e-5)
+
+
+def curvature(name, path):
+    """A Hessian-vector product, forward over reverse."""
+    own, batch = objective(name, path and FUSED[path]), batch_of()
+    params = random_params(own.model)
+
+    def gradient(params):
+        return jax.grad(lambda p: own.loss(p, batch, {}, None)[0])(params)
+
+    return jax.jit(lambda p: jax.jvp(gradient, (p,), (p,))[1])(params)
+
+
+def test_hessian_vector_products():
+    assert_close(curvature("e1", "remat"), curvature("e1", None), 1e-5)
+
+
+def test_the_pass_has_no_forward_mode_and_says_so():
+    with pytest.raises(TypeError, match=r"forward-mode autodiff .* to a custom_vjp function"):
+        curvature("cross_entropy", "chunked")
+
+
+def test_a_loss_without_softmax_goes_back_by_quadratic_forms_alone():
+    own, batch = objective("e3", FUSED["gram"]), batch_of()
+    params = random_params(own.model)
+    program = jax.make_jaxpr(jax.grad(lambda p: own.loss(p, batch, {}, None)[0]))(params)
+    assert str(program).count("scan[") == 1  # forward, for the metrics
+
+
+def test_a_model_without_readout_is_refused():
+    own = Objective(ModelFns(dict, lambda *_: None), lambda s, _: s.mean, 2, 2, 1.0, FUSED["remat"])
+    with pytest.raises(ValueError, match="the model has no readout"):
+        own.loss({}, batch_of(), {}, None)
+
+
+def test_memory_of_an_update_is_less_than_half():
+    config = dataclasses.replace(CONFIG, vocab_size=8192, width=32, num_heads=2, head_bias=False)
+    params = jax.eval_shape(transformer(config).init, jax.random.key(0))
+    batch = batch_of(windows=32, num_classes=8192)
+
+    def temporary_bytes(fused):
+        update = jax.jit(partial(trained, objective("e1", fused, config), None))
+        return update.lower(params, batch).compile().memory_analysis().temp_size_in_bytes
+
+    assert temporary_bytes(FusedHead("chunked", vocab_chunk=512)) < 0.5 * temporary_bytes(None)
+
+
+def history(path, **train):
+    """Metrics of every update, and the parameters after the last."""
+    config = small_config("loss=e1,smoke", seeds=2, **train)
+    config.loss.path = path
+    config.model.residual_dropout = 0.1
+    config.optim.name = "sgd"
+    config.optim.peak_lr = 0.1
+    program = built(config).program
+    state, measured, _ = program.advance(program.init(), 5)
+    return jax.device_get((measured, state.params))
+
+
+@pytest.fixture(scope="module")
+def through_logits():
+    return history("plain")
+
+
+@pytest.mark.parametrize(
+    ("path", "train"),
+    [("remat", {"run_axis": "map"}), ("chunked", {"shard": "runs"})],
+)
+def test_a_whole_training(path, train, through_logits):
+    assert_close(history(path, **train), through_logits, 1e-5)
+
+
+def test_auto_goes_by_width_vocabulary_and_loss():
+    def fused(loss, **model):
+        config = small_config(f"loss={loss},smoke")
+        config.model.update(model)
+        return built(config).objective.fused
+
+    assert fused("e1") is None  # V = 29, D = 8
+    small = {"width": 4, "num_heads": 1, "matmul_precision": "highest"}
+    assert fused("e1", **small) == FusedHead("chunked", "highest")
+    assert fused("e3", **small) == FusedHead("gram", "highest")
+    assert fused("e3", embedding_width=5) == FusedHead("gram", "default")
