@@ -1,11 +1,12 @@
 """One update with an equal-learning loss against the same with cross-entropy."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from el_jax import build
 from experiments.bench.fused import LOSSES, Size, loss_and_gradient, operands_of
-from experiments.bench.paired import compare
+from experiments.bench.paired import Timing, compare
 from experiments.bench.rows import Row, at_most, estimated
 from experiments.bench.scales import Scale
 from experiments.bench.timing import seconds_of
@@ -39,35 +40,30 @@ def measure(scale: Scale) -> list[Row]:
 
 def _of_updates(plan: _Plan) -> list[Row]:
     """Whole updates of the copy task's model, everything the engine does included."""
-    timings = {
-        loss: seconds_of(
-            Updates(
-                build.build(build.parse(copy_config(loss, smoke=plan.smoke_model))),
-                plan.num_updates,
-            )
-        )
-        for loss in ("cross_entropy", *plan.losses)
-    }
-    return [
-        estimated(
-            NAME, "copy task, one update", f"{EQUAL_LEARNING[loss]} / cross-entropy",
-            compare(timings["cross_entropy"], timings[loss], plan.rounds).ratio, GOAL,
-        )
-        for loss in plan.losses
-    ]  # fmt: skip
+
+    def timing(loss: str) -> Timing:
+        training = build.build(build.parse(copy_config(loss, smoke=plan.smoke_model)))
+        return seconds_of(Updates(training, plan.num_updates))
+
+    return _compare("copy task, one update", timing, plan)
 
 
 def _of_loss_and_gradient(plan: _Plan) -> list[Row]:
     """Loss and its gradient by hidden states and head, without the logits of all tokens."""
     operands = operands_of(plan.size)
-    timings = {
-        loss: seconds_of(partial(loss_and_gradient(LOSSES[loss], "auto"), *operands))
-        for loss in ("cross_entropy", *plan.losses)
-    }
-    return [
-        estimated(
-            NAME, f"fused loss and gradient, {plan.size}", f"{EQUAL_LEARNING[loss]} / cross-entropy",
-            compare(timings["cross_entropy"], timings[loss], plan.rounds).ratio, GOAL,
-        )
-        for loss in plan.losses
-    ]  # fmt: skip
+
+    def timing(loss: str) -> Timing:
+        return seconds_of(partial(loss_and_gradient(LOSSES[loss], "auto"), *operands))
+
+    return _compare(f"fused loss and gradient, {plan.size}", timing, plan)
+
+
+def _compare(case: str, timing: Callable[[str], Timing], plan: _Plan) -> list[Row]:
+    """Each loss against cross-entropy."""
+    cross_entropy = timing("cross_entropy")
+    rows = []
+    for loss in plan.losses:
+        ratio = compare(cross_entropy, timing(loss), plan.rounds).ratio
+        quantity = f"{EQUAL_LEARNING[loss]} / cross-entropy"
+        rows.append(estimated(NAME, case, quantity, ratio, GOAL))
+    return rows

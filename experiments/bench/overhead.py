@@ -1,5 +1,6 @@
 """How much of a training's time its loop spends on checkpoints and on logging."""
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -87,10 +88,11 @@ def measure(scale: Scale) -> list[Row]:
     training = build.build(build.parse(config))
     _compile(training)
     saving, writing = Clock(), Clock()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = Path(folder) / "metrics.jsonl"
-        progress = LineProgress("overhead", training.options.num_updates, 0)
-        sinks = [TimedSink(sink, writing) for sink in (JsonLines(rows), progress)]
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as leaving:
+        rows = JsonLines(Path(folder) / "metrics.jsonl")
+        leaving.callback(rows.close)
+        progress = LineProgress(NAME, training.options.num_updates, 0)
+        sinks = [TimedSink(sink, writing) for sink in (rows, progress)]
         start = time.perf_counter()
         with TimedCheckpoints(Path(folder) / "checkpoints", saving) as checkpoints:
             _train(training, sinks, checkpoints)

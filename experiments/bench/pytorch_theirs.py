@@ -113,7 +113,7 @@ def write(folder: Path, case: dict) -> None:
         training.update()
         losses = np.array([before, training.loss().item()])
         arrays |= {f"{name}_logits": logits, f"{name}_losses": losses}
-    np.savez(folder / "theirs.npz", **arrays)
+    np.savez(folder / "theirs.npz", allow_pickle=False, **dict(arrays))
 
 
 def _main(folder: Path, case: dict) -> None:
