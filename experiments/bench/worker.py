@@ -7,6 +7,7 @@ Python's own library, so that the side of another framework can use it too.
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,12 @@ def use_cores(chosen: Sequence[int]) -> None:
         os.sched_setaffinity(0, chosen)
 
 
+def _on_core(core: int | None) -> list[str]:
+    """What goes before a command to keep it on one core, where the system has such a thing."""
+    taskset = shutil.which("taskset")
+    return [taskset, "--cpu-list", str(core)] if taskset and core is not None else []
+
+
 class Worker:
     """The harness's side, a context manager: ends the process when it is left.
 
@@ -72,7 +79,7 @@ class Worker:
         python: str = sys.executable,
     ) -> None:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed on leaving)
-        self._command = [python, "-m", module, *arguments]
+        self._command = [*_on_core(core), python, "-m", module, *arguments]
         self._process = subprocess.Popen(
             self._command,
             cwd=ROOT,
@@ -81,7 +88,6 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            preexec_fn=None if core is None else lambda: use_cores([core]),
         )
 
     def ready(self) -> None:
