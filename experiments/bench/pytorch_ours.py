@@ -47,27 +47,34 @@ def batch_of(case: Case, asked: int | None) -> Batch:
     return random_batch(case.vocab_size, case.windows, case.length, asked)
 
 
-def works(case: Case, num_updates: int) -> dict[str, Work]:
+def works(case: Case) -> dict[str, Work]:
     """What can be timed."""
     model, everywhere = model_of(case), batch_of(case, None)
     made: dict[str, Work] = {
-        "all": Updates(on_one_batch(model, everywhere), num_updates),
-        "plain": PlainUpdates(model, everywhere, num_updates),
+        "all": Updates(on_one_batch(model, everywhere), case.num_updates),
+        "plain": PlainUpdates(model, everywhere, case.num_updates),
     }
     if case.asked is not None:
-        made["asked"] = Updates(on_one_batch(model, batch_of(case, case.asked)), num_updates)
+        asked = on_one_batch(model, batch_of(case, case.asked))
+        made["asked"] = Updates(asked, case.num_updates)
     return made
 
 
 def write(folder: Path, case: Case) -> None:
-    """Parameters and batch, the logits they give, and the losses before and after one update."""
+    """Parameters and batches, the logits they give, and the losses before and after one update.
+
+    A plain update, which is quick to compile; that the engine's is the same has a test.
+    """
+    batches = {"all": batch_of(case, None)}
+    if case.asked is not None:
+        batches["asked"] = batch_of(case, case.asked)
     arrays = dict[str, np.ndarray]()
-    for name, work in works(case, 1).items():
-        batch = batch_of(case, case.asked if name == "asked" else None)
-        logits, before = logits_and_loss(case, work.params, batch)
-        params = jax.device_get(work.params)
-        work()
-        _, after = logits_and_loss(case, work.params, batch)
+    for name, batch in batches.items():
+        one = PlainUpdates(model_of(case), batch, 1)
+        logits, before = logits_and_loss(case, one.params, batch)
+        params = jax.device_get(one.params)
+        one()
+        _, after = logits_and_loss(case, one.params, batch)
         arrays |= {f"{name}_logits": logits, f"{name}_losses": np.array([before, after])}
         read = {"tokens": batch.tokens, "supervised": batch.supervised, "labels": batch.labels}
         _save(folder / f"batch_{name}.npz", jax.device_get(read))
@@ -89,4 +96,4 @@ if __name__ == "__main__":
     use_compilation_cache()
     chosen = Case(**json.loads(sys.argv[2]))
     write(Path(sys.argv[1]), chosen)
-    serve(works(chosen, chosen.num_updates))
+    serve(works(chosen))

@@ -9,7 +9,6 @@ import numpy as np
 import optax
 from jax import Array
 from jaxtyping import Int
-from ml_collections import ConfigDict
 
 from configs.el.copy import get_config
 from el_jax import build
@@ -80,7 +79,7 @@ def random_batch(
 
 def copy_config(
     loss: str = "cross_entropy", *, smoke: bool = False, seeds: int = 1, run_axis: str = "vmap"
-) -> ConfigDict:
+) -> build.Config:
     """The copy task's config at the cpu scale, or a tiny one, for timing on one device."""
     config = get_config(f"loss={loss}" + ",smoke" * smoke)
     config.train.update(seeds=seeds, run_axis=run_axis, shard="none", num_updates=ENDLESS)
@@ -168,17 +167,24 @@ class PlainUpdates:
             changes, opt_state = optimizer.update(jax.grad(loss)(params, batch), opt_state, params)
             return optax.apply_updates(params, changes), opt_state
 
-        self._advance = jax.jit(
+        advance = jax.jit(
             lambda state, batch: jax.lax.scan(
                 lambda state, _: (update(state, batch), None), state, length=num_updates
             )[0],
             donate_argnums=0,
         )
+        self._advance = advance.lower(self._state, self._batch).compile()
 
     @property
     def params(self) -> Params:
         """The parameters."""
         return self._state[0]
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of an update, as the compiler counts them."""
+        # XLA counts the body of a loop once, however often it runs
+        return self._advance.cost_analysis()["flops"]
 
     def __call__(self) -> None:
         """Make the updates and wait until they are done."""

@@ -106,6 +106,8 @@ def test_the_interval_is_that_of_the_median():
     assert found.value == 3.0
     assert 1.0 <= found.low < 3.0 < found.high <= 100.0
     assert median_interval(values) == found  # seeded
+    one_outlier = median_interval(np.array([*np.linspace(1.0, 1.7, 8), 1000.0]))
+    assert one_outlier.high <= 1.7
 
 
 # ---- rows -------------------------------------------------------------------------------------
@@ -324,6 +326,7 @@ QUANTITIES = {
     "last_block": {
         "everywhere / where asked",
         "update where asked, ms",
+        "operations everywhere / where asked",
         "head and loss everywhere / update everywhere",
     },
     "relaunch": {
