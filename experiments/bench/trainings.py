@@ -182,9 +182,16 @@ class PlainUpdates:
 
     @property
     def operations(self) -> float:
-        """Floating-point operations of an update, as the compiler counts them."""
+        """Floating-point operations of an update, as the compiler counts them.
+
+        Raises:
+            RuntimeError: it does not, on this backend.
+        """
         # XLA counts the body of a loop once, however often it runs
-        return self._advance.cost_analysis()["flops"]
+        counted = self._advance.cost_analysis()
+        if counted is None:
+            raise RuntimeError("this backend does not count operations")
+        return counted["flops"]
 
     def __call__(self) -> None:
         """Make the updates and wait until they are done."""
