@@ -37,17 +37,16 @@ _PLANS: dict[Scale, _Plan] = {
 
 
 class Clock:
-    """Seconds spent inside of its ``with`` blocks, and how often."""
+    """Seconds spent inside of each of its ``with`` blocks."""
 
     def __init__(self) -> None:
-        self.seconds, self.times = 0.0, 0
+        self.laps = list[float]()
 
     def __enter__(self) -> None:
         self._start = time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._start
-        self.times += 1
+        self.laps.append(time.perf_counter() - self._start)
 
 
 class TimedCheckpoints(Checkpoints):
@@ -98,13 +97,14 @@ def measure(scale: Scale) -> list[Row]:
             _train(training, sinks, checkpoints)
             trained = time.perf_counter() - start
         left = time.perf_counter() - start - trained
-    naming = _seconds_to_summarise(training) * writing.times / len(sinks)
+    naming = _seconds_to_summarise(training) * len(writing.laps) / len(sinks)
     runs, updates = len(training.settings.runs), training.options.num_updates
     case = f"copy.py:{plan.config}, {updates} updates of {runs} runs"
     return [
-        exact(NAME, case, "blocked by checkpoints, share", saving.seconds / trained, GOAL),
-        exact(NAME, case, "blocked by a checkpoint, ms", 1e3 * saving.seconds / saving.times),
-        exact(NAME, case, "logging, share", (writing.seconds + naming) / trained, GOAL),
+        exact(NAME, case, "blocked by checkpoints, share", sum(saving.laps) / trained, GOAL),
+        exact(NAME, case, "blocked by the first checkpoint, ms", 1e3 * saving.laps[0]),
+        exact(NAME, case, "blocked by the last one, ms", 1e3 * saving.laps[-1]),
+        exact(NAME, case, "logging, share", (sum(writing.laps) + naming) / trained, GOAL),
         exact(NAME, case, "waiting for the last checkpoint, s", left),
         exact(NAME, case, "training, s", trained),
     ]

@@ -66,7 +66,7 @@ def _compare(task: str, plan: _Plan, goal: Goal) -> list[Row]:
 def _start(stack: ExitStack, plan: _Plan, way: str) -> list[Worker]:
     """The processes that make the updates of all runs one way."""
     if way == ONE_BY_ONE:
-        return [_worker(stack, plan, 1, "vmap", calls=plan.num_runs)]
+        return [_worker(stack, plan, 1, "map", calls=plan.num_runs)]  # no axis of one run
     if way != "processes":
         return [_worker(stack, plan, plan.num_runs, way)]
     places = cores() or range(os.cpu_count() or 1)

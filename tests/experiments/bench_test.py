@@ -342,7 +342,8 @@ QUANTITIES = {
     },
     "overhead": {
         "blocked by checkpoints, share",
-        "blocked by a checkpoint, ms",
+        "blocked by the first checkpoint, ms",
+        "blocked by the last one, ms",
         "logging, share",
         "waiting for the last checkpoint, s",
         "training, s",
