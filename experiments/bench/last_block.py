@@ -1,0 +1,75 @@
+"""The update with the last block computed where it is asked, against computing it everywhere."""
+
+import dataclasses
+from functools import partial
+from typing import NamedTuple
+
+from el_jax.losses import cross_entropy
+from el_jax.models import PRESETS
+from experiments.bench.fused import Size, loss_and_gradient, operands_of
+from experiments.bench.paired import Timing, compare
+from experiments.bench.rows import Row, at_least, estimated, exact
+from experiments.bench.scales import Scale
+from experiments.bench.timing import seconds_of
+from experiments.bench.trainings import PlainUpdates, random_batch
+
+NAME = "last_block"
+GOAL = at_least(1.25)
+VOCAB_SIZE = 29  # of the copy task
+
+
+class _Plan(NamedTuple):
+    width: int
+    num_layers: int
+    windows: int
+    length: int
+    asked: int  # positions in each window
+    num_updates: int
+    rounds: int
+
+
+_PLANS: dict[Scale, _Plan] = {
+    "smoke": _Plan(16, 2, 2, 16, 1, 1, 1),
+    "cpu": _Plan(128, 4, 2, 512, 1, 1, 9),
+    "gpu": _Plan(128, 4, 8, 2013, 5, 50, 20),
+}
+
+
+def measure(scale: Scale) -> list[Row]:
+    """How many times faster, and the share of that which is head and loss."""
+    plan = _PLANS[scale]
+    model = dataclasses.replace(
+        PRESETS["gpt_neox"],
+        vocab_size=VOCAB_SIZE,
+        width=plan.width,
+        num_layers=plan.num_layers,
+        num_heads=4,
+        rotary_fraction=0.5,
+    )
+    case = (
+        f"{plan.num_layers}L/{plan.width}, {plan.windows}x{plan.length} tokens, "
+        f"{plan.asked} asked in each"
+    )
+    few, everywhere = (
+        PlainUpdates(
+            model, random_batch(VOCAB_SIZE, plan.windows, plan.length, asked), plan.num_updates
+        )
+        for asked in (plan.asked, None)
+    )
+    found = compare(seconds_of(few), seconds_of(everywhere), plan.rounds)
+    head = compare(seconds_of(everywhere), _head_and_loss(plan), plan.rounds).ratio
+    took = 1e3 * found.first_seconds / plan.num_updates
+    operations = everywhere.operations / few.operations
+    return [
+        estimated(NAME, case, "everywhere / where asked", found.ratio, GOAL),
+        exact(NAME, case, "operations everywhere / where asked", operations),
+        estimated(NAME, case, "head and loss everywhere / update everywhere", head),
+        exact(NAME, case, "update where asked, ms", took),
+    ]
+
+
+def _head_and_loss(plan: _Plan) -> Timing:
+    """What the two sides differ in besides the last block: logits, loss and their gradient."""
+    operands = operands_of(Size(plan.windows * plan.length, plan.width, VOCAB_SIZE))
+    once = partial(loss_and_gradient(cross_entropy, "plain"), *operands)
+    return seconds_of(lambda: [once() for _ in range(plan.num_updates)])

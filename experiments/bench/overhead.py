@@ -1,0 +1,140 @@
+"""How much of a training's time its loop spends on checkpoints and on logging."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.launch import use_compilation_cache
+from el_jax.training.checkpoint import Checkpoints
+from el_jax.training.fit import fit
+from el_jax.training.sinks import JsonLines, LineProgress, Sink
+from el_jax.training.state import TrainState
+from el_jax.training.summary import Row as Metrics, summarise
+from experiments.bench.rows import Row, at_most, exact
+from experiments.bench.scales import Scale
+
+NAME = "overhead"
+GOAL = at_most(0.01)
+
+
+class _Plan(NamedTuple):
+    config: str
+    train: Mapping[str, int]  # in place of the config's
+
+
+_PLANS: dict[Scale, _Plan] = {
+    "smoke": _Plan("loss=e1,smoke", {"seeds": 1}),
+    "cpu": _Plan("loss=e1", {"seeds": 1}),
+    "gpu": _Plan("loss=e1", {}),
+}
+
+
+class Clock:
+    """Seconds spent inside of each of its ``with`` blocks."""
+
+    def __init__(self) -> None:
+        self.laps = list[float]()
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.laps.append(time.perf_counter() - self._start)
+
+
+class TimedCheckpoints(Checkpoints):
+    """Checkpoints whose calls are timed: what the loop waits for, not what goes on behind it."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        super().__init__(folder)
+        self._clock = clock
+
+    def save(self, state: TrainState) -> None:
+        """Save, on the clock."""
+        with self._clock:
+            super().save(state)
+
+
+class TimedSink:
+    """Another sink, timed."""
+
+    def __init__(self, sink: Sink, clock: Clock) -> None:
+        self._sink, self._clock = sink, clock
+
+    def write(self, step: int, row: Metrics) -> None:
+        """Write, on the clock."""
+        with self._clock:
+            self._sink.write(step, row)
+
+    def close(self) -> None:
+        """Finish."""
+        self._sink.close()
+
+
+def measure(scale: Scale) -> list[Row]:
+    """Shares of the wall time of one training, its compilation left out."""
+    plan = _PLANS[scale]
+    config = get_config(plan.config)
+    config.train.update(plan.train, shard="none")
+    use_compilation_cache()
+    training = build.build(build.parse(config))
+    _compile(training)
+    saving, writing = Clock(), Clock()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as leaving:
+        rows = JsonLines(Path(folder) / "metrics.jsonl")
+        leaving.callback(rows.close)
+        progress = LineProgress(NAME, training.options.num_updates, 0)
+        sinks = [TimedSink(sink, writing) for sink in (rows, progress)]
+        start = time.perf_counter()
+        with TimedCheckpoints(Path(folder) / "checkpoints", saving) as checkpoints:
+            _train(training, sinks, checkpoints)
+            trained = time.perf_counter() - start
+        left = time.perf_counter() - start - trained
+    naming = _seconds_to_summarise(training) * len(writing.laps) / len(sinks)
+    runs, updates = len(training.settings.runs), training.options.num_updates
+    case = f"copy.py:{plan.config}, {updates} updates of {runs} runs"
+    return [
+        exact(NAME, case, "blocked by checkpoints, share", sum(saving.laps) / trained, GOAL),
+        exact(NAME, case, "blocked by the first checkpoint, ms", 1e3 * saving.laps[0]),
+        exact(NAME, case, "blocked by the last one, ms", 1e3 * saving.laps[-1]),
+        exact(NAME, case, "logging, share", (sum(writing.laps) + naming) / trained, GOAL),
+        exact(NAME, case, "waiting for the last checkpoint, s", left),
+        exact(NAME, case, "training, s", trained),
+    ]
+
+
+def _compile(training: build.Training) -> None:
+    """Everything the loop runs, once."""
+    program = training.program
+    state, *_ = program.advance(program.init(), training.options.log_every)
+    for batch in (*training.evaluations.values(), *training.final_evaluations.values()):
+        jax.block_until_ready(program.evaluate(state.params, batch))
+
+
+def _train(training: build.Training, sinks: Sequence[Sink], checkpoints: Checkpoints) -> None:
+    fit(
+        training.program,
+        training.options,
+        training.evaluations,
+        final_evaluations=training.final_evaluations,
+        sinks=sinks,
+        checkpoints=checkpoints,
+    )
+
+
+def _seconds_to_summarise(training: build.Training, times: int = 50) -> float:
+    """Seconds to bring the metrics of a dispatch to the host and name them."""
+    program = training.program
+    _, metrics, _ = program.advance(program.init(), training.options.log_every)
+    jax.block_until_ready(metrics)
+    start = time.perf_counter()
+    for _ in range(times):
+        summarise(program.layout.fetch(metrics), program.group_names, "batch")
+    return (time.perf_counter() - start) / times

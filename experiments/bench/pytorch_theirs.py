@@ -1,0 +1,133 @@
+"""PyTorch's side of the comparison, in an environment of its own: imports nothing of el_jax.
+
+python -m experiments.bench.pytorch_theirs FOLDER JSON
+
+Starts from the parameters in FOLDER and writes there the logits and losses it arrives at. Its
+works are ``asked`` and ``all``, updates with those positions in the loss, and ``compiled``, the
+latter through ``torch.compile``.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor
+
+from experiments.bench.worker import serve
+
+
+def network(case: dict, folder: Path) -> torch.nn.Module:
+    """The published class with our parameters, in float32, attention as torch does it best."""
+    own = {"attn_implementation": "sdpa", "use_cache": False, "vocab_size": case["vocab_size"]}
+    own |= {"bos_token_id": 0, "eos_token_id": 0}
+    if case["preset"] == "gpt2":
+        config = transformers.GPT2Config(
+            n_embd=case["width"],
+            n_layer=case["num_layers"],
+            n_head=case["num_heads"],
+            n_positions=case["length"],
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            **own,
+        )
+    else:
+        config = transformers.GPTNeoXConfig(
+            hidden_size=case["width"],
+            num_hidden_layers=case["num_layers"],
+            num_attention_heads=case["num_heads"],
+            intermediate_size=4 * case["width"],
+            max_position_embeddings=case["length"],
+            rope_parameters={
+                "rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5,
+            },
+            **own,
+        )  # fmt: skip
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    with np.load(folder / "parameters.npz") as state:
+        given = {name: torch.from_numpy(state[name]) for name in state.files}
+    model.load_state_dict(given, strict=True)
+    return model
+
+
+class Training:
+    """A model, the windows of every update, and AdamW.
+
+    Args:
+        case: the fields of ``pytorch.Case``.
+        folder: where our side has written.
+        batch: the name it gave the windows.
+        compiled: whether the model is compiled.
+    """
+
+    def __init__(self, case: dict, folder: Path, batch: str, compiled: bool = False) -> None:
+        self._num_updates, self._cuda = case["num_updates"], case["device"] == "cuda"
+        device = torch.device(case["device"])
+        model = network(case, folder).to(device).train()
+        self._model = torch.compile(model) if compiled else model
+        with np.load(folder / f"batch_{batch}.npz") as arrays:
+            self._tokens, self._supervised, self._labels = (
+                torch.from_numpy(arrays[name].astype(np.int64)).to(device)
+                for name in ("tokens", "supervised", "labels")
+            )
+        self._rows = torch.arange(len(self._tokens), device=device)[:, None]
+        self._optimizer = torch.optim.AdamW(
+            model.parameters(), lr=case["peak_lr"], weight_decay=0.0, fused=True
+        )
+
+    def logits(self) -> Tensor:
+        """At the supervised positions; it has computed those of all."""
+        return self._model(self._tokens).logits[self._rows, self._supervised]
+
+    def loss(self) -> Tensor:
+        """Mean cross-entropy there."""
+        return torch.nn.functional.cross_entropy(
+            self.logits().flatten(0, 1), self._labels.flatten()
+        )
+
+    def update(self) -> None:
+        """One of them."""
+        self._optimizer.zero_grad(set_to_none=True)
+        self.loss().backward()
+        self._optimizer.step()
+
+    def __call__(self) -> None:
+        """Those of one timing."""
+        for _ in range(self._num_updates):
+            self.update()
+        if self._cuda:
+            torch.cuda.synchronize()
+
+
+def write(folder: Path, case: dict) -> None:
+    """The same arrays as our side, for each of the windows it has written."""
+    arrays = dict[str, np.ndarray]()
+    for path in folder.glob("batch_*.npz"):
+        name = path.stem.removeprefix("batch_")
+        training = Training(case, folder, name)
+        logits = training.logits().detach().cpu().numpy()
+        before = training.loss().item()
+        training.update()
+        losses = np.array([before, training.loss().item()])
+        arrays |= {f"{name}_logits": logits, f"{name}_losses": losses}
+    np.savez(folder / "theirs.npz", allow_pickle=False, **dict(arrays))
+
+
+def _main(folder: Path, case: dict) -> None:
+    torch.set_num_threads(1)
+    if case["device"] == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32, as JAX's default
+    write(folder, case)
+    works = {"all": Training(case, folder, "all")}
+    if case["asked"] is not None:
+        works["asked"] = Training(case, folder, "asked")
+    if case["device"] == "cuda":
+        works["compiled"] = Training(case, folder, "all", compiled=True)
+    serve(works)
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), json.loads(sys.argv[2]))

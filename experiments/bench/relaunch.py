@@ -1,0 +1,119 @@
+"""Seconds from starting a training's command to its first finished update, and where they go."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.bench.paired import median_interval
+from experiments.bench.rows import Row, at_most, estimated, exact
+from experiments.bench.scales import Scale
+from experiments.bench.worker import ROOT, WorkerError
+
+NAME = "relaunch"
+GOAL = at_most(5.0)
+DEADLINE = 600.0  # seconds for a start
+
+
+class _Plan(NamedTuple):
+    config: str
+    starts: int
+    own_cache: bool  # otherwise the user's, and no cold start
+
+
+_PLANS: dict[Scale, _Plan] = {
+    "smoke": _Plan("loss=e1,smoke", 1, own_cache=False),
+    "cpu": _Plan("loss=e1", 7, own_cache=True),
+    "gpu": _Plan("loss=e1", 7, own_cache=True),
+}
+
+
+def measure(scale: Scale) -> list[Row]:
+    """Cold, warm, and the parts of a warm start, from a process that stops for the clock."""
+    plan = _PLANS[scale]
+    case = f"copy.py:{plan.config}"
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder) if plan.own_cache else None
+        cold = [first_update(plan.config, cache)] if plan.own_cache else []
+        warm = [first_update(plan.config, cache) for _ in range(plan.starts)]
+        parts = [_parts(plan.config, cache) for _ in range(plan.starts)]
+    rows = [
+        estimated(
+            NAME, case, "warm start to first update, s", median_interval(np.array(warm)), GOAL
+        ),
+        *(exact(NAME, case, "cold start to first update, s", seconds) for seconds in cold),
+    ]
+    return rows + [
+        exact(NAME, case, f"warm: {name}, s", float(np.median([part[name] for part in parts])))
+        for name in parts[0]
+    ]
+
+
+def arguments(config: str, workdir: str | Path) -> list[str]:
+    """Of a training that writes a row after each update, and evaluates only at its end."""
+    return [
+        f"--config=configs/el/copy.py:{config}",
+        f"--workdir={workdir}",
+        "--config.train.log_every=1",
+        "--config.train.num_updates=100000",
+        "--config.train.eval_every=100000",
+        "--config.train.checkpoint_every=100000",
+    ]
+
+
+def first_update(config: str, cache: Path | None) -> float:
+    """Seconds from starting ``python -m el_jax.train`` until the row of update 1 is on disk.
+
+    The loop writes a row after it has handed out the update that follows.
+    """
+    with tempfile.TemporaryDirectory() as workdir:
+        start = time.perf_counter()
+        process = _start(["-m", "el_jax.train", *arguments(config, workdir)], cache)
+        try:
+            rows = Path(workdir) / "metrics.jsonl"
+            while not (rows.exists() and b"\n" in rows.read_bytes()):
+                _check_running(process, start)
+                time.sleep(0.005)
+            return time.perf_counter() - start
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def _start(words: Sequence[str], cache: Path | None) -> subprocess.Popen[str]:
+    environment = {**os.environ, "STARTED": repr(time.time())}
+    if cache is not None:
+        environment["JAX_COMPILATION_CACHE_DIR"] = str(cache)
+    return subprocess.Popen(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _check_running(process: subprocess.Popen[str], start: float) -> None:
+    if process.poll() is not None or time.perf_counter() - start > DEADLINE:
+        process.kill()
+        said, _ = process.communicate()
+        raise WorkerError(f"no first update: {said[-2000:]}")
+
+
+def _parts(config: str, cache: Path | None) -> dict[str, float]:
+    """Seconds of each part of a start, from ``relaunch_parts``."""
+    with tempfile.TemporaryDirectory() as workdir:
+        words = ["-m", "experiments.bench.relaunch_parts", *arguments(config, workdir)]
+        process = _start(words, cache)
+        said, _ = process.communicate(timeout=DEADLINE)
+    if process.returncode:
+        raise WorkerError(f"no start: {said[-2000:]}")
+    return json.loads(said.splitlines()[-1])

@@ -1,0 +1,165 @@
+"""What a benchmark found: rows of results.csv, their goals and verdicts."""
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from experiments.bench.paired import Estimate
+from experiments.tidy_csv import MalformedTableError
+
+MET, MISSED, INCONCLUSIVE = "met", "missed", "inconclusive"
+NO_GOAL, NOT_MEASURED = "no goal", "not measured"
+VERDICTS = (MET, MISSED, INCONCLUSIVE, NO_GOAL, NOT_MEASURED)
+
+
+class Goal(NamedTuple):
+    """What a quantity should be."""
+
+    relation: Literal["<=", ">="]
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.bound:g}"
+
+    def verdict(self, low: float, high: float) -> str:
+        """Met or missed where the whole interval says so, inconclusive where its ends differ."""
+        reached = [end <= self.bound if self.relation == "<=" else end >= self.bound
+                   for end in (low, high)]  # fmt: skip
+        return INCONCLUSIVE if reached[0] != reached[1] else MET if reached[0] else MISSED
+
+
+def at_most(bound: float) -> Goal:
+    """The goal to be no larger."""
+    return Goal("<=", bound)
+
+
+def at_least(bound: float) -> Goal:
+    """The goal to be no smaller."""
+    return Goal(">=", bound)
+
+
+class Row(NamedTuple):
+    """One number.
+
+    Attributes:
+        benchmark: its name on the command line.
+        case: what was measured upon: model, sizes, loss.
+        quantity: what the number is, with its unit unless it is a ratio.
+        value: the number; None where it was not measured.
+        low: lower end of its 95 % interval; None where it has none.
+        high: upper end.
+        goal: what it should be, or an empty string.
+        verdict: one of ``VERDICTS``; "not measured" is followed by a colon and the reason.
+    """
+
+    benchmark: str
+    case: str
+    quantity: str
+    value: float | None
+    low: float | None
+    high: float | None
+    goal: str
+    verdict: str
+
+
+COLUMNS = Row._fields
+_NUMBERS = ("value", "low", "high")
+
+
+def estimated(
+    benchmark: str, case: str, quantity: str, estimate: Estimate, goal: Goal | None = None
+) -> Row:
+    """A number with an interval, which decides about the goal."""
+    verdict = goal.verdict(estimate.low, estimate.high) if goal else NO_GOAL
+    return Row(benchmark, case, quantity, *estimate, str(goal or ""), verdict)
+
+
+def exact(benchmark: str, case: str, quantity: str, value: float, goal: Goal | None = None) -> Row:
+    """A number without an interval: planned, counted, or measured once."""
+    verdict = goal.verdict(value, value) if goal else NO_GOAL
+    return Row(benchmark, case, quantity, value, None, None, str(goal or ""), verdict)
+
+
+def not_measured(
+    benchmark: str, case: str, quantity: str, reason: str, goal: Goal | None = None
+) -> Row:
+    """A number that there is not, and why."""
+    verdict = f"{NOT_MEASURED}: {reason}"
+    return Row(benchmark, case, quantity, None, None, None, str(goal or ""), verdict)
+
+
+def merge(old: Iterable[Row], new: Sequence[Row], order: Sequence[str]) -> list[Row]:
+    """The rows of all benchmarks, those of ``new`` in place of the old ones of the same benchmark.
+
+    Args:
+        old: what there was.
+        new: what was measured now.
+        order: names of the benchmarks; a row of any other is dropped.
+    """
+    measured = {row.benchmark for row in new}
+    rows = [*new, *(row for row in old if row.benchmark not in measured)]
+    return sorted(
+        (row for row in rows if row.benchmark in order), key=lambda row: order.index(row.benchmark)
+    )
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write results.csv; numbers have four significant digits."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in rows:
+            numbers = {name: _written(row._asdict()[name]) for name in _NUMBERS}
+            writer.writerow((row._asdict() | numbers).values())
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read results.csv.
+
+    Raises:
+        MalformedTableError: wrong header, a cell that cannot be, or a number given twice.
+        FileNotFoundError: there is no such file.
+    """
+    rows: dict[tuple[str, ...], Row] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        if (header := next(reader, [])) != list(COLUMNS):
+            raise MalformedTableError(f"{path}:1: the header is {header}; must be {COLUMNS}.")
+        for cells in reader:
+            where = f"{path}:{reader.line_num}"
+            row = _parse(where, cells)
+            if row[:3] in rows:
+                raise MalformedTableError(f"{where}: a second value for {row[:3]}.")
+            rows[row[:3]] = row
+    return list(rows.values())
+
+
+def _written(number: float | None) -> str:
+    return "" if number is None else f"{number:.4g}"
+
+
+def _parse(where: str, cells: Sequence[str]) -> Row:
+    if len(cells) != len(COLUMNS):
+        raise MalformedTableError(f"{where}: {len(cells)} cells; must be {len(COLUMNS)}.")
+    named = dict(zip(COLUMNS, cells, strict=True))
+    numbers = {name: _number(where, named[name]) for name in _NUMBERS}
+    row = Row(**(named | numbers))  # type: ignore[arg-type]
+    if not all((row.benchmark, row.case, row.quantity)):
+        raise MalformedTableError(f"{where}: benchmark, case and quantity must have names.")
+    if row.verdict.split(":")[0] not in VERDICTS:
+        raise MalformedTableError(f"{where}: verdict {row.verdict!r}; must be one of {VERDICTS}.")
+    if (row.value is None) != row.verdict.startswith(NOT_MEASURED):
+        raise MalformedTableError(f"{where}: a number and {row.verdict!r} exclude each other.")
+    return row
+
+
+def _number(where: str, cell: str) -> float | None:
+    try:
+        number = float(cell) if cell else None
+    except ValueError:
+        number = math.nan
+    if number is not None and not math.isfinite(number):
+        raise MalformedTableError(f"{where}: {cell!r}; must be a finite number or nothing.")
+    return number

@@ -1,0 +1,198 @@
+"""Trainings of the engine to time: the copy task as configured, or one batch again and again."""
+
+import dataclasses
+from typing import ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jaxtyping import Int
+
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.losses import cross_entropy, token_stats
+from el_jax.models import TransformerConfig, transformer
+from el_jax.types import Batch, Params
+
+ENDLESS = 1_000_000  # updates; no timing gets there
+PEAK_LR = 1e-3
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OneBatch:
+    """A task that reads the same windows in every update.
+
+    Attributes:
+        batch: those windows.
+        vocab_size: number of classes.
+    """
+
+    batch: Batch
+    vocab_size: int
+    group_names: ClassVar[tuple[str, ...]] = ("all",)
+    answer_length: ClassVar[int] = 1
+
+    @property
+    def window_length(self) -> int:
+        """Tokens of a window."""
+        return self.batch.tokens.shape[1]
+
+    def train_set(self) -> Batch:
+        """The windows."""
+        return self.batch
+
+    def test_set(self, num: int) -> Batch:  # noqa: ARG002  (what every task has)
+        """The windows."""
+        return self.batch
+
+    def pack(self, examples: Batch) -> Batch:
+        """They are windows already."""
+        return examples
+
+    def batch_at(self, train_set: Batch, step: int | Int[Array, ""]) -> Batch:  # noqa: ARG002
+        """The windows."""
+        return train_set
+
+
+def random_batch(
+    vocab_size: int, windows: int, length: int, supervised: int | None = None, seed: int = 0
+) -> Batch:
+    """Windows of uniform tokens.
+
+    Args:
+        vocab_size: number of token ids.
+        windows: B.
+        length: T.
+        supervised: P, positions drawn in each window; None for all T of them.
+        seed: of all draws.
+    """
+    generator = np.random.default_rng(seed)
+    tokens, labels = generator.integers(vocab_size, size=(2, windows, length)).astype(np.int32)
+    places = np.tile(np.arange(length, dtype=np.int32), (windows, 1))
+    if supervised is not None:
+        places = np.sort(generator.permuted(places, axis=1)[:, :supervised], axis=1)
+    labels = np.take_along_axis(labels, places, axis=1)
+    return Batch(*map(jnp.asarray, (tokens, places, labels, labels >= 0, 0 * labels)))
+
+
+def copy_config(
+    loss: str = "cross_entropy", *, smoke: bool = False, seeds: int = 1, run_axis: str = "vmap"
+) -> build.Config:
+    """The copy task's config at the cpu scale, or a tiny one, for timing on one device."""
+    config = get_config(f"loss={loss}" + ",smoke" * smoke)
+    config.train.update(seeds=seeds, run_axis=run_axis, shard="none", num_updates=ENDLESS)
+    if smoke:
+        config.model.update(width=8, num_layers=1)
+        config.train.update(num_test=8, num_test_precise=8)
+    return config
+
+
+def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> build.Training:
+    """Cross-entropy and AdamW as in the copy task's config, with a model and windows of one's own.
+
+    Args:
+        model: the network; its vocabulary is that of the tokens.
+        batch: the windows of every update.
+        seeds: how many runs.
+    """
+    config = copy_config(seeds=seeds)
+    config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0)
+    settings = build.parse(config)
+    task = OneBatch(batch, model.vocab_size)
+    return build.build(dataclasses.replace(settings, task=task, model=model))
+
+
+class Work(Protocol):
+    """What is timed: some updates at each call, going on from where the last call ended."""
+
+    @property
+    def params(self) -> Params:
+        """The parameters of the one run, or of the first one."""
+
+    def __call__(self) -> None:
+        """Make the updates and wait until they are done."""
+
+
+class Updates:
+    """Updates of a training, some at each call, going on from where the last call ended.
+
+    Args:
+        training: the training.
+        num_updates: of one call, in one dispatch.
+        calls: how often that is done at each call.
+    """
+
+    def __init__(self, training: build.Training, num_updates: int, calls: int = 1) -> None:
+        self._state = training.program.init()
+        self._program, self._num_updates, self._calls = training.program, num_updates, calls
+
+    @property
+    def params(self) -> Params:
+        """The parameters of the first run."""
+        return jax.tree.map(lambda leaf: leaf[0], self._state.params)
+
+    def __call__(self) -> None:
+        """Make the updates and wait until they are done."""
+        for _ in range(self._calls):
+            self._state, *_ = self._program.advance(self._state, self._num_updates)
+            jax.block_until_ready(self._state)
+
+
+class PlainUpdates:
+    """Gradient of cross-entropy and AdamW, and nothing else that a training does.
+
+    Args:
+        model: the network.
+        batch: the windows of every update.
+        num_updates: of one call, in one dispatch.
+        seed: of the initialisation.
+    """
+
+    def __init__(
+        self, model: TransformerConfig, batch: Batch, num_updates: int, seed: int = 0
+    ) -> None:
+        network, optimizer = transformer(model), optax.adamw(PEAK_LR, weight_decay=0.0)
+        params = network.init(jax.random.key(seed))
+        self._state, self._batch = (params, optimizer.init(params)), batch
+
+        def loss(params: Params, batch: Batch) -> Array:
+            return cross_entropy(token_stats(network.apply(params, batch), batch.labels)).mean()
+
+        def update(
+            state: tuple[Params, optax.OptState], batch: Batch
+        ) -> tuple[Params, optax.OptState]:
+            params, opt_state = state
+            changes, opt_state = optimizer.update(jax.grad(loss)(params, batch), opt_state, params)
+            return optax.apply_updates(params, changes), opt_state
+
+        advance = jax.jit(
+            lambda state, batch: jax.lax.scan(
+                lambda state, _: (update(state, batch), None), state, length=num_updates
+            )[0],
+            donate_argnums=0,
+        )
+        self._advance = advance.lower(self._state, self._batch).compile()
+
+    @property
+    def params(self) -> Params:
+        """The parameters."""
+        return self._state[0]
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of an update, as the compiler counts them.
+
+        Raises:
+            RuntimeError: it does not, on this backend.
+        """
+        # XLA counts the body of a loop once, however often it runs
+        counted = self._advance.cost_analysis()
+        if counted is None:
+            raise RuntimeError("this backend does not count operations")
+        return counted["flops"]
+
+    def __call__(self) -> None:
+        """Make the updates and wait until they are done."""
+        self._state = jax.block_until_ready(self._advance(self._state, self._batch))
