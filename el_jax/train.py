@@ -19,6 +19,7 @@ import sys
 import jax
 
 from el_jax import build, launch
+from el_jax.models import attention_choice
 from el_jax.training.fit import fit
 from el_jax.training.manifest import config_hash
 from el_jax.training.processes import agreed, check_same, is_first, together
@@ -42,8 +43,8 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
                 leaving.enter_context(hold(workdir))
                 open_workdir(workdir, resolved, settings.runs, sys.argv)
         training = build.build(settings)
-        if jax.device_count() > 1 and is_first():
-            print(f"shard={settings.layout}")
+        if is_first():
+            _tell_choices(settings)
         checkpoints = open_checkpoints(workdir, settings.layout, config_hash(resolved))
         leaving.enter_context(checkpoints)
         state = checkpoints.restore(training.program.init)
@@ -67,6 +68,14 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         last = read_rows(workdir / "metrics.jsonl").rows[-1]
         print(f"done: {num_updates} updates; {headline(last)}")
         print(f"metrics and checkpoints: {workdir}")
+
+
+def _tell_choices(settings: build.Settings) -> None:
+    """What was chosen for this machine, where there was a choice."""
+    if jax.device_count() > 1:
+        print(f"shard={settings.layout}")
+    if (platform := jax.default_backend()) != "cpu":
+        print(f"attention={attention_choice(settings.model, platform)}")
 
 
 if __name__ == "__main__":

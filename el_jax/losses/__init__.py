@@ -20,6 +20,7 @@ from el_jax.losses.cross_entropy import (
 )
 from el_jax.losses.equal_learning import e1, e2, e3, mean_square_gap
 from el_jax.losses.fused import (
+    VOCAB_CHUNK,
     Path,
     choose_path,
     fused_stats_and_moments,
@@ -70,6 +71,7 @@ TOKEN_LOSSES: dict[str, Callable[..., Array]] = {
 
 __all__ = [
     "TOKEN_LOSSES",
+    "VOCAB_CHUNK",
     "Path",
     "SoftmaxMoments",
     "TokenLoss",

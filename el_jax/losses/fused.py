@@ -13,6 +13,7 @@ from el_jax.losses.logit_gradient import SoftmaxMoments, softmax_moments
 from el_jax.losses.stats import TokenStats, symmetric_stats, token_stats
 from el_jax.losses.vocab_pass import Blocking, PassStats, vocab_pass, wide_type
 
+VOCAB_CHUNK = 2048
 OF_SOFTMAX = ("logsumexp", "logsumexp_other", "max_other")
 Path = Literal["auto", "plain", "gram", "chunked", "remat"]
 
@@ -26,7 +27,7 @@ def fused_token_stats(
     temperature: ScalarLike = 1.0,
     softmax: bool = True,
     path: Path = "auto",
-    vocab_chunk: int = 2048,
+    vocab_chunk: int = VOCAB_CHUNK,
     token_chunk: int = 512,
     precision: str | None = None,
 ) -> TokenStats:
@@ -75,7 +76,7 @@ def fused_stats_and_moments(
     temperature: ScalarLike = 1.0,
     softmax: bool = True,
     path: Path = "auto",
-    vocab_chunk: int = 2048,
+    vocab_chunk: int = VOCAB_CHUNK,
     token_chunk: int = 512,
     precision: str | None = None,
 ) -> tuple[TokenStats, SoftmaxMoments]:
@@ -87,7 +88,7 @@ def fused_stats_and_moments(
     num_classes = head.shape[1]
     _check(hidden, head, labels, vocab_chunk, token_chunk)
     if path == "auto":
-        path = choose_path(head.shape[0], num_classes, softmax=softmax)
+        path = choose_path(head.shape[0], num_classes, softmax=softmax, vocab_chunk=vocab_chunk)
     if path == "plain":
         logits = _logits(hidden, head, bias, precision)
         return _of_logits(logits, labels, temperature)
@@ -105,15 +106,19 @@ def fused_stats_and_moments(
     return jax.tree.map(lambda leaf: leaf.reshape(labels.shape), flat)
 
 
-def choose_path(width: int, num_classes: int, *, softmax: bool = True) -> Path:
+def choose_path(
+    width: int, num_classes: int, *, softmax: bool = True, vocab_chunk: int = VOCAB_CHUNK
+) -> Path:
     """The fastest path for training with hidden states of size ``width``.
 
     Below V = 4D the logits are little next to the hidden states and the head, and a second
     computation of them, or D² numbers a token, cost more than they save (Vincent et al. 2015 give
     the gain of the quadratic forms as V/4D). Above, a loss without softmax needs no logits, and one
-    with it takes all it needs from the same pass.
+    with it takes all it needs from the same pass; but not where all classes are one block of that
+    pass, which has as many logits.
     """
-    if num_classes < 4 * width:
+    one_block = softmax and num_classes <= vocab_chunk
+    if num_classes < 4 * width or one_block:
         return "plain"
     return "chunked" if softmax else "gram"
 

@@ -9,6 +9,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from el_jax.losses import (
+    VOCAB_CHUNK,
     Path,
     SoftmaxMoments,
     TokenStats,
@@ -38,7 +39,7 @@ class FusedHead(NamedTuple):
 
     path: Path
     precision: str | None = None
-    vocab_chunk: int = 2048
+    vocab_chunk: int = VOCAB_CHUNK
     token_chunk: int = 512
 
 

@@ -344,7 +344,9 @@ def test_what_is_not_computed_is_nan():
 
 def test_the_path_is_a_rule_of_sizes():
     assert choose_path(64, 255) == "plain"
-    assert choose_path(64, 256) == "chunked"
+    assert choose_path(64, 2048) == "plain"  # one block has all the logits
+    assert choose_path(64, 2049) == "chunked"
+    assert choose_path(1024, 4095) == "plain"
     assert choose_path(64, 256, softmax=False) == "gram"
 
 
