@@ -68,16 +68,23 @@ COLUMNS = Row._fields
 _NUMBERS = ("value", "low", "high")
 
 
+def rounded(number: float) -> float:
+    """The number as results.csv has it, in four significant digits."""
+    return float(f"{number:.4g}")
+
+
 def estimated(
     benchmark: str, case: str, quantity: str, estimate: Estimate, goal: Goal | None = None
 ) -> Row:
-    """A number with an interval, which decides about the goal."""
+    """A number with an interval, which decides about the goal, in the digits it is written with."""
+    estimate = Estimate(*map(rounded, estimate))
     verdict = goal.verdict(estimate.low, estimate.high) if goal else NO_GOAL
     return Row(benchmark, case, quantity, *estimate, str(goal or ""), verdict)
 
 
 def exact(benchmark: str, case: str, quantity: str, value: float, goal: Goal | None = None) -> Row:
     """A number without an interval: planned, counted, or measured once."""
+    value = rounded(value)
     verdict = goal.verdict(value, value) if goal else NO_GOAL
     return Row(benchmark, case, quantity, value, None, None, str(goal or ""), verdict)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from el_jax.environment import checkout_state, hardware, versions
+from el_jax.launch import use_compilation_cache
 from experiments.bench import (
     fused,
     gpt2,
@@ -61,6 +62,7 @@ def _choose_platform(scale: Scale) -> None:
 def _run(name: str, scale: Scale) -> tuple[list[Row], Provenance]:
     if name not in ALL_CORES and scale != "gpu":
         use_cores(cores()[:1])
+    use_compilation_cache()
     start = time.monotonic()
     rows = list(BENCHMARKS[name](scale))
     return rows, _provenance(name, scale, time.monotonic() - start)
