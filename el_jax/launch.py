@@ -120,7 +120,9 @@ def use_compilation_cache() -> None:
     home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(home / "el_jax" / "xla"))
     jax.config.update("jax_compilation_cache_dir", folder or None)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    # small programs too: there are dozens of them, and together they take seconds
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def one_line(message: str) -> str:

@@ -7,9 +7,12 @@ import jax
 
 from el_jax.training.state import TrainState
 
-# orbax takes 0.6 s to import: only once a config was found good
-
 _STATE = "state"  # what orbax calls the one tree of a checkpoint
+
+
+def import_orbax() -> None:
+    """Import what saving and loading need: 0.6 s, so only once a config was found good."""
+    from orbax.checkpoint import v1 as ocp  # noqa: F401
 
 
 def start_saving(folder: pathlib.Path, state: TrainState) -> Callable[[], None]:

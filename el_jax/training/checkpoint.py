@@ -88,6 +88,7 @@ class Checkpoints:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._steps = manifest.committed_steps(self._folder)  # not known to be damaged
         self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
+        self._background.submit(arrays.import_orbax)  # the first save would make updates wait
         self._saving: concurrent.futures.Future[None] | None = None
         self._saving_step: int | None = None
         for pattern in (_UNFINISHED, _DISCARDED):

@@ -23,14 +23,15 @@ def over_runs(
 
     ``vmap`` computes all runs together, or ``at_once`` of them: fastest where one run does not fill
     the machine. ``map`` computes them one after the other, and each is bit-equal to the same run
-    trained alone.
+    trained alone. A single run is mapped: a batch axis of 1 on every array would only cost time.
     """
     together = jax.vmap(function, in_axes=(0, None))
 
     def lifted(run_args: Any, shared: Any) -> Any:
-        if run_axis == "map":
+        num_runs = jax.tree.leaves(run_args)[0].shape[0]
+        if run_axis == "map" or num_runs == 1:
             return jax.lax.map(lambda args: function(args, shared), run_args)
-        if at_once is None or at_once >= jax.tree.leaves(run_args)[0].shape[0]:
+        if at_once is None or at_once >= num_runs:
             return together(run_args, shared)
         return jax.lax.map(lambda args: function(args, shared), run_args, batch_size=at_once)
 

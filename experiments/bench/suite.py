@@ -18,6 +18,7 @@ from experiments.bench import (
     gpt2,
     last_block,
     losses,
+    max_margin,
     overhead,
     pytorch,
     relaunch,
@@ -38,10 +39,18 @@ BENCHMARKS: dict[str, Callable[[Scale], list[Row]]] = {
     relaunch.NAME: relaunch.measure,
     overhead.NAME: overhead.measure,
     gpt2.NAME: gpt2.measure,
+    max_margin.NAME: max_margin.measure,
 }
 # these start processes of their own, or are a training as people start it; the others compute on
 # one core, where a neighbour's threads disturb them least
-ALL_CORES = {pytorch.NAME, runs_at_once.NAME, relaunch.NAME, overhead.NAME, gpt2.NAME}
+ALL_CORES = {
+    pytorch.NAME,
+    runs_at_once.NAME,
+    relaunch.NAME,
+    overhead.NAME,
+    gpt2.NAME,
+    max_margin.NAME,
+}
 
 
 def run_apart(name: str, scale: Scale) -> tuple[list[Row], Provenance]:

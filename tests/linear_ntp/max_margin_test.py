@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from margin_problems import SEPARABLE, facets, generic, with_embeddings
-from svm_oracle import clarabel_max_margin
 
 from el_jax.linear_ntp import (
     NotSeparableError,
@@ -22,6 +21,7 @@ from el_jax.linear_ntp import (
 )
 from el_jax.linear_ntp.norms import dual_norm, matrix_norm
 from el_jax.linear_ntp.splitting import split_bracket
+from experiments.bench.clarabel import clarabel_max_margin
 
 NORMS = ("frobenius", "max", "spectral")
 

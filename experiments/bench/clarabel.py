@@ -3,9 +3,14 @@
 import cvxpy as cp
 import numpy as np
 
+from el_jax.linear_ntp import NTPProblem
 
-def clarabel_max_margin(problem, norm="frobenius"):
-    """W_mm of one problem; constrained entries are picked by index, since masks defeat Clarabel."""
+
+def clarabel_max_margin(problem: NTPProblem, norm: str = "frobenius") -> np.ndarray:
+    """W_mm of one problem, ``[V, d]``, to Clarabel's tolerances.
+
+    Constrained entries are picked by index, since masks defeat Clarabel.
+    """
     support = problem.support
     w = cp.Variable((problem.vocab_size, problem.dim))
     logits = w @ problem.embeddings
@@ -23,4 +28,4 @@ def clarabel_max_margin(problem, norm="frobenius"):
         "spectral": lambda: cp.sigma_max(w),
     }[norm]()
     cp.Problem(cp.Minimize(size), constraints).solve(solver=cp.CLARABEL)
-    return w.value
+    return np.asarray(w.value)
