@@ -13,7 +13,13 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64
 
-from el_jax.linear_ntp.landscape import Landscape, Slope, landscape, slope_at
+from el_jax.linear_ntp.landscape import (
+    Landscape,
+    Slope,
+    curvature_along,
+    landscape,
+    slope_at,
+)
 from el_jax.linear_ntp.problem import NTPProblem
 
 NORMS = {
@@ -42,9 +48,12 @@ def decoder_metrics(
                           for each norm N: frobenius, max, spectral. When positive, the data are
                           separable with at least this margin γ_N
     margin_bound          ‖P_⊥∇CE‖ / G, which the Frobenius margin γ never exceeds
+    curvature_along       largest eigenvalue of ∇²CE_F(W), see :func:`curvature_along`; steps
+                          above 2 over it overshoot inside F
     cosine_N              of W with the reference for N
     cosine_minus_finite_N of W - W* with it
     cosine_across_N       of P_⊥W with it
+    cosine_descent_N      of -P_⊥∇CE with it: 1 where the residuals, scaled, are a dual solution
     margin_ratio_N        margin_N over that of the reference
     ====================  =====================================================================
 
@@ -54,7 +63,7 @@ def decoder_metrics(
     Args:
         problem: the data.
         W: one or more decoders.
-        w_mm: a max-margin matrix for some of the norms; the last four metrics need it.
+        w_mm: a max-margin matrix for some of the norms; the last five metrics need it.
 
     Raises:
         ValueError: for a norm that is not known or a shape that is not ``[V, d]``.
@@ -109,6 +118,7 @@ def metrics_at(
         "finite_error": jnp.linalg.norm(along - landscape.finite),
         "support_spread": _support_spread(logits, support),
         "margin_bound": jnp.linalg.norm(slope.across) / leaked,
+        "curvature_along": curvature_along(W, landscape),
         **{f"margin_{norm}": margin for norm, margin in margins.items()},
     }
     for norm, reference in references.items():
@@ -117,6 +127,7 @@ def metrics_at(
             f"cosine_{norm}": _cosine(W, reference),
             f"cosine_minus_finite_{norm}": _cosine(W - landscape.finite, reference),
             f"cosine_across_{norm}": _cosine(across, reference),
+            f"cosine_descent_{norm}": _cosine(-slope.across, reference),
             f"margin_ratio_{norm}": margins[norm] / optimum,
         }
     return metrics

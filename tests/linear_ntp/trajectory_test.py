@@ -35,6 +35,17 @@ def max_margin(problem):
     return (support - support.mean(axis=0)) @ problem.embeddings.T
 
 
+def largest_curvature(problem, W):
+    """Of CE_F, from its Hessian written out."""
+    hessian = np.zeros((W.size, W.size))
+    columns = zip(problem.embeddings.T, problem.context_probs, problem.support.T, strict=True)
+    for h, weight, inside in columns:
+        p = np.where(inside, np.exp(W @ h), 0.0)
+        p /= p.sum()
+        hessian += weight * np.kron(np.diag(p) - np.outer(p, p), np.outer(h, h))
+    return np.linalg.eigvalsh(hessian)[-1]
+
+
 def polar(g):
     left, values, right = np.linalg.svd(g)
     return sum(
@@ -187,12 +198,15 @@ def test_metrics_are_those_of_the_decoder():
         "finite_error": np.linalg.norm(along - finite),
         "margin_bound": np.linalg.norm(data_subspace(problem).project_complement(g))
         / leaked_mass(problem, W),
+        "curvature_along": largest_curvature(problem, W),
         "margin_frobenius": margin / np.linalg.norm(across),
         "margin_max": margin / np.abs(across).max(),
         "margin_spectral": margin / np.linalg.norm(across, 2),
         "margin_ratio_max": margin / np.abs(across).max() * np.abs(reference).max(),
     }
-    for name, matrix in (("", W), ("minus_finite_", W - finite), ("across_", across)):
+    descent = -data_subspace(problem).project_complement(g)
+    compared = {"": W, "minus_finite_": W - finite, "across_": across, "descent_": descent}
+    for name, matrix in compared.items():
         expected[f"cosine_{name}max"] = np.sum(matrix * reference) / (
             np.linalg.norm(matrix) * np.linalg.norm(reference)
         )
@@ -200,7 +214,8 @@ def test_metrics_are_those_of_the_decoder():
     assert metrics.pop("support_spread") < 1e-12
     assert set(metrics) == set(expected)
     for name, value in expected.items():
-        np.testing.assert_allclose(metrics[name], value, rtol=1e-9, err_msg=name)
+        rtol = 1e-5 if name == "curvature_along" else 1e-9  # power iteration
+        np.testing.assert_allclose(metrics[name], value, rtol=rtol, err_msg=name)
 
 
 def test_margin_interval_holds_the_margin_for_any_decoder():
@@ -236,6 +251,7 @@ def test_gradient_descent_has_the_predicted_asymptotics():
     growth = fit_rate(log_k, metrics["norm_across"], window=tail).slope
     assert growth == pytest.approx(np.linalg.norm(W_mm), rel=0.02)
     assert metrics["cosine_across_frobenius"][-1] > 0.998
+    assert metrics["cosine_descent_frobenius"][-1] > 0.9999
     assert metrics["margin_bound"][-1] * np.linalg.norm(W_mm) == pytest.approx(1, abs=0.01)
     # η k R tends to the dual solution, S_j / V off the support
     dual = -eta * k[-1] * residual(problem, run.final)[~problem.support]
@@ -249,6 +265,12 @@ def test_normalised_descent_is_pinned_at_the_edge_of_stability():
     assert metrics["effective_step_size"] == pytest.approx(2 / curvature, rel=0.1)
     assert metrics["gradient_norm"] == pytest.approx(eta * curvature / 2, rel=0.1)
     assert metrics["finite_error"] == pytest.approx(eta / 2, rel=0.2)
+    assert metrics["curvature_along"] == pytest.approx(curvature, rel=0.03)
+
+
+def test_there_is_no_curvature_along_where_every_support_is_one_token():
+    problem = one_hot_problem(6, 8, 4, seed=2)
+    assert decoder_metrics(problem, np.ones((4, 8)))["curvature_along"] == 0
 
 
 def test_splitting_the_step_brings_back_the_rate_of_separable_data():
