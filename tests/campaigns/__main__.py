@@ -2,7 +2,7 @@
 
 import pathlib
 
-from tests.campaigns.tally import RESULTS, count
+from tests.campaigns.tally import RESULTS, num_kept
 
 README = pathlib.Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- results -->\n", "<!-- end of results -->"
@@ -14,7 +14,7 @@ def table():
     for path in sorted(RESULTS.glob("*.csv")):
         where = path.read_text().partition("\n")[0].removeprefix("# ")
         link = f"[{path.stem}](results/{path.name})"
-        lines.append(f"| {link} | {count(path)} | {count(path, 'fault')} | {where} |")
+        lines.append(f"| {link} | {num_kept(path)} | {num_kept(path, 'fault')} | {where} |")
     return "\n".join(lines) + "\n"
 
 

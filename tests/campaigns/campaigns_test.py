@@ -9,32 +9,51 @@ from tests.campaigns import (
     malformed_configs,
     nan_injections,
     resume_every_step,
+    tally,
 )
 
 
+def test_results_are_kept_until_a_campaign_of_more_trials_or_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(tally, "RESULTS", tmp_path)
+
+    def finish(*outcomes):
+        trials = tally.Tally("some", ["good"])
+        for outcome in outcomes:
+            trials.add("kind", outcome)
+        with pytest.raises(SystemExit) as left:
+            trials.finish()
+        kept = tmp_path / "some.csv"
+        return left.value.code, tally.num_kept(kept), tally.num_kept(kept, "fault")
+
+    assert finish("good", "good") == (0, 2, 0)
+    assert finish("good") == (0, 2, 0)
+    assert finish("bad") == (1, 1, 1)
+    assert finish("good", "good", "good") == (0, 3, 0)
+
+
 def test_some_damage_to_checkpoints(tmp_path):
-    tally = bit_flips.run(tmp_path, num_flips=20, num_others=20)
-    assert tally.num_trials >= 40
-    assert not tally.faults
+    trials = bit_flips.run(tmp_path, num_flips=20, num_others=20)
+    assert trials.num_trials >= 40
+    assert not trials.faults
 
 
 def test_some_malformed_configs(tmp_path):
-    tally = malformed_configs.run(tmp_path, count=60, num_processes=1)
-    assert tally.num_trials == 60
-    assert not tally.faults
+    trials = malformed_configs.run(tmp_path, count=60, num_processes=1)
+    assert trials.num_trials == 60
+    assert not trials.faults
 
 
 def test_resuming_at_some_steps(tmp_path):
     settings = ("E1, warm-up, dropout",)
-    tally = resume_every_step.run(tmp_path, num_updates=4, settings=settings, every=2)
-    assert tally.num_trials == 2
-    assert not tally.faults
+    trials = resume_every_step.run(tmp_path, num_updates=4, settings=settings, every=2)
+    assert trials.num_trials == 2
+    assert not trials.faults
 
 
 def test_some_nan_injections():
-    tally = nan_injections.run(num_injections=2)
-    assert tally.num_trials == 2
-    assert not tally.faults
+    trials = nan_injections.run(num_injections=2)
+    assert trials.num_trials == 2
+    assert not trials.faults
 
 
 def test_the_readme_has_the_results_and_they_have_no_fault():
@@ -56,9 +75,9 @@ def test_many_malformed_configs(tmp_path):
 
 @pytest.mark.slow
 def test_resuming_at_every_step(tmp_path):
-    tally = resume_every_step.run(tmp_path, num_updates=30)
-    assert tally.num_trials == 150
-    assert not tally.faults
+    trials = resume_every_step.run(tmp_path, num_updates=30)
+    assert trials.num_trials == 150
+    assert not trials.faults
 
 
 @pytest.mark.slow

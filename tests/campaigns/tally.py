@@ -53,8 +53,8 @@ class Tally:
             print(f"{kind:{width}}  {count:6}  {outcome}")
         print(f"{self.num_trials} trials, {len(self.faults)} faults")
         path = RESULTS / f"{self.name}.csv"
-        if not self.faults and path.exists() and count(path) > self.num_trials:
-            print(f"{path.name} keeps its {count(path)} trials")
+        if not self.faults and path.exists() and num_kept(path) > self.num_trials:
+            print(f"{path.name} keeps its {num_kept(path)} trials")
         else:
             self._write(path)
         sys.exit(1 if self.faults else 0)
@@ -71,7 +71,7 @@ class Tally:
             )
 
 
-def count(path, verdict=None):
+def num_kept(path, verdict=None):
     """Trials of a kept table; those of one verdict, if one is given."""
     with path.open(newline="") as file:
         next(file)
