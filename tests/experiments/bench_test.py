@@ -356,10 +356,23 @@ QUANTITIES = {
         "waiting for the last checkpoint, s",
         "training, s",
     },
+    "max_margin": {
+        "Clarabel / ours",
+        "ours, s",
+        "ours, duality gap",
+        "Clarabel's distance from ours, relative",
+    },
 }
+START_PROCESSES = ("relaunch", "runs_at_once", "overhead")  # whole trainings, 10 s each and more
 
 
-@pytest.mark.parametrize("name", QUANTITIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in START_PROCESSES else name
+        for name in QUANTITIES
+    ],
+)
 def test_a_benchmark_runs(name):
     rows = suite.BENCHMARKS[name]("smoke")
     assert {row.benchmark for row in rows} == {name}

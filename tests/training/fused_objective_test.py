@@ -182,13 +182,15 @@ def test_a_whole_training(path, train, through_logits):
 
 
 def test_auto_goes_by_width_vocabulary_and_loss():
-    def fused(loss, **model):
+    def fused(loss, letters=26, **model):
         config = small_config(f"loss={loss},smoke")
         config.model.update(model)
+        config.task.alphabet_size = letters
         return built(config).objective.fused
 
     assert fused("e1") is None  # V = 29, D = 8
     small = {"width": 4, "num_heads": 1, "matmul_precision": "highest"}
-    assert fused("e1", **small) == FusedHead("chunked", "highest")
+    assert fused("e1", **small) is None  # one block
+    assert fused("e1", letters=2046, **small) == FusedHead("chunked", "highest")
     assert fused("e3", **small) == FusedHead("gram", "highest")
     assert fused("e3", embedding_width=5) == FusedHead("gram", "default")
