@@ -33,7 +33,7 @@ def studies(scale: str) -> list[Study]:
     chosen = []
     for packed in STRINGS_PER_WINDOW[scale]:
         config = get_config(f"{size},strings_per_window={packed}")
-        config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}[scale]
+        config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 10}[scale]
         length = 2 * config.task.copy_length + config.task.padding_length + 3
         chosen.append(Study(config, f", context {packed * length}"))
     return chosen

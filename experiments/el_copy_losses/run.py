@@ -43,7 +43,7 @@ GRIDS: dict[str, dict[str, Grid]] = {
         "e3": {"b": (1.0, 2.0), **BOTH},
     },
 }
-SEEDS = {"quick": 3, "cpu": 5, "paper": 10}
+SEEDS = {"quick": 3, "cpu": 10, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.sweep import Study, run_sweep
+from experiments.shards import WHOLE, Shard
+from experiments.studies import Study
+from experiments.sweep import run_sweep
 
 TITLE = "What does a larger model do to the hard strings? (Yang et al. 2025, Figure 1b)"
 
@@ -43,6 +45,8 @@ def studies(scale: str) -> list[Study]:
     return chosen
 
 
-def run(scale: str, out: Path) -> None:
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
-    run_sweep("el_copy_width", scale, out, studies(scale), metrics=METRICS, curves=CURVES)
+    run_sweep(
+        "el_copy_width", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard
+    )
