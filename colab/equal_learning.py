@@ -111,7 +111,8 @@ from el_jax.training.fit import fit
 from el_jax.training.mechanism import attention_mass, swap_test
 from el_jax.training.objectives import Objective
 from el_jax.training.program import make_program
-from el_jax.training.sinks import History, progress
+from el_jax.training.progress import progress
+from el_jax.training.sinks import History
 from el_jax.types import Params
 
 use_compilation_cache()  # what was trained before is not compiled again

@@ -23,8 +23,9 @@ from el_jax.models import attention_choice
 from el_jax.training.fit import fit
 from el_jax.training.manifest import config_hash
 from el_jax.training.processes import agreed, check_same, is_first, together
+from el_jax.training.progress import headline
 from el_jax.training.shared_checkpoints import open_checkpoints
-from el_jax.training.sinks import headline, open_sinks, read_rows
+from el_jax.training.sinks import open_sinks, read_rows
 from el_jax.training.stop import StopSignal
 from el_jax.workdir import hold, open_workdir
 

@@ -24,7 +24,8 @@ from el_jax import build
 from el_jax.environment import checkout_state
 from el_jax.launch import use_compilation_cache
 from el_jax.training.fit import fit
-from el_jax.training.sinks import History, JsonLines, Sink, progress, read_rows
+from el_jax.training.progress import progress
+from el_jax.training.sinks import History, JsonLines, Sink, read_rows
 from el_jax.training.summary import Row
 from experiments.provenance import config_hash
 from experiments.shards import WHOLE, Shard

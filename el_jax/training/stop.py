@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: save what there is and leave, or leave at once where there is nothing."""
+"""SIGTERM, SIGINT, SIGHUP: save what there is and leave, or leave at once if there is nothing."""
 
 import os
 import signal
@@ -6,7 +6,10 @@ import sys
 import threading
 from types import FrameType
 
-STOPPING = (signal.SIGTERM, signal.SIGINT)
+from el_jax.training.progress import to_nowhere
+
+_HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed; Windows does not have it
+STOPPING = (signal.SIGTERM, signal.SIGINT, *([_HANGUP] if _HANGUP else []))
 _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 
 
@@ -16,20 +19,26 @@ def _note_nothing(signum: int, frame: FrameType | None) -> None:
 
 
 class StopSignal:
-    """Notes SIGTERM and SIGINT; ask it after each dispatch, and save when it names a signal.
+    """Notes the signals that stop; ask it after each dispatch, and save when it names one.
 
     A signal before it was asked for the first time ends the process at once, since nothing new
     can be lost; so does every second one. Python runs handlers in the main thread only, which may
     be compiling for minutes, so it is a thread that hears the signals, from Python's wake-up pipe.
+    Under ``nohup``, which ignores SIGHUP, it goes on being ignored.
     """
 
     def __init__(self) -> None:
         self.received: int | None = None
         self._asked = False
+        self._terminals = [descriptor for descriptor in (1, 2) if os.isatty(descriptor)]
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
         self._wakeup = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
-        self._previous = {number: signal.signal(number, _note_nothing) for number in STOPPING}
+        self._previous = {
+            number: signal.signal(number, _note_nothing)
+            for number in STOPPING
+            if number != _HANGUP or signal.getsignal(number) != signal.SIG_IGN
+        }
         self._watcher = threading.Thread(target=self._watch, name="signals", daemon=True)
         self._watcher.start()
 
@@ -43,6 +52,9 @@ class StopSignal:
             number = heard[0]
             if number not in STOPPING:
                 continue
+            if number == _HANGUP:  # what is written to a terminal that is gone would be an error
+                for descriptor in self._terminals:
+                    to_nowhere(descriptor)
             if not self._asked:
                 _leave(number, "before the first update; nothing is lost")
             if self.received is not None:

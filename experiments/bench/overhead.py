@@ -14,7 +14,8 @@ from el_jax import build
 from el_jax.launch import use_compilation_cache
 from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.fit import fit
-from el_jax.training.sinks import JsonLines, LineProgress, Sink
+from el_jax.training.progress import LineProgress
+from el_jax.training.sinks import JsonLines, Sink
 from el_jax.training.state import TrainState
 from el_jax.training.summary import Row as Metrics, summarise
 from experiments.bench.rows import Row, at_most, exact

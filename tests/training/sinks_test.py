@@ -1,16 +1,12 @@
-import io
 import json
 import resource
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from el_jax.training.sinks import (
-    BarProgress,
     History,
     JsonLines,
-    LineProgress,
     TensorBoard,
     read_rows,
 )
@@ -85,28 +81,6 @@ def test_history_lists_the_metrics_it_has():
     assert history.curve("test_hard_accuracy")[0] == [10]
     with pytest.raises(KeyError, match=r"'ce' was never written.*batch_loss"):
         history.curve("ce")
-
-
-def test_plain_lines_at_evaluations(capsys):
-    lines = LineProgress("e1", 100, 0)
-    lines.write(10, {"batch_loss": np.array([2.0])})  # no evaluation: too soon to print
-    lines.write(20, ROW)
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 1
-    assert "20/100" in printed[0]
-    assert "test hard 0.750" in printed[0]
-    assert "s left" in printed[0]
-
-
-def test_bar_on_a_terminal():
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=160)
-    bar = BarProgress("e1", 100, 0, console)
-    bar.write(40, ROW)
-    bar.close()
-    assert "40/100" in screen.getvalue()
-    assert "loss 1.250" in screen.getvalue()
-    assert "test hard 0.750" in screen.getvalue()
 
 
 def test_tensorboard_events_hold_a_curve_per_run(tmp_path):

@@ -15,7 +15,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 # in a child: busy in one long call, as a compilation is, during which Python runs no handler
 _BUSY = """
-import hashlib, sys
+import hashlib, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
 from el_jax.training.stop import StopSignal
 
 stop = StopSignal()
@@ -26,6 +27,16 @@ hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 2**31 - 1)
 """
 
 
+STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+
+
+@pytest.fixture
+def hangup_is_heard():
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def wait_until(holds):
     deadline = time.monotonic() + 10
     while not holds():
@@ -33,7 +44,8 @@ def wait_until(holds):
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.usefixtures("hangup_is_heard")
+@pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_is_noted_once_asked_and_the_handlers_come_back(number):
     before = signal.getsignal(number)
     stop = StopSignal()
@@ -48,7 +60,7 @@ def test_a_signal_is_noted_once_asked_and_the_handlers_come_back(number):
     assert signal.set_wakeup_fd(-1) == -1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", STOPPING)
 @pytest.mark.parametrize("phase", ["new", "asked"])
 def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at_once(
     number, phase
@@ -68,3 +80,17 @@ def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at
     reason = "before the first update" if phase == "new" else "a second time"
     assert err.startswith(f"error: stopped by {signal.Signals(number).name} {reason}")
     assert err.count("\n") == 1
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing():
+    child = subprocess.Popen(
+        [sys.executable, "-c", _BUSY.replace("SIG_DFL", "SIG_IGN"), "new"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    assert child.poll() is None
+    child.send_signal(signal.SIGTERM)
+    _, err = child.communicate(timeout=10)
+    assert "SIGTERM before the first update" in err

@@ -1,0 +1,102 @@
+"""What is watched is readable, and work outlives whoever watched it."""
+
+import io
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from el_jax.training.progress import BarProgress, LineProgress
+
+ROOT = pathlib.Path(__file__).parents[2]
+ROW = {"batch_loss": np.array([1.25, np.nan]), "test_hard_accuracy": np.array([0.5, 1.0])}
+
+# in a child: work that is watched, until it is told to stop or is done
+_WORK = """
+import fcntl, os, pathlib, signal, sys, termios, time
+import numpy as np
+from el_jax.training.progress import progress
+from el_jax.training.stop import StopSignal
+
+if os.isatty(0):
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal whose closing it hears of
+signal.signal(signal.SIGHUP, getattr(signal, sys.argv[2]))
+stop = StopSignal()
+stopped = stop()
+watched = progress("e1", 40)
+for step in range(1, 41):
+    watched.write(step, {"test_hard_accuracy": np.ones(1)})
+    time.sleep(0.05)
+    if stopped := stop():
+        break
+watched.close()
+print("done")
+pathlib.Path(sys.argv[1]).write_text(f"{step} {stopped}")
+"""
+
+
+def test_plain_lines_at_evaluations(capsys):
+    lines = LineProgress("e1", 100, 0)
+    lines.write(10, {"batch_loss": np.array([2.0])})  # no evaluation: too soon to print
+    lines.write(20, ROW)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 1
+    assert "20/100" in printed[0]
+    assert "test hard 0.750" in printed[0]
+    assert "s left" in printed[0]
+
+
+def test_bar_on_a_terminal():
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=160)
+    bar = BarProgress("e1", 100, 0, console)
+    bar.write(40, ROW)
+    bar.close()
+    assert "40/100" in screen.getvalue()
+    assert "loss 1.250" in screen.getvalue()
+    assert "test hard 0.750" in screen.getvalue()
+
+
+def test_a_pipe_that_nobody_reads_any_more_ends_the_lines_and_not_the_work(tmp_path):
+    result = tmp_path / "result"
+    child = subprocess.Popen(
+        [sys.executable, "-c", _WORK, result, "SIG_DFL"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert "1/40" in child.stdout.readline()
+    child.stdout.close()
+    with child:
+        errors = child.stderr.read()
+    assert child.returncode == 0
+    assert errors == "warning: nobody reads standard output any more; going on\n"
+    assert result.read_text() == "40 None"
+
+
+@pytest.mark.parametrize("hangup", ["SIG_DFL", "SIG_IGN"])
+def test_a_terminal_that_is_closed_stops_the_work_unless_it_was_started_with_nohup(
+    tmp_path, hangup
+):
+    result = tmp_path / "result"
+    terminal, own_end = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _WORK, result, hangup],
+        cwd=ROOT, stdin=own_end, stdout=own_end, stderr=own_end, start_new_session=True,
+    )  # fmt: skip
+    os.close(own_end)
+    seen = b""
+    while b"/40" not in seen:
+        seen += os.read(terminal, 1000)
+    os.close(terminal)
+    assert child.wait(30) == 0
+    step, stopped = result.read_text().split()
+    if hangup == "SIG_DFL":
+        assert int(step) < 40
+        assert int(stopped) == signal.SIGHUP
+    else:
+        assert (step, stopped) == ("40", "None")
