@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.losses.vocab_pass import wide_type
+from el_jax.losses.vocab_pass import mean_logits, wide_type
 
 
 def gram_moments(
@@ -35,17 +35,16 @@ def gram_moments(
     """
     wide = wide_type(hidden, head)
     rows, columns, num_classes = hidden.astype(wide), head.astype(wide), head.shape[1]
-    centre = columns.mean(axis=1)
-    columns = columns - centre[:, None]
+    columns = columns - columns.mean(axis=1, keepdims=True)
     covariance = jnp.matmul(columns, columns.T, precision=precision) / num_classes
-    mean = jnp.matmul(rows, centre, precision=precision)
+    mean = mean_logits(hidden, head, bias)
     variance = (jnp.matmul(rows, covariance, precision=precision) * rows).sum(axis=1)
     if bias is None:
         return mean, variance
     offsets = bias - bias.mean()
     with_bias = jnp.matmul(columns, offsets, precision=precision) / num_classes
     cross = 2 * jnp.matmul(rows, with_bias, precision=precision)
-    return mean + bias.mean(), variance + cross + jnp.square(offsets).mean()
+    return mean, variance + cross + jnp.square(offsets).mean()
 
 
 def picked_logits(
