@@ -88,7 +88,6 @@ class Checkpoints:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._steps = manifest.committed_steps(self._folder)  # not known to be damaged
         self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
-        self._background.submit(arrays.import_orbax)  # the first save would make updates wait
         self._saving: concurrent.futures.Future[None] | None = None
         self._saving_step: int | None = None
         for pattern in (_UNFINISHED, _DISCARDED):
@@ -98,6 +97,10 @@ class Checkpoints:
     def latest_step(self) -> int | None:
         """Step of the newest checkpoint, complete or being written by this process."""
         return max([*self._steps, self._saving_step or 0], default=0) or None
+
+    def prepare(self) -> None:
+        """Import in the background what the first save would else make updates wait for."""
+        self._background.submit(arrays.import_orbax)
 
     def save(self, state: TrainState) -> None:
         """Start saving; returns when the arrays are copied, before they are on disk.

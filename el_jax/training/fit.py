@@ -193,10 +193,13 @@ def fit(
     fetch = program.layout.fetch
     watch = _Watch(program.hypers, options.on_non_finite, fetch(state.health))
     pending: _Pending | None = None
-    for start in range(int(state.step), options.num_updates, options.log_every):
+    first = int(state.step)
+    for start in range(first, options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
         state, metrics, health = program.advance(state, options.log_every)
+        if start == first and checkpoints is not None:
+            checkpoints.prepare()  # now that the devices have work
         look = last or step % options.eval_every == 0
         splits = dict(evaluations) if look else {}
         splits |= dict(final_evaluations or {}) if last else {}

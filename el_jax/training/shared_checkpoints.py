@@ -40,6 +40,11 @@ class SharedCheckpoints:
             if is_first():
                 self._first = Checkpoints(folder, config_sha256=config_sha256, rows=rows)
 
+    def prepare(self) -> None:
+        """See ``Checkpoints``."""
+        if self._first is not None:
+            self._first.prepare()
+
     def save(self, state: TrainState) -> None:
         """Start saving; returns when the first process has the arrays, before they are on disk.
 
