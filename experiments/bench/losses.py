@@ -27,7 +27,7 @@ class _Plan(NamedTuple):
 
 _PLANS: dict[Scale, _Plan] = {
     "smoke": _Plan(("e1",), True, 2, Size(16, 8, 128), 1),
-    "cpu": _Plan(tuple(EQUAL_LEARNING), False, 10, Size(1024, 256, 16_384), 9),
+    "cpu": _Plan(tuple(EQUAL_LEARNING), False, 50, Size(1024, 256, 16_384), 25),
     "gpu": _Plan(tuple(EQUAL_LEARNING), False, 200, Size(16_384, 768, 50_304), 20),
 }
 
