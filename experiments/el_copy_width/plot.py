@@ -53,7 +53,7 @@ def _draw_accuracy(ax: Axes, results: SeedTable, widths: dict[int, str]) -> None
         )  # fmt: skip
     worst = [results[setting, HARD_ACCURACY].values.min() for setting in settings]
     ax.plot(list(widths), worst, "v:", color=COLOUR, label="hard strings, worst seed", zorder=3)
-    add_chance_line(ax, 1 / 26, label=False)
+    add_chance_line(ax, 1 / 26)
     ax.set_ylabel("accuracy")
     ax.set_ylim(0.0, 1.03)
 
