@@ -6,7 +6,7 @@ Arguments after the colon: ``loss=NAME`` (any of configs/common.py), ``scale=sma
 ``strings_per_window=1|2|4|8`` (context 55 to 440), ``long`` (the setting of section 4:
 L_c = 5, L_p = 2000, one string of 2013 tokens a window), ``smoke`` (seconds, for a first look).
 
-Cost (small): 7,500 updates of one run take about 30 s on one CPU core.
+Cost (small): 7,500 updates of one run take 45 to 50 s on one CPU core.
 Expect (small): hard test accuracy about .5 with cross-entropy and .85 with E1; easy is near 1.
 """
 
