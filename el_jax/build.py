@@ -77,6 +77,7 @@ def build(settings: Settings) -> Training:
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
     )
+    evaluations, final_evaluations = _evaluations(task, train.num_test, train.num_test_precise)
     return Training(
         settings=settings,
         task=task,
@@ -84,15 +85,19 @@ def build(settings: Settings) -> Training:
         objective=objective,
         program=program,
         options=train.fit_options,
-        evaluations={
-            "train": jax.jit(lambda: task.pack(task.train_set()))(),
-            "test": jax.jit(lambda: task.pack(task.test_set(train.num_test)))(),
-        },
-        final_evaluations={
-            "test_precise": jax.jit(lambda: task.pack(task.test_set(train.num_test_precise)))()
-        },
+        evaluations=evaluations,
+        final_evaluations=final_evaluations,
         probes=_probes(task, model) if train.mechanism_checks else (),
     )
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))  # one program: three would start later
+def _evaluations(
+    task: Task, num_test: int, num_test_precise: int
+) -> tuple[dict[str, Batch], dict[str, Batch]]:
+    """The batches measured during training, and at its end."""
+    during = {"train": task.pack(task.train_set()), "test": task.pack(task.test_set(num_test))}
+    return during, {"test_precise": task.pack(task.test_set(num_test_precise))}
 
 
 def _probes(task: Task, model: ModelFns) -> tuple[Probe, ...]:

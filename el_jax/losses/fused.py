@@ -1,10 +1,12 @@
 """Token statistics from hidden states and the output head, without the [tokens, V] logits."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.extend.core import Literal as Constant, Var
 from jaxtyping import Float, Int, ScalarLike
 
 from el_jax.losses.gradients import TokenLoss
@@ -126,12 +128,23 @@ def choose_path(
 def reads_softmax(loss: TokenLoss) -> bool:
     """Whether a loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other``.
 
-    Found by giving it a token in which these are NaN; its strengths must not be traced.
+    Found by tracing it, from the operations its result depends on; what a loss that is itself
+    jitted is given counts as read.
     """
-    with jax.ensure_compile_time_eval():
-        unread = {name: jnp.float32(jnp.nan) for name in OF_SOFTMAX}
-        stats = symmetric_stats(jnp.ones(()), 2)._replace(**unread)
-        return bool(jnp.isnan(loss(stats)))
+
+    def result(of_softmax: dict[str, Any]) -> Array:
+        return loss(symmetric_stats(jnp.ones(()), 2)._replace(**of_softmax))
+
+    traced = jax.make_jaxpr(result)({name: jnp.zeros(()) for name in OF_SOFTMAX}).jaxpr
+    needed = set(_variables(traced.outvars))
+    for equation in reversed(traced.eqns):
+        if not needed.isdisjoint(equation.outvars):
+            needed.update(_variables(equation.invars))
+    return not needed.isdisjoint(traced.invars)
+
+
+def _variables(atoms: Iterable[Var | Constant]) -> list[Var]:
+    return [atom for atom in atoms if isinstance(atom, Var)]
 
 
 def _check(hidden: Array, head: Array, labels: Array, vocab_chunk: int, token_chunk: int) -> None:

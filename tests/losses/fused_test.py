@@ -165,6 +165,25 @@ def test_losses_without_softmax():
     assert without == {"e3", "rescaled_square"}
 
 
+def test_a_loss_reads_the_softmax_by_which_it_chooses():
+    assert reads_softmax(lambda stats: jnp.where(stats.max_other > 0, stats.mean, 0.0))
+    assert not reads_softmax(lambda stats: jnp.where(stats.mean > 0, stats.mean, 0.0))
+    assert not reads_softmax(lambda stats: jnp.float32(1))
+
+
+def test_a_loss_of_traced_strength_reads_the_softmax():
+    found = []
+
+    @jax.jit
+    def of(strength):
+        found.append(reads_softmax(lambda stats: strength * stats.logsumexp))
+        found.append(reads_softmax(lambda stats: strength * stats.mean))
+        return strength
+
+    of(1.0)
+    assert found == [True, False]
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_what_all_classes_have_in_common_costs_few_more_digits_than_in_the_logits(path):
     """The loss does not see it, and rounding it in the logits is enough."""
