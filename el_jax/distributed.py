@@ -7,6 +7,7 @@ says so itself (SLURM, Open MPI, Kubernetes, TPU pods). Every process gets the s
 """
 
 import os
+import re
 import sys
 from typing import NoReturn
 
@@ -41,6 +42,18 @@ def start() -> None:
         if this >= num:
             raise ConfigError(f"--process_id={this}: must be below --num_processes={num}")
         _join(_COORDINATOR.value, num, this)
+
+
+def is_of_runtime(error: Exception) -> bool:
+    """Whether an error is of what the processes compute together, rather than of one's own code.
+
+    jax raises it as its own class where it waits for a result, and where it dispatches as a
+    ValueError with the same words: the kind of failure, then what the transport says.
+    """
+    kinds = "ABORTED|CANCELLED|DEADLINE_EXCEEDED|INTERNAL|UNAVAILABLE|UNKNOWN"
+    return isinstance(error, jax.errors.JaxRuntimeError) or (
+        isinstance(error, ValueError) and re.match(rf"({kinds}): ", str(error)) is not None
+    )
 
 
 def leave(code: int) -> NoReturn:

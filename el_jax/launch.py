@@ -184,7 +184,7 @@ def run(
     except Exception as error:  # of one process alone, if there are several: it must not wait
         if not jax.distributed.is_initialized():
             raise
-        if not isinstance(error, jax.errors.JaxRuntimeError):
+        if not distributed.is_of_runtime(error):
             traceback.print_exc()
             distributed.leave(1)
         lost = f"error: what the processes compute together failed, is one gone? ({error})"

@@ -5,10 +5,11 @@ import pathlib
 import subprocess
 import sys
 
+import jax
 import pytest
 
 from configs.el.copy import get_config
-from el_jax import build, launch
+from el_jax import build, distributed, launch
 from el_jax.typed_config import ConfigError
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -193,3 +194,17 @@ def test_messages_are_one_line_of_200_characters(message, shown):
     assert launch.one_line(message)[:150] == shown[:150]
     assert len(launch.one_line(message)) <= 200
     assert launch.one_line(message).endswith(shown[-20:])
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (jax.errors.JaxRuntimeError("INTERNAL: whatever it says"), True),
+        (ValueError("UNKNOWN: Gloo AllGather failed: Connection reset by peer"), True),
+        (ValueError("INVALID_ARGUMENT: a shape of ours"), False),
+        (ValueError("UNKNOWN loss"), False),
+        (KeyError("UNAVAILABLE: "), False),
+    ],
+)
+def test_errors_of_what_processes_compute_together(error, expected):
+    assert distributed.is_of_runtime(error) is expected

@@ -217,7 +217,7 @@ def test_stopped_by_one_they_save_and_any_number_goes_on_bit_for_bit(tmp_path):
 @pytest.mark.parametrize("killed", [0, 1])
 def test_where_one_is_killed_the_other_says_so_and_they_go_on(tmp_path, killed):
     workdir = tmp_path / "many"
-    endless = trainings.pace(10**7, log_every=10, eval_every=10**7, checkpoint_every=100)
+    endless = trainings.pace(10**7, log_every=10, eval_every=10**7, checkpoint_every=10)
     started = train(workdir, *endless, count=2)
     wait_for_checkpoint(workdir, started)
     started[killed].kill()
