@@ -3,4 +3,8 @@
 Three tracks on shared rooms: equal learning, flatness, and linear next-token prediction.
 """
 
+from el_jax.runtime import arithmetic as _arithmetic
+
 __version__ = "0.1.0"
+
+_arithmetic.select_right_sums()

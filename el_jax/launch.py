@@ -17,6 +17,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from el_jax import distributed
+from el_jax.runtime import arithmetic
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.training.processes import DifferentError
@@ -170,11 +171,14 @@ def run(
     try:
         config, workdir = command_line(given)
         distributed.start()
+        arithmetic.check()
         main(config, workdir)
     except (ConfigError, DifferentError) as error:
         _exit_with(error, USAGE_ERROR)
     except NonFiniteError as error:
         _exit_with(error, NOT_FINITE)
+    except arithmetic.WrongArithmeticError as error:
+        _exit_with(error, error.exit_code)
     except Stopped as stopped:
         _exit_with(stopped, 128 + stopped.signum)
     except WorkdirBusyError as error:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from el_jax import environment
+from el_jax.runtime import arithmetic
 from el_jax.training.manifest import write_durably
 from el_jax.typed_config import ConfigError
 
@@ -83,6 +84,7 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
         "dirty": dirty,
         "hardware": environment.hardware(),
         "versions": environment.versions(),
+        "arithmetic": arithmetic.record(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from el_jax.plots.style import save_figure
+from el_jax.runtime import arithmetic
 from experiments.console import make_console, print_claims, print_listing, print_results
 from experiments.discovery import SCALES, TABLES, Experiment, ExperimentError, discover, find
 from experiments.provenance import read_provenance
@@ -36,7 +37,8 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         root: the folder of experiments.
 
     Returns:
-        The exit status: 0, or 2 when what was asked for cannot be done.
+        The exit status: 0, 2 when what was asked for cannot be done, 8 where XLA computes wrong
+        numbers.
     """
     arguments = make_parser().parse_args(argv)
     try:
@@ -52,6 +54,9 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     except (ExperimentError, ShardError, MalformedTableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except arithmetic.WrongArithmeticError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
     return 0
 
 
@@ -80,6 +85,8 @@ def make_parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace, root: Path) -> None:
     """Run one experiment, or a part of it, or only redraw it."""
     experiment = find(root, arguments.name)
+    if not arguments.plot_only:
+        arithmetic.check()
     if arguments.shard is not None:
         run_shard(experiment, arguments, root)
         return

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from el_jax.environment import checkout_state, hardware, versions
+from el_jax.runtime import arithmetic
 from experiments.tidy_csv import MalformedTableError
 
 
@@ -26,6 +27,8 @@ class Provenance:
         hardware: of ``environment.hardware``.
         versions: of Python and of the libraries that compute.
         date: day the run ended, ISO 8601, UTC.
+        arithmetic: the XLA flags and what the canary said of them; empty in records from before
+            22 November 2026, when neither was recorded and no flag was set.
     """
 
     command: str
@@ -37,6 +40,7 @@ class Provenance:
     hardware: Mapping[str, str | int]
     versions: Mapping[str, str]
     date: str
+    arithmetic: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
@@ -80,6 +84,7 @@ def gather_provenance(
         hardware=hardware(),
         versions=versions(),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        arithmetic=arithmetic.record(),
     )
 
 
@@ -106,7 +111,7 @@ def read_provenance(path: Path) -> Provenance:
         raise MalformedTableError(f"{path}:{error.lineno}: {error.msg}.") from None
     allowed = {field.name for field in dataclasses.fields(Provenance)}
     given = set(fields) if isinstance(fields, dict) else set()
-    if differing := given ^ allowed:
+    if differing := (given ^ allowed) - {"arithmetic"}:
         raise MalformedTableError(
             f"{path}: fields {sorted(differing)} are missing or unknown; "
             f"there must be {sorted(allowed)}."
@@ -125,7 +130,7 @@ def merge_provenance(*parts: Provenance) -> Provenance:
     """
     first = parts[0]
     for part in parts[1:]:
-        for field in ("command", "scale", "commit", "dirty", "hardware", "versions"):
+        for field in ("command", "scale", "commit", "dirty", "hardware", "versions", "arithmetic"):
             ours, theirs = dataclasses.asdict(first)[field], dataclasses.asdict(part)[field]
             if ours != theirs:
                 raise ValueError(f"parts differ in {field}: {ours} and {theirs}.")

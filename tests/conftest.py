@@ -15,6 +15,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX_PLATFORMS=cuda or tpu tests an accelerator
 os.environ["MPLBACKEND"] = "Agg"  # figures are files, never windows
 
+import el_jax  # noqa: F401, I001  first: it selects right sums before XLA reads its flags
+
 import hypothesis
 import jax
 import pytest

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from el_jax.environment import checkout_state, hardware, versions
 from el_jax.launch import use_compilation_cache
+from el_jax.runtime import arithmetic
 from experiments.bench import (
     fused,
     gpt2,
@@ -72,6 +73,7 @@ def _run(name: str, scale: Scale) -> tuple[list[Row], Provenance]:
     if name not in ALL_CORES and scale != "gpu":
         use_cores(cores()[:1])
     use_compilation_cache()
+    arithmetic.check()
     start = time.monotonic()
     rows = list(BENCHMARKS[name](scale))
     return rows, _provenance(name, scale, time.monotonic() - start)
@@ -89,6 +91,7 @@ def _provenance(name: str, scale: Scale, seconds: float) -> Provenance:
         hardware=hardware() | {"processor": _processor()},
         versions=versions(),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        arithmetic=arithmetic.record(),
     )
 
 

@@ -1,0 +1,1 @@
+"""Process life: arithmetic, files, locks, errors."""
