@@ -19,11 +19,11 @@ from pathlib import Path
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
 from experiments.console import make_console, print_claims, print_listing, print_results
-from experiments.discovery import SCALES, TABLES, Experiment, ExperimentError, discover, find
+from experiments.discovery import SCALES, Experiment, ExperimentError, discover, find
 from experiments.provenance import read_provenance
 from experiments.report import write_report
 from experiments.results import read_results
-from experiments.shards import ShardError, merge, parse_shard, write_shard
+from experiments.shards import TABLES, ShardError, merge, parse_shard, write_shard
 from experiments.tidy_csv import MalformedTableError
 
 ROOT = Path(__file__).parent
@@ -126,11 +126,17 @@ def merge_shards(arguments: argparse.Namespace, root: Path) -> None:
 
 
 def conclude(experiment: Experiment, heading: str, out: Path) -> None:
-    """Print the numbers and verdicts of the tables in ``out``; save their figure."""
+    """Print the numbers and verdicts of the tables in ``out``; save their figure.
+
+    The smoke scale shows that everything runs; it says nothing of a claim, and is given no verdict.
+    """
     results = read_results(out / "results.csv")
     console = make_console()
     print_results(console, heading, results)
-    print_claims(console, experiment.claims(results))
+    if read_provenance(out / "provenance.json").scale == "smoke":
+        print("smoke scale: too small for verdicts")
+    else:
+        print_claims(console, experiment.claims(results))
     save_figure(experiment.plot(out), out / "figure.png")
     print(f"wrote {out / 'figure.png'}")
 

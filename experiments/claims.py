@@ -3,8 +3,8 @@
 A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds* when the whole
 interval is on the claimed side, *fails* when the whole interval is on the other, and is
 *inconclusive* otherwise. Seeds are shared between settings, so settings are compared by their
-difference seed by seed. Fewer than two seeds, or a setting not measured, is inconclusive, never
-an error: a partial run still reports what it can.
+difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
+is inconclusive, never an error: a partial run still reports what it can.
 """
 
 import dataclasses
@@ -173,6 +173,8 @@ def _explain(quantity: str, interval: Interval, *, signed: bool = False) -> str:
         return f"{quantity} over {seeds}: an interval needs at least 2"
     if math.isnan(interval.mean):
         return f"{quantity} over {seeds}: some value is not finite"
+    if math.isinf(interval.low):
+        return f"{quantity} over {seeds}: two equal values have no interval"
     form = "+.3f" if signed else ".3f"
     return (
         f"{quantity} {interval.mean:{form}}, {CONFIDENCE:.0%} interval "

@@ -19,7 +19,6 @@ import functools
 import importlib.util
 import inspect
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,11 +27,10 @@ from matplotlib.figure import Figure
 
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim
-from experiments.shards import WHOLE, Shard
+from experiments.shards import TABLES, WHOLE, Shard
 
 COMMITTED_SCALES = ("cpu", "paper")
 SCALES = ("smoke", "quick", *COMMITTED_SCALES)
-TABLES = ("results.csv", "curves.csv", "provenance.json")
 
 
 class ExperimentError(ValueError):
@@ -101,8 +99,8 @@ class Experiment:
 
         Args:
             scale: the scale it runs at.
-            out: the folder asked for; None for the committed one at the cpu and paper scales, a
-                new temporary one at the others.
+            out: the folder asked for; None for the committed one at the cpu and paper scales,
+                runs/results/NAME-SCALE of the checkout, which git ignores, at the others.
 
         Raises:
             ExperimentError: a smoke or quick run would write among committed files.
@@ -110,7 +108,7 @@ class Experiment:
         if scale in COMMITTED_SCALES:
             return out or self.committed_folder(scale)
         if out is None:
-            return Path(tempfile.mkdtemp(prefix=f"el_jax-{self.name}-{scale}-"))
+            return self.folder.parents[1] / "runs" / "results" / f"{self.name}-{scale}"
         if out.resolve().is_relative_to(self.folder.resolve()):
             raise ExperimentError(
                 f"--out={out} holds committed results; a {scale} run must write elsewhere."

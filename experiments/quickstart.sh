@@ -2,7 +2,8 @@
 # From a fresh clone to a first figure:  bash experiments/quickstart.sh
 #
 # Makes .venv if there is none, then trains el_copy_losses at its quick scale (minutes on two CPU
-# cores), prints a verdict for each claim and draws the figure. Interrupted, it goes on where it was.
+# cores), prints a verdict for each claim and draws the figure, in runs/results/el_copy_losses-quick.
+# Interrupted, it goes on where it was.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../.ci/setup.sh"
 

@@ -1,9 +1,11 @@
 """An experiment in parts, one for each task of a job array, and the parts joined again.
 
-A shard leaves the three tables of its part and shard.json, which says which part it is.
+A shard leaves the three tables of its part and shard.json, which says which part it is and holds
+the SHA-256 of each table.
 """
 
 import dataclasses
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +27,7 @@ from experiments.results import (
 T = TypeVar("T")
 
 SHARD = "shard.json"
+TABLES = ("results.csv", "curves.csv", "provenance.json")
 
 
 class ShardError(ValueError):
@@ -74,20 +77,34 @@ def parse_shard(text: str) -> Shard:
 
 
 def write_shard(folder: Path, experiment: str, shard: Shard) -> None:
-    """Say beside its tables which part of which experiment they are."""
-    fields = {"experiment": experiment, "index": shard.index, "count": shard.count}
-    (folder / SHARD).write_text(json.dumps(fields) + "\n", encoding="utf-8")
+    """Say beside its tables which part of which experiment they are, and what they hold."""
+    fields = {
+        "experiment": experiment,
+        "index": shard.index,
+        "count": shard.count,
+        "sha256": {table: _sum(folder / table) for table in TABLES},
+    }
+    (folder / SHARD).write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
 
 
 def _read_shard(folder: Path, experiment: str) -> Shard:
     try:
         fields = json.loads((folder / SHARD).read_text(encoding="utf-8"))
         name, shard = fields["experiment"], parse_shard(f"{fields['index']}/{fields['count']}")
+        sums = {table: fields["sha256"][table] for table in TABLES}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ShardError(f"{folder} is no shard of {experiment}: it lacks a {SHARD}.") from error
+        why = f"it lacks a {SHARD} with the sums of its tables"
+        raise ShardError(f"{folder} is no shard of {experiment}: {why}.") from error
     if name != experiment:
         raise ShardError(f"{folder} is a shard of {name}, not of {experiment}.")
+    for table, written in sums.items():
+        if _sum(folder / table) != written:
+            raise ShardError(f"{folder / table} is not what shard {shard} wrote; run it again.")
     return shard
+
+
+def _sum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def check_complete(experiment: str, folders: Sequence[Path]) -> None:

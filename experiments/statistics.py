@@ -1,7 +1,9 @@
 """Means over seeds and Student-t intervals, of single settings and of paired comparisons.
 
-A seed fixes the initialisation and the order of the data whatever the setting, so settings are
-compared by their difference seed by seed.
+Settings are compared by their difference seed by seed. A seed of the copy task fixes only the
+initialisation: the training strings and their order come from ``task.data_seed``, which is the same
+for all seeds, so its intervals are for one data set. In the linear experiments a seed draws the
+problem as well.
 """
 
 import math
@@ -23,7 +25,8 @@ class Interval(NamedTuple):
     Attributes:
         mean: the mean.
         sem: its standard error; NaN with fewer than two seeds.
-        low: lower end of the interval; -inf with fewer than two seeds or a value not finite.
+        low: lower end of the interval; -inf with fewer than two seeds, with two equal values,
+            whose interval would have no width, or with a value not finite.
         high: upper end, +inf likewise.
         num_seeds: how many seeds.
     """
@@ -81,6 +84,8 @@ def t_interval(values: Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE
         mean = float(values[0]) if num_seeds == 1 else math.nan
         return Interval(mean, math.nan, -math.inf, math.inf, num_seeds)
     mean, sem = (float(number) for number in mean_and_sem(values))
+    if num_seeds == 2 and np.isclose(*values, rtol=1e-12, atol=1e-12):
+        return Interval(mean, sem, -math.inf, math.inf, num_seeds)
     half_width = t_quantile((1 + confidence) / 2, num_seeds - 1) * sem
     return Interval(mean, sem, mean - half_width, mean + half_width, num_seeds)
 

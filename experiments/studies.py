@@ -7,7 +7,6 @@ run already fills a core, every seed is a process of its own and runs follow one
 import concurrent.futures
 import contextlib
 import dataclasses
-import json
 import multiprocessing
 import os
 import queue
@@ -21,16 +20,14 @@ from typing import Any
 import jax
 
 from el_jax import build
-from el_jax.environment import checkout_state
 from el_jax.launch import use_compilation_cache
 from el_jax.training.fit import fit
 from el_jax.training.progress import progress
-from el_jax.training.sinks import History, JsonLines, Sink, read_rows
+from el_jax.training.sinks import History, JsonLines, Sink
 from el_jax.training.summary import Row
-from experiments.provenance import config_hash
+from el_jax.workdir import hold
+from experiments import kept
 from experiments.shards import WHOLE, Shard
-
-KEPT = Path(__file__).parents[1] / "runs" / "experiments"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,20 +87,24 @@ def _train(
     keep: Path | None,
     stop: Callable[[], int | None] = lambda: None,
 ) -> Measured:
-    """Train the runs of one config, or read them back from ``keep`` if they finished there."""
+    """Train the runs of one config, or read them back from ``keep`` if they finished there.
+
+    Raises:
+        WorkdirBusyError: another process trains in ``keep``.
+    """
     settings = build.parse(config)
-    if keep is not None and (keep / "seconds").exists():
-        history = read_rows(keep / "metrics.jsonl")
-        watch.write(history.steps[-1], history.rows[-1])
-        return Measured(settings.runs, history, float((keep / "seconds").read_text()))
-    started = time.monotonic()
-    training = build.build(settings)
-    history = History()
     with contextlib.ExitStack() as files:
+        history = History()
         sinks: list[Sink] = [history, watch]
         if keep is not None:
-            keep.mkdir(parents=True, exist_ok=True)
-            sinks.append(files.enter_context(contextlib.closing(JsonLines(keep / "metrics.jsonl"))))
+            files.enter_context(hold(keep))
+            if (finished := kept.read(keep)) is not None:
+                history, seconds = finished
+                watch.write(history.steps[-1], history.rows[-1])
+                return Measured(settings.runs, history, seconds)
+            sinks.append(files.enter_context(contextlib.closing(JsonLines(keep / kept.ROWS))))
+        started = time.monotonic()
+        training = build.build(settings)
         fit(
             training.program,
             training.options,
@@ -113,9 +114,9 @@ def _train(
             sinks=sinks,
             stop=stop,
         )
-    seconds = time.monotonic() - started
-    if keep is not None:
-        (keep / "seconds").write_text(f"{seconds:.1f}\n")
+        seconds = time.monotonic() - started
+        if keep is not None:
+            kept.seal(keep, seconds)
     return Measured(settings.runs, history, seconds)
 
 
@@ -125,18 +126,6 @@ def _train_in_process(
     return _train(
         config, _Relay(messages), keep, lambda: signal.SIGTERM if failed.is_set() else None
     )
-
-
-def _kept(config: build.Config) -> Path | None:
-    """Where the runs of a config are kept until the sweep is done: a killed sweep goes on there.
-
-    Only for committed code: numbers of other code must not be taken for those of this one.
-    """
-    commit, dirty = checkout_state()
-    if dirty:
-        return None
-    resolved = json.loads(config.to_json_best_effort())
-    return KEPT / commit[:12] / config_hash(resolved)
 
 
 def _start_process() -> None:
@@ -210,7 +199,10 @@ def _train_all_on_cpu(
     ):
         messages, failed = manager.Queue(), manager.Event()
         futures = [
-            [pool.submit(_train_in_process, part, messages, failed, _kept(part)) for part in study]
+            [
+                pool.submit(_train_in_process, part, messages, failed, kept.folder_of(part))
+                for part in study
+            ]
             for study in parts
         ]
         try:
@@ -251,6 +243,6 @@ def _train_all_together(
 def _train_watched(title: str, config: build.Config) -> Measured:
     bar = progress(title, config.train.num_updates)
     try:
-        return _train(config, bar, _kept(config))
+        return _train(config, bar, kept.folder_of(config))
     finally:
         bar.close()

@@ -67,7 +67,7 @@ def test_thresholds(values, threshold, at_least, at_most):
 @pytest.mark.parametrize(
     ("middle", "last", "rises", "falls"),
     [
-        ([0.5, 0.6], [0.9, 1.0], HOLDS, FAILS),
+        ([0.5, 0.6], [0.9, 1.1], HOLDS, FAILS),
         ([0.1, 0.2], [0.0, 0.11], FAILS, HOLDS),
         ([0.5, 0.6], [0.1, 0.3], INCONCLUSIVE, INCONCLUSIVE),
     ],
@@ -99,6 +99,16 @@ def test_fewer_than_two_seeds_prove_nothing(values):
     ):
         assert claim.verdict is INCONCLUSIVE
         assert "an interval needs at least 2" in claim.detail
+
+
+def test_two_seeds_with_the_same_value_prove_nothing():
+    results = table(a=[0.9, 0.8], b=[0.2, 0.1])
+    difference = claim_greater(results, "accuracy", "a", "b", **WORDING)
+    trend = claim_trend(results, "accuracy", ["b", "a"], rising=True, **WORDING)
+    level = claim_at_least(table(a=[0.9, 0.9]), "a", "accuracy", 0.5, **WORDING)
+    for claim in (difference, trend, level):
+        assert claim.verdict is INCONCLUSIVE
+        assert "two equal values have no interval" in claim.detail
 
 
 def test_a_diverged_seed_is_inconclusive_and_said():

@@ -109,12 +109,16 @@ def test_paper_results_go_to_their_own_folder(root):
 
 
 @pytest.mark.parametrize("flag", ["--smoke", "--scale=smoke", "--scale=quick"])
-def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, capsys):
     before = names(root / "toy")
     assert main(["run", "toy", flag], root) == 0
-    (folder,) = tmp_path.glob("el_jax-toy-*")
+    scale = flag.removeprefix("--").removeprefix("scale=")
+    folder = root.parent / "runs" / "results" / f"toy-{scale}"
     assert "figure.png" in names(folder)
+    printed = capsys.readouterr().out
+    assert f"wrote {folder}/figure.png" in printed.replace("\n", "")
+    assert ("E1 wins" in printed) == (scale == "quick")  # a smoke run proves nothing
+    assert ("too small for verdicts" in printed) == (scale == "smoke")
     assert main(["run", "toy", flag, f"--out={root / 'toy' / 'sub'}"], root) == 2
     assert "holds committed results" in capsys.readouterr().err
     assert main(["run", "toy", flag, f"--out={tmp_path / 'mine'}"], root) == 0

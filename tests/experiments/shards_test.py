@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from experiments.__main__ import main
-from experiments.shards import Shard, ShardError, merge, parse_shard
+from experiments.shards import Shard, ShardError, merge, parse_shard, write_shard
 
 FILES = {
     "README.md": "# Toy\n",
@@ -84,18 +84,43 @@ def test_two_shards_merged_are_the_whole(root, tmp_path, capsys):
     assert recorded["command"] == "python -m experiments run toy --scale=cpu"
 
 
-def test_small_shards_merge_elsewhere(root, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_small_shards_merge_elsewhere(root):
     parts = shards(root, 3, "--smoke")
     assert main(["merge", "toy", *map(str, parts)], root) == 0
-    (folder,) = tmp_path.glob("el_jax-toy-smoke-*")
-    assert (folder / "figure.png").exists()
+    assert (root.parent / "runs" / "results" / "toy-smoke" / "figure.png").exists()
     assert not (root / "toy" / "results.csv").exists()
 
 
 def edit(folder, **changes):
+    """What a shard of another machine or commit would have written."""
     path = folder / "provenance.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    seal_again(folder)
+
+
+def seal_again(folder):
+    write_shard(folder, "toy", Shard(*map(int, folder.name.split("_of_"))))
+
+
+def relabel(folder, **changes):
+    path = folder / "shard.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def copy_rows(parts):
+    (parts[1] / "results.csv").write_bytes((parts[0] / "results.csv").read_bytes())
+    seal_again(parts[1])
+
+
+def cut(path, keep):
+    """Keep those lines of a table that ``keep`` wants."""
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for i, line in enumerate(lines) if keep(i, line)))
+
+
+def garble(parts):
+    (parts[0] / "results.csv").write_text("x\n")
+    seal_again(parts[0])
 
 
 REFUSED = {
@@ -111,19 +136,19 @@ REFUSED = {
     ),
     "unfinished": (lambda p: (p[1] / "curves.csv").unlink(), "has no curves.csv"),
     "no shard": (lambda p: (p[1] / "shard.json").unlink(), "is no shard of toy"),
-    "rows": (
-        lambda p: (p[1] / "results.csv").write_bytes((p[0] / "results.csv").read_bytes()),
-        "overlap: both have accuracy of ",
+    "no sums": (lambda p: relabel(p[1], sha256={}), "shard.json with the sums of its tables"),
+    "a lost line": (
+        lambda p: cut(p[1] / "results.csv", lambda i, _: i != 1),
+        "results.csv is not what shard 1/3 wrote; run it again",
     ),
-    "division": (
-        lambda p: (p[1] / "shard.json").write_text('{"experiment":"toy","index":1,"count":2}'),
-        "shard 1/2; n must be the same",
+    "a lost setting": (
+        lambda p: cut(p[1] / "curves.csv", lambda _, line: "warm-up" not in line),
+        "curves.csv is not what shard 1/3 wrote",
     ),
-    "other": (
-        lambda p: (p[1] / "shard.json").write_text('{"experiment":"x","index":1,"count":3}'),
-        "is a shard of x, not of toy",
-    ),
-    "malformed": (lambda p: (p[0] / "results.csv").write_text("x\n"), "results.csv:1: "),
+    "rows": (copy_rows, "overlap: both have accuracy of "),
+    "division": (lambda p: relabel(p[1], count=2), "shard 1/2; n must be the same"),
+    "other": (lambda p: relabel(p[1], experiment="x"), "is a shard of x, not of toy"),
+    "malformed": (garble, "results.csv:1: "),
 }
 
 

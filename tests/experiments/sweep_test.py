@@ -1,5 +1,6 @@
 """From studies to rows: names, one process a seed, and errors that are not lost on the way."""
 
+import os
 import time
 
 import numpy as np
@@ -9,7 +10,8 @@ from configs.el.copy import get_config
 from el_jax import build
 from el_jax.training.fit import NonFiniteError
 from el_jax.training.sinks import History
-from experiments import studies, sweep
+from el_jax.workdir import WorkdirBusyError, hold
+from experiments import kept, studies, sweep
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard, ShardError
 from experiments.studies import Measured, Study
@@ -117,8 +119,56 @@ def test_finished_runs_are_kept_and_read_back(tmp_path):
             np.testing.assert_allclose(values, theirs[name], rtol=1e-6, err_msg=name)
 
 
+def flip(path, at):
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES = {
+    "no time": lambda folder: (folder / "seconds").write_text(""),
+    "no sum": lambda folder: (folder / "seconds").write_text("12.5\n"),
+    "a bit of the time": lambda folder: flip(folder / "seconds", 0),
+    "a bit of the sum": lambda folder: flip(folder / "seconds", -2),
+    "a bit of a number": lambda folder: flip(folder / kept.ROWS, -4),
+    "no rows": lambda folder: (folder / kept.ROWS).unlink(),
+    "the last row": lambda folder: (folder / kept.ROWS).write_bytes(
+        (folder / kept.ROWS).read_bytes().splitlines(keepends=True)[0]
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_part_is_told_and_not_read(tmp_path, capsys, damage):
+    rows = "".join(f'{{"batch_loss": [{step}.5], "step": {step}}}\n' for step in (2, 4))
+    (tmp_path / kept.ROWS).write_text(rows)
+    kept.seal(tmp_path, 12.5)
+    history, seconds = kept.read(tmp_path)
+    assert (history.steps, seconds) == ([2, 4], 12.5)
+    DAMAGES[damage](tmp_path)
+    assert kept.read(tmp_path) is None
+    assert capsys.readouterr().err == f"warning: {tmp_path} is damaged; it is trained again\n"
+    assert kept.read(tmp_path) is None  # the next process finds it unfinished, without a word
+    assert capsys.readouterr().err == ""
+
+
+def test_a_damaged_part_is_trained_again(tmp_path):
+    first = studies._train(tiny(), History(), tmp_path)
+    content = (tmp_path / kept.ROWS).read_bytes()
+    flip(tmp_path / kept.ROWS, -10)
+    again = studies._train(tiny(), History(), tmp_path)
+    assert (tmp_path / kept.ROWS).read_bytes() == content
+    assert again.history.rows[-1].keys() == first.history.rows[-1].keys()
+    assert kept.read(tmp_path) is not None
+
+
+def test_a_part_is_trained_by_one_process_at_a_time(tmp_path):
+    with hold(tmp_path), pytest.raises(WorkdirBusyError, match=str(os.getpid())):
+        studies._train(tiny(), History(), tmp_path)
+
+
 def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monkeypatch):
-    monkeypatch.setattr(studies, "KEPT", tmp_path)
+    monkeypatch.setattr(kept, "KEPT", tmp_path)
     endless = tiny(num_updates=10**8)
     bad = tiny()
     bad.optim.peak_lr = 1e30
@@ -130,11 +180,11 @@ def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monke
 
 
 def test_kept_runs_belong_to_one_commit_and_one_config(tmp_path, monkeypatch):
-    monkeypatch.setattr(studies, "KEPT", tmp_path)
-    monkeypatch.setattr(studies, "checkout_state", lambda: ("0123456789abcdef", False))
-    one, other = studies._kept(tiny()), studies._kept(tiny(seeds=2))
+    monkeypatch.setattr(kept, "KEPT", tmp_path)
+    monkeypatch.setattr(kept, "checkout_state", lambda: ("0123456789abcdef", False))
+    one, other = kept.folder_of(tiny()), kept.folder_of(tiny(seeds=2))
     assert one.parent == other.parent == tmp_path / "0123456789ab"
     assert one != other
-    assert one == studies._kept(tiny())
-    monkeypatch.setattr(studies, "checkout_state", lambda: ("0123456789abcdef", True))
-    assert studies._kept(tiny()) is None  # code that is not committed has no name
+    assert one == kept.folder_of(tiny())
+    monkeypatch.setattr(kept, "checkout_state", lambda: ("0123456789abcdef", True))
+    assert kept.folder_of(tiny()) is None  # code that is not committed has no name
