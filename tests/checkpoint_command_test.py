@@ -11,7 +11,6 @@ from el_jax.training.manifest import config_hash
 from el_jax.training.state import Health, TrainState
 
 CONFIG = {"seed": 0}
-HEALTH = Health(*(jnp.arange(i, i + 2) for i in range(4)))
 
 
 @pytest.fixture
@@ -20,7 +19,8 @@ def workdir(tmp_path):
     with Checkpoints(tmp_path / "checkpoints", config_sha256=config_hash(CONFIG)) as checkpoints:
         for step in (3, 6):
             weights = {"kernel": jnp.ones((2, 5)) * step}
-            checkpoints.save(TrainState(jnp.int32(step), weights, (), HEALTH))
+            health = Health(*(jnp.arange(i, i + 2) for i in range(4)))
+            checkpoints.save(TrainState(jnp.int32(step), weights, (), health))
     return tmp_path
 
 

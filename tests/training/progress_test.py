@@ -29,8 +29,9 @@ if os.isatty(0):
 signal.signal(signal.SIGHUP, getattr(signal, sys.argv[2]))
 stop = StopSignal()
 stopped = stop()
-watched = progress("e1", 40)
-for step in range(1, 41):
+num_steps = int(sys.argv[3])
+watched = progress("e1", num_steps)
+for step in range(1, num_steps + 1):
     watched.write(step, {"test_hard_accuracy": np.ones(1)})
     time.sleep(0.05)
     if stopped := stop():
@@ -66,7 +67,7 @@ def test_bar_on_a_terminal():
 def test_a_pipe_that_nobody_reads_any_more_ends_the_lines_and_not_the_work(tmp_path):
     result = tmp_path / "result"
     child = subprocess.Popen(
-        [sys.executable, "-c", _WORK, result, "SIG_DFL"],
+        [sys.executable, "-c", _WORK, result, "SIG_DFL", "40"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert "1/40" in child.stdout.readline()
@@ -82,21 +83,21 @@ def test_a_pipe_that_nobody_reads_any_more_ends_the_lines_and_not_the_work(tmp_p
 def test_a_terminal_that_is_closed_stops_the_work_unless_it_was_started_with_nohup(
     tmp_path, hangup
 ):
-    result = tmp_path / "result"
+    result, num_steps = tmp_path / "result", 40 if hangup == "SIG_IGN" else 10**5
     terminal, own_end = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-c", _WORK, result, hangup],
+        [sys.executable, "-c", _WORK, result, hangup, str(num_steps)],
         cwd=ROOT, stdin=own_end, stdout=own_end, stderr=own_end, start_new_session=True,
     )  # fmt: skip
     os.close(own_end)
     seen = b""
-    while b"/40" not in seen:
+    while f"/{num_steps}".encode() not in seen:
         seen += os.read(terminal, 1000)
     os.close(terminal)
-    assert child.wait(30) == 0
+    assert child.wait(300) == 0
     step, stopped = result.read_text().split()
     if hangup == "SIG_DFL":
-        assert int(step) < 40
+        assert int(step) < num_steps
         assert int(stopped) == signal.SIGHUP
     else:
         assert (step, stopped) == ("40", "None")

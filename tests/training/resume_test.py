@@ -55,7 +55,7 @@ def test_run_stopped_twice_saves_and_resumes_bit_for_bit(tmp_path, uninterrupted
     for number in (signal.SIGTERM, signal.SIGINT):
         process = started(workdir)
         process.send_signal(number)
-        assert process.wait(60) == 128 + number
+        assert process.wait(300) == 128 + number
         assert trainings.errors(workdir).startswith(f"error: stopped by {number.name} after ")
     assert not trainings.differences(finished(workdir), uninterrupted)
 
