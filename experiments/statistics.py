@@ -84,7 +84,7 @@ def t_interval(values: Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE
         mean = float(values[0]) if num_seeds == 1 else math.nan
         return Interval(mean, math.nan, -math.inf, math.inf, num_seeds)
     mean, sem = (float(number) for number in mean_and_sem(values))
-    if num_seeds == 2 and np.isclose(*values, rtol=1e-12, atol=1e-12):
+    if num_seeds == 2 and np.isclose(values[0], values[1], rtol=1e-12, atol=1e-12):
         return Interval(mean, sem, -math.inf, math.inf, num_seeds)
     half_width = t_quantile((1 + confidence) / 2, num_seeds - 1) * sem
     return Interval(mean, sem, mean - half_width, mean + half_width, num_seeds)
