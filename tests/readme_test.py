@@ -5,8 +5,11 @@ a block after `<!-- test: run -->` is executed in a copy of the repository. The 
 one README are executed in order, in one namespace.
 """
 
+import ast
+import contextlib
 import doctest
 import importlib.util
+import io
 import itertools
 import os
 import pathlib
@@ -148,15 +151,49 @@ def broken_links(readme: str, folder: pathlib.Path) -> list[str]:
     return broken
 
 
+def shown(comment: str) -> float | tuple | None:
+    """The value a comment such as `# 1.32` or `# (8, 1)` gives; None for one in words."""
+    try:
+        return ast.literal_eval(comment)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def is_shown(printed: str, comment: str) -> bool:
+    """Whether what was printed is, to the digits given, what a comment shows."""
+    value = shown(comment)
+    if not isinstance(value, float):
+        return printed == repr(value)
+    (number,) = re.findall(r"[-+.\de]+", printed)
+    digits = len(comment.partition(".")[2])
+    return f"{float(number):.{digits}f}" == comment
+
+
+def run_statements(text: str, name: str, namespace: dict) -> None:
+    """Runs a block; a line `print(...)  # VALUE` must print that value."""
+    for statement in ast.parse(text).body:
+        code = compile(ast.Module([statement], []), name, "exec")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        _, _, comment = text.splitlines()[statement.end_lineno - 1].partition("  # ")
+        if comment and shown(comment) is not None:
+            line = f"{name}:{statement.end_lineno}"
+            assert is_shown(printed.getvalue().strip(), comment), f"{line}: {printed.getvalue()}"
+
+
 def execute(readme: str, name: str) -> None:
-    """Runs the python blocks in one namespace; `>>>` blocks must print what they show."""
+    """Runs the python blocks in one namespace, which must print what they show.
+
+    That is what stands after `>>>` lines, and the value in a comment behind a print.
+    """
     namespace = {"__name__": "__main__"}
     for block in blocks(readme):
         if block.language != "python":
             continue
         if ">>>" not in block.text:
             lines_before = "\n" * block.line  # so that a traceback names the line of the README
-            exec(compile(lines_before + block.text, name, "exec"), namespace)
+            run_statements(lines_before + block.text, name, namespace)
             continue
         test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line)
         runner = doctest.DocTestRunner(
@@ -274,6 +311,21 @@ def test_python_blocks_share_one_namespace_and_are_held_to_what_they_show():
         execute("```python\nx = 2\n```\n```python\n>>> x + 1\n4\n```\n", "r")
     with pytest.raises(ZeroDivisionError):
         execute("```python\n1 / 0\n```\n", "r")
+
+
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        ("print([1.3241])  # 1.32", True),
+        ("print([1.3241])  # 1.33", False),
+        ("print((8, 1))  # (8, 1)", True),
+        ("print((8, 2))  # (8, 1)", False),
+        ("print(3)  # one for each token", True),
+    ],
+)
+def test_a_value_in_a_comment_is_compared_with_what_is_printed(line: str, right: bool):
+    with contextlib.nullcontext() if right else pytest.raises(AssertionError, match="r:2: "):
+        execute(f"```python\n{line}\n```\n", "r")
 
 
 def test_only_marked_blocks_run():
