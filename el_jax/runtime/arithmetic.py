@@ -6,8 +6,8 @@ On CPUs jaxlib 0.10 to 0.12 computes some sums with YNNPACK kernels that return 
 * the squares of 32,769 and more rows of three, summed row by row under vmap (0.10);
 * a product of seven axes, summed over one of them, which kills the process (0.10).
 
-XLA's other kernels for sums are right, and as fast. ``import el_jax`` selects them, which XLA obeys
-only until the first computation of the process. experiments/README.md has the six lines that show
+XLA's other kernels for sums are right. ``import el_jax`` selects them, which XLA obeys only until
+the first computation of the process. experiments/README.md has the six lines that show
 the fault.
 """
 

@@ -1,11 +1,12 @@
-"""Write the table of README.md from the kept results: python -m tests.campaigns."""
+"""Write the tables of two READMEs from the kept results: python -m tests.campaigns."""
 
+import collections
 import pathlib
 
-from tests.campaigns.tally import RESULTS, num_kept
+from tests.campaigns.tally import RESULTS, kept_rows, num_kept
 
 README = pathlib.Path(__file__).parent / "README.md"
-BEGIN, END = "<!-- results -->\n", "<!-- end of results -->"
+EXPERIMENTS = pathlib.Path(__file__).parents[2] / "experiments" / "README.md"
 
 
 def table():
@@ -18,13 +19,32 @@ def table():
     return "\n".join(lines) + "\n"
 
 
-def with_table(text):
-    """The README with the table between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + table() + END + after
+def flag_table():
+    """A row for each experiment and kind of table: how its numbers compare with and without."""
+    outcomes = ("equal", "rounding", "chaos", "different")
+    counts = collections.defaultdict(dict)
+    for row in kept_rows(RESULTS / "xla_flag.csv"):
+        counts[row["kind"]][row["outcome"]] = row["count"]
+    lines = [f"| experiment | {' | '.join(outcomes)} |", "|---" * (1 + len(outcomes)) + "|"]
+    for kind, found in counts.items():
+        cells = [found.get(outcome, "") for outcome in outcomes]
+        lines.append(f"| {kind} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+TABLES = {README: ("results", table), EXPERIMENTS: ("xla_flag", flag_table)}
+
+
+def with_table(path):
+    """A README with its table between the marks."""
+    mark, make = TABLES[path]
+    begin, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
+    before, _, rest = path.read_text().partition(begin)
+    _, _, after = rest.partition(end)
+    return before + begin + make() + end + after
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text()))
-    print(f"wrote {README}")
+    for readme in TABLES:
+        readme.write_text(with_table(readme))
+        print(f"wrote {readme}")

@@ -1,5 +1,6 @@
 """The campaigns: a glimpse of each, and all of each among the slow tests."""
 
+import numpy as np
 import pytest
 
 from tests.campaigns import (
@@ -10,6 +11,7 @@ from tests.campaigns import (
     nan_injections,
     resume_every_step,
     tally,
+    xla_flag,
 )
 
 
@@ -57,10 +59,41 @@ def test_some_nan_injections():
 
 
 def test_the_readme_has_the_results_and_they_have_no_fault():
-    text = readme.README.read_text()
-    assert text == readme.with_table(text)
+    for path in readme.TABLES:
+        assert path.read_text() == readme.with_table(path)
     rows = [line.split("|") for line in readme.table().splitlines()[2:]]
     assert all(int(row[2]) > 0 and int(row[3]) == 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("ours", "outcome"),
+    [
+        ([1.0, 0.5, 0.25, 0.2], "equal"),
+        ([1.0, 0.5, 0.25, 0.20005], "rounding"),
+        ([1.0, 0.5, 0.25, 0.3], "chaos"),
+        ([1.0, 0.51, 0.25, 0.2], "different"),
+        ([np.nan, 0.5, 0.25, 0.2], "different"),
+    ],
+)
+def test_how_far_a_curve_is_from_that_without_the_flag(ours, outcome):
+    theirs = np.array([1.0, 0.5, 0.25, 0.2])
+    assert xla_flag.judge_curve(np.array(ours), theirs, scale=1.0) == outcome
+
+
+@pytest.mark.parametrize(
+    ("ours", "chaotic", "outcome"),
+    [
+        (0.5, False, "equal"),
+        (0.50005, False, "rounding"),
+        (0.45, False, "different"),
+        (0.45, True, "chaos"),
+        (0.9, True, "different"),
+        (np.nan, True, "different"),
+    ],
+)
+def test_how_far_a_result_is_from_that_without_the_flag(ours, chaotic, outcome):
+    seeds = np.array([0.4, 0.5, 0.6])
+    assert xla_flag.judge_result(ours, 0.5, 1.0, seeds, chaotic) == outcome
 
 
 @pytest.mark.slow

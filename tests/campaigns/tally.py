@@ -73,10 +73,14 @@ class Tally:
 
 def num_kept(path, verdict=None):
     """Trials of a kept table; those of one verdict, if one is given."""
+    return sum(int(row["count"]) for row in kept_rows(path) if verdict in (None, row["verdict"]))
+
+
+def kept_rows(path):
+    """The rows of a kept table."""
     with path.open(newline="") as file:
         next(file)
-        rows = list(csv.DictReader(file))
-    return sum(int(row["count"]) for row in rows if verdict in (None, row["verdict"]))
+        return list(csv.DictReader(file))
 
 
 def _hardware():

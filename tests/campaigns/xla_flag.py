@@ -1,0 +1,133 @@
+"""The first seed of every experiment with the flag that makes XLA's sums right, and without it.
+
+    python -m tests.campaigns.xla_flag [NAME ...]
+    python -m tests.campaigns.xla_flag el_copy_losses --without=committed
+
+Runs the first of as many shards as the experiment has seeds at its cpu scale, with the flag that
+el_jax sets (see el_jax/runtime/arithmetic.py) and without, and compares every number of the two
+tables. `--without=committed` takes the other side from committed tables that were made without it.
+Each curve, and each result, is
+
+    equal       to the six digits of the tables
+    rounding    within 1e-4 of the largest number of its kind
+    chaos       a curve that is so at its first two marks and leaves later, as a training does when
+                sums are in another order; a result of such a training no farther from the range
+                of the committed seeds than that is wide
+    different   anything else: a fault
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from experiments.discovery import discover
+from experiments.provenance import read_provenance
+from experiments.results import read_curves, read_results
+from tests.campaigns.tally import Tally
+
+ROOT = pathlib.Path(__file__).parents[2]
+EXPERIMENTS = discover(ROOT / "experiments")
+WITHOUT = {
+    "XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+reduce",
+    "EL_JAX_WRONG_ARITHMETIC": "allow",
+}
+GOOD = ("equal", "rounding", "chaos")
+ROUNDING, NOTHING = 1e-4, 1e-12  # of the largest number; below the second is rounding of 0
+
+
+def run(name, out, environment):
+    """The tables of the first seed of an experiment in a folder."""
+    committed = read_results(EXPERIMENTS[name].folder / "results.csv")
+    num_seeds = min(len(entry.seeds) for entry in committed.values())
+    command = [sys.executable, "-m", "experiments", "run", name, "--scale=cpu", f"--out={out}"]
+    if "shard" in (EXPERIMENTS[name].folder / "run.py").read_text():
+        command.append(f"--shard=0/{num_seeds}")
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=True)
+    return out
+
+
+def close(a, b, scale):
+    return np.isclose(a, b, rtol=0, atol=max(ROUNDING * scale, NOTHING), equal_nan=True)
+
+
+def judge_curve(a, b, scale):
+    """One curve of both sides at the same marks."""
+    if np.array_equal(a, b, equal_nan=True):
+        return "equal"
+    near = close(a, b, scale)
+    if near.all():
+        return "rounding"
+    return "chaos" if near[:2].all() else "different"
+
+
+def judge_result(a, b, scale, seeds, chaotic):
+    """One result of both sides, with the committed values of all seeds."""
+    if a == b or (np.isnan(a) and np.isnan(b)):
+        return "equal"
+    if close(a, b, scale):
+        return "rounding"
+    room = np.ptp(seeds)
+    return "chaos" if chaotic and seeds.min() - room <= a <= seeds.max() + room else "different"
+
+
+def largest(table):
+    """The largest number of each metric over all settings."""
+    found = {}
+    for (_, metric), entry in table.items():
+        with np.errstate(invalid="ignore"):
+            size = np.nanmax(np.abs(entry.values), initial=0.0)
+        found[metric] = max(found.get(metric, 0.0), size)
+    return found
+
+
+def compare(name, ours, theirs, tally):
+    """Judge every curve and result that ``ours`` has."""
+    a, b = read_curves(ours / "curves.csv"), read_curves(theirs / "curves.csv")
+    scales, chaotic = largest(b), set()
+    for (setting, metric), curve in a.items():
+        other = b[setting, metric]
+        for seed, values in zip(curve.seeds, curve.values, strict=True):
+            marks = np.isin(curve.steps, other.steps), np.isin(other.steps, curve.steps)
+            pair = values[marks[0]], other.values[other.seeds.index(seed)][marks[1]]
+            outcome = judge_curve(*pair, scales[metric])
+            if outcome == "chaos":
+                chaotic.add(setting)
+            tally.add(f"{name}, curves", outcome, f"{setting}, {metric}, seed {seed}")
+    a, b = read_results(ours / "results.csv"), read_results(theirs / "results.csv")
+    committed, scales = read_results(EXPERIMENTS[name].folder / "results.csv"), largest(b)
+    for (setting, metric), entry in a.items():
+        other = dict(zip(b[setting, metric].seeds, b[setting, metric].values, strict=True))
+        seeds = committed[setting, metric].values
+        for seed, value in zip(entry.seeds, entry.values, strict=True):
+            outcome = judge_result(value, other[seed], scales[metric], seeds, setting in chaotic)
+            detail = f"{setting}, {metric}, seed {seed}: {value:g}, without {other[seed]:g}"
+            tally.add(f"{name}, results", outcome, detail)
+
+
+def sides(name, scratch, without):
+    """Folders of the tables with the flag and without."""
+    ours = run(name, scratch / name, {})
+    if without != "committed":
+        return ours, run(name, scratch / f"{name}-without", WITHOUT)
+    theirs = EXPERIMENTS[name].folder
+    if read_provenance(theirs / "provenance.json").arithmetic:
+        sys.exit(f"{name}: its committed tables were made with the flag; run both sides")
+    return ours, theirs
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", default=[*EXPERIMENTS], metavar="NAME")
+    parser.add_argument("--without", choices=("run", "committed"), default="run")
+    arguments = parser.parse_args()
+    campaign = Tally("xla_flag", good=GOOD, progress=1000)
+    with tempfile.TemporaryDirectory() as folder:
+        for experiment in arguments.names:
+            folders = sides(experiment, pathlib.Path(folder), arguments.without)
+            compare(experiment, *folders, campaign)
+    campaign.finish()
