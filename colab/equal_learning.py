@@ -107,6 +107,7 @@ from el_jax.losses import (
     label_log_odds,
     symmetric_stats,
 )
+from el_jax.runtime import arithmetic
 from el_jax.training.fit import fit
 from el_jax.training.mechanism import attention_mass, swap_test
 from el_jax.training.objectives import Objective
@@ -116,6 +117,7 @@ from el_jax.training.sinks import History
 from el_jax.types import Params
 
 use_compilation_cache()  # what was trained before is not compiled again
+arithmetic.check()  # that XLA computes right sums here
 
 # %% [markdown]
 # ## What to train

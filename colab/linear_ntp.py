@@ -75,8 +75,10 @@ from el_jax.linear_ntp import (
     run_trajectory,
 )
 from el_jax.plots import add_question, add_title, new_figure, plot_geometry, plot_trajectory
+from el_jax.runtime import arithmetic
 
 use_compilation_cache()  # what was computed before is not compiled again
+arithmetic.check()  # that XLA computes right sums here
 NUM_STEPS = 200 if os.environ.get("SMOKE") else 100_000
 
 # %% [markdown]
