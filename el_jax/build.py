@@ -15,8 +15,9 @@ from el_jax.settings import Config, Numbers, Settings, parse
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.training.fit import FitOptions
 from el_jax.training.mechanism import Probe, attention_mass, swap_test
+from el_jax.training.memory_plan import check_memory
 from el_jax.training.objectives import FusedHead, Objective, TokenLoss
-from el_jax.training.program import Program, make_program
+from el_jax.training.program import Program, initial_state, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns
 
@@ -51,8 +52,12 @@ class Training:
 
 
 def build(settings: Settings) -> Training:
-    """Put the parts of a training together; draws the data sets on the device."""
-    task, train = settings.task, settings.train
+    """Put the parts of a training together; draws the data sets on the device.
+
+    Raises:
+        NotEnoughMemoryError: the training does not fit; nothing has been allocated.
+    """
+    task, train, hypers = settings.task, settings.train, _hypers(settings)
     model = transformer(settings.model)
     objective = Objective(
         model,
@@ -63,11 +68,21 @@ def build(settings: Settings) -> Training:
         _fused_head(settings),
     )
     config = settings.model
+    draw = partial(_evaluations, task, train.num_test, train.num_test_precise)
+    during, after = jax.eval_shape(draw)
+    check_memory(
+        partial(initial_state(objective, settings.optimizer, train.run_axis), hypers),
+        objective,
+        jax.eval_shape(task.train_set),
+        during | after,
+        eval_tokens=train.eval_tokens,
+        layout=settings.layout,
+    )
     program = make_program(
         task,
         objective,
         settings.optimizer,
-        _hypers(settings),
+        hypers,
         run_axis=train.run_axis,
         max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
@@ -77,7 +92,7 @@ def build(settings: Settings) -> Training:
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
     )
-    evaluations, final_evaluations = _evaluations(task, train.num_test, train.num_test_precise)
+    evaluations, final_evaluations = draw()
     return Training(
         settings=settings,
         task=task,

@@ -20,6 +20,7 @@ from el_jax import distributed
 from el_jax.runtime import arithmetic
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
+from el_jax.training.memory import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training.processes import DifferentError
 from el_jax.typed_config import ConfigError, unknown_key
 from el_jax.workdir import WorkdirBusyError
@@ -34,7 +35,7 @@ _WORKDIR = flags.DEFINE_string(
 # exit codes; a run that a signal stopped has 128 + its number, as in a shell
 USAGE_ERROR = 2  # a command line or config that cannot be run
 NOT_FINITE = 3  # a training that met a NaN or an infinity
-NOT_STORED = 4  # a disk that is full, or checkpoints none of which is intact
+NO_ROOM = 4  # on the disk or in memory; or checkpoints none of which is intact
 BUSY = 5  # a workdir that another process trains in
 LOST = 6  # of several processes one is gone
 
@@ -183,9 +184,11 @@ def run(
         _exit_with(stopped, 128 + stopped.signum)
     except WorkdirBusyError as error:
         _exit_with(error, BUSY)
-    except (CheckpointError, OSError) as error:
-        _exit_with(error, NOT_STORED)
+    except (CheckpointError, NotEnoughMemoryError, OSError) as error:
+        _exit_with(error, NO_ROOM)
     except Exception as error:  # of one process alone, if there are several: it must not wait
+        if is_out_of_memory(error):
+            _exit_with(NotEnoughMemoryError(f"memory: there is no more ({error})"), NO_ROOM)
         if not jax.distributed.is_initialized():
             raise
         if not distributed.is_of_runtime(error):

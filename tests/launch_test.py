@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 
@@ -167,6 +168,25 @@ def test_bad_command_line_is_one_line_and_exit_code_2(arguments, words, tmp_path
     for word in words:
         assert word in lines[0]
     assert not (ROOT / "unused").exists()
+
+
+def limit_memory():
+    """No test takes more from the machine than this, whatever becomes of it."""
+    resource.setrlimit(resource.RLIMIT_AS, (40 << 30, 40 << 30))
+
+
+def test_a_model_too_big_for_memory_is_one_line_and_leaves_no_config(tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:smoke"]
+    command += ["--config.model.width=100000", f"--workdir={tmp_path}"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, preexec_fn=limit_memory
+    )
+    assert done.returncode == launch.NO_ROOM
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: memory: at least 6.7")
+    assert "available" in line
+    assert "model.width" in line
+    assert not (tmp_path / "config.json").exists()
 
 
 def test_help_says_how_to_call(tmp_path):

@@ -1,9 +1,14 @@
-"""How many runs are computed at once: as many as fit into memory, by the compiler's own plan."""
+"""What fits into memory: the data, the state, and how many runs are computed at once.
+
+Linux promises a process more memory than the machine has, and a process that uses it then waits
+for ever or is killed. So the bytes a training needs are compared with those that are free before
+any is asked for.
+"""
 
 import math
 import pathlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -12,6 +17,10 @@ from el_jax.training.parallel import Lifted
 
 USABLE = 0.9  # of the free memory; the rest is lost between blocks
 _MEMINFO = pathlib.Path("/proc/meminfo")
+
+
+class NotEnoughMemoryError(RuntimeError):
+    """A training does not fit into memory; the message says what it needs and what there is."""
 
 
 class Group(NamedTuple):
@@ -23,24 +32,29 @@ class Group(NamedTuple):
 
 
 def fitting_group(
+    what: str,
     lift: Callable[[int], Lifted],
     num_runs: int,
     free: int | None,
     needed: Callable[[Lifted], int | float],
 ) -> Group:
-    """The largest of R, R/2, R/4 ... runs at once whose program fits; 1 if none does.
+    """The largest of R, R/2, R/4 ... runs at once whose program fits.
 
     Compiles one program for each size it tries: one in all where all runs fit, and that is the one
     which a call then uses.
 
     Args:
+        what: name of the function, for the message.
         lift: the function that computes so many runs at once.
         num_runs: R, runs of one device.
         free: bytes there are on each device; None if nobody can tell, when all runs are taken.
         needed: bytes that a call allocates beside its arguments.
+
+    Raises:
+        NotEnoughMemoryError: not even one run fits.
     """
     size, function = num_runs, lift(num_runs)
-    if free is None or num_runs == 1 or function.lower is None:
+    if free is None or function.lower is None:
         return Group(size, function)
     usable = int(USABLE * free)
     of_all = found = needed(function)
@@ -48,6 +62,7 @@ def fitting_group(
         size = -(-size // 2)
         function = lift(size)
         found = needed(function)
+    check_room({what: found}, free)
     if size == num_runs:
         return Group(size, function)
     told = f"{size} of {num_runs} runs at once: all need {_gigabytes(of_all)}"
@@ -56,6 +71,59 @@ def fitting_group(
 
 def _gigabytes(num_bytes: int | float) -> str:
     return f"{num_bytes / 1e9:.3g} GB" if math.isfinite(num_bytes) else "more than there is"
+
+
+def num_bytes(tree: Any) -> int:
+    """Bytes of all arrays of a tree, or of what has their shapes and types."""
+    return sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
+def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
+    """Raise unless all of it fits at once.
+
+    Args:
+        needed: bytes on each device, by what takes them.
+        free: bytes there are on each device; None if nobody can tell.
+
+    Raises:
+        NotEnoughMemoryError: names the large parts and what is available.
+    """
+    total = sum(needed.values())
+    if free is None or total <= free:
+        return
+    large = sorted((part for part in needed.items() if part[1] > total / 100), key=lambda p: -p[1])
+    parts = ", ".join(f"{what} {_gigabytes(size)}" for what, size in large)
+    raise NotEnoughMemoryError(
+        f"memory: at least {_gigabytes(total)} needed ({parts}), {_gigabytes(free)} available; "
+        "lower model.width, train.seeds, train.num_test or train.eval_tokens"
+    )
+
+
+def within_memory(
+    what: str, function: Lifted, free: Callable[[], int | None]
+) -> Callable[..., Any]:
+    """``function``, whose first call raises if it needs more than there is.
+
+    Args:
+        what: its name, for the message.
+        function: compiled by its plan, which a call then uses.
+        free: asked before the first call; bytes there are on each device.
+    """
+    checked: list[bool] = []
+
+    def call(*args: Any) -> Any:
+        if not checked:
+            check_room({what: planned_bytes(function, args)}, free())
+            checked.append(True)
+        return function(*args)
+
+    return call
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there was no memory left, in Python or on a device."""
+    refused = isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+    return refused or isinstance(error, MemoryError)
 
 
 def planned_bytes(function: Lifted, args: tuple[Any, ...]) -> int | float:
@@ -68,7 +136,7 @@ def planned_bytes(function: Lifted, args: tuple[Any, ...]) -> int | float:
     try:
         plan = function.lower(*args).compile().memory_analysis()
     except jax.errors.JaxRuntimeError as error:  # a TPU's compiler refuses by itself
-        if "RESOURCE_EXHAUSTED" not in str(error):
+        if not is_out_of_memory(error):
             raise
         return math.inf
     if plan is None:

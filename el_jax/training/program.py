@@ -154,6 +154,12 @@ def _make_advance(
     return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
 
 
+def block_windows(batch: Batch, eval_tokens: int, layout: Layout) -> int:
+    """Windows of a batch that are evaluated at once, on all devices together."""
+    windows = max(1, eval_tokens // batch.tokens.shape[1])
+    return windows + (-windows % layout.num_devices if layout.splits_windows else 0)
+
+
 def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
     """Split a batch into blocks of exactly ``windows`` windows; filling windows are masked."""
     filling = -batch.tokens.shape[0] % windows
@@ -189,9 +195,7 @@ def _make_evaluate(
     merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 
     def evaluate(params: Params, batch: Batch) -> Metrics:
-        windows = max(1, eval_tokens // batch.tokens.shape[1])
-        if layout.splits_windows:
-            windows += -windows % layout.num_devices  # an equal share for each
+        windows = block_windows(batch, eval_tokens, layout)
         total: Metrics | None = None
         for block in _blocks(batch, windows):
             metrics = block_metrics(params, hypers, block)
@@ -201,6 +205,23 @@ def _make_evaluate(
         return total
 
     return evaluate
+
+
+def initial_state(
+    objective: Objective, optimizer: OptimizerConfig, run_axis: RunAxis
+) -> Callable[[Hypers], TrainState]:
+    """The function from what differs between runs to the state of all of them at step 0."""
+
+    def init_run(hypers: Hypers, _: None) -> _Run:
+        params = objective.model.init(run_key(hypers))
+        never = jnp.int32(-1)
+        health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
+        return _Run(params, make_optimizer(optimizer, hypers).init(params), health)
+
+    def init(hypers: Hypers) -> TrainState:
+        return TrainState(jnp.int32(0), *over_runs(init_run, run_axis)(hypers, None))
+
+    return init
 
 
 def make_program(
@@ -233,20 +254,11 @@ def make_program(
             more stops it. At 0 it is stopped at once. Its neighbours are not touched.
         layout: which device computes what.
     """
-
-    def init_run(hypers: Hypers, _: None) -> _Run:
-        params = objective.model.init(run_key(hypers))
-        never = jnp.int32(-1)
-        health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
-        return _Run(params, make_optimizer(optimizer, hypers).init(params), health)
-
-    def init(hypers: Hypers) -> TrainState:
-        return TrainState(jnp.int32(0), *over_runs(init_run, run_axis)(hypers, None))
-
     runs = Runs(run_axis, hypers.num_runs, max_runs_at_once, layout)
     update = _Update(objective, optimizer, uses_dropout, max_rewinds, layout)
+    lifted_init = layout.lift(initial_state(objective, optimizer, run_axis), ("runs",), _STATE)
     return Program(
-        init=functools.partial(layout.lift(init, ("runs",), _STATE), hypers),
+        init=functools.partial(runs.within_memory("initialisation", lifted_init), hypers),
         advance=_make_advance(task, update, hypers, runs),
         evaluate=_make_evaluate(objective, hypers, runs, eval_tokens),
         hypers=hypers,

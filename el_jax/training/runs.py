@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import jax
 
-from el_jax.training.memory import fitting_group, free_bytes, planned_bytes
+from el_jax.training.memory import fitting_group, free_bytes, planned_bytes, within_memory
 from el_jax.training.parallel import Layout, Lifted
 from el_jax.training.processes import is_first, smallest
 
@@ -38,6 +38,15 @@ def over_runs(
     return lifted
 
 
+def free_everywhere(layout: Layout) -> int | None:
+    """Bytes free on the fullest device of a layout; None if nobody can tell.
+
+    The same on all processes, which must ask equally often.
+    """
+    here = [d for d in layout.devices if d.process_index == jax.process_index()]
+    return smallest(free_bytes(here))
+
+
 @dataclasses.dataclass(frozen=True)
 class Runs:
     """How functions of one run become one of all runs on all devices.
@@ -61,7 +70,7 @@ class Runs:
         """
         num_here = self.layout.share(self.num_runs)
         if self.at_once or self.axis == "map" or num_here == 1:
-            return make(self.at_once or 1)
+            return self.within_memory(what, make(self.at_once or 1))
         chosen: list[Lifted] = []
 
         def call(*args: Any) -> Any:
@@ -71,14 +80,18 @@ class Runs:
 
         return call
 
+    def within_memory(self, what: str, function: Lifted) -> Callable[..., Any]:
+        """``function``, whose first call raises if it needs more memory than there is."""
+        return within_memory(what, function, lambda: free_everywhere(self.layout))
+
     def _fitting(
         self, what: str, make: Callable[[int], Lifted], num_here: int, args: Any
     ) -> Lifted:
-        here = [d for d in self.layout.devices if d.process_index == jax.process_index()]
         group = fitting_group(
+            what,
             make,
             num_here,
-            smallest(free_bytes(here)),
+            free_everywhere(self.layout),
             lambda lifted: planned_bytes(lifted, args),
         )
         if group.reason and is_first():

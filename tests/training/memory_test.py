@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 from small_training import built, small_config
 
-from el_jax.training import memory, runs
-from el_jax.training.memory import fitting_group, planned_bytes
+from el_jax import build
+from el_jax.training import memory, memory_plan, runs
+from el_jax.training.memory import (
+    NotEnoughMemoryError,
+    check_room,
+    fitting_group,
+    is_out_of_memory,
+    planned_bytes,
+)
 from el_jax.training.parallel import Layout, Lifted
 from el_jax.training.summary import summarise
 
@@ -25,7 +32,7 @@ GB = 10**9
         (12 * GB, 10, [10]),
         (11 * GB, 5, [10, 5]),
         (4 * GB, 3, [10, 5, 3]),
-        (GB, 1, [10, 5, 3, 2, 1]),  # nothing fits: the least there is
+        (1_110_000_000, 1, [10, 5, 3, 2, 1]),  # it fits, but for what is lost between blocks
     ],
 )
 def test_the_largest_half_that_fits_is_taken(free, size, tried):
@@ -43,17 +50,26 @@ def test_the_largest_half_that_fits_is_taken(free, size, tried):
         looked.append(sizes[id(lifted)])
         return looked[-1] * GB + GB // 10
 
-    group = fitting_group(lift, 10, free, needed)
+    group = fitting_group("updates", lift, 10, free, needed)
     assert (group.size, group.function(), looked) == (size, size, tried)
     expected = "all need 10.1 GB, " if size < 10 else ""
     assert expected in group.reason
     assert bool(group.reason) == (size < 10)
 
 
-@pytest.mark.parametrize(("num_runs", "lower"), [(1, lambda: None), (4, None)])
-def test_one_run_and_what_cannot_be_planned_are_taken_as_they_are(num_runs, lower):
-    group = fitting_group(lambda _: Lifted(lambda: 1, lower), num_runs, 1, lambda _: 1 / 0)
-    assert (group.size, group.reason) == (num_runs, "")
+def test_what_cannot_be_planned_is_taken_as_it_is():
+    group = fitting_group("updates", lambda _: Lifted(lambda: 1), 4, 1, lambda _: 1 / 0)
+    assert (group.size, group.reason) == (4, "")
+
+
+def test_where_not_even_one_run_fits_it_is_said():
+    def lift(_):
+        return Lifted(lambda: 1, lambda: None)
+
+    for num_runs in (4, 1):
+        with pytest.raises(NotEnoughMemoryError) as raised:
+            fitting_group("updates", lift, num_runs, GB, lambda _: 3 * GB)
+        assert "at least 3 GB needed (updates 3 GB), 1 GB available; lower " in str(raised.value)
 
 
 @pytest.mark.parametrize(("donate", "least", "most"), [((), 4_000_000, 4_100_000), (0, 0, 100_000)])
@@ -74,7 +90,9 @@ def test_a_compiler_that_refuses_needs_more_than_there_is():
     with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
         planned_bytes(Lifted(lambda: 1, refuse("INTERNAL: bug")), ())
     needs = {4: math.inf, 2: math.inf, 1: 1}
-    group = fitting_group(lambda k: Lifted(lambda: k, lambda: 0), 4, GB, lambda f: needs[f()])
+    group = fitting_group(
+        "updates", lambda k: Lifted(lambda: k, lambda: 0), 4, GB, lambda f: needs[f()]
+    )
     assert group.reason == "1 of 4 runs at once: all need more than there is, 0.9 GB are free"
 
 
@@ -99,6 +117,28 @@ def test_the_fullest_device_counts():
     stats = [{"bytes_limit": 10, "bytes_in_use": used} for used in (3, 6)]
     assert memory.free_bytes([accelerator(s) for s in stats]) == 4
     assert memory.free_bytes([accelerator(None)]) is None
+
+
+def test_the_parts_that_count_are_named_the_largest_first():
+    check_room({"state": GB, "data": GB}, 2 * GB)
+    check_room({"state": math.inf}, None)
+    with pytest.raises(NotEnoughMemoryError) as raised:
+        check_room({"data": GB, "crumbs": 1, "state": 2 * GB}, 2 * GB)
+    words = "memory: at least 3 GB needed (state 2 GB, data 1 GB), 2 GB available; "
+    assert str(raised.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), True),
+        (jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes."), True),
+        (jax.errors.JaxRuntimeError("INTERNAL: bug"), False),
+        (ValueError("RESOURCE_EXHAUSTED"), False),
+    ],
+)
+def test_errors_of_no_memory(error, expected):
+    assert is_out_of_memory(error) is expected
 
 
 # ── the training ─────────────────────────────────────────────────────────────────────────────────
@@ -157,6 +197,8 @@ def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
 
 def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
     monkeypatch.setattr(runs, "free_bytes", lambda devices: 1)
+    for room in (memory, memory_plan):
+        monkeypatch.setattr(room, "check_room", lambda needed, free: None)
     with caplog.at_level(logging.WARNING):
         found = trained()
     assert_same(found, one_by_one, 1e-5)
@@ -169,10 +211,10 @@ def test_what_is_planned_shrinks_with_the_group():
     program, planned = training.program, {}
     state = program.init()
 
-    def spy(lift, num_runs, free, needed):
+    def spy(what, lift, num_runs, free, needed):
         for size in (4, 1):
             planned[size] = needed(lift(size))
-        return fitting_group(lift, num_runs, None, needed)
+        return fitting_group(what, lift, num_runs, None, needed)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "fitting_group", spy)
@@ -183,3 +225,42 @@ def test_what_is_planned_shrinks_with_the_group():
 def test_layouts_say_what_one_device_has():
     assert Layout("runs", "jit", 2).share(4) == 2
     assert Layout("data", "jit", 2).share(4) == Layout().share(4) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"model.width": 100_000}, "parameters and optimizer state "),
+        ({"train.seeds": 100_000, "model.width": 1_024}, "parameters and optimizer state "),
+        ({"train.num_test": 2**31 - 1}, "data sets "),
+        ({"train.eval_tokens": 2**31 - 1}, "evaluation of one run "),
+        ({"task.num_train": 2**31 - 8}, "data sets "),
+    ],
+)
+def test_what_never_fits_is_refused_before_anything_is_allocated(changes, part, monkeypatch):
+    config = small_config()
+    for name, value in changes.items():
+        section, key = name.split(".")
+        config[section][key] = value
+    settings = build.parse(config)
+    monkeypatch.setattr(runs, "free_bytes", lambda devices: 20 * GB)
+    monkeypatch.setattr(build, "make_program", lambda *_, **__: pytest.fail("data were drawn"))
+    with pytest.raises(NotEnoughMemoryError, match=rf"^memory: at least .* needed \({part}"):
+        build.build(settings)
+
+
+@pytest.mark.parametrize("seeds", [1, pytest.param(2, marks=slow)])
+def test_programs_that_do_not_fit_are_refused_before_they_run(seeds, monkeypatch):
+    training = built(small_config(seeds=seeds))
+    program, test = training.program, training.evaluations["test"]
+
+    def refused(what, call):
+        with monkeypatch.context() as patch:
+            patch.setattr(runs, "free_bytes", lambda devices: 1_000)
+            with pytest.raises(NotEnoughMemoryError, match=rf"\({what} .*, 1e-06 GB available"):
+                call()
+
+    refused("initialisation", program.init)
+    state = program.init()
+    refused("updates", lambda: program.advance(state, 10))
+    refused("evaluation", lambda: program.evaluate(state.params, test))
