@@ -42,8 +42,10 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         with together():
             if is_first():
                 leaving.enter_context(hold(workdir))
-                open_workdir(workdir, resolved, settings.runs, sys.argv)
         training = build.build(settings)
+        with together():
+            if is_first():  # not before: a config that is refused must not claim the workdir
+                open_workdir(workdir, resolved, settings.runs, sys.argv)
         if is_first():
             _tell_choices(settings)
         checkpoints = open_checkpoints(workdir, settings.layout, config_hash(resolved))
