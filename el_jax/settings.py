@@ -167,7 +167,7 @@ def _task(values: Mapping[str, Any]) -> Task:
 
 def _model(values: Mapping[str, Any], task: Task) -> TransformerConfig:
     named = dict(values)
-    preset = choose("model.preset", named.pop("preset", None), PRESETS)
+    preset = _preset(named.pop("preset", None), named.get("causal"), task)
     own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
     filled = {k: own[k] if v is None and k in own else v for k, v in named.items()}
     model = section("model", filled, TransformerConfig, vocab_size=task.vocab_size)
@@ -177,6 +177,20 @@ def _model(values: Mapping[str, Any], task: Task) -> TransformerConfig:
             f"{task.window_length} tokens"
         )
     return model
+
+
+def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
+    """The preset of a name, if the task can be asked of it given the switch ``model.causal``."""
+    if not task.labels_follow:
+        return choose("model.preset", name, PRESETS)
+    reads = "a model that sees later tokens reads the answers there"
+    if causal is False:
+        raise ConfigError(f"config.model.causal=False: must be True: {reads}")
+    offered = {known: preset for known, preset in PRESETS.items() if preset.causal or causal}
+    if name in list(PRESETS.keys() - offered.keys()):
+        names = ", ".join(sorted(offered))
+        raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {reads}")
+    return choose("model.preset", name, offered)
 
 
 def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float, Path]:

@@ -17,9 +17,15 @@ class Task(Protocol):
 
     The data of a task is a pytree of device arrays that only the task looks into; it is an
     argument of the compiled step rather than a constant inside it.
+
+    Attributes:
+        group_names: names of the groups that ``Batch.groups`` counts.
+        labels_follow: True where labels are tokens of the window behind their supervised position,
+            as in next-token prediction: a model that sees later tokens could read them off.
     """
 
     group_names: ClassVar[tuple[str, ...]]
+    labels_follow: ClassVar[bool]
 
     @property
     def vocab_size(self) -> int:

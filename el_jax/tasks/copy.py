@@ -81,8 +81,8 @@ class PaddedCopy:
     doc_mask: bool = False
     reset_positions: bool = False
     data_seed: int = 0
-
     group_names: ClassVar[tuple[str, ...]] = ("easy", "hard")
+    labels_follow: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         letters, copied, update = self.alphabet_size, self.copy_length, self.strings_per_update

@@ -32,6 +32,7 @@ class OneBatch:
     batch: Batch
     vocab_size: int
     group_names: ClassVar[tuple[str, ...]] = ("all",)
+    labels_follow: ClassVar[bool] = True
     answer_length: ClassVar[int] = 1
 
     @property

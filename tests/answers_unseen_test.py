@@ -1,0 +1,85 @@
+"""No model that a config may name for a task whose labels follow sees them in its window."""
+
+import itertools
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.models import PRESETS, transformer
+from el_jax.tasks import TASKS
+from el_jax.typed_config import ConfigError
+
+SWITCHES = {
+    "preset": sorted(PRESETS),
+    "causal": [None, True, False],
+    "position": [None, "rope", "learned", "none"],
+    "norm_placement": [None, "pre", "post"],
+    "parallel_residual": [None, True, False],
+    "num_kv_heads": [None, 1],
+    "gated_mlp": [None, True],
+    "scan_layers": [None, True],
+    "head_transform": [None, True],
+    "num_layers": [1, 3],
+    "matmul_precision": [None, "highest"],
+}
+PACKINGS = list(itertools.product((1, 4), (False, True), (False, True)))
+
+
+def parsed(switches, packing):
+    """Settings of the config, or None where it is refused."""
+    config = get_config("smoke")
+    config.task.update(padding_length=3, num_train=8)
+    config.task.strings_per_window, config.task.doc_mask, config.task.reset_positions = packing
+    config.model.update(width=8, num_heads=2, rotary_fraction=0.5)
+    with config.model.ignore_type():
+        config.model.update(switches)
+    try:
+        return build.parse(config)
+    except ConfigError:
+        return None
+
+
+def assert_answers_unseen(settings):
+    """Logits keep their bits whatever stands behind the supervised position."""
+    model = transformer(settings.model)
+    batch = settings.task.pack(settings.task.test_set(4))
+    params = model.init(jax.random.key(0))
+    logits = model.apply(params, batch)
+    for slot in range(batch.supervised.shape[1]):
+        later = np.arange(batch.tokens.shape[1]) > np.asarray(batch.supervised)[:, slot, None]
+        others = (batch.tokens + 1) % settings.task.vocab_size
+        changed = batch._replace(tokens=jnp.where(later, others, batch.tokens))
+        seen = model.apply(params, changed)[:, slot]
+        np.testing.assert_array_equal(seen, logits[:, slot], err_msg=str(settings.model))
+
+
+@pytest.mark.parametrize("preset", SWITCHES["preset"])
+def test_later_tokens_change_no_answer_of_an_accepted_model(preset):
+    rng = random.Random(preset)
+    accepted = 0
+    while accepted < 3:
+        drawn = {name: rng.choice(values) for name, values in SWITCHES.items()}
+        settings = parsed(drawn | {"preset": preset}, rng.choice(PACKINGS))
+        if settings is not None:
+            accepted += 1
+            assert_answers_unseen(settings)
+
+
+def test_the_check_sees_a_model_that_looks_ahead():
+    settings = parsed({"preset": "gpt_neox"}, PACKINGS[0])
+    ahead = settings.model.__class__(**(vars(settings.model) | {"causal": False}))
+    with pytest.raises(AssertionError):
+        assert_answers_unseen(settings.__class__(**(vars(settings) | {"model": ahead})))
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_tasks_say_truly_whether_their_labels_follow(name):
+    task = TASKS[name]()
+    batch = task.batch_at(task.train_set(), 0)
+    behind = jnp.take_along_axis(batch.tokens, batch.supervised + 1, axis=1)
+    assert bool((behind == batch.labels).all()) is task.labels_follow
