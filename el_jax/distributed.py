@@ -4,22 +4,35 @@
 
 on each of N machines, where HOST is that of process 0; or ``--distributed=auto`` where the cluster
 says so itself (SLURM, Open MPI, Kubernetes, TPU pods). Every process gets the same config.
+
+jax's runtime ends a process with SIGABRT and a C++ stack where another is gone or does not come.
+So the processes meet, and watch each other, over connections of their own.
 """
 
+import atexit
+import contextlib
 import os
 import re
-import sys
+import threading
+from collections.abc import Iterator
 from typing import NoReturn
 
 import jax
 from absl import flags
 
+from el_jax.runtime.meeting import DisagreeError, meet
+from el_jax.runtime.relay import relay
+from el_jax.runtime.watch import LOST, Watch, leave_at_once
 from el_jax.typed_config import ConfigError
 
 _AUTO = flags.DEFINE_enum("distributed", None, ["auto"], "Ask the cluster who takes part.")
 _COORDINATOR = flags.DEFINE_string("coordinator", None, "HOST:PORT of process 0.")
 _NUM_PROCESSES = flags.DEFINE_integer("num_processes", None, "Processes in all.", lower_bound=1)
 _PROCESS_ID = flags.DEFINE_integer("process_id", None, "This one, from 0.", lower_bound=0)
+_JOIN_TIMEOUT = flags.DEFINE_float(
+    "join_timeout", 30.0, "Seconds in which all processes must have come.", lower_bound=1.0
+)
+_watches: list[Watch] = []  # of this process: one at the most
 
 
 def start() -> None:
@@ -27,6 +40,7 @@ def start() -> None:
 
     Raises:
         ConfigError: the flags do not go together, or the cluster does not tell.
+        LostError: the port is taken, or another process did not come in time.
     """
     by_hand = (_COORDINATOR, _NUM_PROCESSES, _PROCESS_ID)
     given = [flag for flag in by_hand if flag.value is not None]
@@ -56,21 +70,64 @@ def is_of_runtime(error: Exception) -> bool:
     )
 
 
-def leave(code: int) -> NoReturn:
-    """End this process without the others, which may be gone or wait for what will never come.
+def why_lost(error: Exception) -> str:
+    """The sentence that says which process is gone, where ``error`` may come of that."""
+    known = _watches[0].why(seconds=1.0) if _watches else None
+    return known or f"what the processes compute together failed, is one gone? ({error})"
 
-    The ordinary way out waits for all of them, a minute or more.
+
+def leave(code: int) -> NoReturn:
+    """End this process because of an error, which the others may have met or not.
+
+    Those that have not are told, and end too. The ordinary way out of jax would wait for them, for
+    minutes, where they wait for what will never come.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    if _watches:
+        _watches[0].leave(code)
+    leave_at_once(code)
+
+
+def _leave_in_order() -> None:
+    jax.distributed.shutdown()  # waits for all, while each still watches the others
+    _watches[0].leave(0)
 
 
 def _join(address: str | None = None, num: int | None = None, this: int | None = None) -> None:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    flag = f"--coordinator={address}" if address else "--distributed=auto"
+    seconds = _JOIN_TIMEOUT.value
+    if address and num is not None and this is not None:
+        try:
+            links = meet(address, num, this, seconds)
+        except DisagreeError as error:
+            raise ConfigError(str(error)) from error
+        _watches.append(Watch(links, num))
+        atexit.register(_leave_in_order)
+        if this:  # the service is on process 0, and may die with it
+            host, _, port = address.rpartition(":")
+            address = relay(host, int(port))
+    with _time_limit(seconds, f"{flag}: cannot join the other processes within {seconds:g} s"):
+        try:
+            jax.distributed.initialize(
+                address, num, this, initialization_timeout=int(10 * seconds + 300)
+            )
+        except (RuntimeError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ConfigError(f"{flag}: cannot join the other processes ({reason})") from error
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float, message: str) -> Iterator[None]:
+    """End the process with the message, unless the block ends in time; jax's own end is a stack."""
+
+    def end() -> None:
+        os.write(2, f"error: {message}\n".encode())
+        leave_at_once(LOST)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
     try:
-        jax.distributed.initialize(address, num, this)
-    except (RuntimeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        flag = f"--coordinator={address}" if address else "--distributed=auto"
-        raise ConfigError(f"{flag}: cannot join the other processes ({reason})") from error
+        yield
+    finally:
+        timer.cancel()

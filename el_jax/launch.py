@@ -10,18 +10,19 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from el_jax import distributed
-from el_jax.runtime import arithmetic
+from el_jax.runtime import arithmetic, watch
+from el_jax.runtime.meeting import LostError
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.training.memory import NotEnoughMemoryError, is_out_of_memory
-from el_jax.training.processes import DifferentError
+from el_jax.training.processes import DifferentError, ElsewhereError, describe
 from el_jax.typed_config import ConfigError, unknown_key
 from el_jax.workdir import WorkdirBusyError
 
@@ -37,7 +38,18 @@ USAGE_ERROR = 2  # a command line or config that cannot be run
 NOT_FINITE = 3  # a training that met a NaN or an infinity
 NO_ROOM = 4  # on the disk or in memory; or checkpoints none of which is intact
 BUSY = 5  # a workdir that another process trains in
-LOST = 6  # of several processes one is gone
+LOST = watch.LOST  # 6: of several processes one is gone, or did not come
+_CODES: dict[type[Exception], int] = {
+    ConfigError: USAGE_ERROR,
+    DifferentError: USAGE_ERROR,
+    NonFiniteError: NOT_FINITE,
+    CheckpointError: NO_ROOM,
+    NotEnoughMemoryError: NO_ROOM,
+    OSError: NO_ROOM,
+    WorkdirBusyError: BUSY,
+    LostError: LOST,
+    arithmetic.WrongArithmeticError: arithmetic.WrongArithmeticError.exit_code,
+}
 
 _NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
 _MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
@@ -146,13 +158,36 @@ def one_line(message: str) -> str:
     return cut(wrong, _MAX_MESSAGE - len(allowed)) + allowed
 
 
-def _exit_with(error: BaseException, code: int) -> None:
-    """Print one line on standard error and leave."""
-    text = str(error)
-    if isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    print(one_line(f"error: {text}"), file=sys.stderr)
+def exit_code(error: Exception) -> int | None:
+    """The exit code of what may be expected to end a command; None for a fault of the program."""
+    if isinstance(error, Stopped):
+        return 128 + error.signum
+    if isinstance(error, ElsewhereError):
+        return {kind.__name__: code for kind, code in _CODES.items()}.get(error.kind)
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process and, with an error, all others of the training."""
+    if jax.distributed.is_initialized():
+        distributed.leave(code)
     sys.exit(code)
+
+
+def _end(error: Exception) -> NoReturn:
+    """Leave with one line on standard error and an exit code, or with a traceback."""
+    if is_out_of_memory(error):
+        error = NotEnoughMemoryError(f"memory: there is no more ({error})")
+    elif jax.distributed.is_initialized() and distributed.is_of_runtime(error):
+        error = LostError(distributed.why_lost(error))
+    code = exit_code(error)
+    if code is None and not jax.distributed.is_initialized():
+        raise error
+    if code is None and not isinstance(error, ElsewhereError):
+        traceback.print_exception(error)
+    else:
+        print(one_line(f"error: {describe(error)}"), file=sys.stderr)
+    _leave(code or 1)
 
 
 def run(
@@ -174,28 +209,7 @@ def run(
         distributed.start()
         arithmetic.check()
         main(config, workdir)
-    except (ConfigError, DifferentError) as error:
-        _exit_with(error, USAGE_ERROR)
-    except NonFiniteError as error:
-        _exit_with(error, NOT_FINITE)
-    except arithmetic.WrongArithmeticError as error:
-        _exit_with(error, error.exit_code)
-    except Stopped as stopped:
-        _exit_with(stopped, 128 + stopped.signum)
-    except WorkdirBusyError as error:
-        _exit_with(error, BUSY)
-    except (CheckpointError, NotEnoughMemoryError, OSError) as error:
-        _exit_with(error, NO_ROOM)
-    except Exception as error:  # of one process alone, if there are several: it must not wait
-        if is_out_of_memory(error):
-            _exit_with(NotEnoughMemoryError(f"memory: there is no more ({error})"), NO_ROOM)
-        if not jax.distributed.is_initialized():
-            raise
-        if not distributed.is_of_runtime(error):
-            traceback.print_exc()
-            distributed.leave(1)
-        lost = f"error: what the processes compute together failed, is one gone? ({error})"
-        print(one_line(lost), file=sys.stderr)
-        distributed.leave(LOST)
+    except Exception as error:
+        _end(error)
     except KeyboardInterrupt:  # before the training listens for signals
         sys.exit(128 + signal.SIGINT)

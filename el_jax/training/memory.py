@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from el_jax.training.parallel import Lifted
 
@@ -102,7 +103,7 @@ def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
 def within_memory(
     what: str, function: Lifted, free: Callable[[], int | None]
 ) -> Callable[..., Any]:
-    """``function``, whose first call raises if it needs more than there is.
+    """``function``, whose first call raises if it needs more than there is; not when it is traced.
 
     Args:
         what: its name, for the message.
@@ -112,7 +113,7 @@ def within_memory(
     checked: list[bool] = []
 
     def call(*args: Any) -> Any:
-        if not checked:
+        if not checked and not isinstance(jnp.zeros(()), jax.core.Tracer):
             check_room({what: planned_bytes(function, args)}, free())
             checked.append(True)
         return function(*args)

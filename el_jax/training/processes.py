@@ -1,11 +1,13 @@
 """What the processes of one training decide together, and who writes its files."""
 
 import contextlib
-import pickle
+import json
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 
@@ -16,6 +18,25 @@ _BLOCK_BYTES = 1 << 26  # sent at once: bounds the room it takes on the devices
 
 class DifferentError(ValueError):
     """The processes of one training were not given the same."""
+
+
+class ElsewhereError(RuntimeError):
+    """Another process of the training met an error.
+
+    Attributes:
+        kind: name of the error's class; OSError for all of its kinds.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def describe(error: BaseException) -> str:
+    """The message of an error, on files with their name."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def is_first() -> bool:
@@ -50,13 +71,14 @@ def smallest(num_bytes: int | None) -> int | None:
 
 @contextlib.contextmanager
 def together() -> Iterator[None]:
-    """A block that all processes get through or none: an error of any is raised by each.
+    """Run a block on every process: it succeeds everywhere, or every process raises an error.
 
-    To be entered equally often by each. Inside it they must not wait for one another, since who
-    meets an error does not come.
+    Every process must enter it the same number of times, and must not wait for the others inside
+    it: a process that failed never arrives.
 
     Raises:
-        Exception: of several processes that met one, that of the first of them.
+        Exception: on the first process that met one, that; on all others an ``ElsewhereError``
+            that tells of it.
     """
     if jax.process_count() == 1:
         yield
@@ -68,17 +90,23 @@ def together() -> Iterator[None]:
         met = error
     failed = multihost_utils.process_allgather(np.int32(met is not None))
     if failed.any():
-        raise _broadcast(_portable(met), source=int(failed.argmax()))
+        source = int(failed.argmax())
+        kind = "OSError" if isinstance(met, OSError) else type(met).__name__
+        told = _broadcast([kind, describe(met) if met else ""], source)
+        if met is not None and jax.process_index() == source:
+            raise met
+        raise ElsewhereError(*told)
 
 
 def from_first(action: Callable[[], T]) -> T:
     """What ``action`` gives on the first process, where alone it is called, on every process.
 
     Args:
-        action: gives what can be pickled; arrays arrive bit for bit.
+        action: gives None, numbers, strings and arrays, in lists and in dicts with strings as
+            keys; arrays arrive bit for bit, tuples as lists.
 
     Raises:
-        Exception: what ``action`` raised, on every process.
+        Exception: what ``action`` raised; an ``ElsewhereError`` on the other processes.
     """
     found: Any = None
     with together():
@@ -92,31 +120,64 @@ def check_same(name: str, value: Any) -> None:
 
     Args:
         name: what it is, for the message.
-        value: anything that can be pickled and compared.
+        value: as ``from_first`` takes it, without arrays.
 
     Raises:
         DifferentError: names the first process that has another one than the first.
     """
     expected = from_first(lambda: value)
     with together():
-        if value != expected:
+        if jax.process_count() > 1 and _encode(value) != _encode(expected):
             raise DifferentError(
                 f"{name}: must be the same on all processes; not on process {jax.process_index()}"
             )
 
 
-def _portable(error: Exception | None) -> Exception | None:
-    """The error, or its text where it cannot be sent."""
-    try:
-        return pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever a class of errors does on its way through pickle
-        return RuntimeError(f"{type(error).__name__}: {error}")
+def _encode(value: Any) -> bytes:
+    """One line of JSON, then the bytes of all arrays one after the other."""
+    contents: list[bytes] = []
+
+    def tagged(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {"dict": {name: tagged(child) for name, child in node.items()}}
+        if isinstance(node, list | tuple):
+            return {"list": [tagged(child) for child in node]}
+        if isinstance(node, np.ndarray | np.generic):
+            contents.append(node.tobytes())
+            return {"array": [node.dtype.name, *node.shape]}
+        return node
+
+    header = json.dumps(tagged(value), sort_keys=True).encode()
+    return b"\n".join([header, b"".join(contents)])
+
+
+def _decode(content: bytes) -> Any:
+    """The value that was encoded."""
+    header, _, rest = content.partition(b"\n")
+    position = 0
+
+    def untagged(node: Any) -> Any:
+        nonlocal position
+        if not isinstance(node, dict):
+            return node
+        if "dict" in node:
+            return {name: untagged(child) for name, child in node["dict"].items()}
+        if "list" in node:
+            return [untagged(child) for child in node["list"]]
+        kind, *shape = node["array"]
+        dtype = jnp.dtype(kind)  # which knows bfloat16
+        size = math.prod(shape)
+        array = np.frombuffer(rest, dtype, size, position).reshape(shape)
+        position += size * dtype.itemsize
+        return array.copy()  # aligned, and may be written to
+
+    return untagged(json.loads(header))
 
 
 def _broadcast(value: Any, source: int) -> Any:
     """``value`` of one process on every process."""
     sends = jax.process_index() == source
-    content = np.frombuffer(pickle.dumps(value) if sends else b"", np.uint8)
+    content = np.frombuffer(_encode(value) if sends else b"", np.uint8)
 
     def send(block: np.ndarray) -> np.ndarray:
         return multihost_utils.broadcast_one_to_all(block, is_source=sends)
@@ -127,4 +188,4 @@ def _broadcast(value: Any, source: int) -> Any:
     starts = range(0, len(content), _BLOCK_BYTES)
     # bytes, since a sum with zeros, which is how it is sent, would lose the sign of a zero
     blocks = [send(content[start : start + _BLOCK_BYTES]) for start in starts]
-    return value if sends else pickle.loads(np.concatenate(blocks).tobytes())
+    return value if sends else _decode(np.concatenate(blocks).tobytes())

@@ -73,7 +73,7 @@ def met(action):
         with together():
             action()
     except Exception as error:
-        return type(error).__name__, *map(str, error.args)
+        return type(error).__name__, processes.describe(error)
 
 def on(process, error):
     def fail():
@@ -81,14 +81,18 @@ def on(process, error):
             raise error
     return fail
 
-found = [met(lambda: None), met(on(0, OSError(28, "full", "file"))), met(on(1, ValueError("no")))]
-found += [met(on(1, Unsendable(1, 2))), met(lambda: on(this, KeyError(this))())]
+found = [met(lambda: None)]
+for error in (OSError(28, "full", "file"), ValueError("no"), Unsendable(1, 2)):
+    found += [met(on(0, error)), met(on(1, error))]
+found += [met(lambda: on(this, KeyError(this))())]
 numbers = np.array([-0.0, np.nan, 1e-45, 3], np.float32)
 processes._BLOCK_BYTES = 7  # so that it takes many
-sent = from_first(lambda: {"a": numbers, "b": "x" * 100} if is_first() else 1 / 0)
-found += [sent["a"].tobytes() == numbers.tobytes(), sent["b"] == "x" * 100]
+short = numbers.astype("bfloat16")
+sent = from_first(lambda: {"array": [numbers, short], "b": "x" * 100} if is_first() else 1 / 0)
+found += [sent["array"][0].tobytes() == numbers.tobytes(), sent["b"] == "x" * 100]
+found += [(sent["array"][1].dtype.name, sent["array"][1].tobytes() == short.tobytes())]
 found += [from_first(lambda: None)]
-check_same("--config", {"a": 1})
+check_same("--config", {"a": (1, float("nan"))})
 try:
     check_same("--config", {"a": this})
 except DifferentError as error:
@@ -100,20 +104,34 @@ print(found)
 @pytest.mark.slow
 def test_what_one_meets_all_raise_and_what_the_first_finds_all_have():
     done = finish(start([sys.executable, "-c", _TOGETHER], 2))
-    expected = [
-        None,
-        ("OSError", "28", "full"),
-        ("ValueError", "no"),
-        ("RuntimeError", "Unsendable: 1 and 2"),
-        ("KeyError", "0"),
-        True,
-        True,
-        None,
-        "--config: must be the same on all processes; not on process 1",
-    ]
-    for code, out, err in done:
+    errors = [("OSError", "file: full"), ("ValueError", "no"), ("Unsendable", "1 and 2")]
+    for this, (code, out, err) in enumerate(done):
         assert code == 0, err
+        expected = [None]
+        for kind, text in errors:  # met on the one, then on the other
+            expected += [(kind if this == 0 else "ElsewhereError", text)]
+            expected += [(kind if this == 1 else "ElsewhereError", text)]
+        expected += [("KeyError" if this == 0 else "ElsewhereError", "0"), True, True]
+        expected += [("bfloat16", True), None]
+        expected += ["--config: must be the same on all processes; not on process 1"]
         assert out.splitlines()[-1] == str(expected)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, 1.5, "λ\n", [], {"dict": {}, "list": [1, {"array": [2]}]}, [np.zeros((0, 3), np.int8)]],
+)
+def test_what_is_sent_is_no_code_and_arrives(value):
+    content = processes._encode(value)
+    assert isinstance(json.loads(content.partition(b"\n")[0]), type(None) | float | str | dict)
+    assert repr(processes._decode(content)) == repr(value)
+
+
+def test_arrays_arrive_bit_for_bit():
+    sent = [np.array([-0.0, np.nan, 1e-45], np.float32), np.array(True), np.arange(6).reshape(2, 3)]
+    for before, after in zip(sent, processes._decode(processes._encode(sent)), strict=True):
+        assert (before.dtype, before.shape) == (after.dtype, after.shape)
+        assert before.tobytes() == after.tobytes()
 
 
 def test_one_process_has_nobody_to_ask():
@@ -224,16 +242,50 @@ def test_where_one_is_killed_the_other_says_so_and_they_go_on(tmp_path, killed):
     begun = time.monotonic()
     code, _, err = finish(started)[1 - killed]
     assert time.monotonic() - begun < 30
-    assert code != 0
-    if killed == 1:  # with the first goes the service without which jax aborts, in its own words
-        assert code == 6
-        (line,) = err.splitlines()
-        assert line.startswith("error: what the processes compute together failed, is one gone? (")
+    assert (code, err) == (6, f"error: process {killed} of 2 is gone\n")
     for step in trainings.steps(workdir):
         manifest.check_files(
             workdir / "checkpoints" / str(step),
             manifest.read(workdir / "checkpoints" / str(step)),
         )
+
+
+JOIN = [sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:smoke"]
+
+
+def joining(tmp_path, *flags):
+    """A process that joins others, by the flags."""
+    return subprocess.Popen(
+        [*JOIN, f"--workdir={tmp_path}", "--join_timeout=8", *flags],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_who_cannot_join_is_told_why_in_one_line_and_in_time(tmp_path):
+    with socket.create_server(("", 0)) as taken:
+        used, free = taken.getsockname()[1], free_port()
+        expected = {
+            f"--coordinator=localhost:{used}: cannot listen (Address already in use)": joining(
+                tmp_path, f"--coordinator=localhost:{used}", "--num_processes=2", "--process_id=0"
+            ),
+            f"--coordinator=localhost:{free}: process 0 was not reached within 8 s "
+            "(--join_timeout)": joining(
+                tmp_path, f"--coordinator=localhost:{free}", "--num_processes=2", "--process_id=1"
+            ),
+        }
+        for line, process in expected.items():
+            assert finish([process]) == [(6, "", f"error: {line}\n")]
+
+
+def test_numbers_of_processes_that_differ_are_one_line(tmp_path):
+    coordinator = f"--coordinator=localhost:{free_port()}"
+    flags = (("--num_processes=2", "--process_id=0"), ("--num_processes=3", "--process_id=1"))
+    for done in finish([joining(tmp_path, coordinator, *given) for given in flags]):
+        words = "must be the same on all processes; it is 2 on process 0 and 3 on process 1"
+        assert done == (2, "", f"error: --num_processes: {words}\n")
 
 
 @pytest.mark.slow
