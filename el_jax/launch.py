@@ -1,5 +1,6 @@
 """From a command line to a config; from what ends a command early to one line and an exit code."""
 
+import functools
 import inspect
 import logging
 import os
@@ -26,9 +27,6 @@ from el_jax.training.processes import DifferentError, ElsewhereError, describe
 from el_jax.typed_config import ConfigError, unknown_key
 from el_jax.workdir import WorkdirBusyError
 
-_CONFIG = config_flags.DEFINE_config_file(
-    "config", None, "Config file, with an argument after a colon.", lock_config=True
-)
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
 )
@@ -52,7 +50,15 @@ _CODES: dict[type[Exception], int] = {
 }
 
 _NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
-_MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
+_MAX_MESSAGE, _MAX_WORD = 1_000, 300  # characters: paths and lists of names are told whole
+
+
+@functools.cache
+def _config_flag() -> flags.FlagHolder:
+    """Defined when it is needed, since that reads the command line and may find it wrong."""
+    return config_flags.DEFINE_config_file(
+        "config", None, "Config file, with an argument after a colon.", lock_config=True
+    )
 
 
 def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
@@ -65,8 +71,9 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
     if wrong is not None:
         raise wrong
     try:
+        holder = _config_flag()
         rest = flags.FLAGS(list(argv))
-        config = _CONFIG.value
+        config = holder.value
         if config is not None:
             len(config)  # a file that could not be loaded raises on its first use
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
@@ -75,6 +82,10 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
         raise ConfigError(f"{rest[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
     if config is None:
         raise ConfigError(_NO_CONFIG)
+    try:
+        config.to_json_best_effort()
+    except Exception as error:  # such as an integer of thousands of digits
+        raise ConfigError(f"--config: a value in it cannot be written as JSON ({error})") from error
     if not _WORKDIR.value:
         raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
     return config, pathlib.Path(_WORKDIR.value)
@@ -82,7 +93,8 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
 
 def _flag_error(error: Exception) -> ConfigError:
     """What the flag parser meant."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.removeprefix("ERROR:: ").strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if line]
     flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
     name, _, value = flag.partition("=")
     return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
@@ -100,6 +112,10 @@ def _config_file(given: Sequence[str]) -> str | None:
 def _wrong_config(argv: Sequence[str]) -> ConfigError | None:
     """What is wrong with the config file, or the first ``--config.a.b`` that it does not have."""
     given = [item.lstrip("-") for item in argv]
+    if len([item for item in given if item.partition("=")[0] == "config"]) > 1:
+        return ConfigError(
+            "--config: given twice; --config.KEY=VALUE overrides one key of a config"
+        )
     file = _config_file(given)
     if file is None:
         return None
@@ -110,7 +126,7 @@ def _wrong_config(argv: Sequence[str]) -> ConfigError | None:
         return ConfigError(f"--config={file!r}: there is no such file")
     try:
         config = runpy.run_path(path)["get_config"](argument or None)
-    except Exception as error:  # whatever a config file may raise
+    except (Exception, SystemExit) as error:  # whatever a config file may raise
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return ConfigError(f"--config={file!r}: {kind}{error}")
     if not isinstance(config, ConfigDict):
@@ -131,16 +147,23 @@ def use_compilation_cache() -> None:
 
     ``JAX_COMPILATION_CACHE_DIR`` moves it, or switches it off when set to nothing.
     """
-    home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(home / "el_jax" / "xla"))
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+    if folder is None and (caches := os.environ.get("XDG_CACHE_HOME") or _home_cache()):
+        folder = os.path.join(caches, "el_jax", "xla")
     jax.config.update("jax_compilation_cache_dir", folder or None)
     # small programs too: there are dozens of them, and together they take seconds
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
+def _home_cache() -> str | None:
+    """The user's own cache folder; None for a user without a home, as in some containers."""
+    home = os.path.expanduser("~")
+    return None if home in ("~", "/") else os.path.join(home, ".cache")
+
+
 def one_line(message: str) -> str:
-    """A message on one line of at most 200 characters, without losing what is allowed.
+    """A message on one line of at most 1,000 characters, without losing what is allowed.
 
     Long words are cut in their middle, then what stands before ``: must be``, then the end.
     """

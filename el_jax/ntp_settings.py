@@ -30,7 +30,7 @@ from el_jax.linear_ntp import (
 )
 from el_jax.linear_ntp.norms import Norm
 from el_jax.tasks.king_james import encode_words, king_james_words
-from el_jax.typed_config import ConfigError, check_keys, choose, section
+from el_jax.typed_config import ConfigError, check_keys, choose, keys_and_values, section
 
 SECTIONS = ("problem", "norms", "trajectory")
 Embedding = Literal["gaussian", "bag_of_words", "one_hot_positions"]
@@ -183,15 +183,15 @@ def parse(config: ConfigDict) -> NTPSettings:
     Raises:
         ConfigError: one line naming the dotted field, its value and what is allowed.
     """
-    values: dict[str, Any] = config.to_dict()
+    values = keys_and_values("", config.to_dict())
     check_keys("", values, SECTIONS)
     trajectory = section("trajectory", values["trajectory"], TrajectorySettings)
     norms = section("norms", {"norms": values["norms"]}, _Norms).norms
     return NTPSettings(_problem(values["problem"]), norms, trajectory)
 
 
-def _problem(values: dict[str, Any]) -> NTPProblem:
-    given = dict(values)
+def _problem(values: Any) -> NTPProblem:
+    given = keys_and_values("problem", values)
     name = given.pop("name", None)
     builder = choose("problem.name", name, PROBLEMS)
     hints = typing.get_type_hints(builder)

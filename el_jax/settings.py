@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import jax
@@ -17,7 +17,15 @@ from el_jax.training.fit import FitOptions, OnNonFinite
 from el_jax.training.layout_choice import choose_layout
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
 from el_jax.training.parallel import Layout, Method, Shard
-from el_jax.typed_config import ConfigError, check_keys, choose, section
+from el_jax.typed_config import (
+    ConfigError,
+    check_float32,
+    check_keys,
+    choose,
+    keys_and_values,
+    section,
+    shown,
+)
 
 Config: TypeAlias = ConfigDict  # what a config file returns
 Numbers: TypeAlias = dict[str, int | float]
@@ -134,7 +142,7 @@ def parse(config: Config) -> Settings:
     Raises:
         ConfigError: one line naming the dotted field, its value and what is allowed.
     """
-    values: dict[str, Any] = config.to_dict()
+    values = keys_and_values("", config.to_dict())
     check_keys("", values, SECTIONS)
     task = _task(values["task"])
     train = section("train", values["train"], TrainSection)
@@ -144,6 +152,7 @@ def parse(config: Config) -> Settings:
     runs = _runs(values["seed"], train, numbers | run_numbers, sweep)
     _check_warmup(runs, train)
     _check_test_sets(task, train)
+    check_float32("config", values)
     if train.mechanism_checks and not isinstance(task, PaddedCopy):
         raise ConfigError("config.train.mechanism_checks=True: must be False but for task copy")
     return Settings(
@@ -160,13 +169,13 @@ def parse(config: Config) -> Settings:
     )
 
 
-def _task(values: Mapping[str, Any]) -> Task:
-    named = dict(values)
+def _task(values: Any) -> Task:
+    named = keys_and_values("task", values)
     return section("task", named, choose("task.name", named.pop("name", None), TASKS))
 
 
-def _model(values: Mapping[str, Any], task: Task) -> TransformerConfig:
-    named = dict(values)
+def _model(values: Any, task: Task) -> TransformerConfig:
+    named = keys_and_values("model", values)
     preset = _preset(named.pop("preset", None), named.get("causal"), task)
     own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
     filled = {k: own[k] if v is None and k in own else v for k, v in named.items()}
@@ -186,16 +195,18 @@ def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
     reads = "a model that sees later tokens reads the answers there"
     if causal is False:
         raise ConfigError(f"config.model.causal=False: must be True: {reads}")
-    offered = {known: preset for known, preset in PRESETS.items() if preset.causal or causal}
-    if name in list(PRESETS.keys() - offered.keys()):
+    offered = {
+        known: preset for known, preset in PRESETS.items() if preset.causal or causal is True
+    }
+    if isinstance(name, str) and name in PRESETS.keys() - offered.keys():
         names = ", ".join(sorted(offered))
         raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {reads}")
     return choose("model.preset", name, offered)
 
 
-def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float, Path]:
+def _loss(values: Any) -> tuple[Numbers, dict[str, str], float, Path]:
     """Numbers, string options, temperature and path of the loss."""
-    named = dict(values)
+    named = keys_and_values("loss", values)
     function = choose("loss.name", named.pop("name", None), TOKEN_LOSSES)
     taken = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
     options = {p.name: p.annotation for p in taken if p.default is not p.empty}
@@ -210,8 +221,8 @@ def _loss(values: Mapping[str, Any]) -> tuple[Numbers, dict[str, str], float, Pa
     return checked, strings, temperature, path
 
 
-def _optimizer(values: Mapping[str, Any], train: TrainSection) -> tuple[OptimizerConfig, Numbers]:
-    shared = dict(values)
+def _optimizer(values: Any, train: TrainSection) -> tuple[OptimizerConfig, Numbers]:
+    shared = keys_and_values("optim", values)
     own: dict[str, Any] = {
         name: shared.pop(name) for name in ("peak_lr", "warmup_steps") if name in shared
     }
@@ -233,7 +244,7 @@ def _runs(
     seed: Any, train: TrainSection, numbers: Numbers, sweep: SweepSection
 ) -> tuple[Numbers, ...]:
     if type(seed) is not int or not 0 <= seed < 2**31:
-        raise ConfigError(f"config.seed={seed!r}: must be an integer in [0, 2**31)")
+        raise ConfigError(f"config.seed={shown(seed)}: must be an integer in [0, 2**31)")
     swept = {k: v for k, v in dataclasses.asdict(sweep).items() if v}
     if train.seeds * math.prod(map(len, swept.values())) > MAX_RUNS:
         raise ConfigError(

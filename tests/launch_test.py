@@ -185,6 +185,20 @@ def test_a_model_too_big_for_memory_is_one_line_and_leaves_no_config(tmp_path):
     assert not (tmp_path / "config.json").exists()
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_user_without_a_home_has_no_cache_of_compiled_programs(known, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: "/somewhere" if known else path)
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        launch.use_compilation_cache()
+        expected = "/somewhere/.cache/el_jax/xla" if known else None
+        assert jax.config.jax_compilation_cache_dir == expected
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+
+
 def test_help_says_how_to_call(tmp_path):
     command = [sys.executable, "-m", "el_jax.train", "--help"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
@@ -198,17 +212,22 @@ def test_help_says_how_to_call(tmp_path):
     [
         ("short", "short"),
         ("two\nlines\tand  spaces", "two lines and spaces"),
-        ("x" * 300, f"{'x' * 38}...{'x' * 38}"),
-        ("word " * 60, ("word " * 60)[:197] + "..."),
+        ("x" * 400, f"{'x' * 148}...{'x' * 148}"),
+        ("/a/path" * 40, "/a/path" * 40),
+        ("word " * 300, ("word " * 300)[:997] + "..."),
         (
-            "config.loss.name='" + "e " * 200 + "': must be e1 or e2",
-            "config.loss.name='" + ("e " * 200)[: 177 - 18 - 1] + "...: must be e1 or e2",
+            "config.loss.name='" + "e " * 800 + "': must be e1 or e2",
+            "config.loss.name='" + ("e " * 800)[: 977 - 18 - 1] + "...: must be e1 or e2",
+        ),
+        (
+            "config.optim.lr: unknown key; " + "name, " * 100,
+            "config.optim.lr: unknown key; " + ("name, " * 100).strip(),
         ),
     ],
 )
-def test_messages_are_one_line_of_200_characters(message, shown):
-    assert launch.one_line(message)[:150] == shown[:150]
-    assert len(launch.one_line(message)) <= 200
+def test_messages_are_one_line_of_1000_characters(message, shown):
+    assert launch.one_line(message)[:900] == shown[:900]
+    assert len(launch.one_line(message)) <= 1_000
     assert launch.one_line(message).endswith(shown[-20:])
 
 

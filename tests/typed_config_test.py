@@ -5,7 +5,14 @@ from typing import Literal
 
 import pytest
 
-from el_jax.typed_config import ConfigError, choose, section, unknown_key
+from el_jax.typed_config import (
+    ConfigError,
+    check_float32,
+    choose,
+    section,
+    shown,
+    unknown_key,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +68,8 @@ def test_integers_become_the_numbers_they_stand_for():
         ("rate", float("inf"), "a finite number"),
         ("rate", False, "a finite number"),
         ("rate", None, "a finite number"),
+        ("rate", 10**400, "a finite number"),
+        ("kind", {"left": 1}, "one of 'left', 'right'"),
         ("kind", "up", "one of 'left', 'right'"),
         ("kind", ["left"], "one of 'left', 'right'"),
         ("name", 3, "a string"),
@@ -90,6 +99,38 @@ def test_unknown_keys_are_named_with_the_closest_known_one():
 def test_fields_given_elsewhere_are_no_keys():
     with pytest.raises(ConfigError, match=r"config\.part\.outside: unknown key"):
         read(outside="there")
+
+
+def test_all_missing_keys_are_named_at_once():
+    with pytest.raises(ConfigError) as raised:
+        section("part", {k: v for k, v in GOOD.items() if k not in ("rate", "flag")}, Sample)
+    assert str(raised.value).startswith("config.part.flag, config.part.outside, config.part.rate: ")
+
+
+@pytest.mark.parametrize("values", [7, None, "name", [1], 1.5, lambda: 1])
+def test_what_is_no_section_is_named(values):
+    with pytest.raises(ConfigError) as raised:
+        section("part", values, Sample, outside="here")
+    words = f"config.part={values!r}: must be a section of keys and values"
+    assert str(raised.value) == words
+
+
+def test_values_that_cannot_be_written_are_named_by_their_type():
+    assert shown(10**5_000) == "<int>"
+    with pytest.raises(ConfigError, match=r"config\.part\.count=<int>: must be an integer"):
+        read(count=10**5_000)
+
+
+@pytest.mark.parametrize("value", [1e-50, 1e-39, -1e-45, 3.5e38, 0.99999999999, (1.0, 1e-50)])
+def test_numbers_that_are_others_in_float32_are_refused(value):
+    with pytest.raises(
+        ConfigError, match=r"^config\.optim\.rate=.*: must be a number that float32"
+    ):
+        check_float32("config", {"optim": {"name": "x", "rate": value}})
+
+
+def test_numbers_that_float32_rounds_are_taken():
+    check_float32("config", {"a": [0.0, -0.0, 0.1, 1e-37, -3e38, 0.9999, 1.0], "b": 7, "c": None})
 
 
 def test_missing_keys_are_named():

@@ -164,7 +164,7 @@ def _join(
     address: str, host: str, port: int, num: int, this: int, deadline: float, within: str
 ) -> Link:
     while (left := deadline - time.monotonic()) > 0:
-        answer = None
+        answer: dict[str, Any] = {}
         try:
             link = Link(socket.create_connection((host, port), timeout=left))
         except socket.gaierror as error:
@@ -175,11 +175,11 @@ def _join(
         with contextlib.suppress(OSError, ValueError):
             link.send({"process_id": this, "num_processes": num})
             link.connection.settimeout(max(deadline - time.monotonic(), 0.0) + _HELLO_SECONDS)
-            (answer,) = link.receive() or [None]
-        if answer is not None and answer.get("go"):
+            (answer,) = link.receive() or [{}]
+        if answer.get("go"):
             return link
         link.close()
-        if answer is not None and "error" in answer:
+        if "error" in answer:
             raise (DisagreeError if answer.get("usage") else LostError)(str(answer["error"]))
         time.sleep(_RETRY_SECONDS)  # a stranger, or an earlier training that is just leaving
     raise LostError(f"--coordinator={address}: process 0 was not reached {within}")

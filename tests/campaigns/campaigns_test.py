@@ -103,7 +103,7 @@ def test_much_damage_to_checkpoints(tmp_path):
 
 @pytest.mark.slow
 def test_many_malformed_configs(tmp_path):
-    assert not malformed_configs.run(tmp_path, count=500, num_processes=20).faults
+    assert not malformed_configs.run(tmp_path, count=1_500, num_processes=20).faults
 
 
 @pytest.mark.slow

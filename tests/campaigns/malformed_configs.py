@@ -1,12 +1,13 @@
 """Call the training with what cannot be run, and see that each call is refused in one clear line.
 
-    python -m tests.campaigns.malformed_configs [--count=500] [--processes=20]
+    python -m tests.campaigns.malformed_configs [--count=1500] [--processes=20]
 
 Every call goes through the command line: unknown keys, wrong types, values out of range, unknown
-names, pairs that do not go together, missing and broken files, NaN, unicode, nothing. Good: exit
-code 2; one line of at most 200 characters, no traceback; it names the field, the value and what is
-allowed; nothing was compiled; under 3 s of a core's time. Most calls are forks of a process that
-has imported everything and nothing more; some are processes of their own.
+names, pairs that do not go together, missing and broken files, NaN, unicode, nothing; and config
+files that put values of any type in place of sections and keys. Good: exit code 2; one line of at
+most 1,000 characters, no traceback; it names the field, the value and what is allowed; nothing was
+compiled; under 3 s of a core's time. A value of the right type may be accepted. Most calls are
+forks of a process that has imported everything and nothing more; some are processes of their own.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from tests.campaigns.tally import Tally
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONFIG = "configs/el/copy.py"
-REFUSED = "refused"
+REFUSED, ACCEPTED = "refused", "accepted, as it may be"
 MAX_SECONDS = 3.0
 
 
@@ -35,6 +36,7 @@ class Call:
     kind: str
     arguments: tuple[str, ...]
     words: tuple[str, ...] = ()
+    may_pass: bool = False
 
 
 def override(kind, key, value):
@@ -126,6 +128,8 @@ BROKEN_FILES = {
     "imports.py": "import no_such_module_anywhere\n",
     "binary.py": "\x00\x01\x02",
     "some_text.txt": "seed: 0\n",
+    "exits.py": "import sys\n\nsys.exit(0)\n",
+    "exits_later.py": "import sys\n\n\ndef get_config(arg=None):\n    sys.exit(0)\n",
     "empty_config.py": "from ml_collections import ConfigDict\n\n\ndef get_config(a=None):\n"
     "    return ConfigDict()\n",
 }
@@ -162,6 +166,11 @@ def systematic(folder):
             yield override("out of range", key, value)
         yield override("NaN", key, "nan")
         yield dataclasses.replace(override("NaN", key, "1e400"), words=(f"config.{key}=inf",))
+    for key in (*OPEN_FROM_0, *FROM_0, "model.embedding_dropout"):
+        yield override("not a float32", key, "1e-50")
+    for key in (*OPEN_FROM_0, *FROM_0):
+        yield override("not a float32", key, "1e+40")
+    yield override("not a float32", "optim.b2", "0.99999999999")
     for key in (*OPEN_FROM_0, "model.rotary_fraction"):
         yield override("out of range", key, "0.0")
     for key in FRACTIONS:
@@ -212,6 +221,10 @@ def _command_lines(folder):
         ((good, workdir, "--config.=1"), "config"),
         ((good, workdir, "--config..=1"), "config"),
         ((good, workdir, "--=1"), "="),
+        ((good, good, workdir), "--config: given twice"),
+        ((good, "--flagfile=/proc/none", workdir), "flagfile"),
+        ((good, "--flagfile", workdir), "flagfile"),
+        ((good, f"--flagfile={folder / 'binary.py'}", workdir), ""),
         ((good, "--workdir=/proc/none/here"), "/proc/none/here"),
         ((good, "--workdir=/dev/null"), "/dev/null"),
         ((good, f"--workdir={'w' * 300}"), "www"),
@@ -247,13 +260,89 @@ def drawn(rng):
     )
 
 
+# what a config file may put anywhere, as Python: with whatever types, sizes and nestings
+STRANGE = (
+    *(
+        "7",
+        "-1",
+        "0",
+        "True",
+        "None",
+        "1.5",
+        "1e-50",
+        "1e39",
+        "-0.0",
+        "float('nan')",
+        "float('inf')",
+    ),
+    *(
+        "10**400",
+        "-(10**400)",
+        "2**31",
+        "2**63",
+        "10**5000",
+        "1 + 2j",
+        "''",
+        "'name'",
+        "'x' * 5000",
+    ),
+    *("'\\ud800'", "b'bytes'", "[]", "()", "{}", "[1]", "(0.5,)", "[[1, 2], [3]]", "('a', 1)"),
+    *("{'name': 'copy'}", "{'a': {'b': {}}}", "{1: 2}", "{'': 0}", "[None]", "[{}]", "{1, 2}"),
+    *(
+        "range(3)",
+        "lambda: 1",
+        "object()",
+        "int",
+        "numpy.float64(1)",
+        "numpy.int32(3)",
+        "iter('a')",
+    ),
+    *("numpy.ones(3)", "numpy.zeros((0,))", "numpy.str_('copy')", "numpy.bool_(True)"),
+    *("ConfigDict()", "ConfigDict({'lam': ConfigDict()})", "FieldReference(7)", "[ConfigDict()]"),
+)
+STRANGE_FILE = """import numpy
+from ml_collections import ConfigDict, FieldReference
+
+from configs.el.copy import get_config as usual
+
+
+def get_config(arg=None):
+    config = usual("loss=e1,smoke")
+    with config.unlocked(), config.ignore_type():
+        {change}
+    return config
+"""
+
+
+def strange(folder, number, rng):
+    """A config file with a section or a key that is something else, or deleted."""
+    keys = [*_keys(), *(f"sweep.{name}" for name in ("lam", "b", "peak_lr", "warmup_steps"))]
+    sections = sorted({key.split(".")[0] for key in keys})
+    place = rng.choice([rng.choice(sections), rng.choice(keys)])
+    value = rng.choice(STRANGE)
+    deleted = rng.random() < 0.1
+    *parents, key = place.split(".")
+    node = ".".join(["config", *parents])
+    change = f"del {node}[{key!r}]" if deleted else f"{node}[{key!r}] = {value}"
+    path = folder / f"strange{number}.py"
+    path.write_text(STRANGE_FILE.format(change=change))
+    arguments = (f"--config={path}", "--workdir={workdir}")
+    kind = "deleted" if deleted else "strange value"
+    return Call(kind, arguments, ("config",), may_pass=not deleted)
+
+
 def calls(folder, count, seed=0):
     """``count`` calls: the systematic ones, or an even part of them, then drawn ones."""
     rng = random.Random(seed)
     fixed = list(systematic(folder))
     if len(fixed) > count:
         return rng.sample(fixed, count)
-    return fixed + [drawn(rng) for _ in range(count - len(fixed))]
+    more = count - len(fixed)
+    return (
+        fixed
+        + [drawn(rng) for _ in range(more // 3)]
+        + [strange(folder, number, rng) for number in range(more - more // 3)]
+    )
 
 
 # runs in the process that forks: reads arguments, one list a line, answers one object a line
@@ -340,7 +429,7 @@ def judge(call, code, text, seconds):
     """Good, or what is not as it should be."""
     lines = text.splitlines()
     if "ACCEPTED" in text:
-        return "accepted"
+        return ACCEPTED if call.may_pass else "accepted"
     if "COMPILED" in text:
         return "compiled"
     if "Traceback" in text:
@@ -349,7 +438,7 @@ def judge(call, code, text, seconds):
         return f"exit code {code}"
     if len(lines) != 1 or not lines[0].startswith("error: "):
         return f"{len(lines)} lines"
-    if len(lines[0]) > 200:
+    if len(lines[0]) > 1_000:
         return "too long"
     unnamed = [word for word in call.words if word not in lines[0]]
     if unnamed:
@@ -359,7 +448,7 @@ def judge(call, code, text, seconds):
 
 def run(folder, count, num_processes, seed=0, progress=0):
     """The campaign; ``folder`` is empty and takes the broken config files."""
-    tally = Tally("malformed_configs", [REFUSED], progress)
+    tally = Tally("malformed_configs", [REFUSED, ACCEPTED], progress)
     chosen = calls(folder, count, seed)
     apart = set(random.Random(seed).sample(range(len(chosen)), num_processes))
     with Forks() as forks:
@@ -378,7 +467,7 @@ def run(folder, count, num_processes, seed=0, progress=0):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--count", type=int, default=1500)
     parser.add_argument("--processes", type=int, default=20)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
