@@ -125,12 +125,13 @@ def check_same(name: str, value: Any) -> None:
     Raises:
         DifferentError: names the first process that has another one than the first.
     """
-    expected = from_first(lambda: value)
-    with together():
-        if jax.process_count() > 1 and _encode(value) != _encode(expected):
-            raise DifferentError(
-                f"{name}: must be the same on all processes; not on process {jax.process_index()}"
-            )
+    if jax.process_count() == 1:
+        return
+    differs = _encode(value) != _encode(from_first(lambda: value))
+    different = multihost_utils.process_allgather(np.int32(differs))
+    if different.any():
+        process = int(different.argmax())
+        raise DifferentError(f"{name}: must be the same on all processes; not on process {process}")
 
 
 def _encode(value: Any) -> bytes:
