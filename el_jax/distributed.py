@@ -20,7 +20,7 @@ from typing import NoReturn
 import jax
 from absl import flags
 
-from el_jax.runtime.meeting import DisagreeError, meet
+from el_jax.runtime.meeting import DisagreeError, meet, split
 from el_jax.runtime.relay import relay
 from el_jax.runtime.watch import LOST, Watch, leave_at_once
 from el_jax.typed_config import ConfigError
@@ -104,8 +104,7 @@ def _join(address: str | None = None, num: int | None = None, this: int | None =
         _watches.append(Watch(links, num))
         atexit.register(_leave_in_order)
         if this:  # the service is on process 0, and may die with it
-            host, _, port = address.rpartition(":")
-            address = relay(host, int(port))
+            address = relay(*split(address))
     with _time_limit(seconds, f"{flag}: cannot join the other processes within {seconds:g} s"):
         try:
             jax.distributed.initialize(

@@ -235,4 +235,4 @@ def run(
     except Exception as error:
         _end(error)
     except KeyboardInterrupt:  # before the training listens for signals
-        sys.exit(128 + signal.SIGINT)
+        _leave(128 + signal.SIGINT)

@@ -8,7 +8,8 @@ says which arguments it takes. The same command again goes on from the newest ch
 It uses all devices there are. On several machines, the same on each, with either
     --coordinator=HOST:PORT --num_processes=N --process_id=I     (HOST is that of process 0)
     --distributed=auto                                           (SLURM, TPU pods)
-The first of them reads and writes the workdir; another number of them may go on with it.
+and all within --join_timeout=30 seconds. The first of them reads and writes the workdir; another
+number of them may go on with it.
 """
 
 import contextlib

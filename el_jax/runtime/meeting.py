@@ -85,7 +85,7 @@ def meet(address: str, num_processes: int, this: int, seconds: float) -> dict[in
         LostError: the port is taken, or somebody did not come in time.
         DisagreeError: the flags of two processes do not go together.
     """
-    host, port = _split(address)
+    host, port = split(address)
     deadline = time.monotonic() + seconds
     within = f"within {seconds:g} s (--join_timeout)"
     if this:
@@ -113,7 +113,12 @@ def meet(address: str, num_processes: int, this: int, seconds: float) -> dict[in
     return links
 
 
-def _split(address: str) -> tuple[str, int]:
+def split(address: str) -> tuple[str, int]:
+    """Host and port of ``HOST:PORT``; the host of an IPv6 address is in brackets.
+
+    Raises:
+        DisagreeError: it is none.
+    """
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise DisagreeError(f"--coordinator={address!r}: must be HOST:PORT, such as node0:5678")

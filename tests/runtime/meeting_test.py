@@ -12,7 +12,7 @@ import time
 import pytest
 
 from el_jax.runtime import watch
-from el_jax.runtime.meeting import DisagreeError, Link, LostError, meet
+from el_jax.runtime.meeting import DisagreeError, Link, LostError, meet, split
 from el_jax.runtime.relay import relay
 
 
@@ -70,6 +70,11 @@ def test_who_does_not_come_is_named_within_the_time_limit():
     kind, message = met((2, 1), seconds=1.0)[0]
     assert kind is LostError
     assert message == "process 0 was not reached within 1 s (--join_timeout)"
+
+
+def test_addresses_are_a_host_and_a_port():
+    assert split("node0:5678") == ("node0", 5678)
+    assert split("[::1]:80") == ("::1", 80)
 
 
 def test_a_port_in_use_and_an_address_that_is_none_are_said_at_once():
