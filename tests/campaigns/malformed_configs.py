@@ -361,6 +361,7 @@ def accepted(settings):
 
 jax.monitoring.register_event_duration_secs_listener(refuse_to_compile)
 build.build = accepted
+launch.arithmetic.check = lambda: None  # which compiles a little, whatever the config
 for line in sys.stdin:
     with tempfile.TemporaryFile() as errors:
         child = os.fork()
