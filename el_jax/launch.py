@@ -18,11 +18,11 @@ from ml_collections import ConfigDict, config_flags
 
 from el_jax import distributed
 from el_jax.runtime import arithmetic
+from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.training.processes import DifferentError
 from el_jax.typed_config import ConfigError, unknown_key
-from el_jax.workdir import WorkdirBusyError
 
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "Config file, with an argument after a colon.", lock_config=True

@@ -75,11 +75,17 @@ def test_a_state_may_be_donated_while_it_is_written(tmp_path):
 def test_what_a_killed_process_left_is_cleared_away(tmp_path):
     with Checkpoints(tmp_path) as checkpoints:
         checkpoints.save(state_at(3))
-    for left in ("unfinished-6", "discarded-1"):
+    for left in ("unfinished-6-1f", "discarded-1"):
         (tmp_path / left).mkdir()
+    for left in ("unfinished-60", "discarded-9"):
+        (tmp_path / left).write_text("a file")
+    (tmp_path / "elsewhere").write_text("kept")
+    (tmp_path / "unfinished-7").symlink_to(tmp_path / "elsewhere")
     with Checkpoints(tmp_path) as checkpoints:
         assert checkpoints.latest_step() == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["3"]
+        checkpoints.save(state_at(60))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "60", "elsewhere"]
+    assert (tmp_path / "elsewhere").read_text() == "kept"
 
 
 def test_nothing_to_restore(tmp_path):
