@@ -22,6 +22,7 @@ from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.training.processes import DifferentError
+from el_jax.training.replay import ReplayError
 from el_jax.typed_config import ConfigError, unknown_key
 
 _CONFIG = config_flags.DEFINE_config_file(
@@ -37,6 +38,7 @@ NOT_FINITE = 3  # a training that met a NaN or an infinity
 NOT_STORED = 4  # a disk that is full, or checkpoints none of which is intact
 BUSY = 5  # a workdir that another process trains in
 LOST = 6  # of several processes one is gone
+# 7: see ReplayError; 8: see WrongArithmeticError
 
 _NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
 _MAX_MESSAGE, _MAX_WORD = 200, 80  # characters
@@ -177,7 +179,7 @@ def run(
         _exit_with(error, USAGE_ERROR)
     except NonFiniteError as error:
         _exit_with(error, NOT_FINITE)
-    except arithmetic.WrongArithmeticError as error:
+    except (arithmetic.WrongArithmeticError, ReplayError) as error:
         _exit_with(error, error.exit_code)
     except Stopped as stopped:
         _exit_with(stopped, 128 + stopped.signum)
