@@ -18,7 +18,7 @@ import sys
 
 import jax
 
-from el_jax import build, launch
+from el_jax import build, distributed, launch
 from el_jax.models import attention_choice
 from el_jax.training.fit import fit
 from el_jax.training.manifest import config_hash
@@ -95,4 +95,7 @@ def _tell_choices(settings: build.Settings) -> None:
 
 
 if __name__ == "__main__":
-    launch.run(train)
+    try:
+        launch.run(train)
+    except SystemExit as ended:  # after a failed save threads of orbax may wait for minutes
+        distributed.leave(int(ended.code or 0))
