@@ -85,9 +85,15 @@ def trained(workdir, *steps):
 
 
 def snapshot(folder):
-    """Every file by its path, links included and not followed."""
+    """Every file by its path, links included and not followed.
+
+    Not what is unfinished: by the path of its own that it was given, under a name nobody else has,
+    the storage library goes on with a checkpoint whose folder was moved.
+    """
     found = {}
     for path in sorted(folder.rglob("*")):
+        if any(part.startswith("unfinished-") for part in path.parts):
+            continue
         if path.is_symlink():
             found[str(path)] = os.readlink(path)
         elif path.is_file():
@@ -120,7 +126,7 @@ def _deleted(workdir, aside):
 
 def _moved_and_copied_back(workdir, aside):
     workdir.rename(aside)
-    shutil.copytree(aside, workdir)
+    shutil.copytree(aside, workdir, dirs_exist_ok=True)
 
 
 def _replaced_by_a_link(workdir, aside):
