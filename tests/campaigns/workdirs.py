@@ -10,6 +10,7 @@ manifests of any form: used, cleared away or told in one line.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -126,7 +127,8 @@ def _deleted(workdir, aside):
 
 def _moved_and_copied_back(workdir, aside):
     workdir.rename(aside)
-    shutil.copytree(aside, workdir, dirs_exist_ok=True)
+    with contextlib.suppress(shutil.Error):  # of what is being saved some vanishes meanwhile
+        shutil.copytree(aside, workdir, dirs_exist_ok=True)
 
 
 def _replaced_by_a_link(workdir, aside):
