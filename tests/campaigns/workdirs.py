@@ -19,6 +19,7 @@ import random
 import shutil
 import tempfile
 
+from el_jax.distributed import leave
 from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.training import manifest
 from el_jax.training.checkpoint import CheckpointError, Checkpoints
@@ -92,13 +93,14 @@ def snapshot(folder):
     the storage library goes on with a checkpoint whose folder was moved.
     """
     found = {}
-    for path in sorted(folder.rglob("*")):
-        if any(part.startswith("unfinished-") for part in path.parts):
-            continue
-        if path.is_symlink():
-            found[str(path)] = os.readlink(path)
-        elif path.is_file():
-            found[str(path)] = path.read_bytes()
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith("unfinished-")]
+        for name in (*files, *folders):
+            path = pathlib.Path(root, name)
+            if path.is_symlink():
+                found[str(path)] = os.readlink(path)
+            elif path.is_file():
+                found[str(path)] = path.read_bytes()
     return found
 
 
@@ -132,10 +134,15 @@ def _moved_and_copied_back(workdir, aside):
 
 
 def _replaced_by_a_link(workdir, aside):
+    link = aside.with_name("link")
+    link.with_name("target").mkdir()
+    link.symlink_to(link.with_name("target"))
     workdir.rename(aside)
-    other = aside.with_name(f"{aside.name}_target")
-    other.mkdir()
-    workdir.symlink_to(other)
+    while True:
+        with contextlib.suppress(OSError):  # a library that saves may have made the path anew
+            link.rename(workdir)
+            return
+        shutil.rmtree(workdir, ignore_errors=True)
 
 
 def _checkpoints_moved(workdir, aside):
@@ -154,12 +161,11 @@ EVENTS = {
 }
 
 
-def _takeover(folder, event, rng):
+def _takeover(folder, event, rng, while_saving):
     """One training loses its workdir to another, which is then further, less far or as far."""
     workdir, aside = folder / "run", folder / "aside"
     first = Training(workdir).run(20, 40)
-    saving = rng.random() < 0.5
-    if saving:
+    if while_saving and rng.random() < 0.5:
         first.write_row(60)
         first.start_saving(60)
     EVENTS[event](workdir, aside)
@@ -350,8 +356,12 @@ def _tried(trial, folder):
         shutil.rmtree(folder, ignore_errors=True)  # orbax may be writing still
 
 
-def run(folder, num_takeovers, num_others, seed=0, progress=0):
-    """The campaign in an empty folder; ``num_others`` times every other trial, 0 for a few."""
+def run(folder, num_takeovers, num_others, while_saving=False, seed=0, progress=0):
+    """The campaign in an empty folder; ``num_others`` times every other trial, 0 for a few.
+
+    With ``while_saving`` half of the takeovers come while a checkpoint is written. That leaves
+    threads of orbax which wait for minutes, so the process should then leave without them.
+    """
     good = [LEFT, REFUSED, NOT_FOLLOWED, WORKS, OLDER, TOLD]
     tally, rng = Tally("workdirs", good, progress), random.Random(seed)
     for number in range(num_takeovers):
@@ -371,5 +381,9 @@ if __name__ == "__main__":
     parser.add_argument("--takeovers", type=int, default=60)
     parser.add_argument("--others", type=int, default=5)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        run(pathlib.Path(folder), given.takeovers, given.others, progress=20).finish()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        tally = run(pathlib.Path(folder), given.takeovers, given.others, True, progress=20)
+    try:
+        tally.finish()
+    except SystemExit as ended:
+        leave(ended.code)
