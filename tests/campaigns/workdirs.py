@@ -11,6 +11,7 @@ manifests of any form: used, cleared away or told in one line.
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -18,6 +19,8 @@ import pathlib
 import random
 import shutil
 import tempfile
+
+import numpy as np
 
 from el_jax.distributed import leave
 from el_jax.runtime.lock import WorkdirBusyError
@@ -42,7 +45,7 @@ class Training:
         self.workdir = pathlib.Path(workdir)
         self._hold = hold(self.workdir)
         self.lock = self._hold.__enter__()
-        self.rows, self.told = self.workdir / "metrics.jsonl", []
+        self.rows, self.told, self.sink = self.workdir / "metrics.jsonl", [], None
         try:
             self.checkpoints = Checkpoints(
                 self.workdir / "checkpoints",
@@ -62,7 +65,7 @@ class Training:
             raise
 
     def write_row(self, step):
-        self.sink.write(step, {"loss": [1 / step, 2 / step]})
+        self.sink.write(step, {"loss": np.array([1 / step, 2 / step])})
 
     def start_saving(self, step):
         self.checkpoints.save(state_at(step, WIDTH))
@@ -79,6 +82,8 @@ class Training:
         try:
             self.checkpoints.__exit__(None, None, None)
         finally:
+            if self.sink is not None:
+                self.sink.close()
             self._hold.__exit__(None, None, None)
 
 
@@ -177,11 +182,15 @@ def _takeover(folder, event, rng, while_saving):
         return f"the second could not begin: {error}"
     done = int(second.state.step) if second.state is not None else 0
     second.run(*range(done + 20, done + 20 * rng.randint(1, 4), 20))
-    if rng.random() < 0.5:
+    goes_on = rng.random() < 0.5
+    if not goes_on:
         second.close()
     before = snapshot(workdir)
     outcome = _go_on(first, workdir)
-    return outcome if snapshot(workdir) == before else "something of the second's was touched"
+    untouched = snapshot(workdir) == before
+    if goes_on:
+        second.close()
+    return outcome if untouched else "something of the second's was touched"
 
 
 def _go_on(training, workdir):
@@ -366,10 +375,9 @@ def run(folder, num_takeovers, num_others, while_saving=False, seed=0, progress=
     tally, rng = Tally("workdirs", good, progress), random.Random(seed)
     for number in range(num_takeovers):
         event = list(EVENTS)[number % len(EVENTS)]
-        outcome = _tried(
-            lambda own, event=event: _takeover(own, event, rng), folder / f"takeover{number}"
-        )
-        tally.add(event, outcome, number)
+        own = folder / f"takeover{number}"
+        trial = functools.partial(_takeover, event=event, rng=rng, while_saving=while_saving)
+        tally.add(event, _tried(trial, own), number)
     others = list(_others(rng))
     for number, (kind, name, trial) in enumerate(others * num_others or rng.sample(others, 8)):
         tally.add(kind, _tried(trial, folder / f"other{number}"), name)
