@@ -1,6 +1,8 @@
 """A flipped bit is seen where updates are made twice, and a sound machine never raises."""
 
 import dataclasses
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -11,6 +13,7 @@ from el_jax import build
 from el_jax.training.fit import FitOptions, fit
 from el_jax.training.parallel import Layout
 from el_jax.training.replay import ReplayError, advance_twice
+from tests.campaigns import trainings
 
 RUN, UPDATES = 2, 5
 LAYOUTS = {
@@ -71,6 +74,36 @@ def test_of_so_many_updates_the_last_are_made_twice():
     program = with_a_flipped_bit(training.program, 5)
     with pytest.raises(ReplayError, match="updates 30 to 39, made twice"):
         fit(program, options, {})
+
+
+_CORRUPTED = """
+import dataclasses, sys
+sys.path.insert(0, "tests/training")
+from replay_test import with_a_flipped_bit
+from el_jax import build, launch, train
+
+sound = build.build
+
+def corrupted(settings):
+    training = sound(settings)
+    return dataclasses.replace(training, program=with_a_flipped_bit(training.program, 5))
+
+build.build = corrupted
+launch.run(train.train)
+"""
+
+
+def test_a_command_ends_with_one_line_and_its_own_code_and_keeps_what_it_had(tmp_path):
+    pace = trainings.pace(40, log_every=10, eval_every=40, checkpoint_every=20)
+    flags = [*trainings.TINY, *pace, "--config.train.seeds=3", "--config.train.replay_every=20"]
+    done = subprocess.run(
+        [sys.executable, "-c", _CORRUPTED, *flags, f"--workdir={tmp_path}"],
+        cwd=trainings.ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 7, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: updates 30 to 39, made twice, differ in run 2 (seed 2, params/")
+    assert trainings.steps(tmp_path) == [20]
 
 
 def test_what_it_may_be_is_said():
