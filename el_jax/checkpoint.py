@@ -3,8 +3,9 @@
     python -m el_jax.checkpoint inspect FOLDER
 
 FOLDER is a workdir or its checkpoints folder. Prints every step with its size and health (each file
-is read and compared with the manifest) and the arrays of the newest intact one. The exit code is 0
-where all are intact, 2 where there is nothing to inspect, 4 where one is damaged.
+is read and compared with the manifest), the arrays of the newest intact one, and what its bits
+depend on besides the config: versions, commit, device, XLA flags, runs computed at once. The exit
+code is 0 where all are intact, 2 where there is nothing to inspect, 4 where one is damaged.
 """
 
 import json
@@ -19,12 +20,16 @@ from el_jax.training.manifest import DamagedError, Manifest
 INTACT, USAGE_ERROR, DAMAGED = 0, 2, 4  # as in launch, which would import jax
 
 
-def _health(folder: pathlib.Path, config_sha256: str | None) -> tuple[Manifest | None, str]:
+def _health(
+    folder: pathlib.Path, rows: pathlib.Path | None, config_sha256: str | None
+) -> tuple[Manifest | None, str]:
     """The manifest, where it can be read, and ``ok`` or what is wrong."""
     written = None
     try:
         written = manifest.read(folder)
         manifest.check_files(folder, written)
+        if rows is not None:
+            manifest.check_rows(rows, written)
     except DamagedError as error:
         return written, f"DAMAGED  {error}"
     if config_sha256 not in (None, written.config_sha256):
@@ -55,6 +60,14 @@ def _print_tree(written: Manifest) -> None:
         print(f"  {leaf.name:{width}}  {leaf.dtype} {list(leaf.shape)}")
 
 
+def _print_origin(written: Manifest) -> None:
+    groups = {f"runs at once, {what}": size for what, size in written.groups.items()}
+    made_with = {**written.origin, **groups}
+    width = max(map(len, made_with), default=0)
+    for name, value in made_with.items():
+        print(f"  {name:{width}}  {value}")
+
+
 def inspect(folder: pathlib.Path) -> int:
     """Print what the checkpoints of a workdir hold and whether they are intact.
 
@@ -64,13 +77,17 @@ def inspect(folder: pathlib.Path) -> int:
     Returns:
         The exit code, see above.
     """
-    folder = folder / "checkpoints" if (folder / "checkpoints").is_dir() else folder
+    is_workdir = (folder / "checkpoints").is_dir()
+    folder = folder / "checkpoints" if is_workdir else folder
     steps = manifest.committed_steps(folder)
     if not steps:
         print(f"error: {str(folder)!r}: no checkpoints there", file=sys.stderr)
         return USAGE_ERROR
-    config_sha256 = _config_sha256(folder.absolute().parent)
-    found = {step: _health(folder / str(step), config_sha256) for step in steps}
+    workdir = folder.absolute().parent  # not that of the disk a link leads to
+    rows = workdir / "metrics.jsonl"
+    kept_rows = rows if is_workdir or rows.exists() else None
+    config = _config_sha256(workdir)
+    found = {step: _health(folder / str(step), kept_rows, config) for step in steps}
     print(folder)
     for step, (written, health) in found.items():
         size = f"{len(written.files):4} files  {_bytes(written.num_bytes):>8}" if written else ""
@@ -80,6 +97,7 @@ def inspect(folder: pathlib.Path) -> int:
     intact = [written for written, health in found.values() if written and health == "ok"]
     if intact:
         _print_tree(intact[-1])
+        _print_origin(intact[-1])
     return INTACT if len(intact) == len(found) else DAMAGED
 
 

@@ -19,13 +19,14 @@ from ml_collections import ConfigDict, config_flags
 
 from el_jax import distributed
 from el_jax.runtime import arithmetic, watch
+from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.runtime.meeting import LostError
 from el_jax.training.checkpoint import CheckpointError
 from el_jax.training.fit import NonFiniteError, Stopped
 from el_jax.training.memory import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training.processes import DifferentError, ElsewhereError, describe
+from el_jax.training.replay import ReplayError
 from el_jax.typed_config import ConfigError, unknown_key
-from el_jax.workdir import WorkdirBusyError
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
@@ -46,6 +47,7 @@ _CODES: dict[type[Exception], int] = {
     OSError: NO_ROOM,
     WorkdirBusyError: BUSY,
     LostError: LOST,
+    ReplayError: ReplayError.exit_code,
     arithmetic.WrongArithmeticError: arithmetic.WrongArithmeticError.exit_code,
 }
 

@@ -42,6 +42,7 @@ class TrainSection:
     log_every: int
     eval_every: int
     checkpoint_every: int
+    replay_every: int
     on_non_finite: OnNonFinite
     max_rewinds: int
     run_axis: Literal["vmap", "map"]
@@ -72,6 +73,7 @@ class TrainSection:
             self.eval_every,
             self.checkpoint_every,
             self.on_non_finite,
+            self.replay_every,
         )
 
 

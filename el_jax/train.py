@@ -19,7 +19,7 @@ import sys
 
 import jax
 
-from el_jax import build, launch
+from el_jax import build, distributed, launch
 from el_jax.models import attention_choice
 from el_jax.training.fit import fit
 from el_jax.training.manifest import config_hash
@@ -28,7 +28,7 @@ from el_jax.training.progress import headline
 from el_jax.training.shared_checkpoints import open_checkpoints
 from el_jax.training.sinks import open_sinks, read_rows
 from el_jax.training.stop import StopSignal
-from el_jax.workdir import hold, open_workdir
+from el_jax.workdir import hold, open_workdir, origin
 
 
 def train(config: build.Config, workdir: pathlib.Path) -> None:
@@ -40,22 +40,37 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
     title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
     with contextlib.ExitStack() as leaving:
         stop = leaving.enter_context(contextlib.closing(StopSignal()))
+        lock = None
         with together():
             if is_first():
-                leaving.enter_context(hold(workdir))
+                lock = leaving.enter_context(hold(workdir))
         training = build.build(settings)
         with together():
             if is_first():  # not before: a config that is refused must not claim the workdir
                 open_workdir(workdir, resolved, settings.runs, sys.argv)
         if is_first():
             _tell_choices(settings)
-        checkpoints = open_checkpoints(workdir, settings.layout, config_hash(resolved))
+        checkpoints = open_checkpoints(
+            workdir,
+            settings.layout,
+            config_hash(resolved),
+            lock=lock,
+            origin=origin(),
+            groups=training.program.groups,
+        )
         leaving.enter_context(checkpoints)
         state = checkpoints.restore(training.program.init)
         start = 0 if state is None else int(state.step)
         with together():
-            tensorboard = settings.train.tensorboard
-            files = open_sinks(workdir, title, num_updates, start, tensorboard=tensorboard)
+            files = open_sinks(
+                workdir,
+                title,
+                num_updates,
+                start,
+                row_bytes=checkpoints.row_bytes,
+                lock=lock,
+                tensorboard=settings.train.tensorboard,
+            )
             sinks = leaving.enter_context(files) if is_first() else []
         fit(
             training.program,
@@ -83,4 +98,7 @@ def _tell_choices(settings: build.Settings) -> None:
 
 
 if __name__ == "__main__":
-    launch.run(train)
+    try:
+        launch.run(train)
+    except SystemExit as ended:  # after a failed save threads of orbax may wait for minutes
+        distributed.leave(int(ended.code or 0))

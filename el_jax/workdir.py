@@ -2,30 +2,24 @@
 
 import contextlib
 import errno
-import fcntl
 import json
-import os
 import pathlib
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from el_jax import environment
 from el_jax.runtime import arithmetic
-from el_jax.training.manifest import write_durably
+from el_jax.runtime.files import write_durably
+from el_jax.runtime.lock import Lock, acquire
 from el_jax.typed_config import ConfigError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of the disk, not of the command
 _LISTED = 3  # differing keys in a message; of more, the number
 
 
-class WorkdirBusyError(RuntimeError):
-    """Another process trains in the workdir."""
-
-
 @contextlib.contextmanager
-def hold(workdir: pathlib.Path) -> Iterator[None]:
+def hold(workdir: pathlib.Path) -> Iterator[Lock]:
     """Make the workdir if need be, and keep every other process out of it.
 
     The operating system lets go when the process ends, however it ends.
@@ -35,20 +29,13 @@ def hold(workdir: pathlib.Path) -> Iterator[None]:
         ConfigError: it cannot be made or written.
         OSError: the disk is full.
     """
-    with contextlib.ExitStack() as leaving:
-        with _writing(workdir):
-            workdir.mkdir(parents=True, exist_ok=True)
-            lock = leaving.enter_context((workdir / "lock").open("a+"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                lock.seek(0)
-                holder = lock.read().strip() or "another process"
-                raise WorkdirBusyError(f"--workdir={workdir} is in use by {holder}") from error
-            lock.truncate(0)
-            lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-            lock.flush()
-        yield
+    with _writing(workdir):
+        workdir.mkdir(parents=True, exist_ok=True)
+        lock = acquire(workdir)
+    try:
+        yield lock
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager
@@ -86,6 +73,19 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
         "versions": environment.versions(),
         "arithmetic": arithmetic.record(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def origin() -> dict[str, str]:
+    """What the bits of a training depend on besides its config, by name."""
+    commit, dirty = environment.checkout_state()
+    versions, hardware = environment.versions(), environment.hardware()
+    return {
+        "jax": versions["jax"],
+        "jaxlib": versions["jaxlib"],
+        "commit": f"{commit[:12]}, changed" if dirty else commit[:12],
+        "device": f"{hardware['num_devices']} {hardware['device_kind']}",
+        "XLA_FLAGS": arithmetic.record()["xla_flags"],
     }
 
 

@@ -16,7 +16,12 @@ CONFIG = {"seed": 0}
 @pytest.fixture
 def workdir(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    with Checkpoints(tmp_path / "checkpoints", config_sha256=config_hash(CONFIG)) as checkpoints:
+    with Checkpoints(
+        tmp_path / "checkpoints",
+        config_sha256=config_hash(CONFIG),
+        origin={"jax": "0.10.2", "XLA_FLAGS": "--a=b"},
+        groups={"updates": 2},
+    ) as checkpoints:
         for step in (3, 6):
             weights = {"kernel": jnp.ones((2, 5)) * step}
             health = Health(*(jnp.arange(i, i + 2) for i in range(4)))
@@ -30,7 +35,11 @@ def test_steps_health_and_arrays(workdir, capsys):
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[1] for line in lines if line.endswith("  ok")] == ["3", "6"]
         assert "step 6: 6 arrays, 19 numbers" in lines
-        assert ["params/kernel", "float32", "[2,", "5]"] in [line.split() for line in lines]
+        words = [line.split() for line in lines]
+        assert ["params/kernel", "float32", "[2,", "5]"] in words
+        assert ["jax", "0.10.2"] in words
+        assert ["XLA_FLAGS", "--a=b"] in words
+        assert ["runs", "at", "once,", "updates", "2"] in words
 
 
 def test_what_is_wrong_is_said_and_nothing_is_touched(workdir, capsys):

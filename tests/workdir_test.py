@@ -11,8 +11,9 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
+from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.typed_config import ConfigError
-from el_jax.workdir import WorkdirBusyError, hold, open_workdir
+from el_jax.workdir import hold, open_workdir
 
 ROOT = pathlib.Path(__file__).parents[1]
 

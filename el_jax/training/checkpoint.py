@@ -2,27 +2,29 @@
 
     checkpoints/40/arrays/         what orbax wrote
     checkpoints/40/manifest.json   step, config, arrays, size and SHA-256 of every file
-    checkpoints/unfinished-60/     being written, or left by a process that was killed
+    checkpoints/unfinished-60-1f/  being written, or left by a process that was killed
 
-A folder gets the name of its step last, when all of it is on disk.
+A folder gets the name of its step last, when all of it is on disk. ``checkpoints`` may be a link to
+another disk.
 """
 
 import concurrent.futures
 import pathlib
-import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
 import jax
 
+from el_jax.runtime.files import sync
+from el_jax.runtime.lock import Lock, WorkdirBusyError
 from el_jax.training import arrays, manifest
-from el_jax.training.manifest import DamagedError, Digest, Leaf, Manifest
+from el_jax.training.manifest import DamagedError, FormatError, Leaf, Manifest
 from el_jax.training.state import TrainState
+from el_jax.training.step_folders import StepFolders
 
 ARRAYS = "arrays"  # folder of a step that orbax writes
-_UNFINISHED, _DISCARDED = "unfinished-", "discarded-"
 
 Placement = Callable[[jax.ShapeDtypeStruct], jax.sharding.Sharding]
 
@@ -49,21 +51,11 @@ def _warn(message: str) -> None:
     print(f"warning: {message}", file=sys.stderr, flush=True)
 
 
-def _remove(path: pathlib.Path) -> None:
-    """Delete a folder that has a step's name; killed halfway, none is left with that name."""
-    discarded = path.with_name(_DISCARDED + path.name)
-    shutil.rmtree(discarded, ignore_errors=True)
-    path.rename(discarded)
-    if discarded.is_dir():
-        shutil.rmtree(discarded, ignore_errors=True)
-    else:
-        discarded.unlink()
-
-
 class Checkpoints:
     """The checkpoints of one workdir; a context manager, since saving goes on in the background.
 
-    One process at a time. What a killed one left half written is deleted.
+    One process at a time: it deletes only steps that it found when it came, or wrote. What a killed
+    one left half written is deleted.
 
     Args:
         folder: where they lie, one sub-folder per step.
@@ -71,7 +63,16 @@ class Checkpoints:
         config_sha256: the config they belong to, see ``manifest.config_hash``.
         rows: a file that grows by what a training that goes on does not write again, such as
             metrics.jsonl; a checkpoint vouches for what the file holds when it is made.
+        lock: of the workdir, checked before anything is changed.
+        origin: see ``Manifest``; where a restored checkpoint has another, each difference is told.
+        groups: see ``Manifest``; noted by every save, and filled by ``restore``.
         warn: told of each checkpoint that cannot be used, in one line.
+
+    Attributes:
+        row_bytes: size of the rows that the restored checkpoint vouches for; 0 if none was.
+
+    Raises:
+        WorkdirBusyError: another process has the folder open for writing.
     """
 
     def __init__(
@@ -81,18 +82,19 @@ class Checkpoints:
         *,
         config_sha256: str = "",
         rows: pathlib.Path | None = None,
+        lock: Lock | None = None,
+        origin: Mapping[str, str] | None = None,
+        groups: dict[str, int] | None = None,
         warn: Callable[[str], None] = _warn,
     ) -> None:
-        self._folder, self._keep = folder.absolute(), keep
+        self._keep, self.row_bytes = keep, 0
         self._config_sha256, self._rows, self._warn = config_sha256, rows, warn
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._steps = manifest.committed_steps(self._folder)  # not known to be damaged
+        self._origin, self._groups = dict(origin or {}), {} if groups is None else groups
+        self._folders = StepFolders(folder, lock)
+        self._steps = sorted(self._folders.own)  # not known to be damaged
         self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
         self._saving: concurrent.futures.Future[None] | None = None
         self._saving_step: int | None = None
-        for pattern in (_UNFINISHED, _DISCARDED):
-            for left in self._folder.glob(f"{pattern}*"):
-                shutil.rmtree(left, ignore_errors=True)
 
     def latest_step(self) -> int | None:
         """Step of the newest checkpoint, complete or being written by this process."""
@@ -109,21 +111,23 @@ class Checkpoints:
 
         Raises:
             CheckpointError: this checkpoint, or the one before, cannot be written.
+            WorkdirBusyError: the workdir is no longer this process's; nothing was touched.
         """
         self.wait()
         step = int(state.step)
         if step in self._steps:
             return
-        unfinished = self._folder / f"{_UNFINISHED}{step}"
+        unfinished = self._folders.name_unfinished(step)
         num_bytes = self._rows.stat().st_size if self._rows else 0
         try:
+            self._folders.check()
             unfinished.mkdir()
             written = arrays.start_saving(unfinished / ARRAYS, state)
         except Exception as error:  # orbax raises what its libraries do
-            raise self._cannot_write(step, error) from error
+            raise self._cannot_write(step, unfinished, error) from error
         self._saving_step = step
         self._saving = self._background.submit(
-            self._commit, step, written, describe(state), num_bytes
+            self._commit, step, unfinished, written, describe(state), num_bytes
         )
 
     def wait(self) -> None:
@@ -131,15 +135,12 @@ class Checkpoints:
 
         Raises:
             CheckpointError: it cannot be written.
+            WorkdirBusyError: the workdir is no longer this process's; nothing was touched.
         """
-        saving, step = self._saving, self._saving_step
+        saving = self._saving
         self._saving = self._saving_step = None
-        if saving is None or step is None:
-            return
-        try:
+        if saving is not None:
             saving.result()
-        except Exception as error:
-            raise self._cannot_write(step, error) from error
 
     def restore(
         self, init: Callable[[], TrainState], place: Placement = on_first_device
@@ -156,71 +157,90 @@ class Checkpoints:
         Raises:
             CheckpointError: there are checkpoints, but none of them can be used.
         """
-        found = manifest.committed_steps(self._folder)
+        found = manifest.committed_steps(self._folders.path)
         target = jax.eval_shape(init) if found else None
         for step in reversed(found):
             try:
-                self._check(step, describe(target))
-                return self._load(step, target, place)
+                written = self._check(step, describe(target))
+                state = self._load(step, target, place)
+            except FormatError as error:
+                raise CheckpointError(
+                    f"{self._folders.of(step)} is of another version of el_jax ({error}); go on "
+                    "with the commit in environment.json, or use another workdir"
+                ) from error
             except DamagedError as error:
                 self._steps.remove(step)
                 self._warn(f"checkpoint of step {step} is not used: {error}")
+            else:
+                self._go_on_from(written)
+                return state
         if found:
             raise CheckpointError(
-                f"none of the {len(found)} checkpoints in {self._folder} can be used; "
+                f"none of the {len(found)} checkpoints in {self._folders.path} can be used; "
                 "put back a copy, or delete that folder to start over"
             )
         return None
 
-    def _check(self, step: int, needed: tuple[Leaf, ...]) -> None:
-        folder = self._folder / str(step)
+    def _check(self, step: int, needed: tuple[Leaf, ...]) -> Manifest:
+        folder = self._folders.of(step)
         written = manifest.read(folder)
         if written.config_sha256 != self._config_sha256:
             raise DamagedError(f"{manifest.MANIFEST}: it is of a training with another config")
         manifest.check_tree(written, needed)
         manifest.check_files(folder, written)
+        if self._rows is not None:
+            manifest.check_rows(self._rows, written)
+        return written
+
+    def _go_on_from(self, written: Manifest) -> None:
+        self.row_bytes = written.rows.size if written.rows else 0
+        self._groups.update(written.groups)
+        for difference in manifest.origin_differences(written.origin, self._origin):
+            self._warn(f"since step {written.step}, bits may differ by {difference}")
 
     def _load(self, step: int, target: Any, place: Placement) -> TrainState:
         placed = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place(leaf)), target
         )
         try:
-            return arrays.load(self._folder / str(step) / ARRAYS, placed)
+            return arrays.load(self._folders.of(step) / ARRAYS, placed)
         except Exception as error:  # as written, but not for this orbax or this machine
             raise DamagedError(f"{ARRAYS}: orbax cannot read it ({_first_line(error)})") from error
 
     def _commit(
         self,
         step: int,
+        unfinished: pathlib.Path,
         written: Callable[[], None],
         tree: tuple[Leaf, ...],
         num_row_bytes: int,
     ) -> None:
         """In the background: wait for orbax, write the manifest, give the folder its name."""
-        unfinished, folder = self._folder / f"{_UNFINISHED}{step}", self._folder / str(step)
-        written()
-        beginnings: dict[str, Digest] = {}
-        if self._rows is not None:
-            manifest.sync(self._rows)
-            name = f"../{self._rows.name}"
-            beginnings[name] = manifest.digest(self._rows, num_row_bytes)
-        files = manifest.digest_files(unfinished)
-        manifest.write(unfinished, Manifest(step, self._config_sha256, tree, files, beginnings))
-        if folder.exists():
-            _remove(folder)  # it was found damaged
-        unfinished.rename(folder)
-        manifest.sync(self._folder)
+        try:
+            written()
+            rows = None
+            if self._rows is not None:
+                sync(self._rows)
+                rows = manifest.digest(self._rows, num_row_bytes)
+            files, groups = manifest.digest_files(unfinished), dict(self._groups)
+            described = Manifest(step, self._config_sha256, tree, files, rows, self._origin, groups)
+            manifest.write(unfinished, described)
+            self._folders.publish(unfinished, step)
+        except Exception as error:
+            raise self._cannot_write(step, unfinished, error) from error
         self._steps = sorted([*self._steps, step])[-self._keep :]
-        for other in manifest.committed_steps(self._folder):
-            if other not in self._steps:
-                _remove(self._folder / str(other))
+        for other in self._folders.own - set(self._steps):
+            self._folders.remove(other)
 
-    def _cannot_write(self, step: int, error: Exception) -> CheckpointError:
-        # what there is of it would take room that a full disk does not have
-        shutil.rmtree(self._folder / f"{_UNFINISHED}{step}", ignore_errors=True)
+    def _cannot_write(self, step: int, unfinished: pathlib.Path, error: Exception) -> Exception:
+        self._folders.abandon(unfinished)
+        try:
+            self._folders.check()
+        except WorkdirBusyError as lost:
+            return lost
         kept = f"that of step {max(self._steps)} is intact" if self._steps else "there is none yet"
         return CheckpointError(
-            f"{self._folder}: cannot write the checkpoint of step {step} "
+            f"{self._folders.path}: cannot write the checkpoint of step {step} "
             f"({_first_line(error)}); {kept}"
         )
 
@@ -237,6 +257,7 @@ class Checkpoints:
             self.wait()
         finally:
             self._background.shutdown()
+            self._folders.close()
 
 
 def _first_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -14,6 +15,7 @@ from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.mechanism import Probe
 from el_jax.training.processes import together
 from el_jax.training.program import Metrics, Program
+from el_jax.training.replay import advance_twice
 from el_jax.training.shared_checkpoints import SharedCheckpoints
 from el_jax.training.sinks import Sink
 from el_jax.training.state import BAD_PARTS, Health, Hypers, TrainState
@@ -37,6 +39,9 @@ class FitOptions:
         on_non_finite: what a NaN or infinity in one run does: "raise" ends the training; with
             "stop" and "rewind" the others go on, and it is an error only once none is left.
             Which runs go back and how often is in the program.
+        replay_every: of that many updates the last dispatch is computed twice and every bit
+            compared, which takes ``log_every / replay_every`` of the time; a multiple of
+            ``log_every``, or 0 for never.
     """
 
     num_updates: int
@@ -44,6 +49,7 @@ class FitOptions:
     eval_every: int
     checkpoint_every: int
     on_non_finite: OnNonFinite = "raise"
+    replay_every: int = 0
 
     def __post_init__(self) -> None:
         if self.log_every < 1:
@@ -54,6 +60,11 @@ class FitOptions:
                 raise ValueError(
                     f"{name}={value}: must be a positive multiple of log_every={self.log_every}"
                 )
+        if self.replay_every < 0 or self.replay_every % self.log_every:
+            raise ValueError(
+                f"replay_every={self.replay_every}: must be 0 or a positive multiple of "
+                f"log_every={self.log_every}"
+            )
 
 
 class NonFiniteError(RuntimeError):
@@ -187,6 +198,7 @@ def fit(
 
     Raises:
         NonFiniteError: names the first step and seed; see ``FitOptions.on_non_finite``.
+        ReplayError: updates computed twice differ; see ``FitOptions.replay_every``.
         Stopped: after saving.
     """
     state = program.init() if state is None else state
@@ -197,7 +209,9 @@ def fit(
     for start in range(first, options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
-        state, metrics, health = program.advance(state, options.log_every)
+        replayed = options.replay_every and step % options.replay_every == 0
+        advance = partial(advance_twice, program) if replayed else program.advance
+        state, metrics, health = advance(state, options.log_every)
         if start == first and checkpoints is not None:
             checkpoints.prepare()  # now that the devices have work
         look = last or step % options.eval_every == 0

@@ -14,13 +14,19 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from el_jax.runtime.files import sync, write_durably
+
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
-FORMAT = 1
+FORMAT = 2
 _BLOCK_BYTES = 1 << 20
 
 
 class DamagedError(ValueError):
     """A checkpoint is not what was written; the message names the file and says what is wrong."""
+
+
+class FormatError(DamagedError):
+    """A checkpoint is of another version of el_jax, which wrote manifests of another form."""
 
 
 class Leaf(NamedTuple):
@@ -47,15 +53,19 @@ class Manifest:
         config_sha256: the config it was trained with, see ``config_hash``.
         tree: every array.
         files: files of the step by their path in its folder.
-        beginnings: files that only grow, by their path from the folder of all checkpoints, with
-            the part that was there; rows of metrics that a training which goes on will not write.
+        rows: what there was of metrics.jsonl, whose rows a training that goes on does not write
+            again; None where none were kept.
+        origin: what the numbers depend on besides the config, by name: versions, device, flags.
+        groups: how many runs were computed at once, by what was computed.
     """
 
     step: int
     config_sha256: str
     tree: tuple[Leaf, ...]
     files: Mapping[str, Digest]
-    beginnings: Mapping[str, Digest]
+    rows: Digest | None
+    origin: Mapping[str, str]
+    groups: Mapping[str, int]
 
     @property
     def num_bytes(self) -> int:
@@ -63,31 +73,15 @@ class Manifest:
         return sum(digest.size for digest in self.files.values())
 
 
+def origin_differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Each part of the origin that differs, as ``name: old -> new``."""
+    names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    return [f"{name}: {old.get(name, '')!r} -> {new.get(name, '')!r}" for name in names]
+
+
 def config_hash(config: Mapping[str, Any]) -> str:
     """SHA-256 of a resolved config, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
-
-
-def sync(path: pathlib.Path) -> None:
-    """Wait until a file's content, or a folder's list of names, would survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_durably(path: pathlib.Path, text: str) -> None:
-    """Write a file, whole or not at all, and wait until it is on disk."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        temporary.write_text(text)
-        sync(temporary)
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)  # on a full disk it takes room that is needed
-        raise
-    sync(path.parent)
 
 
 def digest(path: pathlib.Path, size: int | None = None) -> Digest:
@@ -131,15 +125,33 @@ def read(folder: pathlib.Path) -> Manifest:
     content, seal = (_content(folder / name) for name in (MANIFEST, SEAL))
     if seal != _seal(content).encode():
         raise DamagedError(f"{MANIFEST}: its SHA-256 is not the one in {SEAL}")
-    values = json.loads(content)
-    if values.pop("format") != FORMAT:
-        raise DamagedError(f"{MANIFEST}: not of format {FORMAT}, the one this version reads")
-    if str(values["step"]) != folder.name:
-        raise DamagedError(f"{MANIFEST}: of step {values['step']}, in the folder of {folder.name}")
-    values["tree"] = tuple(Leaf(name, tuple(shape), kind) for name, shape, kind in values["tree"])
-    for files in ("files", "beginnings"):
-        values[files] = {name: Digest(*pair) for name, pair in values[files].items()}
-    return Manifest(**values)
+    manifest = _parsed(content)
+    if str(manifest.step) != folder.name:
+        raise DamagedError(f"{MANIFEST}: of step {manifest.step}, in the folder of {folder.name}")
+    return manifest
+
+
+def _parsed(content: bytes) -> Manifest:
+    try:
+        values = json.loads(content)
+        found = values.pop("format")
+        if found == FORMAT:
+            return Manifest(
+                tree=tuple(Leaf(n, tuple(shape), kind) for n, shape, kind in values.pop("tree")),
+                files={name: _digest(pair) for name, pair in values.pop("files").items()},
+                rows=None if (rows := values.pop("rows")) is None else _digest(rows),
+                origin=dict(values.pop("origin")),
+                groups={str(name): int(size) for name, size in values.pop("groups").items()},
+                **values,
+            )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DamagedError(f"{MANIFEST}: not of the form this version writes") from error
+    raise FormatError(f"{MANIFEST}: of format {found!r}; this version reads {FORMAT}")
+
+
+def _digest(pair: list[Any]) -> Digest:
+    size, sha256 = pair
+    return Digest(int(size), sha256)
 
 
 def _content(path: pathlib.Path) -> bytes:
@@ -162,8 +174,16 @@ def check_files(folder: pathlib.Path, manifest: Manifest) -> None:
     """
     for name, written in manifest.files.items():
         _check(name, folder / name, written, size=None)
-    for name, written in manifest.beginnings.items():
-        _check(name, folder.parent / name, written, size=written.size)
+
+
+def check_rows(path: pathlib.Path, manifest: Manifest) -> None:
+    """Compare the beginning of metrics.jsonl with what was there when the step was saved.
+
+    Raises:
+        DamagedError: rows are missing or differ.
+    """
+    if manifest.rows is not None:
+        _check(path.name, path, manifest.rows, size=manifest.rows.size)
 
 
 def _check(name: str, path: pathlib.Path, written: Digest, size: int | None) -> None:

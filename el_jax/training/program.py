@@ -36,6 +36,9 @@ class Program:
         hypers: what differs between the runs.
         group_names: names of the groups behind the last axis of the metrics.
         layout: which device computes what; reads what the functions return.
+        groups: how many runs a function computes at once, by its name. Chosen by its first call
+            where there is a choice, unless it is there already: a training that goes on keeps to
+            what it began with, since the bits depend on it.
     """
 
     init: Callable[[], TrainState]
@@ -44,6 +47,7 @@ class Program:
     hypers: Hypers
     group_names: tuple[str, ...]
     layout: Layout
+    groups: dict[str, int]
 
 
 class _Run(NamedTuple):
@@ -264,4 +268,5 @@ def make_program(
         hypers=hypers,
         group_names=task.group_names,
         layout=layout,
+        groups=runs.groups,
     )

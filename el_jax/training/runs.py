@@ -56,17 +56,20 @@ class Runs:
         num_runs: R.
         at_once: how many of its runs a device computes at once; 0 for as many as fit.
         layout: which device computes what.
+        groups: see ``Program``.
     """
 
     axis: RunAxis
     num_runs: int
     at_once: int
     layout: Layout
+    groups: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def lift(self, what: str, make: Callable[[int], Lifted]) -> Callable[..., Any]:
         """The function that ``make`` compiles for so many runs at once.
 
         How many fit is decided with the arguments of the first call, and told if not all do.
+        As many as ``groups`` says are tried first, and it is told if they do not fit any more.
         """
         num_here = self.layout.share(self.num_runs)
         if self.at_once or self.axis == "map" or num_here == 1:
@@ -87,13 +90,16 @@ class Runs:
     def _fitting(
         self, what: str, make: Callable[[int], Lifted], num_here: int, args: Any
     ) -> Lifted:
+        before = self.groups.get(what)
         group = fitting_group(
             what,
             make,
-            num_here,
+            num_here if before is None else min(before, num_here),
             free_everywhere(self.layout),
             lambda lifted: planned_bytes(lifted, args),
         )
+        self.groups[what] = group.size
         if group.reason and is_first():
-            _LOG.warning("%s: %s", what, group.reason)
+            changed = "" if before is None else f"; {before} before: bits may differ from now on"
+            _LOG.warning("%s: %s%s", what, group.reason, changed)
         return group.function

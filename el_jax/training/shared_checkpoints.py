@@ -5,13 +5,14 @@ processes.
 """
 
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from el_jax.runtime.lock import Lock
 from el_jax.training.checkpoint import Checkpoints
 from el_jax.training.parallel import Layout
 from el_jax.training.processes import from_first, is_first, together
@@ -29,16 +30,39 @@ class SharedCheckpoints:
         layout: where the parts of a state are.
         config_sha256: see ``Checkpoints``.
         rows: see ``Checkpoints``.
+        lock: see ``Checkpoints``; of the first process.
+        origin: see ``Checkpoints``.
+        groups: see ``Checkpoints``; filled on every process.
     """
 
     def __init__(
-        self, folder: pathlib.Path, layout: Layout, *, config_sha256: str, rows: pathlib.Path
+        self,
+        folder: pathlib.Path,
+        layout: Layout,
+        *,
+        config_sha256: str,
+        rows: pathlib.Path,
+        lock: Lock | None,
+        origin: Mapping[str, str],
+        groups: dict[str, int],
     ) -> None:
-        self._layout = layout
+        self._layout, self._groups = layout, groups
         self._first: Checkpoints | None = None
         with together():
             if is_first():
-                self._first = Checkpoints(folder, config_sha256=config_sha256, rows=rows)
+                self._first = Checkpoints(
+                    folder,
+                    config_sha256=config_sha256,
+                    rows=rows,
+                    lock=lock,
+                    origin=origin,
+                    groups=groups,
+                )
+
+    @property
+    def row_bytes(self) -> int:
+        """See ``Checkpoints``; 0 but on the first process."""
+        return 0 if self._first is None else self._first.row_bytes
 
     def prepare(self) -> None:
         """See ``Checkpoints``."""
@@ -86,6 +110,7 @@ class SharedCheckpoints:
             return None if state is None else jax.tree.leaves(jax.device_get(state))
 
         leaves = from_first(read)
+        self._groups.update(from_first(lambda: dict(self._groups)))
         return None if leaves is None else jax.tree.unflatten(jax.tree.structure(target), leaves)
 
     def __enter__(self) -> "SharedCheckpoints":
@@ -103,7 +128,13 @@ class SharedCheckpoints:
 
 
 def open_checkpoints(
-    workdir: pathlib.Path, layout: Layout, config_sha256: str
+    workdir: pathlib.Path,
+    layout: Layout,
+    config_sha256: str,
+    *,
+    lock: Lock | None,
+    origin: Mapping[str, str],
+    groups: dict[str, int],
 ) -> Checkpoints | SharedCheckpoints:
     """The checkpoints of a workdir and its metrics.jsonl, for as many processes as there are.
 
@@ -111,8 +142,26 @@ def open_checkpoints(
         workdir: the folder.
         layout: where the parts of a state are.
         config_sha256: see ``Checkpoints``.
+        lock: of the workdir, on the first process.
+        origin: see ``Checkpoints``.
+        groups: see ``Checkpoints``.
     """
     folder, rows = workdir / "checkpoints", workdir / "metrics.jsonl"
     if jax.process_count() == 1:
-        return Checkpoints(folder, config_sha256=config_sha256, rows=rows)
-    return SharedCheckpoints(folder, layout, config_sha256=config_sha256, rows=rows)
+        return Checkpoints(
+            folder,
+            config_sha256=config_sha256,
+            rows=rows,
+            lock=lock,
+            origin=origin,
+            groups=groups,
+        )
+    return SharedCheckpoints(
+        folder,
+        layout,
+        config_sha256=config_sha256,
+        rows=rows,
+        lock=lock,
+        origin=origin,
+        groups=groups,
+    )

@@ -6,11 +6,13 @@ import math
 import os
 import pathlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from el_jax.runtime.files import open_own
+from el_jax.runtime.lock import Lock
 from el_jax.training.progress import progress
 from el_jax.training.summary import Row
 
@@ -62,18 +64,22 @@ class JsonLines:
     """metrics.jsonl: one JSON object a line, ``{"step": 100, "test_ce": [one value per run]}``.
 
     Args:
-        path: the file; rows after ``resume_step`` are dropped, since they will be written again.
-        resume_step: the step training goes on from.
+        path: the file, made if missing.
+        num_bytes: what is kept of it: the rows a checkpoint vouches for. Those after it are
+            dropped, whatever they are, since they will be written again.
+        check: called before each row; raises where the file is no longer this process's to write.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or is a link.
     """
 
-    def __init__(self, path: pathlib.Path, resume_step: int = 0) -> None:
-        self._path = path
-        self._file = path.open("ab", buffering=0)
+    def __init__(
+        self, path: pathlib.Path, num_bytes: int = 0, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self._path, self._check = path, check
+        self._file = os.fdopen(open_own(path), "ab", buffering=0)
         # shortened in place: that needs no room on a full disk, and is done or not done
-        self._file.truncate(_num_bytes_until(path, resume_step))
+        self._file.truncate(num_bytes)
 
     def write(self, step: int, row: Row) -> None:
         """Append one line and hand it to the operating system.
@@ -81,6 +87,7 @@ class JsonLines:
         Raises:
             OSError: there is no room; the file is as it was before.
         """
+        self._check()
         values = {name: [_json_value(v) for v in row[name]] for name in sorted(row)}
         line = (json.dumps({"step": step, **values}) + "\n").encode()
         before = os.fstat(self._file.fileno()).st_size
@@ -94,16 +101,6 @@ class JsonLines:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def _num_bytes_until(path: pathlib.Path, step: int) -> int:
-    """Size of the rows up to a step."""
-    size = 0
-    for line in _complete_lines(path) if step else []:
-        if json.loads(line)["step"] > step:
-            break
-        size += len(line)
-    return size
 
 
 def _complete_lines(path: pathlib.Path) -> list[bytes]:
@@ -166,7 +163,14 @@ class TensorBoard:
 
 @contextlib.contextmanager
 def open_sinks(
-    workdir: pathlib.Path, title: str, num_updates: int, start: int = 0, *, tensorboard: bool
+    workdir: pathlib.Path,
+    title: str,
+    num_updates: int,
+    start: int = 0,
+    *,
+    row_bytes: int = 0,
+    lock: Lock | None = None,
+    tensorboard: bool,
 ) -> Iterator[list[Sink]]:
     """The sinks of a command: metrics.jsonl, progress and, if asked for, TensorBoard.
 
@@ -174,14 +178,17 @@ def open_sinks(
         workdir: the folder for files.
         title: what the progress is of.
         num_updates: how many there will be.
-        start: the step training goes on from; files are cut to it.
+        start: the step training goes on from; TensorBoard's events after it are purged.
+        row_bytes: size of the rows until then; metrics.jsonl is cut to it.
+        lock: of the workdir, checked before each row.
         tensorboard: whether to write event files.
 
     Raises:
         OSError: a file cannot be written.
     """
     with contextlib.ExitStack() as leaving:
-        sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", start)]
+        check = lock.check if lock is not None else lambda: None
+        sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", row_bytes, check)]
         leaving.callback(sinks[0].close)
         if tensorboard:
             sinks.append(TensorBoard(workdir / "tensorboard", start))

@@ -11,6 +11,7 @@ from tests.campaigns import (
     nan_injections,
     resume_every_step,
     tally,
+    workdirs,
     xla_flag,
 )
 
@@ -96,6 +97,12 @@ def test_how_far_a_result_is_from_that_without_the_flag(ours, chaotic, outcome):
     assert xla_flag.judge_result(ours, 0.5, 1.0, seeds, chaotic) == outcome
 
 
+def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
+    trials = workdirs.run(tmp_path, num_takeovers=4, num_others=0)
+    assert trials.num_trials == 12
+    assert not trials.faults
+
+
 @pytest.mark.slow
 def test_much_damage_to_checkpoints(tmp_path):
     assert not bit_flips.run(tmp_path, num_flips=600, num_others=200).faults
@@ -116,6 +123,11 @@ def test_resuming_at_every_step(tmp_path):
 @pytest.mark.slow
 def test_many_kills(tmp_path):
     assert not kill.run(tmp_path, num_kills=50).faults
+
+
+@pytest.mark.slow
+def test_many_workdirs_taken_over_linked_and_damaged(tmp_path):
+    assert not workdirs.run(tmp_path, num_takeovers=60, num_others=5).faults
 
 
 @pytest.mark.slow

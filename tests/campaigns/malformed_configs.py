@@ -65,7 +65,7 @@ def _keys():
 
 INTEGERS = {
     **dict.fromkeys(("seed", "task.data_seed", "optim.warmup_steps"), 0),
-    "train.max_runs_at_once": 0,
+    **dict.fromkeys(("train.max_runs_at_once", "train.replay_every"), 0),
     **dict.fromkeys(("task.copy_length", "task.num_train", "task.strings_per_update"), 1),
     **dict.fromkeys(("task.strings_per_window", "task.padding_length"), 1),
     **dict.fromkeys(("model.width", "model.num_layers", "model.num_heads"), 1),
@@ -111,6 +111,7 @@ PAIRS = (
     ({"train.log_every": "7"}, "log_every=7"),
     ({"train.eval_every": "15"}, "train.eval_every"),
     ({"train.checkpoint_every": "5"}, "train.checkpoint_every"),
+    ({"train.replay_every": "5"}, "train.replay_every"),
     ({"train.num_updates": "45"}, "train.num_updates"),
     ({"sweep.b": "(1.0,)"}, "sweep.b"),
     ({"sweep.warmup_steps": "(0, 400)"}, "warmup_steps"),

@@ -54,7 +54,7 @@ def _train(training, num_updates, workdir, keep, resume):
     options = FitOptions(num_updates, 1, 5, 1 if keep > 1 else num_updates)
     with Checkpoints(workdir / "checkpoints", keep, rows=rows) as checkpoints:
         state = checkpoints.restore(training.program.init) if resume else None
-        sink = JsonLines(rows, 0 if state is None else int(state.step))
+        sink = JsonLines(rows, checkpoints.row_bytes)
         try:
             return fit(
                 training.program,

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax.runtime.lock import WorkdirBusyError
+from el_jax.training import manifest
 from el_jax.training.checkpoint import CheckpointError, Checkpoints
 from el_jax.training.state import Health, TrainState
 
@@ -75,11 +77,17 @@ def test_a_state_may_be_donated_while_it_is_written(tmp_path):
 def test_what_a_killed_process_left_is_cleared_away(tmp_path):
     with Checkpoints(tmp_path) as checkpoints:
         checkpoints.save(state_at(3))
-    for left in ("unfinished-6", "discarded-1"):
+    for left in ("unfinished-6-1f", "discarded-1"):
         (tmp_path / left).mkdir()
+    for left in ("unfinished-60", "discarded-9"):
+        (tmp_path / left).write_text("a file")
+    (tmp_path / "elsewhere").write_text("kept")
+    (tmp_path / "unfinished-7").symlink_to(tmp_path / "elsewhere")
     with Checkpoints(tmp_path) as checkpoints:
         assert checkpoints.latest_step() == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["3"]
+        checkpoints.save(state_at(60))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "60", "elsewhere"]
+    assert (tmp_path / "elsewhere").read_text() == "kept"
 
 
 def test_nothing_to_restore(tmp_path):
@@ -182,6 +190,44 @@ def test_a_checkpoint_vouches_for_the_rows_before_it(tmp_path):
         assert_same(checkpoints.restore(lambda: state_at(0)), state_at(3))
     assert len(told) == 1
     assert "metrics.jsonl: its first 12 bytes differ" in told[0]
+
+
+def test_what_the_bits_depend_on_is_kept_and_each_change_told(tmp_path):
+    old = {"jax": "0.10.2", "device": "1 cpu", "XLA_FLAGS": ""}
+    told, groups = [], {"updates": 2}
+    saved(tmp_path, 3, origin=old, groups=groups)
+    new, found = old | {"jax": "0.11.0", "XLA_FLAGS": "--a=b"}, {}
+    with Checkpoints(tmp_path, origin=new, groups=found, warn=told.append) as checkpoints:
+        checkpoints.restore(lambda: state_at(0))
+        checkpoints.save(state_at(6))
+    assert found == groups
+    assert told == [
+        "since step 3, bits may differ by XLA_FLAGS: '' -> '--a=b'",
+        "since step 3, bits may differ by jax: '0.10.2' -> '0.11.0'",
+    ]
+    written = manifest.read(tmp_path / "6")
+    assert (written.origin, written.groups) == (new, groups)
+
+
+def test_a_checkpoint_of_another_format_is_one_line(tmp_path, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr(manifest, "FORMAT", 1)
+        saved(tmp_path, 3, 6)
+    told = []
+    with (
+        Checkpoints(tmp_path, warn=told.append) as checkpoints,
+        pytest.raises(CheckpointError, match=r"another version.*of format 1; this version reads 2"),
+    ):
+        checkpoints.restore(lambda: state_at(0))
+    assert not told
+
+
+def test_one_process_at_a_time_changes_a_folder(tmp_path):
+    with (
+        Checkpoints(tmp_path),
+        pytest.raises(WorkdirBusyError, match="is in use by another process"),
+    ):
+        Checkpoints(tmp_path)
 
 
 def noisy_state(step):

@@ -73,6 +73,33 @@ def test_damaged_checkpoint_costs_what_came_after_the_one_before(tmp_path, unint
     assert not trainings.differences(workdir, uninterrupted)
 
 
+def test_a_workdir_that_another_has_taken_over_is_left_and_not_touched(tmp_path, uninterrupted):
+    workdir, other = tmp_path / "run", tmp_path / "other"
+    shutil.copytree(uninterrupted, other)
+    process = started(workdir)
+    workdir.rename(tmp_path / "moved")
+    other.rename(workdir)
+    before = {path: path.read_bytes() for path in workdir.rglob("*") if path.is_file()}
+    assert process.wait(300) == 5, trainings.errors(workdir)
+    (line,) = trainings.errors(workdir).splitlines()
+    assert line.startswith("error: --workdir=")
+    assert "no longer this process's" in line
+    assert before == {path: path.read_bytes() for path in workdir.rglob("*") if path.is_file()}
+
+
+def test_checkpoints_on_another_disk_are_resumed_bit_for_bit(tmp_path, uninterrupted):
+    workdir, scratch = tmp_path / "run", tmp_path / "scratch" / "deep" / "down"
+    scratch.mkdir(parents=True)
+    workdir.mkdir()
+    (workdir / "checkpoints").symlink_to(scratch)
+    process = started(workdir)
+    process.kill()
+    process.wait()
+    assert not trainings.differences(finished(workdir), uninterrupted)
+    assert trainings.errors(workdir) == ""
+    assert (workdir / "checkpoints").is_symlink()
+
+
 def test_finished_run_is_left_alone(uninterrupted):
     before = trainings.rows(uninterrupted)
     finished(uninterrupted)

@@ -4,6 +4,7 @@ import resource
 import numpy as np
 import pytest
 
+from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.training.sinks import (
     History,
     JsonLines,
@@ -26,19 +27,54 @@ def test_rows_come_back_as_written_with_null_for_nan(tmp_path):
         np.testing.assert_array_equal(history.rows[0][name], values)
 
 
-def test_resuming_drops_later_rows_and_half_a_line(tmp_path):
+@pytest.mark.parametrize(
+    "later",
+    [
+        b'{"step": 40, "batch_l',
+        bytes(40),
+        bytes(10) + b"\n",
+        b"[1, 2]\n",
+        b'{"batch_loss": [1.0]}\n',
+        b"7\n",
+        b"\xff\xfe\n",
+    ],
+    ids=["half a line", "NULs", "a line of NULs", "a list", "no step", "a number", "no text"],
+)
+def test_resuming_drops_whatever_comes_after_the_rows_vouched_for(tmp_path, later):
     path = tmp_path / "metrics.jsonl"
     sink = JsonLines(path)
-    for step in (10, 20, 30):
+    for step in (10, 20):
         sink.write(step, ROW)
+    num_bytes = path.stat().st_size
+    sink.write(30, ROW)
     sink.close()
-    path.write_text(path.read_text() + '{"step": 40, "batch_l')
-    sink = JsonLines(path, resume_step=20)
+    path.write_bytes(path.read_bytes() + later)
+    sink = JsonLines(path, num_bytes)
     sink.write(30, ROW)
     sink.close()
     assert read_rows(path).steps == [10, 20, 30]
     JsonLines(path).close()  # a run from the start keeps nothing
     assert path.read_text() == ""
+
+
+def test_rows_are_not_written_through_a_link_nor_where_they_may_not_be(tmp_path):
+    path, other = tmp_path / "metrics.jsonl", tmp_path / "other"
+    other.write_text("kept")
+    for link in (path.symlink_to, path.hardlink_to):
+        link(other)
+        with pytest.raises(OSError, match="is a link or no ordinary file"):
+            JsonLines(path)
+        assert other.read_text() == "kept"
+        path.unlink()
+
+    def refuse():
+        raise WorkdirBusyError("not ours")
+
+    sink = JsonLines(path, check=refuse)
+    with pytest.raises(WorkdirBusyError):
+        sink.write(10, ROW)
+    sink.close()
+    assert path.read_bytes() == b""
 
 
 def test_a_row_that_finds_no_room_leaves_the_file_as_it_was(tmp_path):
