@@ -117,6 +117,12 @@ class NTPProblem:
         return given
 
 
+def column_lengths(embeddings: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, "m"]:
+    """‖h_j‖, of numbers whose squares underflow or overflow too."""
+    largest = np.abs(embeddings).max(axis=0)
+    return largest * np.linalg.norm(embeddings / np.where(largest > 0, largest, 1.0), axis=0)
+
+
 def coinciding_contexts(
     embeddings: Float64[np.ndarray, "d m"], *, tolerance: float = 1e-9
 ) -> Int[np.ndarray, "m"]:
@@ -154,6 +160,16 @@ def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProble
         context_probs=context_probs,
         next_token_probs=problem.next_token_probs @ joint / context_probs,
     )
+
+
+def check_positive(name: str, value: int | None) -> None:
+    """Refuses a number of iterations below 1; None stands for the default.
+
+    Raises:
+        ValueError: if ``value`` is below 1.
+    """
+    if value is not None and value < 1:
+        raise ValueError(f"{name}={value}: must be at least 1")
 
 
 def _finite(name: str, values: object, ndim: int) -> np.ndarray:
