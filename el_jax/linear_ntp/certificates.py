@@ -108,7 +108,13 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
 
     Raises:
         ValueError: if the certificate's matrix has not the shape of the problem.
+        TypeError: for what is no certificate.
     """
+    if not isinstance(certificate, Certificate):
+        raise TypeError(
+            f"certificate is {type(certificate).__name__}: must be SeparatingMatrix, FarkasMatrix, "
+            "FiniteSolution or FredholmMatrix"
+        )
     if isinstance(certificate, SeparatingMatrix):
         return _verify_separating(problem, _shaped(certificate.w, problem, "w"))
     if isinstance(certificate, FarkasMatrix):
@@ -276,6 +282,7 @@ def _verification(measured: float, tolerance: float, numbers: dict[str, float]) 
 
 def _shaped(matrix: np.ndarray, problem: NTPProblem, name: str) -> np.ndarray:
     columns = problem.dim if name == "w" else problem.num_contexts
+    matrix = np.asarray(matrix, np.float64)
     if matrix.shape != (problem.vocab_size, columns):
         raise ValueError(
             f"{name} has shape {matrix.shape}: must be {(problem.vocab_size, columns)}"

@@ -191,10 +191,16 @@ def margin_upper_bound(
     training, before margins do.
 
     Returns:
-        The bound; infinity where the leak underflows.
+        The bound; infinity where the leak underflows, NaN where W has one.
+
+    Raises:
+        ValueError: if ``norm`` is no norm, or W is not ``[V, d]``.
     """
+    check_norm(norm)
     dual = residual(problem, np.asarray(w, np.float64))
     leaked = outside_mass(dual, problem.support)
+    if np.isnan(leaked):
+        return np.nan
     return dual_norm(dual @ problem.embeddings.T, norm) / leaked if leaked > 0 else np.inf
 
 

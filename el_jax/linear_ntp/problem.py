@@ -30,7 +30,7 @@ from scipy.spatial.distance import cdist
 _SUM_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class NTPProblem:
     """Distinct contexts, how often they occur, and what follows them.
 
@@ -76,6 +76,16 @@ class NTPProblem:
         object.__setattr__(self, "embeddings", _frozen(H))
         object.__setattr__(self, "context_probs", _frozen(pi))
         object.__setattr__(self, "next_token_probs", _frozen(P))
+
+    def __repr__(self) -> str:
+        return (
+            f"NTPProblem({self.num_contexts} contexts in {self.dim} dimensions, "
+            f"{self.vocab_size} tokens)"
+        )
+
+    def __setstate__(self, state: dict[str, np.ndarray]) -> None:
+        """Copies and what is unpickled cannot be written to either."""
+        vars(self).update({name: _frozen(array) for name, array in state.items()})
 
     @property
     def dim(self) -> int:
@@ -173,6 +183,8 @@ def check_positive(name: str, value: int | None) -> None:
 
 
 def _finite(name: str, values: object, ndim: int) -> np.ndarray:
+    if np.iscomplexobj(np.asarray(values)):
+        raise ValueError(f"{name} is complex: must be real")
     array = np.array(values, dtype=np.float64)
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}: must have {ndim} axes")
