@@ -25,11 +25,11 @@ from el_jax.linear_ntp.frobenius import farkas, is_solved
 from el_jax.linear_ntp.scaling import MarginProblem
 from el_jax.linear_ntp.subspace import FaceFactor, face_contrasts, face_factor, is_dense
 
-_MAX_ROWS = 2500
-_MAX_CONSTRAINTS = 1500  # looked at from the beginning, and added when violated
-_ROUNDS, _RESCALINGS = 30, 8
+_MAX_ROWS = 1500
+_MAX_CONSTRAINTS = 1000  # looked at from the beginning, and added when violated
+_RESCALINGS = 8
 _NEAR = 10.0  # ratio of g and the margin up to which no digits are lost
-_VIOLATED = 1e-12
+_VIOLATED = 1e-11
 
 
 class _Constraints(NamedTuple):
@@ -130,7 +130,7 @@ def _multipliers(
     these: _Constraints, chosen: np.ndarray, guess: float
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """α of chosen constraints, to which violated ones are added until there are none."""
-    for _ in range(_ROUNDS):
+    while True:
         rows = these.rows(chosen)
         margins = guess * these.problem.margins[these.contexts[chosen]]
         stacked, wanted = np.vstack([rows.T, margins]), np.zeros(rows.shape[1] + 1)
@@ -148,8 +148,7 @@ def _multipliers(
         violated = violated[slack[violated] < -_VIOLATED]
         if len(violated) == 0:
             return chosen, alpha
-        chosen = np.concatenate([chosen[alpha > 0], violated])
-    return chosen, alpha
+        chosen = np.concatenate([chosen, violated])
 
 
 def _solutions(

@@ -24,8 +24,8 @@ from el_jax.linear_ntp.certificates import (
 )
 from el_jax.linear_ntp.collisions import compatibility_collision, separability_collision
 from el_jax.linear_ntp.dual import MarginBracket, in_cone
-from el_jax.linear_ntp.faces import annihilated, solve_on_face
-from el_jax.linear_ntp.frobenius import frobenius_bracket
+from el_jax.linear_ntp.faces import solve_on_face
+from el_jax.linear_ntp.frobenius import farkas, frobenius_bracket
 from el_jax.linear_ntp.full_rank import full_rank_bracket
 from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
 from el_jax.linear_ntp.problem import NTPProblem, check_positive
@@ -173,14 +173,13 @@ def _separability_of(
             lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
             reason = f"one decoder separates every context, with a margin of {lower:.3g} its norm"
             return Separability(True, separating, verification, reason, (lower, upper))
-    for candidate in (found.dual, annihilated(easier, found.dual)):
-        if candidate is None:
-            continue
-        farkas = FarkasMatrix(easier.dual_of_data(candidate))
-        verification = verify_certificate(problem, farkas)
+    shown = farkas(easier, found.dual)
+    if shown is not None:
+        certificate = FarkasMatrix(easier.dual_of_data(shown))
+        verification = verify_certificate(problem, certificate)
         if verification.valid:
-            reason = _crowding(problem, farkas.b, "no decoder separates")
-            return _inseparable(farkas, verification, reason)
+            reason = _crowding(problem, certificate.b, "no decoder separates")
+            return _inseparable(certificate, verification, reason)
     return Separability(None, None, None, "undecided", (0.0, upper))
 
 

@@ -23,6 +23,7 @@ from el_jax.linear_ntp.subspace import face_factor, is_dense
 _FLOOR, _FLAT = 1e-14, 3e-15
 _EPS = 1e-16
 _MAX_ITERATIONS = 5000
+_ILL_CONDITIONED = 1e3
 _EQUAL = 1e-11  # spread, of the largest entry of W, at which logits count as equal
 
 
@@ -104,22 +105,26 @@ def solve_on_face(
 def equalised(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> Float64[np.ndarray, "V d"]:
     """The W nearest ``w`` whose logits are equal inside every support: its projection on F⊥.
 
-    By conjugate gradients; where embeddings are so nearly dependent that these do not get there,
-    by a factorisation, if one is affordable.
+    By conjugate gradients; where embeddings are so nearly dependent that these are slow or do not
+    get there, by a factorisation, if one is affordable.
     """
     embeddings, support = problem.embeddings, problem.support
+    affordable = is_dense(embeddings, support)
+    if affordable and problem.condition > _ILL_CONDITIONED:
+        return _without_face(problem, w)
     change = solve_on_face(embeddings, w @ embeddings, support)
     near = w - change.combination @ embeddings.T
-    if _spread(problem, near) <= _EQUAL * np.abs(w).max() or not is_dense(embeddings, support):
+    if _spread(problem, near) <= _EQUAL * np.abs(w).max() or not affordable:
         return near
-    basis = _face_basis(problem)
-    for _ in range(2):  # the second takes out what rounding left of the first
-        w = w - (basis @ (basis.T @ w.ravel())).reshape(w.shape)
-    return w if _spread(problem, w) < _spread(problem, near) else near
+    exact = _without_face(problem, w)
+    return exact if _spread(problem, exact) < _spread(problem, near) else near
 
 
 def annihilated(
-    problem: MarginProblem, dual: Float64[np.ndarray, "V m"], *, rounds: int = 6
+    problem: MarginProblem,
+    dual: Float64[np.ndarray, "V m"],
+    *,
+    rounds: int = 6,
 ) -> Float64[np.ndarray, "V m"] | None:
     """A B in D near ``dual`` with B Hᵀ = 0, not 0 off the supports, or None if none was found.
 
@@ -138,6 +143,13 @@ def annihilated(
             return dual if dual[~support].sum() < -1e-6 else None
         dual = np.where(support, dual, np.minimum(dual, 0.0))
     return None
+
+
+def _without_face(problem: MarginProblem, w: np.ndarray) -> np.ndarray:
+    basis = _face_basis(problem)
+    for _ in range(2):  # the second takes out what rounding left of the first
+        w = w - (basis @ (basis.T @ w.ravel())).reshape(w.shape)
+    return w
 
 
 @lru_cache(maxsize=4)

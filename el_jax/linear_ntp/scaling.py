@@ -42,6 +42,13 @@ class MarginProblem:
         return self.embeddings.T @ self.embeddings
 
     @cached_property
+    def condition(self) -> float:
+        """The largest over the least singular value of Ĥ that is not 0."""
+        spectrum = np.linalg.svd(self.embeddings, compute_uv=False)
+        least = np.finfo(float).eps * max(self.embeddings.shape) * spectrum[0]
+        return float(spectrum[0] / spectrum[spectrum > least][-1])
+
+    @cached_property
     def target(self) -> Float64[np.ndarray, "V m"]:
         """Logits when every constraint binds: 0 on the support, less the margin off it."""
         return np.where(self.support, 0.0, -self.margins)

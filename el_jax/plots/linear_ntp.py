@@ -148,7 +148,7 @@ def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> None:
         ax.plot(k, m["margin_frobenius"], color="black", label="normalised margin of P⊥W")
         return
     add_title(ax, "Direction, against max-margin matrices")
-    for norm in norms:
+    for width, norm in zip((3.0, 2.2, 1.4), norms, strict=False):  # so that none hides another
         shown = [
             (f"cosine_{norm}", "1 − cos(W, W_mm)", "-"),
             (f"margin_ratio_{norm}", "1 − margin / γ", ":"),
@@ -159,7 +159,7 @@ def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> None:
             if name in m:
                 ax.plot(
                     k, 1 - m[name], color=_NORM_COLOURS[norm], linestyle=style,
-                    label=f"{label}, {norm}",
+                    linewidth=width, label=f"{label}, {norm}",
                 )  # fmt: skip
     ax.set_yscale("log")
     ax.set_ylim(bottom=1e-6)
