@@ -13,6 +13,7 @@ from el_jax.linear_ntp import (
     DIRECTIONS,
     NTPProblem,
     antipodal_problem,
+    array_names,
     bag_of_tokens,
     crowded_problem,
     duplicate_problem,
@@ -21,6 +22,7 @@ from el_jax.linear_ntp import (
     from_counts,
     from_tokens,
     load_activations,
+    load_array,
     merge_contexts,
     one_hot_positions,
     one_hot_problem,
@@ -102,12 +104,20 @@ def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTP
     """Frozen activations of a network, merged where they coincide.
 
     Args:
-        embeddings: ``.npy`` or ``.npz`` file, one activation of d numbers a row.
-        counts: ``.npy`` file ``[V, contexts]``, how often each token followed each of them.
+        embeddings: ``.npy`` file, or ``.npz`` file with an array of that name or one array only;
+            an activation of d numbers a row.
+        counts: ``.npy`` file, or ``.npz`` file with an array of that name, ``[V, contexts]``; how
+            often each token followed each of them.
         unit_norm: scale activations to length 1.
+
+    Raises:
+        ValueError: a file or an array that is not there, or as :func:`from_counts`.
     """
-    table = np.load(counts, allow_pickle=False)
-    return merge_contexts(from_counts(load_activations(embeddings, unit_norm=unit_norm), table))
+    several = len(array_names(embeddings)) > 1
+    activations = load_activations(
+        embeddings, name="embeddings" if several else None, unit_norm=unit_norm
+    )
+    return merge_contexts(from_counts(activations, load_array(counts, name="counts")))
 
 
 PROBLEMS: dict[str, Callable[..., NTPProblem]] = {

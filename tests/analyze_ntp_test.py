@@ -72,3 +72,38 @@ def test_a_bad_config_is_one_line_and_exit_code_2(tmp_path):
     assert process.returncode == 2
     assert process.stderr.startswith("error: config.problem: ")
     assert len(process.stderr.splitlines()) == 1
+
+
+def activations(path, **arrays):
+    """Two classes of contexts in 6 dimensions, each followed by two tokens of its own."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((8, 6)) + 3 * np.repeat([[1.0], [-1.0]], 4, axis=0)
+    counts = rng.integers(1, 9, (4, 8)) * (np.arange(4)[:, None] // 2 == np.arange(8) // 4)
+    np.savez(path, **({"embeddings": rows.astype(np.float32), "counts": counts} | arrays))
+    return f"--config=configs/linear_ntp/activations.py:file={path},norms=all,steps=200"
+
+
+def test_frozen_activations_are_analysed_and_trained_on(tmp_path):
+    process = run(tmp_path / "out", activations(tmp_path / "acts.npz"))
+    assert (process.returncode, process.stderr) == (0, "")
+    for words in (
+        "8 contexts in 6 dimensions, 4 tokens, 2 of them after a context\n",
+        "\nembeddings of rank 6 (d/m = 0.75), condition number ",
+        "; no two of them are equal or nearly so (within 0.1 %)\n",
+        "\nseparable: ",
+        "max margin in the frobenius norm ",
+        "max margin in the max norm ",
+        "max margin in the spectral norm ",
+    ):
+        assert words in process.stdout
+    with np.load(tmp_path / "out" / "analysis.npz") as arrays:
+        assert arrays["trained"].shape == (4, 6)
+    assert (tmp_path / "out" / "figure.png").stat().st_size > 10_000
+
+
+def test_activations_that_are_not_there_are_one_line(tmp_path):
+    process = run(tmp_path, "--config=configs/linear_ntp/activations.py:file=none.npz")
+    assert process.returncode == 2
+    assert process.stderr == (
+        "error: config.problem: [Errno 2] No such file or directory: 'none.npz'\n"
+    )

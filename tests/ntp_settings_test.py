@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from configs.linear_ntp import figure1, random, text
+from configs.linear_ntp import activations, figure1, random, text
 from el_jax.linear_ntp import random_problem
 from el_jax.ntp_settings import PROBLEMS, parse
 from el_jax.typed_config import ConfigError
@@ -68,6 +68,18 @@ def test_text_without_projection_has_one_dimension_a_word():
     problem = parse(text.get_config("T=2,d=0,V=20,words=300,embedding=one_hot_positions")).problem
     assert problem.dim == 2 * 21
     np.testing.assert_array_equal(problem.embeddings.sum(axis=0), 2)
+
+
+def test_activations_and_counts_may_share_a_file(tmp_path):
+    path = tmp_path / "acts.npz"
+    config = activations.get_config(f"file={path},unit")
+    rows, counts = np.array([[1.0, 0], [1, 0], [0, 2]]), np.array([[3, 1, 0], [0, 0, 2]])
+    np.savez(path, embeddings=rows, counts=counts)
+    np.testing.assert_allclose(parse(config).problem.embeddings, np.eye(2))
+    np.savez(path, embeddings=rows, hidden=rows)
+    assert "name='counts': must be one of embeddings, hidden" in message(config)
+    path.write_bytes(b"no zip file")
+    assert "acts.npz: must be a .npy or .npz file of numbers" in message(config)
 
 
 def test_activations_of_a_network_are_read_and_merged(tmp_path):

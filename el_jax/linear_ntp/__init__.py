@@ -27,6 +27,7 @@ from el_jax.linear_ntp.certificates import (
     Verification,
     verify_certificate,
 )
+from el_jax.linear_ntp.conditioning import Conditioning
 from el_jax.linear_ntp.conditions import (
     Compatibility,
     Separability,
@@ -35,10 +36,12 @@ from el_jax.linear_ntp.conditions import (
 )
 from el_jax.linear_ntp.corpus import (
     TokenProblem,
+    array_names,
     bag_of_tokens,
     from_counts,
     from_tokens,
     load_activations,
+    load_array,
     one_hot_positions,
 )
 from el_jax.linear_ntp.directions import (
@@ -88,6 +91,7 @@ __all__ = [
     "Analysis",
     "Certificate",
     "Compatibility",
+    "Conditioning",
     "DataSubspace",
     "Direction",
     "ExcessLoss",
@@ -111,6 +115,7 @@ __all__ = [
     "Verification",
     "analyze",
     "antipodal_problem",
+    "array_names",
     "bag_of_tokens",
     "check_compatibility",
     "check_separability",
@@ -132,6 +137,7 @@ __all__ = [
     "gradient_flow",
     "leaked_mass",
     "load_activations",
+    "load_array",
     "log_spaced_marks",
     "margin_upper_bound",
     "max_margin",

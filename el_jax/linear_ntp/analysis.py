@@ -1,22 +1,32 @@
 """Everything the linear theory says of one problem, in one call and in words."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64
 
+from el_jax.linear_ntp.conditioning import Conditioning, conditioning
 from el_jax.linear_ntp.conditions import (
     Compatibility,
     Separability,
     check_compatibility,
     check_separability,
 )
-from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from el_jax.linear_ntp.max_margin import (
+    MaxMargin,
+    NotSeparableError,
+    UndecidedError,
+    check_norm,
+    max_margin,
+)
 from el_jax.linear_ntp.norms import Norm
 from el_jax.linear_ntp.objective import entropy_lower_bound, smoothness_bound
 from el_jax.linear_ntp.problem import NTPProblem
 from el_jax.linear_ntp.subspace import data_subspace, finite_component, top_curvature
+
+_WIDE = 1e-6  # gap above which a margin is said not to have converged
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +43,8 @@ class Analysis:
         compatibility: whether some W has the in-support log ratios.
         separability: whether some W separates supports from the rest.
         margins: solution of NTP-SVM by norm; empty unless separable.
+        failures: by norm, why there is no solution although the data are separable.
+        conditioning: of the embeddings: how hard the data are for float64.
     """
 
     problem: NTPProblem
@@ -44,6 +56,8 @@ class Analysis:
     compatibility: Compatibility
     separability: Separability
     margins: Mapping[str, MaxMargin]
+    failures: Mapping[str, str]
+    conditioning: Conditioning
 
     @property
     def references(self) -> dict[str, Float64[np.ndarray, "V d"]]:
@@ -54,9 +68,11 @@ class Analysis:
         """The findings as lines of plain words."""
         problem = self.problem
         sizes = problem.support.sum(axis=0)
+        least, most = sizes.min(), sizes.max()
         lines = [
             f"{problem.num_contexts} contexts in {problem.dim} dimensions, {problem.vocab_size} "
-            f"tokens, {sizes.min()} to {sizes.max()} of them after a context",
+            f"tokens, {least if least == most else f'{least} to {most}'} of them after a context",
+            self.conditioning.describe(),
             f"entropy {self.entropy:.6g} nats; data subspace of dimension "
             f"{'unknown' if self.subspace_dim is None else self.subspace_dim}, "
             f"‖W*‖ = {np.linalg.norm(self.finite):.6g}, λ_F = {self.top_curvature:.6g}; gradient "
@@ -67,24 +83,30 @@ class Analysis:
         constraints = int((~problem.support).sum())
         lines += [
             f"max margin in the {norm} norm {solution.margin:.9g} (relative gap "
-            f"{solution.gap:.1e}), {len(solution.active)} of {constraints} constraints bind"
+            f"{solution.gap:.1e}{_unsolved(solution)}), {len(solution.active)} of {constraints} "
+            "constraints bind"
             for norm, solution in self.margins.items()
         ]
+        lines += [f"no max margin in the {norm} norm: {why}" for norm, why in self.failures.items()]
         return lines
 
 
-def analyze(problem: NTPProblem, *, norms: Sequence[Norm] = ("frobenius",)) -> Analysis:
+def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",)) -> Analysis:
     """Checks both conditions and solves NTP-SVM in each norm, if the data are separable.
 
     Args:
         problem: the data; merge contexts that coincide first (:func:`merge_contexts`).
-        norms: "frobenius", "max", "spectral".
+        norms: "frobenius", "max", "spectral"; one or several.
 
     Raises:
         ValueError: for an unknown norm.
     """
+    chosen = (norms,) if isinstance(norms, str) else tuple(norms)
+    for norm in chosen:
+        check_norm(norm)
     separability = check_separability(problem)
     subspace = data_subspace(problem)
+    margins, failures = _margins(problem, chosen) if separability.holds else ({}, {})
     return Analysis(
         problem=problem,
         entropy=entropy_lower_bound(problem),
@@ -94,8 +116,31 @@ def analyze(problem: NTPProblem, *, norms: Sequence[Norm] = ("frobenius",)) -> A
         smoothness=smoothness_bound(problem),
         compatibility=check_compatibility(problem),
         separability=separability,
-        margins={n: max_margin(problem, n) for n in norms} if separability.holds else {},
+        margins=margins,
+        failures=failures,
+        conditioning=conditioning(problem.embeddings),
     )
+
+
+def _margins(
+    problem: NTPProblem, norms: Sequence[Norm]
+) -> tuple[dict[str, MaxMargin], dict[str, str]]:
+    """What was solved, and why the rest was not; what did not converge is solved, and said."""
+    margins: dict[str, MaxMargin] = {}
+    failures: dict[str, str] = {}
+    for norm in norms:
+        try:
+            with warnings.catch_warnings():
+                # describe() gives the gap of every norm
+                warnings.filterwarnings("ignore", "max margin in the", RuntimeWarning)
+                margins[norm] = max_margin(problem, norm)
+        except (UndecidedError, NotSeparableError) as error:
+            failures[norm] = str(error)
+    return margins, failures
+
+
+def _unsolved(solution: MaxMargin) -> str:
+    return ": not converged" if solution.gap > _WIDE else ""
 
 
 def _verdict(condition: str, found: Compatibility | Separability) -> str:

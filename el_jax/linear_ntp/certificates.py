@@ -3,7 +3,8 @@
 What verifies knows nothing of what solves: it multiplies matrices in NumPy and adds up what
 rounding may have changed. Statements are about the float64 numbers of the problem taken as exact
 reals, and are relative where no finite precision can decide: data an arbitrarily small change of
-which is separable are indistinguishable from separable data.
+which is separable are indistinguishable from separable data. What is small is so for embeddings of
+length 1, since separability does not change when an embedding is made longer or shorter.
 
 With L = W H, D the cone of B whose columns sum to 0 and that is <= 0 off the supports, and γ the
 largest margin of a W of Frobenius norm 1 (Thrampoulidis 2024, arXiv 2402.18551, Defs. 1-3):
@@ -21,13 +22,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problem import NTPProblem, column_lengths
 
 _UNIT_ROUNDOFF = np.finfo(np.float64).eps / 2
-SPREAD_TOLERANCE = 1e-6  # of a margin
-MARGIN_TOLERANCE = 1e-10  # of the longest embedding
+SPREAD_TOLERANCE = 1e-6  # of the margin, for embeddings of length 1
+MARGIN_TOLERANCE = 1e-10  # of embeddings of length 1
 LOG_RATIO_TOLERANCE = 1e-8  # in nats
 AMPLIFICATION = 1e8  # of log ratios by a decoder that no sane data need
 
@@ -93,12 +94,13 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
     What each proves when valid:
 
     * :class:`SeparatingMatrix`: the in-support logits of each context agree within ``spread``, all
-      others lie at least ``margin`` > 0 below, and spread <= 1e-6 margin. With one token in every
-      support this proves separability outright. Otherwise any Farkas matrix weighs, in absolute
-      value, at least 2 margin / spread times more inside supports than outside.
-    * :class:`FarkasMatrix`: γ <= ``margin_bound``, at most 1e-10 of the longest embedding. The
-      bound is rigorous: column sums are repaired and rounding is added. That γ is exactly 0 cannot
-      be shown in float64.
+      others lie at least ``margin`` > 0 below, and were each embedding of length 1, the one would
+      be at most 1e-6 of the other. With one token in every support this proves separability
+      outright. Otherwise any Farkas matrix, each context weighed by its length, is in absolute
+      value at least 2e6 times larger inside supports than outside.
+    * :class:`FarkasMatrix`: γ <= ``margin_bound``, and were each embedding of length 1, γ would be
+      at most 1e-10. Both bounds are rigorous: column sums are repaired and rounding is added. That
+      γ is exactly 0 cannot be shown in float64.
     * :class:`FiniteSolution`: probabilities that differ from P by at most ``residual`` nats in
       every in-support log probability, up to a constant a context, are exactly compatible.
     * :class:`FredholmMatrix`: a W with the log ratios of P has a Frobenius norm of at least
@@ -106,7 +108,13 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
 
     Raises:
         ValueError: if the certificate's matrix has not the shape of the problem.
+        TypeError: for what is no certificate.
     """
+    if not isinstance(certificate, Certificate):
+        raise TypeError(
+            f"certificate is {type(certificate).__name__}: must be SeparatingMatrix, FarkasMatrix, "
+            "FiniteSolution or FredholmMatrix"
+        )
     if isinstance(certificate, SeparatingMatrix):
         return _verify_separating(problem, _shaped(certificate.w, problem, "w"))
     if isinstance(certificate, FarkasMatrix):
@@ -116,29 +124,90 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
     return _verify_fredholm(problem, _shaped(certificate.b, problem, "b"))
 
 
-def _verify_separating(problem: NTPProblem, w: np.ndarray) -> Verification:
-    logits, error = _product(w, problem.embeddings)
-    support = problem.support
+class Separation(NamedTuple):
+    """How far a decoder is from separating each context, rounding errors included.
+
+    Attributes:
+        spread: largest difference between two logits in the support, at most, ``[m]``.
+        margin: least excess of a logit in it over one off it, at least; infinite where the support
+            is all tokens, ``[m]``.
+    """
+
+    spread: Float64[np.ndarray, "m"]
+    margin: Float64[np.ndarray, "m"]
+
+    def relative(self, lengths: Float64[np.ndarray, "m"]) -> float:
+        """The largest spread over the least margin, both of embeddings of length 1."""
+        unit = np.where(lengths > 0, lengths, 1.0)
+        margin = (self.margin / unit).min()
+        return float((self.spread / unit).max() / margin) if margin > 0 else np.inf
+
+
+def separation(
+    w: Float64[np.ndarray, "V d"],
+    embeddings: Float64[np.ndarray, "d m"],
+    support: Bool[np.ndarray, "V m"],
+) -> Separation:
+    """Spreads and margins of the logits of ``w``."""
+    logits, error = _product(w, embeddings)
     low, high = logits - error, logits + error
     lowest = np.where(support, low, np.inf).min(axis=0)
     highest = np.where(support, high, -np.inf).max(axis=0)
     several = support.sum(axis=0) > 1  # a support of one token has one logit
-    spread = float(np.where(several, highest - lowest, 0.0).max())
-    margin = float((lowest - np.where(support, -np.inf, high).max(axis=0)).min())
-    measured = spread / margin if margin > 0 else np.inf
-    return _verification(measured, SPREAD_TOLERANCE, {"spread": spread, "margin": margin})
+    return Separation(
+        np.where(several, highest - lowest, 0.0),
+        lowest - np.where(support, -np.inf, high).max(axis=0),
+    )
+
+
+def _verify_separating(problem: NTPProblem, w: np.ndarray) -> Verification:
+    found = separation(w, problem.embeddings, problem.support)
+    measured = found.relative(column_lengths(problem.embeddings))
+    numbers = {"spread": float(found.spread.max()), "margin": float(found.margin.min())}
+    return _verification(measured, SPREAD_TOLERANCE, numbers)
+
+
+class MarginBound(NamedTuple):
+    """What a matrix B of D says the max margin is at most.
+
+    Attributes:
+        margin: bound on γ: ``combination / mass``.
+        relative: bound on γ, were every embedding of length 1.
+        mass: -Σ_off B, at least.
+        combination: ‖B Hᵀ‖, at most.
+    """
+
+    margin: float
+    relative: float
+    mass: float
+    combination: float
+
+
+def margin_bound(
+    b: Float64[np.ndarray, "V m"],
+    embeddings: Float64[np.ndarray, "d m"],
+    support: Bool[np.ndarray, "V m"],
+) -> MarginBound:
+    """Bounds with column sums repaired and rounding included; infinite where B is not in D."""
+    outside = np.where(support, 0.0, -b).sum(axis=0)
+    rounding = 1 - _growth(b.size + len(embeddings))
+    mass = float(outside.sum()) * rounding
+    weighed = float(outside @ column_lengths(embeddings)) * rounding
+    size = _norm_of_combination(b, embeddings, support)
+    if not ((b[~support] <= 0).all() and mass > 0):
+        return MarginBound(np.inf, np.inf, mass, size)
+    margin = size / mass
+    return MarginBound(margin, float(size / weighed) if weighed > 0 else 0.0, mass, size)
 
 
 def _verify_farkas(problem: NTPProblem, b: np.ndarray) -> Verification:
-    outside = b[~problem.support]
-    in_cone = bool((outside <= 0).all())
-    mass = float(-outside.sum() * (1 - _growth(outside.size)))
-    size = _norm_of_combination(problem, b)
-    bound = size / mass if in_cone and mass > 0 else np.inf
-    longest = _longest(problem)
-    measured = bound / longest if longest > 0 else (0.0 if bound == 0 else np.inf)
-    numbers = {"margin_bound": bound, "outside_mass": mass, "combination_norm": size}
-    return _verification(measured, MARGIN_TOLERANCE, numbers)
+    found = margin_bound(b, problem.embeddings, problem.support)
+    numbers = {
+        "margin_bound": found.margin,
+        "outside_mass": found.mass,
+        "combination_norm": found.combination,
+    }
+    return _verification(found.relative, MARGIN_TOLERANCE, numbers)
 
 
 def _verify_finite(problem: NTPProblem, w: np.ndarray) -> Verification:
@@ -162,7 +231,7 @@ def _verify_fredholm(problem: NTPProblem, b: np.ndarray) -> Verification:
     rounding = _growth(b.size) + _growth(problem.vocab_size)
     scale = np.where(support, np.abs(log_probs) + np.abs(mean), 0.0)
     pairing = abs(float((b * ratios).sum())) - rounding * float((np.abs(b) * scale).sum())
-    size = _norm_of_combination(problem, b)
+    size = _norm_of_combination(b, problem.embeddings, problem.support)
     bound = np.inf if size == 0 else pairing / size
     inside = not b[~support].any()
     largest = float(np.abs(ratios).max())
@@ -173,13 +242,12 @@ def _verify_fredholm(problem: NTPProblem, b: np.ndarray) -> Verification:
     return _verification(measured, 1 / AMPLIFICATION, numbers)
 
 
-def _norm_of_combination(problem: NTPProblem, b: np.ndarray) -> float:
+def _norm_of_combination(b: np.ndarray, embeddings: np.ndarray, support: np.ndarray) -> float:
     """At least ‖B' Hᵀ‖, where B' is B with its column sums repaired inside supports."""
-    embeddings, per_column = problem.embeddings, problem.support.sum(axis=0)
     combination, error = _product(b, embeddings.T)
-    sums = np.abs(b.sum(axis=0)) + _growth(problem.vocab_size) * np.abs(b).sum(axis=0)
-    repair = float((sums / np.sqrt(per_column) * np.linalg.norm(embeddings, axis=0)).sum())
-    total = float(np.linalg.norm(combination)) + float(np.linalg.norm(error)) + repair
+    sums = np.abs(b.sum(axis=0)) + _growth(len(b)) * np.abs(b).sum(axis=0)
+    repair = float((sums / np.sqrt(support.sum(axis=0)) * column_lengths(embeddings)).sum())
+    total = _size(combination) + _size(error) + repair
     return float(total * (1 + _growth(b.size + combination.size)))
 
 
@@ -187,6 +255,11 @@ def _product(left: np.ndarray, right: np.ndarray) -> _Bounded:
     """A product and the bound of Higham (2002), eq. 3.13, on its rounding errors."""
     error = _growth(left.shape[1] + 2) * (np.abs(left) @ np.abs(right))
     return _Bounded(left @ right, error)
+
+
+def _size(matrix: np.ndarray) -> float:
+    """‖matrix‖, of numbers whose squares underflow too."""
+    return float(column_lengths(matrix.reshape(-1, 1))[0])
 
 
 def _growth(terms: int) -> float:
@@ -199,7 +272,7 @@ def _log_probs(problem: NTPProblem) -> np.ndarray:
 
 
 def _longest(problem: NTPProblem) -> float:
-    return float(np.linalg.norm(problem.embeddings, axis=0).max())
+    return float(column_lengths(problem.embeddings).max())
 
 
 def _verification(measured: float, tolerance: float, numbers: dict[str, float]) -> Verification:
@@ -209,6 +282,7 @@ def _verification(measured: float, tolerance: float, numbers: dict[str, float]) 
 
 def _shaped(matrix: np.ndarray, problem: NTPProblem, name: str) -> np.ndarray:
     columns = problem.dim if name == "w" else problem.num_contexts
+    matrix = np.asarray(matrix, np.float64)
     if matrix.shape != (problem.vocab_size, columns):
         raise ValueError(
             f"{name} has shape {matrix.shape}: must be {(problem.vocab_size, columns)}"

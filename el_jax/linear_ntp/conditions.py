@@ -6,12 +6,14 @@ necessary and sufficient for the infimum of cross entropy to be the entropy of t
 solver's status is never asked for. What neither certificate settles is undecided.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool
 from scipy.sparse.csgraph import connected_components
 
+from el_jax.linear_ntp.active_set import active_set_bracket, is_small
 from el_jax.linear_ntp.certificates import (
     FarkasMatrix,
     FiniteSolution,
@@ -22,13 +24,17 @@ from el_jax.linear_ntp.certificates import (
 )
 from el_jax.linear_ntp.collisions import compatibility_collision, separability_collision
 from el_jax.linear_ntp.dual import MarginBracket, in_cone
-from el_jax.linear_ntp.faces import annihilated, solve_on_face
-from el_jax.linear_ntp.frobenius import frobenius_bracket
+from el_jax.linear_ntp.faces import solve_on_face
+from el_jax.linear_ntp.frobenius import farkas, frobenius_bracket
+from el_jax.linear_ntp.full_rank import full_rank_bracket
 from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problem import NTPProblem, check_positive
+from el_jax.linear_ntp.scaling import MarginProblem, levelled
 from el_jax.linear_ntp.subspace import centred, finite_component
 
 _NAMED = 8  # contexts named in a reason
+# Of the ascent: before other methods are tried, and in all.
+_FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,29 +78,53 @@ class Compatibility:
     relative_residual: float
 
 
-def check_separability(problem: NTPProblem, *, max_iterations: int = 20_000) -> Separability:
+def check_separability(problem: NTPProblem, *, max_iterations: int | None = None) -> Separability:
     """Decides separability (Definition 2).
 
-    Colliding embeddings are looked for first, since they give certificates one can read; then
-    ascent on the Frobenius dual; and, where that is undecided and the problem small enough, the
-    linear program of the max norm.
+    Colliding embeddings are looked for first, since they give certificates one can read. The rest
+    is tried with embeddings of comparable length, until one gives a certificate: ascent on the
+    Frobenius dual; a factorisation, where embeddings are linearly independent; an active set and
+    the linear program of the max norm, where the problem is small enough for them.
 
     Args:
         problem: its probabilities do not matter, only their support.
-        max_iterations: of the ascent.
+        max_iterations: of the ascent, at least 1; None means 20 000, and an active set.
+
+    Raises:
+        ValueError: if ``max_iterations`` is below 1.
     """
+    check_positive("max_iterations", max_iterations)
     collision = separability_collision(problem)
     if collision is not None:
         verification = verify_certificate(problem, collision.certificate)
         if verification.valid:
             return _inseparable(collision.certificate, verification, collision.reason)
-    found = frobenius_bracket(problem, tolerance=np.inf, max_iterations=max_iterations)
-    verdict = _separability_of(problem, found)
-    if verdict.holds is None and is_affordable(problem):
-        program = max_norm_bracket(problem)
-        second = _separability_of(problem, program)
-        return verdict if second.holds is None else second
-    return verdict
+    easier, upper = levelled(problem), np.inf
+    for found in _brackets(easier, max_iterations):
+        verdict = _separability_of(problem, easier, found)
+        if verdict.holds is not None:
+            return verdict
+        upper = min(upper, verdict.margin_interval[1])
+    reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
+    return Separability(None, None, None, reason, (0.0, upper))
+
+
+def _brackets(problem: MarginProblem, max_iterations: int | None) -> Iterator[MarginBracket]:
+    """Every decoder and dual matrix there is a method for, the cheapest first."""
+    first = _FIRST_ITERATIONS if max_iterations is None else max_iterations
+    ascended = frobenius_bracket(problem, tolerance=np.inf, max_iterations=first)
+    yield ascended
+    factorised = full_rank_bracket(problem)
+    if factorised is not None:
+        yield factorised
+    if max_iterations is None and is_small(problem):
+        yield active_set_bracket(problem, ascended, tolerance=np.inf)
+    if max_iterations is None:
+        yield frobenius_bracket(
+            problem, tolerance=np.inf, max_iterations=_MAX_ITERATIONS, start=ascended
+        )
+    if is_affordable(problem):
+        yield max_norm_bracket(problem)
 
 
 def check_compatibility(problem: NTPProblem) -> Compatibility:
@@ -121,7 +151,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
     reason = "" if collision is None else collision.reason
     candidates = [] if collision is None else [collision.certificate]
     # what is left of the residual on the face of the supports has no part that a decoder reaches
-    candidates.append(FredholmMatrix(solve_on_face(problem, residual, support).residual))
+    candidates.append(FredholmMatrix(solve_on_face(problem.embeddings, residual, support).residual))
     for certificate in candidates:
         verification = verify_certificate(problem, certificate)
         if verification.valid:
@@ -131,8 +161,11 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
     return Compatibility(None, None, None, reason, relative)
 
 
-def _separability_of(problem: NTPProblem, found: MarginBracket) -> Separability:
-    upper = _frobenius_bound(problem, found.dual)
+def _separability_of(
+    problem: NTPProblem, easier: MarginProblem, found: MarginBracket
+) -> Separability:
+    dual = easier.dual_of_data(found.dual)
+    upper = _frobenius_bound(problem, dual)
     if found.lower > 0:
         separating = SeparatingMatrix(found.w)
         verification = verify_certificate(problem, separating)
@@ -140,14 +173,14 @@ def _separability_of(problem: NTPProblem, found: MarginBracket) -> Separability:
             lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
             reason = f"one decoder separates every context, with a margin of {lower:.3g} its norm"
             return Separability(True, separating, verification, reason, (lower, upper))
-    for dual in (found.dual, annihilated(problem, found.dual)):
-        farkas = FarkasMatrix(np.zeros(problem.support.shape) if dual is None else dual)
-        verification = verify_certificate(problem, farkas)
+    shown = farkas(easier, found.dual)
+    if shown is not None:
+        certificate = FarkasMatrix(easier.dual_of_data(shown))
+        verification = verify_certificate(problem, certificate)
         if verification.valid:
-            reason = _crowding(problem, farkas.b, "no decoder separates")
-            return _inseparable(farkas, verification, reason)
-    reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
-    return Separability(None, None, None, reason, (0.0, upper))
+            reason = _crowding(problem, certificate.b, "no decoder separates")
+            return _inseparable(certificate, verification, reason)
+    return Separability(None, None, None, "undecided", (0.0, upper))
 
 
 def _inseparable(

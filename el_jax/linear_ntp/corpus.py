@@ -1,11 +1,14 @@
 """Problems from tokens, from counts, and from the frozen activations of a network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int, Num
+from numpy.lib.npyio import NpzFile
 
 from el_jax.linear_ntp.problem import NTPProblem, coinciding_contexts, merge_contexts
 
@@ -73,9 +76,14 @@ def from_tokens(
         tolerance: as in :func:`coinciding_contexts`.
 
     Raises:
-        ValueError: if nothing is left to count, or as :class:`NTPProblem`.
+        ValueError: if tokens are no integers of at least 0, nothing is left to count, or as
+            :class:`NTPProblem`.
     """
     rows = np.atleast_2d(np.asarray(tokens))
+    if rows.dtype.kind not in "iu":
+        raise ValueError(f"tokens are {rows.dtype}: must be integers")
+    if rows.size and rows.min() < 0:
+        raise ValueError(f"tokens hold {rows.min()}: must be at least 0 ({PAD} is padding)")
     windows, following = _pairs(rows, context_length, all_prefixes=all_prefixes)
     vocabulary, frequency = np.unique(rows, return_counts=True)
     kept_tokens = np.argsort(-frequency, kind="stable")[:vocab_limit]
@@ -117,6 +125,47 @@ def one_hot_positions(
     return lambda contexts: np.concatenate([row == tokens for row in contexts.T]).astype(float)
 
 
+def array_names(path: str | PathLike[str]) -> list[str]:
+    """The names of the arrays of a ``.npz``; none for a ``.npy``.
+
+    Raises:
+        ValueError: for a file that is neither.
+        OSError: for one that is not there.
+    """
+    with _opened(path) as loaded:
+        return [] if isinstance(loaded, np.ndarray) else list(loaded.files)
+
+
+def load_array(path: str | PathLike[str], *, name: str | None = None) -> np.ndarray:
+    """The array of a ``.npy``, or of a ``.npz`` the one of that name; of its only one for None.
+
+    Raises:
+        ValueError: for a name that is not there, or a file of another kind.
+        OSError: for a file that is not there.
+    """
+    with _opened(path) as loaded:
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        names = loaded.files
+        chosen = names[0] if name is None and len(names) == 1 else name
+        if chosen not in names:
+            raise ValueError(f"{path}: name={name!r}: must be one of {', '.join(names)}")
+        return loaded[chosen]
+
+
+@contextmanager
+def _opened(path: str | PathLike[str]) -> Iterator[np.ndarray | NpzFile]:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path}: must be a .npy or .npz file of numbers") from error
+    if isinstance(loaded, np.ndarray):
+        yield loaded
+        return
+    with loaded:
+        yield loaded
+
+
 def load_activations(
     path: str | PathLike[str], *, name: str | None = None, unit_norm: bool = False
 ) -> Float64[np.ndarray, "d m"]:
@@ -131,18 +180,9 @@ def load_activations(
         One column a row of the file, leading axes flattened in order.
 
     Raises:
-        ValueError: for a name that is not there, a vector alone, or a zero row with ``unit_norm``.
+        ValueError: as :func:`load_array`, for a vector alone, or a zero row with ``unit_norm``.
     """
-    loaded = np.load(path, allow_pickle=False)
-    if isinstance(loaded, np.ndarray):
-        array = loaded
-    else:
-        with loaded:
-            names = loaded.files
-            chosen = names[0] if name is None and len(names) == 1 else name
-            if chosen not in names:
-                raise ValueError(f"name={name!r}: must be one of {', '.join(names)}")
-            array = loaded[chosen]
+    array = load_array(path, name=name)
     if array.ndim < 2:
         raise ValueError(f"{path} holds an array of shape {array.shape}: must be [..., d]")
     embeddings = array.reshape(-1, array.shape[-1]).T.astype(np.float64)

@@ -5,7 +5,8 @@ L[z, j] = c_j on its support and L[v, j] ≤ c_j - 1 off it. Its multipliers are
 
     D = {B [V, m] : columns sum to 0, B ≤ 0 off the support},
 
-and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}.
+and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}. Where
+contexts are asked for margins t_j instead of 1, L[v, j] ≤ c_j - t_j and -Σ_off t_j B_j = 1.
 
 Level-variable form of NTP-SVM (Thrampoulidis 2024, arXiv 2402.18551, eq. 6 and Def. 3); it has V m
 dual variables, whatever d, and no pairs of tokens.
@@ -19,8 +20,15 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64
 
+from el_jax.linear_ntp.certificates import (
+    MARGIN_TOLERANCE,
+    SPREAD_TOLERANCE,
+    margin_bound,
+    separation,
+)
 from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problem import column_lengths
+from el_jax.linear_ntp.scaling import MarginProblem
 
 
 class LogitMargin(NamedTuple):
@@ -41,7 +49,7 @@ class MarginBracket(NamedTuple):
     Attributes:
         w: W in F⊥, ``[V, d]``.
         dual: B in D, ``[V, m]``.
-        lower: margin of W over its norm, at least 0.
+        lower: margin of W over its norm; 0 unless plain arithmetic shows that W separates.
         upper: dual norm of B Hᵀ over the mass of B outside the supports.
         iterations: spent on finding them.
     """
@@ -59,18 +67,44 @@ class MarginBracket(NamedTuple):
 
 
 def bracket(
-    problem: NTPProblem,
+    problem: MarginProblem,
     w: Float64[np.ndarray, "V d"],
     dual: Float64[np.ndarray, "V m"],
     norm: Norm,
     iterations: int,
 ) -> MarginBracket:
     """The bounds that W in F⊥ and B in D put on γ, up to rounding."""
-    margin = logit_margin(w @ problem.embeddings, problem.support).margin
-    size, mass = matrix_norm(w, norm), outside_mass(dual, problem.support)
-    lower = max(margin / size, 0.0) if size > 0 else 0.0
+    lower, mass = 0.0, weighed_mass(dual, problem)
+    if _separates(problem, w):
+        lower = least_margin(problem, w) / matrix_norm(w, norm)
     upper = dual_norm(dual @ problem.embeddings.T, norm) / mass if mass > 0 else np.inf
     return MarginBracket(w, dual, lower, upper, iterations)
+
+
+def least_margin(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> float:
+    """How many times the margins asked for W has at least."""
+    logits = w @ problem.embeddings
+    lowest = np.where(problem.support, logits, np.inf).min(axis=0)
+    other = np.where(problem.support, -np.inf, logits).max(axis=0)
+    return float(((lowest - other) / problem.margins).min())
+
+
+def _separates(problem: MarginProblem, w: np.ndarray) -> bool:
+    """Whether W is valid as a certificate, rounding errors included."""
+    found = separation(w, problem.embeddings, problem.support)
+    spread = found.relative(column_lengths(problem.embeddings))
+    return bool(spread <= SPREAD_TOLERANCE)
+
+
+def shows_inseparable(problem: MarginProblem, dual: Float64[np.ndarray, "V m"]) -> bool:
+    """Whether B is valid as a certificate, rounding errors included."""
+    found = margin_bound(dual, problem.embeddings, problem.support)
+    return bool(found.relative <= MARGIN_TOLERANCE)
+
+
+def weighed_mass(dual: Float64[np.ndarray, "V m"], problem: MarginProblem) -> float:
+    """-Σ_off t_j B_j, the sum of the multipliers times the margins asked for."""
+    return float(-(dual * problem.margins)[~problem.support].sum())
 
 
 def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
@@ -87,11 +121,6 @@ def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
 def outside_mass(dual: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]) -> float:
     """-Σ_off B, the sum of the multipliers of the inequalities."""
     return float(-dual[~support].sum())
-
-
-def unit_margin(support: Bool[Array, "V m"]) -> Float[Array, "V m"]:
-    """Logits at unit margin when every constraint binds: 0 on the support, -1 off it."""
-    return jnp.where(support, 0.0, -1.0)
 
 
 def logit_margin(

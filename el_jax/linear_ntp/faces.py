@@ -6,6 +6,7 @@ it makes in-support logits equal and finds W*; with the binding constraints adde
 max-margin matrix; and what it leaves over is what no decoder reaches, a certificate.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import jax
@@ -15,12 +16,15 @@ from jax import Array
 from jaxtyping import Bool, Float, Float64, Int
 
 from el_jax.linear_ntp.dual import centred_on
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.linear_ntp.subspace import face_factor, is_dense
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
 _EPS = 1e-16
 _MAX_ITERATIONS = 5000
+_ILL_CONDITIONED = 1e3
+_EQUAL = 1e-11  # spread, of the largest entry of W, at which logits count as equal
 
 
 _CGState = tuple[Array, Array, Array, Array, Array, Array]
@@ -68,10 +72,11 @@ def _least_squares(
     def iterate(state: _CGState) -> _CGState:
         combination, residual, along, along_w, slope, iteration = state
         moved = centred_on(along_w @ embeddings, face)
-        length = slope / jnp.sum(moved**2)
+        size = jnp.sum(moved**2)  # 0 where rounding is all that is left of the slope
+        length = jnp.where(size > 0, slope / jnp.where(size > 0, size, 1.0), 0.0)
         combination, residual = combination + length * along, residual - length * moved
         gradient = residual @ embeddings.T
-        next_slope = jnp.sum(gradient**2)
+        next_slope = jnp.where(size > 0, jnp.sum(gradient**2), 0.0)
         ratio = next_slope / slope
         along, along_w = residual + ratio * along, gradient + ratio * along_w
         return combination, residual, along, along_w, next_slope, iteration + 1
@@ -83,10 +88,11 @@ def _least_squares(
 
 
 def solve_on_face(
-    problem: NTPProblem, target: Float64[np.ndarray, "V m"], face: Bool[np.ndarray, "V m"]
+    embeddings: Float64[np.ndarray, "d m"],
+    target: Float64[np.ndarray, "V m"],
+    face: Bool[np.ndarray, "V m"],
 ) -> FaceSolution:
     """Least squares min_W ‖Π_face(W H - target)‖, refined once; NumPy in, NumPy out."""
-    embeddings = problem.embeddings
     with jax.enable_x64(True):
         first, _, steps = _least_squares(target, embeddings, face, _MAX_ITERATIONS)
         left = target - np.asarray(first) @ embeddings.T @ embeddings
@@ -96,14 +102,29 @@ def solve_on_face(
         )
 
 
-def equalised(problem: NTPProblem, w: Float64[np.ndarray, "V d"]) -> Float64[np.ndarray, "V d"]:
-    """The W nearest ``w`` whose logits are equal inside every support: its projection on F⊥."""
-    change = solve_on_face(problem, w @ problem.embeddings, problem.support)
-    return w - change.combination @ problem.embeddings.T
+def equalised(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> Float64[np.ndarray, "V d"]:
+    """The W nearest ``w`` whose logits are equal inside every support: its projection on F⊥.
+
+    By conjugate gradients; where embeddings are so nearly dependent that these are slow or do not
+    get there, by a factorisation, if one is affordable.
+    """
+    embeddings, support = problem.embeddings, problem.support
+    affordable = is_dense(embeddings, support)
+    if affordable and problem.condition > _ILL_CONDITIONED:
+        return _without_face(problem, w)
+    change = solve_on_face(embeddings, w @ embeddings, support)
+    near = w - change.combination @ embeddings.T
+    if _spread(problem, near) <= _EQUAL * np.abs(w).max() or not affordable:
+        return near
+    exact = _without_face(problem, w)
+    return exact if _spread(problem, exact) < _spread(problem, near) else near
 
 
 def annihilated(
-    problem: NTPProblem, dual: Float64[np.ndarray, "V m"], *, rounds: int = 6
+    problem: MarginProblem,
+    dual: Float64[np.ndarray, "V m"],
+    *,
+    rounds: int = 6,
 ) -> Float64[np.ndarray, "V m"] | None:
     """A B in D near ``dual`` with B Hᵀ = 0, not 0 off the supports, or None if none was found.
 
@@ -117,8 +138,27 @@ def annihilated(
             return None
         dual = dual / outside_mass
         face = support | (dual < 0)
-        dual = solve_on_face(problem, dual, face).residual
+        dual = solve_on_face(problem.embeddings, dual, face).residual
         if (dual[~support] <= 0).all():
             return dual if dual[~support].sum() < -1e-6 else None
         dual = np.where(support, dual, np.minimum(dual, 0.0))
     return None
+
+
+def _without_face(problem: MarginProblem, w: np.ndarray) -> np.ndarray:
+    basis = _face_basis(problem)
+    for _ in range(2):  # the second takes out what rounding left of the first
+        w = w - (basis @ (basis.T @ w.ravel())).reshape(w.shape)
+    return w
+
+
+@lru_cache(maxsize=4)
+def _face_basis(problem: MarginProblem) -> np.ndarray:
+    return face_factor(problem.embeddings, problem.support).left
+
+
+def _spread(problem: MarginProblem, w: np.ndarray) -> float:
+    """The largest difference between two logits in one support."""
+    logits = w @ problem.embeddings
+    highest = np.where(problem.support, logits, -np.inf).max(axis=0)
+    return float((highest - np.where(problem.support, logits, np.inf).min(axis=0)).max())

@@ -1,6 +1,6 @@
 """Gradient flow to times that no number of steps reaches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from el_jax.linear_ntp.trajectory import Trajectory
 
 def gradient_flow(
     problem: NTPProblem,
-    times: Float[ArrayLike, "marks"],
+    times: Sequence[float] | Float[ArrayLike, "marks"],
     *,
     initial: Float[np.ndarray | Array, "V d"] | None = None,
     w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
@@ -40,13 +40,16 @@ def gradient_flow(
             what the defaults resolve; 1e-10 and 1e-14 follow it to 1e12.
 
     Raises:
-        ValueError: if times do not increase from at least 0, or shapes are wrong.
+        ValueError: if times are not finite, do not increase from at least 0, or shapes are wrong.
         RuntimeError: if the integrator gives up.
     """
     marks = np.asarray(times, np.float64)
-    if marks.ndim != 1 or marks.size == 0 or marks[0] < 0 or (np.diff(marks) <= 0).any():
-        raise ValueError(f"times={times!r}: must increase from at least 0")
+    increase = marks.ndim == 1 and marks.size > 0 and (np.diff(marks) > 0).all()
+    if not (increase and np.isfinite(marks).all() and marks[0] >= 0):
+        raise ValueError(f"times={times!r}: must increase from at least 0, and be finite")
     start = problem.decoder(initial)
+    if marks[-1] == 0:
+        return Trajectory(marks, decoder_metrics(problem, start[None], w_mm=w_mm), start)
     # ∇CE lies in the span of the embeddings, so W moves in as many columns as their rank
     span = _span(problem.embeddings)
     shape = (problem.vocab_size, span.shape[1])

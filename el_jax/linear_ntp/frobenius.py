@@ -11,20 +11,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Float64, Int
 
-from el_jax.linear_ntp.certificates import FarkasMatrix, verify_certificate
 from el_jax.linear_ntp.dual import (
     MarginBracket,
     bracket,
     in_cone,
-    outside_mass,
     project_on_cone,
+    shows_inseparable,
     tighter,
-    unit_margin,
+    weighed_mass,
 )
 from el_jax.linear_ntp.faces import annihilated, equalised, solve_on_face
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.scaling import MarginProblem
 
 _FIRST_CHUNK = 100
 _POLISHED_GAP = 0.03
@@ -56,6 +55,7 @@ def _ascend(
     state: _AscentState,
     gram: Float[Array, "m m"],
     support: Bool[Array, "V m"],
+    target: Float[Array, "V m"],
     step: Float[Array, ""],
     num_steps: Int[Array, ""],
 ) -> _AscentState:
@@ -64,7 +64,6 @@ def _ascend(
     Momentum is dropped when it points against the step, the gradient restart of O'Donoghue and
     Candès 2015 (arXiv 1204.3982).
     """
-    target = unit_margin(support)
 
     def iterate(_: Array, state: _AscentState) -> _AscentState:
         moved = state.ahead + step * (target - state.ahead @ gram)
@@ -79,7 +78,11 @@ def _ascend(
 
 
 def frobenius_bracket(
-    problem: NTPProblem, *, tolerance: float, max_iterations: int
+    problem: MarginProblem,
+    *,
+    tolerance: float,
+    max_iterations: int,
+    start: MarginBracket | None = None,
 ) -> MarginBracket:
     """Ascends until the relative gap is ``tolerance``, or a Farkas matrix shows there is no margin.
 
@@ -87,30 +90,60 @@ def frobenius_bracket(
         problem: the data.
         tolerance: on the relative gap; infinity stops at the first decoder that separates.
         max_iterations: of the ascent; looked at in growing intervals.
+        start: what is known already; its dual matrix is where the ascent begins.
     """
     step = 1 / np.linalg.norm(problem.embeddings, 2) ** 2
-    best = None
+    best, done, chunk = start, 0 if start is None else start.iterations, _FIRST_CHUNK
     with jax.enable_x64(True):
-        state = _start(jnp.zeros(problem.support.shape))
-        done, chunk = 0, _FIRST_CHUNK
+        first = np.zeros(problem.support.shape) if start is None else scaled_dual(start, problem)
+        state = _start(jnp.asarray(first))
         while done < max_iterations:
             chunk = min(chunk, max_iterations - done)
-            state = _ascend(state, problem.gram, problem.support, step, chunk)
+            state = _ascend(state, problem.gram, problem.support, problem.target, step, chunk)
             done, chunk = done + chunk, int(1.5 * chunk)
             best = _tightened(
                 problem, best, np.asarray(state.dual), done, exact=bool(np.isfinite(tolerance))
             )
-            if best.lower > 0:
-                if best.gap <= tolerance and _stationarity(problem, best) <= tolerance:
-                    break
-            elif (dual := _farkas(problem, best)) is not None:
+            if is_solved(problem, best, tolerance):
+                break
+            if best.lower == 0 and (dual := farkas(problem, best.dual)) is not None:
                 return bracket(problem, best.w, dual, "frobenius", done)
     assert best is not None
     return best
 
 
+def is_solved(problem: MarginProblem, best: MarginBracket, tolerance: float) -> bool:
+    """Whether the bracket is as narrow as asked for, and its W near the B Hᵀ it should be."""
+    return (
+        best.lower > 0
+        and best.gap <= tolerance
+        and (not np.isfinite(tolerance) or _stationarity(problem, best) <= tolerance)
+    )
+
+
+def farkas(
+    problem: MarginProblem, dual: Float64[np.ndarray, "V m"]
+) -> Float64[np.ndarray, "V m"] | None:
+    """A matrix near ``dual`` that shows there is no margin, if there is one."""
+    for candidate in (dual, annihilated(problem, dual)):
+        if candidate is not None and shows_inseparable(problem, candidate):
+            return candidate
+    return None
+
+
+def scaled_dual(found: MarginBracket, problem: MarginProblem) -> Float64[np.ndarray, "V m"]:
+    """Its B, of the size it has at the solution, where the mass is the square of the norm."""
+    if found.lower == 0:
+        return found.dual
+    return found.dual / (found.lower * found.upper * weighed_mass(found.dual, problem))
+
+
 def _tightened(
-    problem: NTPProblem, best: MarginBracket | None, dual: np.ndarray, iterations: int, exact: bool
+    problem: MarginProblem,
+    best: MarginBracket | None,
+    dual: np.ndarray,
+    iterations: int,
+    exact: bool,
 ) -> MarginBracket:
     """What an iterate adds to the best bracket so far, and the exact solution on its face.
 
@@ -122,21 +155,15 @@ def _tightened(
     best = tighter(best, raw)
     if not exact or raw.gap > _POLISHED_GAP:
         return best
-    missing = np.where(support, 0.0, -1.0) - dual @ embeddings.T @ embeddings
-    change = solve_on_face(problem, missing, support | (dual < 0)).combination
+    missing = problem.target - dual @ embeddings.T @ embeddings
+    change = solve_on_face(embeddings, missing, support | (dual < 0)).combination
     dual = in_cone(dual + change, support)
     w = equalised(problem, dual @ embeddings.T)
     return tighter(best, bracket(problem, w, dual, "frobenius", iterations))
 
 
-def _stationarity(problem: NTPProblem, best: MarginBracket) -> float:
+def _stationarity(problem: MarginProblem, best: MarginBracket) -> float:
     """‖W - B Hᵀ‖ / ‖W‖ at unit margin: of first order in errors, where gaps are of second."""
-    mass, size = outside_mass(best.dual, problem.support), np.linalg.norm(best.w)
+    mass, size = weighed_mass(best.dual, problem), np.linalg.norm(best.w)
     scaled = best.dual * (size / best.lower / mass)
     return float(np.linalg.norm(best.w - scaled @ problem.embeddings.T) / size)
-
-
-def _farkas(problem: NTPProblem, best: MarginBracket) -> np.ndarray | None:
-    dual = annihilated(problem, best.dual)
-    valid = dual is not None and verify_certificate(problem, FarkasMatrix(dual)).valid
-    return dual if valid else None

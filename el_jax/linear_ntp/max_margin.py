@@ -5,22 +5,36 @@ W_mm = argmin N(W) such that in-support logits are equal and all others at least
 descent converges to its direction). It depends on embeddings and supports only.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int
 
-from el_jax.linear_ntp.certificates import Certificate, FarkasMatrix, verify_certificate
-from el_jax.linear_ntp.dual import MarginBracket, logit_margin, outside_mass
-from el_jax.linear_ntp.faces import annihilated
-from el_jax.linear_ntp.frobenius import frobenius_bracket
-from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
+from el_jax.linear_ntp.certificates import (
+    Certificate,
+    FarkasMatrix,
+    SeparatingMatrix,
+    verify_certificate,
+)
+from el_jax.linear_ntp.collisions import separability_collision
+from el_jax.linear_ntp.conditions import check_separability
+from el_jax.linear_ntp.dual import (
+    MarginBracket,
+    bracket,
+    logit_margin,
+    outside_mass,
+    tighter,
+)
+from el_jax.linear_ntp.frobenius import farkas
 from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
 from el_jax.linear_ntp.objective import residual
-from el_jax.linear_ntp.problem import NTPProblem
-from el_jax.linear_ntp.splitting import split_bracket
+from el_jax.linear_ntp.problem import NTPProblem, check_positive
+from el_jax.linear_ntp.scaling import MarginProblem, scaled
+from el_jax.linear_ntp.solvers import SOLVERS
 
+_CROSSED = 1e-6  # how far bounds may cross by rounding
 # Slack, at unit margin, up to which a constraint is said to bind: absolute, and per gap.
 _BINDING, _BINDING_PER_GAP = 1e-6, 100
 
@@ -111,33 +125,59 @@ def max_margin(
         norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
             descent and Adam; a linear program, by splitting where it is too large) or "spectral"
             (Muon; by splitting).
-        tolerance: on the relative gap. If iterations run out first, the answer still stands and
-            its ``gap`` is what it says.
-        max_iterations: None means 100 000 for the Frobenius norm and 10 000 for splitting.
+        tolerance: on the relative gap. If iterations run out first, the answer still stands, its
+            ``gap`` is what it says, and a warning says so too.
+        max_iterations: at least 1. None means 100 000 for the Frobenius norm, with an active set
+            instead where the problem is small and they are slow, and 10 000 for splitting.
 
     Raises:
         NotSeparableError: with a verified certificate.
         UndecidedError: if no decoder that separates was found, nor a certificate that none exists.
-        ValueError: if ``norm`` is none of these.
+        ValueError: if ``norm`` is none of these, or ``max_iterations`` is below 1.
     """
-    if norm == "frobenius":
-        found = frobenius_bracket(
-            problem, tolerance=tolerance, max_iterations=max_iterations or 100_000
-        )
-    elif norm == "max" and is_affordable(problem):
-        found = max_norm_bracket(problem)
-    elif norm in ("max", "spectral"):
-        # all norms agree on what is separable, and the Frobenius norm is quick to tell
-        found = frobenius_bracket(problem, tolerance=np.inf, max_iterations=100_000)
-        if found.lower > 0:
-            found = split_bracket(
-                problem, norm, tolerance=tolerance, max_iterations=max_iterations or 10_000
-            )
-    else:
-        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
-    if found.lower <= 0:
-        _raise_without_margin(problem, found)
-    return _solution(problem, norm, found)
+    check_norm(norm)
+    check_positive("max_iterations", max_iterations)
+    collision = separability_collision(problem)
+    if collision is not None and verify_certificate(problem, collision.certificate).valid:
+        raise _inseparable(problem, collision.certificate)
+    alike = scaled(problem)
+    found = SOLVERS[norm](alike, tolerance, max_iterations)
+    if found.lower == 0 or found.gap < -_CROSSED:
+        found = _decided(problem, alike, norm, found, exhaust=max_iterations is None)
+    verified = verify_certificate(problem, SeparatingMatrix(found.w)).valid
+    if not verified or found.gap < -_CROSSED:
+        raise _undecided(alike, found)
+    if found.gap > tolerance:
+        warnings.warn(
+            f"max margin in the {norm} norm: relative gap {found.gap:.1e} after "
+            f"{found.iterations} iterations, above tolerance={tolerance:g}",
+            RuntimeWarning, stacklevel=2,
+        )  # fmt: skip
+    return _solution(problem, alike, norm, found)
+
+
+def _decided(
+    problem: NTPProblem, alike: MarginProblem, norm: Norm, found: MarginBracket, *, exhaust: bool
+) -> MarginBracket:
+    """The bracket with a decoder that separates, from whatever method finds one.
+
+    Raises:
+        NotSeparableError: if there is none.
+        UndecidedError: if none was found.
+    """
+    dual = farkas(alike, found.dual)
+    if dual is not None:
+        certificate = FarkasMatrix(alike.dual_of_data(dual))
+        if verify_certificate(problem, certificate).valid:
+            raise _inseparable(problem, certificate)
+    if not exhaust:
+        raise _undecided(alike, found)
+    verdict = check_separability(problem)
+    if isinstance(verdict.certificate, FarkasMatrix):
+        raise _inseparable(problem, verdict.certificate)
+    if verdict.certificate is None:
+        raise _undecided(alike, found)
+    return tighter(found, bracket(alike, verdict.certificate.w, found.dual, norm, found.iterations))
 
 
 def margin_upper_bound(
@@ -151,38 +191,53 @@ def margin_upper_bound(
     training, before margins do.
 
     Returns:
-        The bound; infinity where the leak underflows.
+        The bound; infinity where the leak underflows, NaN where W has one.
+
+    Raises:
+        ValueError: if ``norm`` is no norm, or W is not ``[V, d]``.
     """
+    check_norm(norm)
     dual = residual(problem, np.asarray(w, np.float64))
     leaked = outside_mass(dual, problem.support)
+    if np.isnan(leaked):
+        return np.nan
     return dual_norm(dual @ problem.embeddings.T, norm) / leaked if leaked > 0 else np.inf
 
 
-def _raise_without_margin(problem: NTPProblem, found: MarginBracket) -> None:
-    for dual in (found.dual, annihilated(problem, found.dual)):
-        if dual is None:
-            continue
-        certificate = FarkasMatrix(dual)
-        verification = verify_certificate(problem, certificate)
-        if verification.valid:
-            bound = verification.numbers["margin_bound"]
-            raise NotSeparableError(
-                f"the data are not separable: no decoder has a margin above {bound:.1e} times "
-                "its norm",
-                certificate,
-            )
-    raise UndecidedError(
-        f"undecided after {found.iterations} iterations: the max margin lies in "
-        f"[0, {found.upper:.3g}]",
-        (0.0, found.upper),
+def check_norm(norm: str) -> None:
+    """Refuses what is no norm.
+
+    Raises:
+        ValueError: unless ``norm`` is "frobenius", "max" or "spectral".
+    """
+    if norm not in SOLVERS:
+        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
+
+
+def _inseparable(problem: NTPProblem, certificate: FarkasMatrix) -> NotSeparableError:
+    bound = verify_certificate(problem, certificate).numbers["margin_bound"]
+    return NotSeparableError(
+        f"the data are not separable: no decoder has a margin above {bound:.1e} times its norm",
+        certificate,
     )
 
 
-def _solution(problem: NTPProblem, norm: Norm, found: MarginBracket) -> MaxMargin:
+def _undecided(alike: MarginProblem, found: MarginBracket) -> UndecidedError:
+    upper = found.upper / alike.unit
+    return UndecidedError(
+        f"undecided after {found.iterations} iterations: the max margin lies in [0, {upper:.3g}]",
+        (0.0, upper),
+    )
+
+
+def _solution(
+    problem: NTPProblem, alike: MarginProblem, norm: Norm, found: MarginBracket
+) -> MaxMargin:
     embeddings, support = problem.embeddings, problem.support
     w = found.w / logit_margin(found.w @ embeddings, support).margin
     size = matrix_norm(w, norm)
-    dual = found.dual * (size**2 / outside_mass(found.dual, support))
+    dual = alike.dual_of_data(found.dual)
+    dual = dual * (size**2 / outside_mass(dual, support))
     logits = w @ embeddings
     level = np.where(support, logits, 0.0).sum(axis=0) / support.sum(axis=0)
     slack = np.where(support, np.inf, level - 1 - logits)
@@ -194,7 +249,7 @@ def _solution(problem: NTPProblem, norm: Norm, found: MarginBracket) -> MaxMargi
         active=np.argwhere(_BINDING + _BINDING_PER_GAP * found.gap >= slack.T),
         kkt=_kkt(problem, norm, w, dual, slack),
         gap=found.gap,
-        interval=(found.lower, found.upper),
+        interval=(found.lower / alike.unit, found.upper / alike.unit),
         iterations=found.iterations,
     )
 

@@ -1,8 +1,9 @@
 """The max-margin problem in the max norm: a linear program, feasible whatever the data.
 
-Maximise t such that |W| <= 1, L = c on the supports and L <= c - t off them, for L = W H and levels
-c. The multipliers of its rows are a B of D with ‖B Hᵀ‖_1 = t, so at t = 0 they are a Farkas
-matrix, and since all norms agree on what is separable, it decides that for every norm.
+Maximise τ such that |W| <= 1, L = c on the supports and L <= c - τ t off them, for L = W H, levels
+c and the margins t asked for. The multipliers of its rows are a B of D with ‖B Hᵀ‖_1 = τ, so at τ
+= 0 they are a Farkas matrix, and since all norms agree on what is separable, it decides that for
+every norm.
 """
 
 import numpy as np
@@ -10,53 +11,68 @@ from jaxtyping import Float64
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, eye_array, hstack, kron
 
-from el_jax.linear_ntp.dual import MarginBracket, bracket, in_cone
+from el_jax.linear_ntp.dual import (
+    MarginBracket,
+    bracket,
+    in_cone,
+    shows_inseparable,
+    tighter,
+)
 from el_jax.linear_ntp.faces import equalised
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.scaling import MarginProblem
 
 # HiGHS's own are 1e-7; these are the smallest it takes.
 _SOLVER_TOLERANCE = 1e-10
 _MAX_NONZEROS = 2e7
+_SMALL_GAP = 1e-8
 
 
-def is_affordable(problem: NTPProblem) -> bool:
+def is_affordable(problem: MarginProblem) -> bool:
     """Whether the program, of V m (d + 1) nonzeros, is small enough for HiGHS."""
-    return problem.support.size * (problem.dim + 1) <= _MAX_NONZEROS
+    return problem.support.size * (len(problem.embeddings) + 1) <= _MAX_NONZEROS
 
 
-def max_norm_bracket(problem: NTPProblem) -> MarginBracket:
-    """Solves the program with HiGHS; what its answer is worth is for the bracket to say."""
+def max_norm_bracket(problem: MarginProblem) -> MarginBracket:
+    """Solves the program with HiGHS; what its answer is worth is for the bracket to say.
+
+    By the simplex method; where rounding keeps that from a small gap, by interior points too.
+    """
     vocab_size, num_contexts = problem.support.shape
-    size = vocab_size * problem.dim
+    size = vocab_size * len(problem.embeddings)
     inside = problem.support.ravel()
     logits = kron(eye_array(vocab_size, format="csr"), csr_matrix(problem.embeddings.T), "csr")
     levels = kron(np.ones((vocab_size, 1)), eye_array(num_contexts, format="csr"), "csr")
-    rows = hstack([logits, -levels, csr_matrix((~inside).astype(float)[:, None])], "csr")
+    rows = hstack([logits, -levels, csr_matrix(-problem.target.ravel()[:, None])], "csr")
     cost = np.zeros(rows.shape[1])
     cost[-1] = -1.0
-    result = linprog(
-        cost,
-        A_ub=rows[~inside],
-        b_ub=np.zeros(int((~inside).sum())),
-        A_eq=rows[inside],
-        b_eq=np.zeros(int(inside.sum())),
-        bounds=[(-1, 1)] * size + [(None, None)] * (num_contexts + 1),
-        method="highs",
-        options={
-            "primal_feasibility_tolerance": _SOLVER_TOLERANCE,
-            "dual_feasibility_tolerance": _SOLVER_TOLERANCE,
-        },
-    )
-    if result.x is None:
-        zero = np.zeros((vocab_size, problem.dim))
-        return bracket(problem, zero, np.zeros(problem.support.shape), "max", 0)
-    w = equalised(problem, result.x[:size].reshape(vocab_size, problem.dim))
-    dual = _multipliers(problem, result.eqlin.marginals, result.ineqlin.marginals)
-    return bracket(problem, w, dual, "max", int(result.nit))
+    zeros = np.zeros((vocab_size, len(problem.embeddings))), np.zeros(problem.support.shape)
+    best = bracket(problem, *zeros, "max", 0)
+    for method in ("highs", "highs-ipm"):
+        result = linprog(
+            cost,
+            A_ub=rows[~inside],
+            b_ub=np.zeros(int((~inside).sum())),
+            A_eq=rows[inside],
+            b_eq=np.zeros(int(inside.sum())),
+            bounds=[(-1, 1)] * size + [(None, None)] * (num_contexts + 1),
+            method=method,
+            options={
+                "primal_feasibility_tolerance": _SOLVER_TOLERANCE,
+                "dual_feasibility_tolerance": _SOLVER_TOLERANCE,
+            },
+        )
+        if result.x is None:
+            continue
+        w = equalised(problem, result.x[:size].reshape(zeros[0].shape))
+        dual = _multipliers(problem, result.eqlin.marginals, result.ineqlin.marginals)
+        best = tighter(best, bracket(problem, w, dual, "max", int(result.nit)))
+        if best.gap <= _SMALL_GAP or shows_inseparable(problem, dual):
+            break
+    return best
 
 
 def _multipliers(
-    problem: NTPProblem, equalities: np.ndarray, inequalities: np.ndarray
+    problem: MarginProblem, equalities: np.ndarray, inequalities: np.ndarray
 ) -> Float64[np.ndarray, "V m"]:
     """The solver's marginals as a matrix, moved into D by what rounding has left outside it."""
     dual = np.zeros(problem.support.shape)

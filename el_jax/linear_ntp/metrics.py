@@ -86,8 +86,14 @@ def checked_references(
     """The reference matrices in float64.
 
     Raises:
-        ValueError: for a norm that is not known or a shape that is not ``[V, d]``.
+        ValueError: for what is no mapping, a norm that is not known or a shape that is not
+            ``[V, d]``.
     """
+    if w_mm is not None and not isinstance(w_mm, Mapping):
+        raise ValueError(
+            f"w_mm is {type(w_mm).__name__}: must map norms to matrices, as {{'frobenius': W}} or "
+            "the references of an Analysis"
+        )
     if unknown := set(w_mm or {}) - set(NORMS):
         raise ValueError(f"w_mm has norms {sorted(unknown)}: must be among {sorted(NORMS)}")
     return {norm: problem.decoder(W) for norm, W in (w_mm or {}).items()}

@@ -68,9 +68,11 @@ def cross_entropy(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> f
 
 
 def excess_loss(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> ExcessLoss:
-    """CE(W) - H and its two parts, each with a relative error of a few eps.
+    """CE(W) - H and its two parts.
 
-    The in-support part inherits rounding of the logits, eps² |L|² in absolute terms.
+    The leak has a relative error of about eps |L|, with L the logits, however small it is. The
+    in-support part inherits the rounding of logits: its absolute error is up to
+    2 sqrt(KL) eps |L| + eps² |L|².
 
     Raises:
         ValueError: if W is not ``[V, d]``.
@@ -184,8 +186,8 @@ def leak_residual(
 
 def _softplus(x: Float[Array, "m"]) -> Float[Array, "m"]:
     """log(1 + e^x), with derivative 0 rather than NaN at -inf."""
-    finite = jnp.isfinite(x)
-    return jnp.where(finite, jax.nn.softplus(jnp.where(finite, x, 0.0)), 0.0)
+    nothing = jnp.isneginf(x)
+    return jnp.where(nothing, 0.0, jax.nn.softplus(jnp.where(nothing, 0.0, x)))
 
 
 def _exp_above_line(r: Float[Array, "V m"]) -> Float[Array, "V m"]:

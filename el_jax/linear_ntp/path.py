@@ -4,6 +4,7 @@ Thrampoulidis 2024 (arXiv 2402.18551), Theorem 1: as the ball grows, its minimis
 max-margin matrix while its part in F tends to W*. The ridge path is the same curve, reparametrised.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.scipy.sparse.linalg import cg
-from jaxtyping import Float, Float64
+from jaxtyping import ArrayLike, Float, Float64
 from scipy.optimize import brentq
 
 from el_jax.linear_ntp.landscape import Landscape, landscape, slope_at
@@ -43,8 +44,8 @@ class RegularizationPath:
 def regularization_path(
     problem: NTPProblem,
     *,
-    ridge: Sequence[float] | None = None,
-    radius: Sequence[float] | None = None,
+    ridge: Sequence[float] | Float[ArrayLike, "n"] | None = None,
+    radius: Sequence[float] | Float[ArrayLike, "n"] | None = None,
     w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
     tolerance: float = 1e-9,
 ) -> RegularizationPath:
@@ -62,20 +63,36 @@ def regularization_path(
         tolerance: of the relative ``stationarity``, and of the radius.
 
     Raises:
-        ValueError: unless exactly one of the two is given, not empty and positive.
+        ValueError: unless exactly one of the two is given, not empty, positive and finite.
+
+    Warns:
+        RuntimeWarning: if a minimiser has not the stationarity asked for.
     """
-    given = ridge if radius is None else radius
-    if (ridge is None) == (radius is None) or not given or min(given) <= 0:
-        raise ValueError(f"ridge={ridge!r}, radius={radius!r}: must give one, positive numbers")
+    given = np.asarray(ridge if radius is None else radius, np.float64)
+    one = (ridge is None) != (radius is None)
+    positive = np.isfinite(given).all() and (given > 0).all()
+    if not (one and positive and given.ndim == 1 and given.size):
+        raise ValueError(
+            f"ridge={ridge!r}, radius={radius!r}: must give one, positive numbers that are finite"
+        )
     with jax.enable_x64(True):
         here = landscape(problem)
         W, lams = jnp.zeros((problem.vocab_size, problem.dim)), []
         decoders, errors = [], []
-        for value in given:
+        for value in given.tolist():
             lams.append(value if radius is None else _multiplier(W, value, here, tolerance))
             W, error = _ridge_minimiser(W, lams[-1], here, tolerance)
             decoders.append(np.asarray(W))
             errors.append(float(error))
+    # a ball that does not bind ends at the least ridge, which has no stationarity of its own
+    worst = max(zip(errors, lams, strict=True), key=lambda e: e[0] if e[1] != _LEAST_RIDGE else 0)
+    if worst[0] > tolerance and worst[1] != _LEAST_RIDGE:
+        warnings.warn(
+            f"regularization path: stationarity {worst[0]:.1e} at ridge {worst[1]:.1e}, above "
+            f"tolerance={tolerance:g}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     metrics = decoder_metrics(problem, np.array(decoders), w_mm=w_mm)
     return RegularizationPath(np.array(lams), np.array(decoders), np.array(errors), metrics)
 

@@ -30,7 +30,7 @@ from scipy.spatial.distance import cdist
 _SUM_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class NTPProblem:
     """Distinct contexts, how often they occur, and what follows them.
 
@@ -77,6 +77,16 @@ class NTPProblem:
         object.__setattr__(self, "context_probs", _frozen(pi))
         object.__setattr__(self, "next_token_probs", _frozen(P))
 
+    def __repr__(self) -> str:
+        return (
+            f"NTPProblem({self.num_contexts} contexts in {self.dim} dimensions, "
+            f"{self.vocab_size} tokens)"
+        )
+
+    def __setstate__(self, state: dict[str, np.ndarray]) -> None:
+        """Copies and what is unpickled cannot be written to either."""
+        vars(self).update({name: _frozen(array) for name, array in state.items()})
+
     @property
     def dim(self) -> int:
         """The dimension d of an embedding."""
@@ -115,6 +125,12 @@ class NTPProblem:
         if given.shape != shape:
             raise ValueError(f"W has shape {given.shape}: must be [V, d] = {shape}")
         return given
+
+
+def column_lengths(embeddings: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, "m"]:
+    """‖h_j‖, of numbers whose squares underflow or overflow too."""
+    largest = np.abs(embeddings).max(axis=0)
+    return largest * np.linalg.norm(embeddings / np.where(largest > 0, largest, 1.0), axis=0)
 
 
 def coinciding_contexts(
@@ -156,7 +172,19 @@ def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProble
     )
 
 
+def check_positive(name: str, value: int | None) -> None:
+    """Refuses a number of iterations below 1; None stands for the default.
+
+    Raises:
+        ValueError: if ``value`` is below 1.
+    """
+    if value is not None and value < 1:
+        raise ValueError(f"{name}={value}: must be at least 1")
+
+
 def _finite(name: str, values: object, ndim: int) -> np.ndarray:
+    if np.iscomplexobj(np.asarray(values)):
+        raise ValueError(f"{name} is complex: must be real")
     array = np.array(values, dtype=np.float64)
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}: must have {ndim} axes")

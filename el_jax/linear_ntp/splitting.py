@@ -18,10 +18,10 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from el_jax.linear_ntp.dual import MarginBracket, bracket, project_on_cone, tighter, unit_margin
+from el_jax.linear_ntp.dual import MarginBracket, bracket, project_on_cone, tighter
 from el_jax.linear_ntp.faces import equalised
 from el_jax.linear_ntp.norms import Norm
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.scaling import MarginProblem
 
 _CHUNK = 100
 _RELAXATION = 1.6
@@ -42,17 +42,31 @@ class _SplitState(NamedTuple):
 
 
 def split_bracket(
-    problem: NTPProblem, norm: Norm, *, tolerance: float, max_iterations: int
+    problem: MarginProblem,
+    norm: Norm,
+    *,
+    tolerance: float,
+    max_iterations: int,
+    start: MarginBracket | None = None,
 ) -> MarginBracket:
-    """Iterates until the relative gap is ``tolerance``, or ``max_iterations``."""
+    """Iterates until the relative gap is ``tolerance``, or ``max_iterations``.
+
+    Args:
+        problem: the data.
+        norm: "max" or "spectral".
+        tolerance: on the relative gap.
+        max_iterations: looked at every 100.
+        start: of another norm, whose decoder and dual matrix are kept where none better is found.
+    """
     scale = float(np.linalg.norm(problem.embeddings, 2))
     embeddings, support = problem.embeddings / scale, problem.support
-    inverse = np.linalg.inv(np.eye(problem.dim) + embeddings @ embeddings.T)
-    penalty, best = 1.0, None
+    inverse = np.linalg.inv(np.eye(len(embeddings)) + embeddings @ embeddings.T)
+    penalty, best = 1.0, None if start is None else bracket(problem, *start[:2], norm, 0)
+    constants = embeddings, inverse, support, problem.target
     with jax.enable_x64(True):
         state = _start(jnp.asarray(embeddings), jnp.asarray(support))
         for done in range(_CHUNK, max_iterations + _CHUNK, _CHUNK):
-            state = _iterate(state, embeddings, inverse, support, penalty, _CHUNK, norm)
+            state = _iterate(state, *constants, penalty, _CHUNK, norm)
             w = equalised(problem, np.asarray(state.w))
             dual = -np.asarray(state.logit_multiplier)
             best = tighter(best, bracket(problem, w, dual, norm, done))
@@ -84,12 +98,12 @@ def _iterate(
     embeddings: Float[Array, "d m"],
     inverse: Float[Array, "d d"],
     support: Bool[Array, "V m"],
+    target: Float[Array, "V m"],
     penalty: Float[Array, ""],
     num_steps: Int[Array, ""],
     norm: Norm,
 ) -> _SplitState:
     proximal = _clip_singular_values if norm == "spectral" else _clip_entries
-    target = unit_margin(support)
 
     def step(_: Array, s: _SplitState) -> _SplitState:
         pull = s.z - s.z_multiplier + (s.logits - s.logit_multiplier) @ embeddings.T

@@ -8,6 +8,7 @@ Aᵀ (A Aᵀ)⁺ A, where A Aᵀ(B) = Π(Π(B) K) needs only K = Hᵀ H.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -70,7 +71,7 @@ def data_subspace(problem: NTPProblem, *, dense: bool | None = None) -> DataSubs
         dense: whether to factorise; None decides by size. Σ_j (S_j - 1) columns of V d numbers
             are held and decomposed.
     """
-    if not _is_dense(problem, dense):
+    if not is_dense(problem.embeddings, problem.support, dense):
         return DataSubspace(problem, None, None)
     left, spectrum, _ = _factor(problem)
     return DataSubspace(problem, left, spectrum)
@@ -91,9 +92,9 @@ def finite_component(
     shape = (problem.vocab_size, problem.dim)
     support = problem.support
     log_probs = np.log(np.where(support, problem.next_token_probs, 1))
-    if _is_dense(problem, dense):
+    if is_dense(problem.embeddings, problem.support, dense):
         left, spectrum, right = _factor(problem)
-        contrasts, context = _contrasts(support)
+        contrasts, context = face_contrasts(support)
         log_ratios = np.sum(contrasts * log_probs[:, context], axis=0)
         return (left @ (right @ log_ratios / spectrum)).reshape(shape)
     embeddings, targets = problem.embeddings, centred(log_probs, support)
@@ -123,6 +124,8 @@ def top_curvature(problem: NTPProblem) -> float:
         return ((weights * spread) @ H.T).ravel()
 
     start = np.random.default_rng(0).standard_normal(size)
+    if not product(start).any():  # zero embeddings wherever several tokens follow
+        return 0.0
     hessian = LinearOperator((size, size), matvec=product, dtype=np.float64)
     return float(eigsh(hessian, k=1, v0=start, return_eigenvectors=False)[0])
 
@@ -160,32 +163,53 @@ def project(
 _project = jax.jit(project)
 
 
-def _is_dense(problem: NTPProblem, dense: bool | None) -> bool:
+def is_dense(
+    embeddings: Float64[np.ndarray, "d m"],
+    face: Bool[np.ndarray, "V m"],
+    dense: bool | None = None,
+) -> bool:
+    """Whether a face is small enough to be factorised, or what was asked for."""
     if dense is not None:
         return dense
-    columns = int((problem.support.sum(axis=0) - 1).sum())
-    rows = problem.vocab_size * problem.dim
+    columns = int((face.sum(axis=0) - 1).sum())
+    rows = len(face) * len(embeddings)
     return columns * rows <= _DENSE_SIZE and columns * rows * min(columns, rows) <= _DENSE_WORK
 
 
-@lru_cache(maxsize=4)  # a problem cannot change: F and W* come from one factorisation
-def _factor(problem: NTPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Thin singular value decomposition of the columns u h_jᵀ, u a contrast of S_j; its rank cut.
+class FaceFactor(NamedTuple):
+    """Singular values and vectors of the columns u h_jᵀ, u a contrast of face j, down to rounding.
 
-    Returns:
-        Left vectors ``[V d, dim F]``, singular values, right vectors ``[dim F, contrasts]``.
+    Attributes:
+        left: singular vectors ``[V d, rank]``.
+        spectrum: singular values, descending, ``[rank]``.
+        right: singular vectors ``[rank, contrasts]``.
     """
-    contrasts, context = _contrasts(problem.support)
-    outer = contrasts[:, None, :] * problem.embeddings[None][:, :, context]
-    columns = outer.reshape(problem.vocab_size * problem.dim, len(context))
-    if columns.size == 0:  # every support is one token
-        return columns, np.zeros(0), np.zeros((0, 0))
+
+    left: Float64[np.ndarray, "Vd rank"]
+    spectrum: Float64[np.ndarray, "rank"]
+    right: Float64[np.ndarray, "rank contrasts"]
+
+
+def face_factor(
+    embeddings: Float64[np.ndarray, "d m"], face: Bool[np.ndarray, "V m"]
+) -> FaceFactor:
+    """Decomposes W -> Π_face(W H), whose face has a token for every context."""
+    contrasts, context = face_contrasts(face)
+    outer = contrasts[:, None, :] * embeddings[None][:, :, context]
+    columns = outer.reshape(len(face) * len(embeddings), len(context))
+    if columns.size == 0:  # every face is one token
+        return FaceFactor(columns, np.zeros(0), np.zeros((0, 0)))
     left, spectrum, right = np.linalg.svd(columns, full_matrices=False)
     rank = int((spectrum > np.finfo(float).eps * max(columns.shape) * spectrum[0]).sum())
-    return left[:, :rank], spectrum[:rank], right[:rank]
+    return FaceFactor(left[:, :rank], spectrum[:rank], right[:rank])
 
 
-def _contrasts(support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=4)  # a problem cannot change: F and W* come from one factorisation
+def _factor(problem: NTPProblem) -> FaceFactor:
+    return face_factor(problem.embeddings, problem.support)
+
+
+def face_contrasts(support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An orthonormal basis of the zero-sum vectors on each S_j, and the context of each vector.
 
     Helmert's: vector k of a context weighs its first k tokens against the next one.

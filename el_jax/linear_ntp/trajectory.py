@@ -100,10 +100,13 @@ def log_spaced_marks(num_steps: int, num_marks: int = 50) -> Int[np.ndarray, "ma
 
 
 def _direction(method: str | Direction) -> Direction:
-    if not isinstance(method, str):
+    if isinstance(method, Direction) and not isinstance(method, type):
         return method
-    if method not in DIRECTIONS:
-        raise ValueError(f"method={method!r}: must be one of {', '.join(DIRECTIONS)}")
+    if not isinstance(method, str) or method not in DIRECTIONS:
+        raise ValueError(
+            f"method={method!r}: must be one of {', '.join(DIRECTIONS)}, or a Direction such as "
+            "Adam()"
+        )
     return DIRECTIONS[method]
 
 

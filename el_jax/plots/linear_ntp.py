@@ -20,6 +20,8 @@ from el_jax.plots.style import (
 
 Metrics = Mapping[str, Float[np.ndarray, "marks"]]
 
+_NORM_COLOURS = {"frobenius": "black", "max": SPARE_COLOURS[0], "spectral": SPARE_COLOURS[2]}
+
 
 def plot_geometry(
     ax: Axes,
@@ -88,18 +90,17 @@ def plot_trajectory(
     question: str,
     margin: float | None = None,
     step_size: float | None = None,
-    norm: str = "frobenius",
 ) -> Figure:
     """Loss, size, direction and finite part of a decoder along training, with what theory says.
 
     Args:
         steps: when; a mark at 0 is left out, since time is drawn on a log scale.
-        metrics: of ``run_trajectory`` for one run.
+        metrics: of ``run_trajectory`` for one run; directions are compared with the reference of
+            every norm that it had.
         question: the figure's title.
         margin: γ of the Frobenius norm. With it, gradient descent's predictions are drawn:
             CE - H -> 1 / (γ² η k) and ‖P_⊥W‖ growing by (1/γ) log k.
         step_size: η of plain gradient descent; None draws no prediction of the loss.
-        norm: the norm whose reference the directions are compared with, if there was one.
     """
     kept = np.asarray(steps) > 0
     k, m = np.asarray(steps)[kept], {name: v[kept] for name, v in metrics.items()}
@@ -108,7 +109,7 @@ def plot_trajectory(
     theory = None if margin is None or step_size is None else 1 / (margin**2 * step_size * k)
     _draw_loss(axes[0, 0], k, m, theory)
     _draw_size(axes[0, 1], k, m, margin)
-    _draw_direction(axes[1, 0], k, m, norm)
+    _draw_directions(axes[1, 0], k, m)
     _draw_finite(axes[1, 1], k, m)
     for ax in axes.ravel():
         ax.set_xscale("log")
@@ -140,21 +141,28 @@ def _draw_size(ax: Axes, k: np.ndarray, m: Metrics, margin: float | None) -> Non
         ax.plot(k[shown], line[shown], color=THEORY_COLOUR, linestyle="--", label="slope 1/γ")
 
 
-def _draw_direction(ax: Axes, k: np.ndarray, m: Metrics, norm: str) -> None:
-    add_title(ax, f"Direction, against the max-margin matrix ({norm} norm)")
-    shown = {
-        f"cosine_{norm}": ("1 − cos(W, W_mm)", "black"),
-        f"cosine_minus_finite_{norm}": ("1 − cos(W − W*, W_mm)", SPARE_COLOURS[0]),
-        f"margin_ratio_{norm}": ("1 − margin / γ", SPARE_COLOURS[2]),
-    }
-    for name, (label, colour) in shown.items():
-        if name in m:
-            ax.plot(k, 1 - m[name], color=colour, label=label)
-    if not any(name in m for name in shown):
-        ax.plot(k, m[f"margin_{norm}"], color="black", label="normalised margin of P⊥W")
-    else:
-        ax.set_yscale("log")
-        ax.set_ylim(bottom=1e-6)
+def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> None:
+    norms = [norm for norm in _NORM_COLOURS if f"cosine_{norm}" in m]
+    if not norms:
+        add_title(ax, "Margin in the frobenius norm")
+        ax.plot(k, m["margin_frobenius"], color="black", label="normalised margin of P⊥W")
+        return
+    add_title(ax, "Direction, against max-margin matrices")
+    for width, norm in zip((3.0, 2.2, 1.4), norms, strict=False):  # so that none hides another
+        shown = [
+            (f"cosine_{norm}", "1 − cos(W, W_mm)", "-"),
+            (f"margin_ratio_{norm}", "1 − margin / γ", ":"),
+        ]
+        if len(norms) == 1:
+            shown.insert(1, (f"cosine_minus_finite_{norm}", "1 − cos(W − W*, W_mm)", "--"))
+        for name, label, style in shown:
+            if name in m:
+                ax.plot(
+                    k, 1 - m[name], color=_NORM_COLOURS[norm], linestyle=style,
+                    linewidth=width, label=f"{label}, {norm}",
+                )  # fmt: skip
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=1e-6)
 
 
 def _draw_finite(ax: Axes, k: np.ndarray, m: Metrics) -> None:

@@ -8,6 +8,7 @@ from tests.campaigns import (
     bit_flips,
     kill,
     malformed_configs,
+    margins,
     nan_injections,
     resume_every_step,
     tally,
@@ -56,6 +57,12 @@ def test_resuming_at_some_steps(tmp_path):
 def test_some_nan_injections():
     trials = nan_injections.run(num_injections=1)
     assert trials.num_trials == 1
+    assert not trials.faults
+
+
+def test_some_margins():
+    trials = margins.run(num_problems=27)
+    assert trials.num_trials == 27
     assert not trials.faults
 
 
@@ -133,3 +140,8 @@ def test_many_workdirs_taken_over_linked_and_damaged(tmp_path):
 @pytest.mark.slow
 def test_many_nan_injections():
     assert not nan_injections.run(num_injections=20).faults
+
+
+@pytest.mark.slow
+def test_many_margins():
+    assert not margins.run(num_problems=270).faults

@@ -21,6 +21,7 @@ from el_jax.linear_ntp import (
     verify_certificate,
 )
 from el_jax.linear_ntp.frobenius import frobenius_bracket
+from el_jax.linear_ntp.scaling import scaled
 
 
 def assert_separability(problem, holds):
@@ -128,7 +129,7 @@ def test_compatible_and_incompatible_data(seed):
 
 
 def test_ascent_ends_at_a_farkas_matrix():
-    found = frobenius_bracket(balanced(1), tolerance=1e-10, max_iterations=5000)
+    found = frobenius_bracket(scaled(balanced(1)), tolerance=1e-10, max_iterations=5000)
     assert found.lower == 0
     assert found.upper < 1e-12
     assert found.iterations < 5000

@@ -61,3 +61,19 @@ def test_directions_are_distances_from_the_reference():
     cosines = {"cosine_frobenius": np.array([0.0, 0.5, 0.9, 0.99])}
     figure = plot_trajectory(STEPS, METRICS | cosines, question="Where?")
     np.testing.assert_allclose(figure.axes[2].lines[0].get_ydata(), [0.5, 0.1, 0.01])
+
+
+def test_every_norm_with_a_reference_is_drawn():
+    kinds = ("cosine", "cosine_minus_finite", "margin_ratio")
+    three = {
+        f"{kind}_{norm}": np.array([0.0, 0.5, 0.9, 0.99])
+        for kind in kinds
+        for norm in ("frobenius", "max", "spectral")
+    }
+    figure = plot_trajectory(STEPS, METRICS | three, question="Where?")
+    labels = [line.get_label() for line in figure.axes[2].lines]
+    assert labels == [
+        f"{what}, {norm}"
+        for norm in ("frobenius", "max", "spectral")
+        for what in ("1 − cos(W, W_mm)", "1 − margin / γ")
+    ]

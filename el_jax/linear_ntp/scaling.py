@@ -1,0 +1,84 @@
+"""The max-margin problem in numbers of one size, whatever the sizes of the embeddings.
+
+Whether data are separable does not depend on how long an embedding is, and the max margin only
+grows with all of them. What solves is therefore given embeddings within a factor of 4 of each
+other, the longest between 1/2 and 1, and a margin that it must reach at each. Lengths change by
+powers of 2, which round nothing: a certificate of the one problem is one of the other.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from el_jax.linear_ntp.problem import NTPProblem, column_lengths
+
+_LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class MarginProblem:
+    """Embeddings of comparable length, and the margin asked for at each.
+
+    Attributes:
+        embeddings: Ĥ = H diag(s), ``[d, m]``.
+        support: S, ``[V, m]``.
+        margins: by how much, up to a factor shared by all, logits on the support of a context must
+            exceed those off it; the largest is 1, ``[m]``.
+        column_scale: s over its largest entry. B Ĥᵀ is the B diag(s) Hᵀ of the data, ``[m]``.
+        unit: the largest s: how many times the margins of the data those here are.
+    """
+
+    embeddings: Float64[np.ndarray, "d m"]
+    support: Bool[np.ndarray, "V m"]
+    margins: Float64[np.ndarray, "m"]
+    column_scale: Float64[np.ndarray, "m"]
+    unit: float
+
+    @cached_property
+    def gram(self) -> Float64[np.ndarray, "m m"]:
+        """Ĥᵀ Ĥ."""
+        return self.embeddings.T @ self.embeddings
+
+    @cached_property
+    def condition(self) -> float:
+        """The largest over the least singular value of Ĥ that is not 0."""
+        spectrum = np.linalg.svd(self.embeddings, compute_uv=False)
+        least = np.finfo(float).eps * max(self.embeddings.shape) * spectrum[0]
+        return float(spectrum[0] / spectrum[spectrum > least][-1])
+
+    @cached_property
+    def target(self) -> Float64[np.ndarray, "V m"]:
+        """Logits when every constraint binds: 0 on the support, less the margin off it."""
+        return np.where(self.support, 0.0, -self.margins)
+
+    def dual_of_data(self, dual: Float64[np.ndarray, "V m"]) -> Float64[np.ndarray, "V m"]:
+        """The multipliers for the embeddings as the data have them, up to a positive factor."""
+        return dual * self.column_scale
+
+
+def scaled(problem: NTPProblem) -> MarginProblem:
+    """The max-margin problem of the data: solutions differ by a positive factor."""
+    lengths = column_lengths(problem.embeddings)
+    lengths = np.where(lengths > 0, lengths, lengths.max())
+    _, exponent = np.frexp(lengths.max())
+    shorter = np.floor((np.log2(lengths.max()) - np.log2(lengths)) / 2).astype(int)
+    powers = np.minimum(2 * shorter - int(exponent), _LARGEST_EXPONENT)
+    relative = np.ldexp(1.0, powers - powers.max())
+    return MarginProblem(
+        embeddings=np.ldexp(problem.embeddings, powers),
+        support=problem.support,
+        margins=relative,
+        column_scale=relative,
+        unit=float(np.ldexp(1.0, int(powers.max()))),
+    )
+
+
+def levelled(problem: NTPProblem) -> MarginProblem:
+    """A problem that is solvable when that of the data is: one margin for embeddings of a length.
+
+    Easier where lengths differ much; its solution separates the data, but not by the most.
+    """
+    alike = scaled(problem)
+    return replace(alike, margins=np.ones_like(alike.margins))
