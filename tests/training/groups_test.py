@@ -1,27 +1,39 @@
 """A training that goes on computes as many runs at once as it began with, or says it cannot."""
 
 import logging
+import math
 
 import jax
 import numpy as np
 import pytest
 from small_training import built, small_config
 
-from el_jax.training import runs
+from el_jax.training import memory, runs
 from el_jax.training.checkpoint import Checkpoints
 
-SCARCE, PLENTY = 1, 10**12  # bytes
+SCARCE, PLENTY = "room for one run", "room for all"
 
 
 @pytest.fixture
 def free(monkeypatch):
-    def there_are(num_bytes):
-        monkeypatch.setattr(runs, "free_bytes", lambda devices: num_bytes)
+    def for_one(what, lift, num_runs, free, needed):
+        one = lift(1)
+        return memory.fitting_group(
+            what,
+            lambda size: one if size == 1 else lift(size),
+            num_runs,
+            10**9,
+            lambda function: 0 if function is one else math.inf,
+        )
 
-    return there_are
+    def there_is(room):
+        choose = for_one if room is SCARCE else memory.fitting_group
+        monkeypatch.setattr(runs, "fitting_group", choose)
+
+    return there_is
 
 
-def program(seeds=4):
+def program(seeds=2):
     return built(small_config(seeds=seeds)).program
 
 
@@ -63,9 +75,9 @@ def test_with_more_memory_the_bits_are_those_of_going_on_at_once(tmp_path, free,
 def test_with_less_memory_it_is_told_that_bits_may_differ(free, caplog):
     free(SCARCE)
     later = program()
-    later.groups["updates"] = 4
+    later.groups["updates"] = 2
     with caplog.at_level(logging.WARNING):
         advanced(later, later.init())
-    (message,) = [text for text in caplog.messages if text.startswith("updates: 1 of 4 runs")]
-    assert message.endswith("; 4 before: bits may differ from now on")
+    (message,) = [text for text in caplog.messages if text.startswith("updates: 1 of 2 runs")]
+    assert message.endswith("; 2 before: bits may differ from now on")
     assert later.groups == {"updates": 1}
