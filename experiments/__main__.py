@@ -18,6 +18,7 @@ from pathlib import Path
 
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
+from el_jax.runtime.lock import WorkdirBusyError
 from experiments.console import make_console, print_claims, print_listing, print_results
 from experiments.discovery import SCALES, Experiment, ExperimentError, discover, find
 from experiments.provenance import read_provenance
@@ -37,8 +38,8 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         root: the folder of experiments.
 
     Returns:
-        The exit status: 0, 2 when what was asked for cannot be done, 8 where XLA computes wrong
-        numbers.
+        The exit status: 0, 2 when what was asked for cannot be done, 5 while another process
+        trains the same part, 8 where XLA computes wrong numbers.
     """
     arguments = make_parser().parse_args(argv)
     try:
@@ -54,6 +55,9 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     except (ExperimentError, ShardError, MalformedTableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except WorkdirBusyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 5
     except arithmetic.WrongArithmeticError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

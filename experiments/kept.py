@@ -14,7 +14,7 @@ from pathlib import Path
 from el_jax import build
 from el_jax.environment import checkout_state
 from el_jax.runtime import arithmetic
-from el_jax.training.manifest import write_durably
+from el_jax.runtime.files import write_durably
 from el_jax.training.sinks import History, read_rows
 from experiments.provenance import config_hash
 

@@ -97,12 +97,13 @@ def _train(
         history = History()
         sinks: list[Sink] = [history, watch]
         if keep is not None:
-            files.enter_context(hold(keep))
+            lock = files.enter_context(hold(keep))
             if (finished := kept.read(keep)) is not None:
                 history, seconds = finished
                 watch.write(history.steps[-1], history.rows[-1])
                 return Measured(settings.runs, history, seconds)
-            sinks.append(files.enter_context(contextlib.closing(JsonLines(keep / kept.ROWS))))
+            rows = JsonLines(keep / kept.ROWS, check=lock.check)
+            sinks.append(files.enter_context(contextlib.closing(rows)))
         started = time.monotonic()
         training = build.build(settings)
         fit(

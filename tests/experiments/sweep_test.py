@@ -8,9 +8,10 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
+from el_jax.runtime.lock import WorkdirBusyError
 from el_jax.training.fit import NonFiniteError
 from el_jax.training.sinks import History
-from el_jax.workdir import WorkdirBusyError, hold
+from el_jax.workdir import hold
 from experiments import kept, studies, sweep
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard, ShardError
