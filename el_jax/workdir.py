@@ -97,6 +97,7 @@ def open_workdir(
 ) -> None:
     """Check that the workdir, which exists, belongs to this config, or make it so.
 
+    A workdir whose training ended before its first row, for want of memory say, belongs to nobody.
     Writes config.json (resolved), runs.json (seed and numbers of each run, in the order of every
     list in metrics.jsonl) and environment.json.
 
@@ -112,12 +113,20 @@ def open_workdir(
     """
     with _writing(workdir):
         path = workdir / "config.json"
-        if path.exists():
+        if path.exists() and not _is_unused(workdir):
             _check_same(workdir, _read_config(path), config)
         else:
             write_json(path, config)
         write_json(workdir / "runs.json", list(runs))
         write_json(workdir / "environment.json", _environment(argv))
+
+
+def _is_unused(workdir: pathlib.Path) -> bool:
+    """Whether a training took the workdir and left it without a row or a checkpoint."""
+    rows = workdir / "metrics.jsonl"
+    ours = all((workdir / name).exists() for name in ("runs.json", "environment.json"))
+    has_rows = rows.exists() and rows.stat().st_size > 0
+    return ours and not has_rows and not any((workdir / "checkpoints").glob("[0-9]*"))
 
 
 def _read_config(path: pathlib.Path) -> dict[str, Any]:

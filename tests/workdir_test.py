@@ -26,6 +26,7 @@ def opened(workdir, config, *argv):
 def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):
     config = get_config("loss=e1,smoke")
     opened(tmp_path, config)
+    (tmp_path / "metrics.jsonl").write_text('{"step": 50}\n')
     before = (tmp_path / "config.json").read_text()
     opened(tmp_path, config)  # the same: fine
     config.loss.lam = 2.0
@@ -39,8 +40,17 @@ def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):
 
 def test_of_many_differences_the_first_are_listed_and_the_others_counted(tmp_path):
     opened(tmp_path, get_config("loss=e1,smoke"))
+    (tmp_path / "checkpoints" / "50").mkdir(parents=True)
     with pytest.raises(ConfigError, match=r"; and \d+ more\); use another workdir$"):
         opened(tmp_path, get_config("loss=e2,long"))
+
+
+def test_a_workdir_without_a_row_or_a_checkpoint_may_be_had_by_another_config(tmp_path):
+    opened(tmp_path, get_config("loss=e1,smoke"))
+    (tmp_path / "metrics.jsonl").touch()
+    (tmp_path / "checkpoints").mkdir()
+    opened(tmp_path, get_config("loss=e2,smoke"))
+    assert json.loads((tmp_path / "config.json").read_text())["loss"]["name"] == "e2"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"null"])

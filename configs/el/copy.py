@@ -53,7 +53,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "log_every": 50,  # one epoch of 400 strings
         "eval_every": 250,
         "checkpoint_every": 2_500,
-        "replay_every": 0,  # K > 0: of K updates the last log_every are made twice, and compared
+        "replay_every": 0,  # K > 0: one dispatch of K is made twice and compared
         "on_non_finite": "raise",  # or stop the run, or rewind it; the other runs go on
         "max_rewinds": 3,
         "run_axis": "vmap",

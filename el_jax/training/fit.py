@@ -39,9 +39,8 @@ class FitOptions:
         on_non_finite: what a NaN or infinity in one run does: "raise" ends the training; with
             "stop" and "rewind" the others go on, and it is an error only once none is left.
             Which runs go back and how often is in the program.
-        replay_every: of that many updates the last dispatch is computed twice and every bit
-            compared, which takes ``log_every / replay_every`` of the time; a multiple of
-            ``log_every``, or 0 for never.
+        replay_every: with K > 0, one of K dispatches (``log_every`` updates each) is computed
+            twice and every bit compared, which takes 1/K of the time; 0 for never.
     """
 
     num_updates: int
@@ -60,11 +59,8 @@ class FitOptions:
                 raise ValueError(
                     f"{name}={value}: must be a positive multiple of log_every={self.log_every}"
                 )
-        if self.replay_every < 0 or self.replay_every % self.log_every:
-            raise ValueError(
-                f"replay_every={self.replay_every}: must be 0 or a positive multiple of "
-                f"log_every={self.log_every}"
-            )
+        if self.replay_every < 0:
+            raise ValueError(f"replay_every={self.replay_every}: must be at least 0")
 
 
 class NonFiniteError(RuntimeError):
@@ -209,7 +205,8 @@ def fit(
     for start in range(first, options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
-        replayed = options.replay_every and step % options.replay_every == 0
+        dispatch = step // options.log_every
+        replayed = options.replay_every and dispatch % options.replay_every == 0
         advance = partial(advance_twice, program) if replayed else program.advance
         state, metrics, health = advance(state, options.log_every)
         if start == first and checkpoints is not None:

@@ -8,7 +8,8 @@ any is asked for.
 import math
 import pathlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +18,12 @@ import jax.numpy as jnp
 from el_jax.training.parallel import Lifted
 
 USABLE = 0.9  # of the free memory; the rest is lost between blocks
-_MEMINFO = pathlib.Path("/proc/meminfo")
+_ROOT = pathlib.Path("/")
+# files of a control group, version 2 and 1: memory in use, its limit, and what of it is only cache
+_GROUP_FILES = {
+    "": ("memory.current", "memory.max", "inactive_file"),
+    "memory": ("memory.usage_in_bytes", "memory.limit_in_bytes", "total_inactive_file"),
+}
 
 
 class NotEnoughMemoryError(RuntimeError):
@@ -152,15 +158,38 @@ def free_bytes(devices: Sequence[jax.Device]) -> int | None:
     On CPUs: what the machine has available, shared out among its devices.
     """
     if devices[0].platform == "cpu":
-        available = _available_bytes()
+        available = _available_bytes(_ROOT)
         return None if available is None else available // len(devices)
     stats = [device.memory_stats() or {} for device in devices]
     free = [s["bytes_limit"] - s["bytes_in_use"] for s in stats if "bytes_limit" in s]
     return min(free, default=None)
 
 
-def _available_bytes() -> int | None:
-    """What Linux would give without swapping; None on other systems."""
-    text = _MEMINFO.read_text() if _MEMINFO.exists() else ""
+def _available_bytes(root: pathlib.Path) -> int | None:
+    """What Linux would give without swapping, to this container or job; None on other systems."""
+    meminfo = root / "proc/meminfo"
+    text = meminfo.read_text() if meminfo.exists() else ""
     found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
-    return None if found is None else int(found[1]) * 1024
+    return None if found is None else min([int(found[1]) * 1024, *_left_in_groups(root)])
+
+
+def _left_in_groups(root: pathlib.Path) -> Iterator[int]:
+    """Bytes left below the limit of each control group that this process is in.
+
+    Docker and SLURM limit memory so, and what takes more is killed. A container may see its own
+    group as the top one, whatever its path is outside.
+    """
+    listed = root / "proc/self/cgroup"
+    for line in listed.read_text().splitlines() if listed.exists() else []:
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        top = root / "sys/fs/cgroup" / controllers
+        used, limit, cache = _GROUP_FILES[controllers]
+        own = top / path.lstrip("/")
+        for group in (own, *own.parents):
+            if group.is_relative_to(top) and (group / limit).exists():
+                largest = (group / limit).read_text().strip()
+                kept = re.search(rf"^{cache} (\d+)$", (group / "memory.stat").read_text(), re.M)
+                taken = int((group / used).read_text()) - int(kept[1] if kept else 0)
+                yield sys.maxsize if largest == "max" else int(largest) - taken

@@ -111,7 +111,6 @@ PAIRS = (
     ({"train.log_every": "7"}, "log_every=7"),
     ({"train.eval_every": "15"}, "train.eval_every"),
     ({"train.checkpoint_every": "5"}, "train.checkpoint_every"),
-    ({"train.replay_every": "5"}, "train.replay_every"),
     ({"train.num_updates": "45"}, "train.num_updates"),
     ({"sweep.b": "(1.0,)"}, "sweep.b"),
     ({"sweep.warmup_steps": "(0, 400)"}, "warmup_steps"),

@@ -6,7 +6,7 @@
 Runs the first of as many shards as the experiment has seeds at its cpu scale, with the flag that
 el_jax sets (see el_jax/runtime/arithmetic.py) and without, and compares every number of the two
 tables. `--without=committed` takes the other side from committed tables that were made without it.
-Each curve, and each result, is
+Experiments that are not named keep the counts they have. Each curve, and each result, is
 
     equal       to the six digits of the tables
     rounding    within 1e-4 of the largest number of its kind
@@ -28,7 +28,7 @@ import numpy as np
 from experiments.discovery import discover
 from experiments.provenance import read_provenance
 from experiments.results import read_curves, read_results
-from tests.campaigns.tally import Tally
+from tests.campaigns.tally import RESULTS, Tally, kept_rows
 
 ROOT = pathlib.Path(__file__).parents[2]
 EXPERIMENTS = discover(ROOT / "experiments")
@@ -109,6 +109,14 @@ def compare(name, ours, theirs, tally):
             tally.add(f"{name}, results", outcome, detail)
 
 
+def keep_others(names, tally):
+    """Add the kept counts of the experiments that are not among ``names``."""
+    path = RESULTS / f"{tally.name}.csv"
+    for row in kept_rows(path) if path.exists() else []:
+        if row["kind"].partition(",")[0] not in names:
+            tally.counts[row["kind"], row["outcome"]] += int(row["count"])
+
+
 def sides(name, scratch, without):
     """Folders of the tables with the flag and without."""
     ours = run(name, scratch / name, {})
@@ -130,4 +138,5 @@ if __name__ == "__main__":
         for experiment in arguments.names:
             folders = sides(experiment, pathlib.Path(folder), arguments.without)
             compare(experiment, *folders, campaign)
+    keep_others(arguments.names, campaign)
     campaign.finish()

@@ -96,15 +96,51 @@ def test_a_compiler_that_refuses_needs_more_than_there_is():
     assert group.reason == "1 of 4 runs at once: all need more than there is, 0.9 GB are free"
 
 
+def machine(root, cgroup="0::/"):
+    """The files in which Linux says what memory there is."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/meminfo").write_text("MemTotal:  9000 kB\nMemAvailable:    3000 kB\n")
+    (root / "proc/self/cgroup").write_text(f"{cgroup}\n")
+
+
 def test_cpu_devices_share_what_the_machine_has(tmp_path, monkeypatch):
-    meminfo = tmp_path / "meminfo"
-    meminfo.write_text("MemTotal:  9000 kB\nMemAvailable:    3000 kB\n")
-    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    machine(tmp_path)
+    monkeypatch.setattr(memory, "_ROOT", tmp_path)
     cpus = jax.local_devices(backend="cpu")
     assert memory.free_bytes(cpus[:1]) == 3000 * 1024
     assert memory.free_bytes(cpus[:2]) == 1500 * 1024
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "none")
+    monkeypatch.setattr(memory, "_ROOT", tmp_path / "none")
     assert memory.free_bytes(cpus) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "line", "expected"),
+    [
+        # 2 MB less the .5 MB in use, of which .1 MB are cache
+        ({"job": ("2000000", 500_000, 100_000)}, "0::/job", 1_600_000),
+        ({"job": ("max", 500_000, 0)}, "0::/job", 3000 * 1024),
+        ({"job": ("9000000000", 500_000, 0)}, "0::/job", 3000 * 1024),
+        # the limit of a group above its own
+        ({"job": ("1000000", 1000, 0), "job/step": ("max", 1000, 0)}, "0::/job/step", 999_000),
+        ({"": ("1000000", 1000, 0)}, "0::/seen/from/outside", 999_000),
+        ({"memory/docker/3f": ("1000000", 1000, 0)}, "4:memory:/docker/3f", 999_000),
+        ({"memory": ("1000000", 1000, 0)}, "4:memory:/docker/3f", 999_000),
+        ({}, "3:cpuset:/job", 3000 * 1024),
+    ],
+)
+def test_the_limit_of_a_container_or_a_job_counts(groups, line, expected, tmp_path, monkeypatch):
+    machine(tmp_path, line)
+    for group, numbers in groups.items():
+        folder = tmp_path / "sys/fs/cgroup" / group
+        folder.mkdir(parents=True, exist_ok=True)
+        v1 = group.startswith("memory")
+        names = ("limit_in_bytes", "usage_in_bytes") if v1 else ("max", "current")
+        for name, number in zip(names, numbers, strict=False):
+            (folder / f"memory.{name}").write_text(f"{number}\n")
+        cache = "total_inactive_file" if v1 else "inactive_file"
+        (folder / "memory.stat").write_text(f"anon 1\n{cache} {numbers[2]}\nactive_file 7\n")
+    monkeypatch.setattr(memory, "_ROOT", tmp_path)
+    assert memory.free_bytes(jax.local_devices(backend="cpu")[:1]) == expected
 
 
 def accelerator(stats):
