@@ -86,7 +86,6 @@ if wanted not in ("any", jax.default_backend()):
 # %matplotlib inline
 # %config InlineBackend.figure_format = "retina"
 import contextlib
-import dataclasses
 import functools
 import time
 from typing import NamedTuple
@@ -99,7 +98,6 @@ from matplotlib.lines import Line2D
 
 from configs.el.copy import get_config
 from el_jax import build, plots
-from el_jax.launch import use_compilation_cache
 from el_jax.losses import (
     cross_entropy,
     e1,
@@ -107,11 +105,10 @@ from el_jax.losses import (
     label_log_odds,
     symmetric_stats,
 )
+from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.runtime import arithmetic
-from el_jax.training.fit import fit
-from el_jax.training.mechanism import attention_mass, swap_test
-from el_jax.training.objectives import Objective
-from el_jax.training.program import make_program
+from el_jax.runtime.launch import use_compilation_cache
+from el_jax.training.fit import Training, fit
 from el_jax.training.progress import progress
 from el_jax.training.sinks import History
 from el_jax.types import Params
@@ -189,7 +186,7 @@ for group, name in enumerate(task.group_names):
 
 # %%
 class Result(NamedTuple):
-    training: build.Training
+    training: Training
     params: Params  # every leaf with a leading axis of seeds
     history: History
 
@@ -197,14 +194,10 @@ class Result(NamedTuple):
 def train(name, training):
     """Trains every seed of one setting."""
     history, started = History(), time.monotonic()
-    with contextlib.closing(progress(name, training.options.num_updates)) as printed:
-        state = fit(
-            training.program,
-            training.options,
-            training.evaluations,
-            final_evaluations=training.final_evaluations,
-            sinks=[history, printed],
-        )
+    with contextlib.closing(
+        progress(name, training.options.num_updates, training.watched)
+    ) as printed:
+        state = fit(training, sinks=[history, printed])
     print(f"{name}: {SEEDS} seeds in {time.monotonic() - started:.0f} s")
     return Result(training, state.params, history)
 
@@ -241,7 +234,7 @@ STYLES = {"easy": plots.EASY, "hard": plots.HARD}
 
 
 def seeds_of(result):
-    return tuple(int(run["seed"]) for run in result.training.settings.runs)
+    return tuple(int(seed) for seed in result.training.spec.hypers.seed)
 
 
 def curve_table(results):
@@ -329,7 +322,9 @@ def mechanism_table(results):
     table = {}
     for name, result in results.items():
         for probe in (swap_test, attention_mass):
-            measured = probe(task, result.training.model)(result.params)
+            measured = probe(task, result.training.spec.objective.head.model).of_params(
+                result.params
+            )
             for metric, values in measured.items():
                 table[name, metric] = plots.SeedValues(seeds_of(result), np.asarray(values))
     return table
@@ -444,32 +439,12 @@ def same_log_odds(stats):
 print("it comes to rest at m =", equilibrium_margins(same_log_odds, V))
 
 # %% [markdown]
-# To train with it, no config is needed to know it. An `Objective` is a model and such a loss;
-# a program binds it to the task, the optimizer and the seeds. All but the loss is taken from a
-# training that was built from a config.
-
+# To train with it, no config is needed to know it: `with_loss` gives the same training, its task,
+# model, optimizer and seeds, under another loss.
 
 # %%
-def with_loss(training, own_loss):
-    """The same training under another loss of `TokenStats`."""
-
-    def token_loss(stats, numbers):
-        del numbers  # what a config would sweep, such as λ
-        return own_loss(stats)
-
-    objective = Objective(training.model, token_loss, len(task.group_names), task.answer_length)
-    program = make_program(
-        task,
-        objective,
-        training.settings.optimizer,
-        training.program.hypers,
-        run_axis=training.settings.train.run_axis,
-    )
-    return dataclasses.replace(training, program=program)
-
-
 base = build.build(build.parse(configure("cross_entropy", warmup_steps=WARMUP_STEPS)))
-results["same log-odds, warm-up"] = train("same log-odds", with_loss(base, same_log_odds))
+results["same log-odds, warm-up"] = train("same log-odds", base.with_loss(same_log_odds))
 accuracy_table(results)
 
 # %%

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from ml_collections import ConfigDict
 
-from el_jax import launch
+from el_jax.config.linear_ntp import NTPSettings, TrajectorySettings, parse
 from el_jax.linear_ntp import Analysis, Trajectory, analyze, run_trajectory
-from el_jax.ntp_settings import NTPSettings, TrajectorySettings, parse
 from el_jax.plots import plot_trajectory, save_figure
-from el_jax.workdir import hold, open_workdir
+from el_jax.runtime import launch
+from el_jax.runtime.workdir import hold, open_workdir
 
 
 def analyze_ntp(config: ConfigDict, workdir: pathlib.Path) -> None:

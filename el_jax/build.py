@@ -1,6 +1,5 @@
 """From checked settings to a training: networks, data sets and compiled functions."""
 
-import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,46 +8,21 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import transformer
-from el_jax.settings import Config, Numbers, Settings, parse
-from el_jax.tasks import PaddedCopy, Task
-from el_jax.training.fit import FitOptions
-from el_jax.training.mechanism import Probe, attention_mass, swap_test
+from el_jax.probes import PROBES
+from el_jax.runtime.errors import ConfigError
+from el_jax.tasks import Task
+from el_jax.training.fit import Training
+from el_jax.training.heads import FusedHead, Head, LogitHead
 from el_jax.training.memory_plan import check_memory
-from el_jax.training.objectives import FusedHead, Objective, TokenLoss
-from el_jax.training.program import Program, initial_state, make_program
+from el_jax.training.objectives import Objective
+from el_jax.training.program import Spec, make_program
 from el_jax.training.state import Hypers
-from el_jax.types import Batch, ModelFns
+from el_jax.types import Batch, ModelFns, Probe
 
 __all__ = ["Config", "Numbers", "Settings", "Training", "build", "parse"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Training:
-    """Everything ``fit`` needs, and the parts for whoever looks closer.
-
-    Attributes:
-        settings: what it was built from.
-        task: the task.
-        model: the network as pure functions.
-        objective: what is minimised and measured.
-        program: the compiled functions over all runs.
-        options: how long and how often.
-        evaluations: batches measured during training.
-        final_evaluations: batches measured at the end only.
-        probes: further measurements, taken with the evaluations.
-    """
-
-    settings: Settings
-    task: Task
-    model: ModelFns
-    objective: Objective
-    program: Program
-    options: FitOptions
-    evaluations: dict[str, Batch]
-    final_evaluations: dict[str, Batch]
-    probes: tuple[Probe, ...]
 
 
 def build(settings: Settings) -> Training:
@@ -57,88 +31,59 @@ def build(settings: Settings) -> Training:
     Raises:
         NotEnoughMemoryError: the training does not fit; nothing has been allocated.
     """
-    task, train, hypers = settings.task, settings.train, _hypers(settings)
+    task, train = settings.task, settings.train
     model = transformer(settings.model)
-    objective = Objective(
-        model,
-        _token_loss(settings),
-        len(task.group_names),
-        task.answer_length,
-        settings.logit_temperature,
-        _fused_head(settings),
-    )
-    config = settings.model
-    draw = partial(_evaluations, task, train.num_test, train.num_test_precise)
-    during, after = jax.eval_shape(draw)
-    check_memory(
-        partial(initial_state(objective, settings.optimizer, train.run_axis), hypers),
-        objective,
-        jax.eval_shape(task.train_set),
-        during | after,
-        eval_tokens=train.eval_tokens,
-        layout=settings.layout,
-    )
-    program = make_program(
+    spec = Spec(
         task,
-        objective,
+        Objective(_head(settings, model), len(task.group_names), task.answer_length),
         settings.optimizer,
-        hypers,
+        _hypers(settings),
         run_axis=train.run_axis,
         max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
-        uses_dropout=any(
-            (config.embedding_dropout, config.attention_dropout, config.residual_dropout)
-        ),
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
     )
-    evaluations, final_evaluations = draw()
-    return Training(
-        settings=settings,
-        task=task,
-        model=model,
-        objective=objective,
-        program=program,
-        options=train.fit_options,
-        evaluations=evaluations,
-        final_evaluations=final_evaluations,
-        probes=_probes(task, model) if train.mechanism_checks else (),
-    )
+    sizes = settings.evaluations
+    draw = partial(_evaluations, task, tuple(sizes.items()))
+    check_memory(spec, jax.eval_shape(draw))
+    probes = tuple(_probe(name, task, model) for name in train.probes)
+    program = make_program(spec)
+    drawn = draw()
+    last = {split: drawn.pop(split) for split in train.eval_last}
+    return Training(program, train, drawn, last, probes)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))  # one program: three would start later
-def _evaluations(
-    task: Task, num_test: int, num_test_precise: int
-) -> tuple[dict[str, Batch], dict[str, Batch]]:
-    """The batches measured during training, and at its end."""
-    during = {"train": task.pack(task.train_set()), "test": task.pack(task.test_set(num_test))}
-    return during, {"test_precise": task.pack(task.test_set(num_test_precise))}
+@partial(jax.jit, static_argnums=(0, 1))  # one program: one for each split would start later
+def _evaluations(task: Task, sizes: tuple[tuple[str, int], ...]) -> dict[str, Batch]:
+    """The batches to be measured."""
+    tests = {split: task.pack(task.test_set(num)) for split, num in sizes}
+    return {"train": task.pack(task.train_set()), **tests}
 
 
-def _probes(task: Task, model: ModelFns) -> tuple[Probe, ...]:
-    if not isinstance(task, PaddedCopy):  # parse has made sure
-        raise TypeError(f"mechanism checks are for the copy task, not {type(task).__name__}")
-    return swap_test(task, model), attention_mass(task, model)
+def _probe(name: str, task: Task, model: ModelFns) -> Probe:
+    try:
+        return PROBES[name](task, model)
+    except ValueError as error:
+        raise ConfigError(f"config.train.probes: {name!r} {error}") from error
 
 
-def _token_loss(settings: Settings) -> TokenLoss:
+def _head(settings: Settings, model: ModelFns) -> Head:
+    """The head that forms no logits where they are many, unless the config says otherwise."""
     function: Callable[..., Array] = TOKEN_LOSSES[settings.loss_name]
 
     def token_loss(stats: TokenStats, numbers: dict[str, Array]) -> Array:
         return function(stats, **numbers, **settings.loss_options)
 
-    return token_loss
-
-
-def _fused_head(settings: Settings) -> FusedHead | None:
-    """How to do without logits; None where they are little, or wanted."""
-    path, model = settings.loss_path, settings.model
+    path, config = settings.loss_path, settings.model
     if path == "auto":
         numbers = _loss_numbers(settings.runs[0])
-        loss = partial(TOKEN_LOSSES[settings.loss_name], **numbers, **settings.loss_options)
-        softmax = reads_softmax(loss)
-        path = choose_path(model.embedding_dim, model.vocab_size, softmax=softmax)
-    return None if path == "plain" else FusedHead(path, model.matmul_precision)
+        softmax = reads_softmax(partial(function, **numbers, **settings.loss_options))
+        path = choose_path(config.embedding_dim, config.vocab_size, softmax=softmax)
+    temperature = settings.logit_temperature
+    if path == "plain":
+        return LogitHead(model, token_loss, temperature)
+    return FusedHead(model, token_loss, temperature, path, config.matmul_precision)
 
 
 def _loss_numbers(run: Numbers) -> dict[str, Any]:

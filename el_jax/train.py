@@ -19,16 +19,17 @@ import sys
 
 import jax
 
-from el_jax import build, distributed, launch
+from el_jax import build
+from el_jax.checkpoints.manifest import config_hash
+from el_jax.checkpoints.shared import open_checkpoints
 from el_jax.models import attention_choice
+from el_jax.runtime import distributed, launch
+from el_jax.runtime.processes import agreed, check_same, is_first, together
+from el_jax.runtime.stop import StopSignal
+from el_jax.runtime.workdir import hold, open_workdir, origin
 from el_jax.training.fit import fit
-from el_jax.training.manifest import config_hash
-from el_jax.training.processes import agreed, check_same, is_first, together
 from el_jax.training.progress import headline
-from el_jax.training.shared_checkpoints import open_checkpoints
 from el_jax.training.sinks import open_sinks, read_rows
-from el_jax.training.stop import StopSignal
-from el_jax.workdir import hold, open_workdir, origin
 
 
 def train(config: build.Config, workdir: pathlib.Path) -> None:
@@ -52,7 +53,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
             _tell_choices(settings)
         checkpoints = open_checkpoints(
             workdir,
-            settings.layout,
+            settings.layout.fetch,
             config_hash(resolved),
             lock=lock,
             origin=origin(),
@@ -66,6 +67,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
                 workdir,
                 title,
                 num_updates,
+                training.watched,
                 start,
                 row_bytes=checkpoints.row_bytes,
                 lock=lock,
@@ -73,11 +75,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
             )
             sinks = leaving.enter_context(files) if is_first() else []
         fit(
-            training.program,
-            training.options,
-            training.evaluations,
-            final_evaluations=training.final_evaluations,
-            probes=training.probes,
+            training,
             state=state,
             sinks=sinks,
             checkpoints=checkpoints,
@@ -85,7 +83,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         )
     if is_first():
         last = read_rows(workdir / "metrics.jsonl").rows[-1]
-        print(f"done: {num_updates} updates; {headline(last)}")
+        print(f"done: {num_updates} updates; {headline(last, training.watched)}")
         print(f"metrics and checkpoints: {workdir}")
 
 

@@ -23,6 +23,7 @@ Losses are in nats.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int, Key as KeyOf
 
@@ -85,6 +86,22 @@ class ModelFns(NamedTuple):
     apply: Callable[..., Array]
     attention: Callable[[Params, Batch], Array] | None = None
     readout: Callable[..., Readout] | None = None
+
+
+Row = dict[str, np.ndarray]  # metric name -> one value per run, [R]
+
+
+class Probe(NamedTuple):
+    """A further measurement of a model; either function, or both.
+
+    Attributes:
+        of_params: from parameters, each leaf ``[R, ...]``, to named values, each ``[R]``; called
+            with the evaluations.
+        of_split: from the numbers of one split, without its name before them, to further ones.
+    """
+
+    of_params: Callable[[Params], dict[str, Array]] | None = None
+    of_split: Callable[[Row], Row] | None = None
 
 
 class Estimate(NamedTuple):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
-from el_jax.runtime.lock import WorkdirBusyError
+from el_jax.runtime.errors import WorkdirBusyError
 from experiments.console import make_console, print_claims, print_listing, print_results
 from experiments.discovery import SCALES, Experiment, ExperimentError, discover, find
 from experiments.provenance import read_provenance

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 from el_jax import build
-from el_jax.environment import checkout_state
+from el_jax.checkpoints.manifest import config_hash
 from el_jax.runtime import arithmetic
+from el_jax.runtime.environment import checkout_state
 from el_jax.runtime.files import write_durably
 from el_jax.training.sinks import History, read_rows
-from experiments.provenance import config_hash
 
 KEPT = Path(__file__).parents[1] / "runs" / "experiments"
 ROWS, _SEAL = "metrics.jsonl", "seconds"
@@ -31,7 +31,7 @@ def folder_of(config: build.Config) -> Path | None:
     if dirty:
         return None
     resolved = json.loads(config.to_json_best_effort())
-    return KEPT / commit[:12] / config_hash(resolved | {"arithmetic": arithmetic.record()})
+    return KEPT / commit[:12] / config_hash(resolved | {"arithmetic": arithmetic.record()})[:12]
 
 
 def read(folder: Path) -> tuple[History, float] | None:

@@ -2,14 +2,12 @@
 
 import dataclasses
 import datetime
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from el_jax.environment import checkout_state, hardware, versions
 from el_jax.runtime import arithmetic
+from el_jax.runtime.environment import checkout_state, hardware, versions
 from experiments.tidy_csv import MalformedTableError
 
 
@@ -43,16 +41,6 @@ class Provenance:
     arithmetic: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def config_hash(config: Mapping[str, Any]) -> str:
-    """Twelve hexadecimal digits that change when any value of the configuration does.
-
-    Raises:
-        TypeError: a value is not of a type that JSON has.
-    """
-    text = json.dumps(config, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def gather_provenance(
     experiment: str,
     scale: str,
@@ -65,7 +53,7 @@ def gather_provenance(
     Args:
         experiment: name of the experiment's folder.
         scale: the scale it ran at.
-        config_hashes: ``config_hash`` of each setting.
+        config_hashes: ``config_hash`` of each setting, of which 12 digits are kept.
         wall_seconds: wall time of each setting.
 
     Raises:
@@ -77,7 +65,7 @@ def gather_provenance(
     return Provenance(
         command=f"python -m experiments run {experiment} --scale={scale}",
         scale=scale,
-        config_hashes=dict(config_hashes),
+        config_hashes={setting: digits[:12] for setting, digits in config_hashes.items()},
         wall_seconds={s: _three_digits(seconds) for s, seconds in wall_seconds.items()},
         commit=commit,
         dirty=dirty,

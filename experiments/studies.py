@@ -20,12 +20,12 @@ from typing import Any
 import jax
 
 from el_jax import build
-from el_jax.launch import use_compilation_cache
+from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.workdir import hold
 from el_jax.training.fit import fit
-from el_jax.training.progress import progress
+from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink
-from el_jax.training.summary import Row
-from el_jax.workdir import hold
+from el_jax.types import Row
 from experiments import kept
 from experiments.shards import WHOLE, Shard
 
@@ -67,14 +67,14 @@ def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[M
 class _Relay:
     """A sink that tells another process how far this one is."""
 
-    def __init__(self, messages: Any) -> None:
-        self._messages, self._step = messages, 0
+    def __init__(self, messages: Any, watched: Watched) -> None:
+        self._messages, self._watched, self._step = messages, watched, 0
 
     def write(self, step: int, row: Row) -> None:
         """Send the updates made since the last row, and what people watch."""
-        watched = {k: v for k, v in row.items() if k.endswith(("_loss", "_accuracy"))}
+        seen = {name: row[name] for name in self._watched if name in row}
         num_runs = len(row["batch_loss"])
-        self._messages.put(((step - self._step) * num_runs, watched))
+        self._messages.put(((step - self._step) * num_runs, seen))
         self._step = step
 
     def close(self) -> None:
@@ -106,15 +106,7 @@ def _train(
             sinks.append(files.enter_context(contextlib.closing(rows)))
         started = time.monotonic()
         training = build.build(settings)
-        fit(
-            training.program,
-            training.options,
-            training.evaluations,
-            final_evaluations=training.final_evaluations,
-            probes=training.probes,
-            sinks=sinks,
-            stop=stop,
-        )
+        fit(training, sinks=sinks, stop=stop)
         seconds = time.monotonic() - started
         if keep is not None:
             kept.seal(keep, seconds)
@@ -124,9 +116,8 @@ def _train(
 def _train_in_process(
     config: build.Config, messages: Any, failed: Any, keep: Path | None
 ) -> Measured:
-    return _train(
-        config, _Relay(messages), keep, lambda: signal.SIGTERM if failed.is_set() else None
-    )
+    relay = _Relay(messages, _watched(config))
+    return _train(config, relay, keep, lambda: signal.SIGTERM if failed.is_set() else None)
 
 
 def _start_process() -> None:
@@ -169,11 +160,17 @@ def _num_runs(config: build.Config) -> int:
     return len(build.parse(config).runs)
 
 
+def _watched(config: build.Config) -> Watched:
+    settings = build.parse(config)
+    splits = [split for split in settings.evaluations if split not in settings.train.eval_last]
+    return watched(["train", *splits], settings.task.group_names)
+
+
 class _Total:
     """Progress over all processes: updates made by any of them."""
 
-    def __init__(self, title: str, num_updates: int) -> None:
-        self._bar, self._done = progress(title, num_updates), 0
+    def __init__(self, title: str, num_updates: int, watched: Watched) -> None:
+        self._bar, self._done = progress(title, num_updates, watched), 0
 
     def add(self, updates: int, row: Row) -> None:
         """Move on."""
@@ -191,7 +188,9 @@ def _train_all_on_cpu(
     """Every seed of every study, as many at a time as there are cores."""
     parts = _taken(studies, shard, _by_seed)
     total = _Total(
-        title, sum(part.train.num_updates * _num_runs(part) for s in parts for part in s)
+        title,
+        sum(part.train.num_updates * _num_runs(part) for s in parts for part in s),
+        _watched(studies[0].config),
     )
     context = multiprocessing.get_context("spawn")
     with (
@@ -242,7 +241,7 @@ def _train_all_together(
 
 
 def _train_watched(title: str, config: build.Config) -> Measured:
-    bar = progress(title, config.train.num_updates)
+    bar = progress(title, config.train.num_updates, _watched(config))
     try:
         return _train(config, bar, kept.folder_of(config))
     finally:

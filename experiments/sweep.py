@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from el_jax import build
-from el_jax.launch import use_compilation_cache
+from el_jax.checkpoints.manifest import config_hash
+from el_jax.probes import when_fitted
+from el_jax.runtime.launch import use_compilation_cache
 from el_jax.training.sinks import History
-from el_jax.training.summary import Row, when_fitted
-from experiments.provenance import config_hash
+from el_jax.types import Row
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard
 from experiments.studies import Measured, Study, train_all

@@ -11,8 +11,8 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.models import PRESETS, transformer
+from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import TASKS
-from el_jax.typed_config import ConfigError
 
 SWITCHES = {
     "preset": sorted(PRESETS),

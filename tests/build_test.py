@@ -6,7 +6,7 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.typed_config import ConfigError
+from el_jax.runtime.errors import ConfigError
 
 
 def config_with(arg="loss=e1,smoke", **sections):
@@ -92,20 +92,38 @@ def test_learned_positions_must_reach_the_end_of_the_window():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["num_test", "num_test_precise"])
-def test_test_sets_must_fill_whole_windows(name):
-    said = message(config_with(task={"strings_per_window": 4}, train={name: 6}))
-    assert said.startswith(f"config.train.{name}=6: ")
+def test_test_sets_must_fill_whole_windows():
+    said = message(config_with(task={"strings_per_window": 4}, eval={"test_precise": 6}))
+    assert said.startswith("config.eval.test_precise=6: ")
     assert "strings_per_window=4" in said
     assert "divisor of the 6 strings" in said
 
 
-def test_mechanism_checks_take_windows_of_any_number_of_strings():
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"eval": {"train": 8}}, "config.eval.train: must be a name of small letters"),
+        ({"eval": {"Test": 8}}, "config.eval.Test: must be a name of small letters"),
+        ({"eval": {"test": 0}}, "config.eval.test=0: must be an integer, at least 1"),
+        ({"eval": {"test": 1.5}}, "config.eval.test=1.5: must be an integer, at least 1"),
+        ({"train": {"eval_last": ("other",)}}, "config.train.eval_last='other': must be one of te"),
+        ({"train": {"probes": ("other",)}}, "config.train.probes='other': must be one of attent"),
+    ],
+)
+def test_splits_and_probes_are_named(changes, said):
+    config = config_with(train=changes.get("train", {}))
+    with config.unlocked(), config.eval.ignore_type():
+        config.eval.update(changes.get("eval", {}))
+    assert message(config).startswith(said)
+
+
+def test_probes_take_windows_of_any_number_of_strings():
     task = {"strings_per_update": 6, "strings_per_window": 3, "num_train": 12, "padding_length": 4}
-    train = {"num_test": 6, "num_test_precise": 6, "mechanism_checks": True, "seeds": 1}
-    training = build.build(build.parse(config_with(task=task, train=train)))
+    train = {"probes": ("swap", "attention_mass"), "seeds": 1}
+    sizes = {"test": 6, "test_precise": 6}
+    training = build.build(build.parse(config_with(task=task, train=train, eval=sizes)))
     params = training.program.init().params
-    found = {name: values for probe in training.probes for name, values in probe(params).items()}
+    found = {k: v for probe in training.probes for k, v in probe.of_params(params).items()}
     assert found.keys() == {
         "swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding"
     }  # fmt: skip

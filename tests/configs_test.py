@@ -10,7 +10,8 @@ import pytest
 
 from configs import common
 from configs.el.copy import get_config
-from el_jax import build, ntp_settings
+from el_jax import build
+from el_jax.config import linear_ntp as ntp_settings
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import TransformerConfig
 from el_jax.training.fit import fit
@@ -26,7 +27,7 @@ def files(track):
 
 def train(config):
     training, history = build.build(build.parse(config)), History()
-    fit(training.program, training.options, training.evaluations, sinks=[history])
+    fit(training, sinks=[history])
     return history
 
 
@@ -35,7 +36,8 @@ def tiny(name):
     config.model.update(width=8, num_layers=1)
     config.task.update(padding_length=4, num_train=16)
     config.train.update(num_updates=4, log_every=2, eval_every=4, checkpoint_every=4, seeds=1)
-    config.train.update(num_test=8, num_test_precise=8, eval_tokens=128)
+    config.eval = {"test": 8, "test_precise": 8}
+    config.train.eval_tokens = 128
     config.optim.warmup_steps = 0
     return config
 

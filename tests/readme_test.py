@@ -48,7 +48,8 @@ def parse_config(main):
 argparse.ArgumentParser.parse_args = parse_arguments
 del sys.argv[0]
 if sys.argv[0].startswith("el_jax."):
-    from el_jax import build, launch
+    from el_jax import build
+    from el_jax.runtime import launch
     launch.run = parse_config
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 sys.exit("ended without reading its command line")

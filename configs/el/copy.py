@@ -59,12 +59,12 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "run_axis": "vmap",
         "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
         **common.devices(),
-        "num_test": 1_000,  # the paper's
-        "num_test_precise": 10_000,  # measured once, at the end
         "eval_tokens": 8_192,
-        "mechanism_checks": False,  # swap test and attention mass, with every evaluation
+        "eval_last": ("test_precise",),  # splits measured at the end only
+        "probes": ("stratification",),  # and swap, attention_mass: with every evaluation
         "tensorboard": False,
     }
+    config.eval = {"test": 1_000, "test_precise": 10_000}  # strings; 1,000 are the paper's
     config.sweep = common.sweep()
     if given.smoke:
         _make_small(config)
@@ -96,4 +96,5 @@ def _make_small(config: ConfigDict) -> None:
     config.optim.warmup_steps = min(config.optim.warmup_steps, 10)
     config.task.update(copy_length=1, padding_length=8)
     config.train.update(num_updates=40, seeds=2, log_every=10, eval_every=20)
-    config.train.update(checkpoint_every=20, num_test=64, num_test_precise=64)
+    config.train.checkpoint_every = 20
+    config.eval = {"test": 64, "test_precise": 64}

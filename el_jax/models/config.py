@@ -159,6 +159,11 @@ class TransformerConfig:
         return None
 
     @property
+    def uses_dropout(self) -> bool:
+        """Whether a key changes anything."""
+        return any((self.embedding_dropout, self.attention_dropout, self.residual_dropout))
+
+    @property
     def matrix_std(self) -> float:
         """Standard deviation at initialisation of tables and of matrices."""
         if self.init == "neox":  # Nguyen & Salazar 2019, arXiv 1910.05895

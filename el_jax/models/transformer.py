@@ -48,8 +48,8 @@ def transformer(config: TransformerConfig) -> ModelFns:
         return module.init(key, batch)["params"]
 
     def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
-        rngs = None if key is None else {"dropout": key}
-        factors = module.apply({"params": params}, batch, deterministic=key is None, rngs=rngs)
+        rngs = {"dropout": key} if key is not None and config.uses_dropout else None
+        factors = module.apply({"params": params}, batch, deterministic=rngs is None, rngs=rngs)
         return cast(Readout, factors)
 
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:

@@ -21,16 +21,18 @@ import warnings
 
 import numpy as np
 
+from el_jax.runtime.errors import ARITHMETIC, UserError
+
 _NAME = "--xla_cpu_experimental_ynn_fusion_type"
 FLAG = f"{_NAME}=-reduce"  # takes sums off the default list and leaves products on it
 OVERRIDE = "EL_JAX_WRONG_ARITHMETIC"  # environment variable; "allow" turns the error into a warning
 _OLDEST, _BEYOND = (0, 10, 1), (0, 13)  # jaxlib versions that know the flag and need it
 
 
-class WrongArithmeticError(RuntimeError):
-    """XLA computes wrong numbers in this process; the message is one line."""
+class WrongArithmeticError(UserError, RuntimeError):
+    """XLA computes wrong numbers in this process."""
 
-    exit_code = 8
+    exit_code = ARITHMETIC
 
 
 def select_right_sums() -> None:

@@ -79,3 +79,10 @@ def delete(name: str, folder: int) -> None:
             os.unlink(name, dir_fd=folder)
     except OSError:
         return
+
+
+def to_nowhere(descriptor: int) -> None:
+    """Let everything written to a file descriptor vanish."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

@@ -11,13 +11,10 @@ import os
 import pathlib
 import socket
 
+from el_jax.runtime.errors import WorkdirBusyError
 from el_jax.runtime.files import open_own
 
 LOCK = "lock"  # name of the file
-
-
-class WorkdirBusyError(RuntimeError):
-    """Another process trains in the workdir, or this one has lost it; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,16 +14,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from el_jax.runtime.errors import ConfigError, LostError
+
 _RETRY_SECONDS = 0.2
 _HELLO_SECONDS = 3.0  # for the one line a visitor sends, and for an answer that is on its way
 _MAX_LINE = 1 << 16
 
 
-class LostError(RuntimeError):
-    """Another process of the training is gone, or did not come."""
-
-
-class DisagreeError(ValueError):
+class DisagreeError(ConfigError):
     """The processes were not given flags that go together."""
 
 

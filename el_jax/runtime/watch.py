@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from el_jax.runtime.errors import LOST
 from el_jax.runtime.meeting import Link
 
-LOST = 6  # exit code: of several processes one is gone
 GRACE_SECONDS = 10.0  # for a process to end in its own words, and to save what it is saving
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Int, Key as KeyOf
 
+from el_jax.runtime.errors import require
 from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
 from el_jax.types import Batch, Key
 
@@ -88,19 +89,19 @@ class PaddedCopy:
         letters, copied, update = self.alphabet_size, self.copy_length, self.strings_per_update
         padding, train, window = self.padding_length, self.num_train, self.strings_per_window
         # in this order: a later line may divide by what an earlier one has found positive
-        _require("alphabet_size", letters, letters >= 2, "at least 2")
-        _require("copy_length", copied, copied >= 1, "at least 1")
-        _require("padding_length", padding, padding >= copied, f"at least copy_length={copied}")
-        _require("easy_fraction", self.easy_fraction, 0 <= self.easy_fraction <= 1, "in [0, 1]")
-        _require("shift", self.shift, 0 <= self.shift < letters, f"in [0, {letters})")
-        _require("strings_per_update", update, update >= 1, "at least 1")
+        require("alphabet_size", letters, letters >= 2, "at least 2")
+        require("copy_length", copied, copied >= 1, "at least 1")
+        require("padding_length", padding, padding >= copied, f"at least copy_length={copied}")
+        require("easy_fraction", self.easy_fraction, 0 <= self.easy_fraction <= 1, "in [0, 1]")
+        require("shift", self.shift, 0 <= self.shift < letters, f"in [0, {letters})")
+        require("strings_per_update", update, update >= 1, "at least 1")
         allowed = f"a positive multiple of strings_per_update={update}"
-        _require("num_train", train, train >= 1 and train % update == 0, allowed)
+        require("num_train", train, train >= 1 and train % update == 0, allowed)
         allowed = f"a divisor of strings_per_update={update}"
-        _require("strings_per_window", window, window >= 1 and update % window == 0, allowed)
+        require("strings_per_window", window, window >= 1 and update % window == 0, allowed)
         groupings = ("static", "reshuffled")
-        _require("grouping", self.grouping, self.grouping in groupings, f"one of {groupings}")
-        _require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+        require("grouping", self.grouping, self.grouping in groupings, f"one of {groupings}")
+        require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
 
     @property
     def special_ids(self) -> tuple[int, int, int]:
@@ -215,7 +216,7 @@ class PaddedCopy:
             ValueError: if ``train_set`` does not hold ``num_train`` strings.
         """
         num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
-        _require("num_train", num, num == given, f"the number of strings given, {given}")
+        require("num_train", num, num == given, f"the number of strings given, {given}")
         epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
         key = jax.random.fold_in(self._key(_ORDER), epoch)
         static = self.grouping == "static"
@@ -281,11 +282,6 @@ class PaddedCopy:
     def _string(self, seq: Int[Array, "S L_c"], padding: Int[Array, "S L_p"]) -> Int[Array, "S L"]:
         bos, cls, eos = (jnp.full((len(seq), 1), token, jnp.int32) for token in self.special_ids)
         return jnp.concatenate([bos, seq, padding, cls, seq, eos], axis=1)
-
-
-def _require(field: str, value: object, valid: bool, allowed: str) -> None:
-    if not valid:
-        raise ValueError(f"{field}={value!r}: must be {allowed}")
 
 
 def _string_keys(key: Key, num: int) -> KeyOf[Array, "S"]:

@@ -1,30 +1,28 @@
 """The one loop over gradient steps."""
 
 import dataclasses
-import logging
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
 from jax import Array
 
-from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.mechanism import Probe
-from el_jax.training.processes import together
-from el_jax.training.program import Metrics, Program
+from el_jax.losses import TokenLoss
+from el_jax.runtime.errors import UserError
+from el_jax.runtime.processes import together
+from el_jax.training.heads import Head, LogitHead
+from el_jax.training.metrics import summarise
+from el_jax.training.non_finite import HealthWatch, OnNonFinite
+from el_jax.training.program import Program, Spec, make_program
+from el_jax.training.progress import Watched, watched
 from el_jax.training.replay import advance_twice
-from el_jax.training.shared_checkpoints import SharedCheckpoints
 from el_jax.training.sinks import Sink
-from el_jax.training.state import BAD_PARTS, Health, Hypers, TrainState
-from el_jax.training.summary import Row, summarise
-from el_jax.types import Batch, Params
-
-_LOG = logging.getLogger(__name__)
-
-OnNonFinite = Literal["raise", "stop", "rewind"]
+from el_jax.training.state import Health, TrainState
+from el_jax.training.step import Metrics
+from el_jax.types import Batch, Params, Probe, Row
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +36,7 @@ class FitOptions:
         checkpoint_every: between checkpoints; a multiple of ``log_every``.
         on_non_finite: what a NaN or infinity in one run does: "raise" ends the training; with
             "stop" and "rewind" the others go on, and it is an error only once none is left.
-            Which runs go back and how often is in the program.
+            The rewind policy itself is ``step.guarded``.
         replay_every: with K > 0, one of K dispatches (``log_every`` updates each) is computed
             twice and every bit compared, which takes 1/K of the time; 0 for never.
     """
@@ -63,75 +61,73 @@ class FitOptions:
             raise ValueError(f"replay_every={self.replay_every}: must be at least 0")
 
 
-class NonFiniteError(RuntimeError):
-    """A loss, gradient or parameter update was NaN or infinite; earlier checkpoints are intact.
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """Everything ``fit`` needs.
 
     Attributes:
-        step: the first update at which it happened, in any run.
-        run: index of that run.
-        seed: its seed.
+        program: the compiled functions.
+        options: how long and how often.
+        evaluations: split name -> batch, measured every ``eval_every`` and at the end.
+        final_evaluations: measured at the end only.
+        probes: further measurements.
     """
 
-    def __init__(self, message: str, step: int, run: int, seed: int) -> None:
-        super().__init__(message, step, run, seed)  # all of them, so that it can be pickled
-        self.step, self.run, self.seed = step, run, seed
+    program: Program
+    options: FitOptions
+    evaluations: Mapping[str, Batch] = dataclasses.field(default_factory=dict)
+    final_evaluations: Mapping[str, Batch] = dataclasses.field(default_factory=dict)
+    probes: tuple[Probe, ...] = ()
 
-    def __str__(self) -> str:
-        return self.args[0]
+    @property
+    def watched(self) -> Watched:
+        """Metrics that people watch while it runs."""
+        return watched(self.evaluations, self.program.group_names)
 
+    @property
+    def spec(self) -> Spec:
+        """Task, objective, optimizer and runs."""
+        return self.program.spec
 
-def _name_run(run: int, hypers: Hypers) -> str:
-    numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
-    told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
-    return f"run {run} (seed {int(hypers.seed[run])}, {told})"
+    def with_head(self, head: Head) -> "Training":
+        """The same training of another head: model, loss, or both."""
+        objective = self.spec.objective._replace(head=head)
+        spec = dataclasses.replace(self.spec, objective=objective)
+        return dataclasses.replace(self, program=make_program(spec))
 
-
-def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
-    part, step = BAD_PARTS[health.bad_part[run]], health.last_bad[run]
-    return f"{part} is not finite at step {step} in {_name_run(run, hypers)}"
-
-
-def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
-    stopped = health.stopped_at >= 0
-    run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
-    message = (
-        f"{_what_happened(health, run, hypers)}; {stopped.sum()} of {stopped.size} runs; lower "
-        "optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
-    )
-    return NonFiniteError(message, int(health.stopped_at[run]), run, int(hypers.seed[run]))
-
-
-class _Watch:
-    """Reads the health of every dispatch, and says or raises what it finds."""
-
-    def __init__(self, hypers: Hypers, on_non_finite: OnNonFinite, health: Health) -> None:
-        self._hypers, self._policy = jax.device_get(hypers), on_non_finite
-        self._known = health
-
-    def __call__(self, health: Health) -> None:
-        """Take what is known of the runs after a dispatch.
-
-        Raises:
-            NonFiniteError: a run was stopped and the policy is to raise, or none is left.
-        """
-        stopped = health.stopped_at >= 0
-        if stopped.any() and (self._policy == "raise" or stopped.all()):
-            raise _non_finite(health, self._hypers)
-        for run in map(int, np.flatnonzero(health.last_bad > self._known.last_bad)):
-            what = "stopped it" if stopped[run] else "went back to the start of the dispatch"
-            _LOG.warning("%s; %s", _what_happened(health, run, self._hypers), what)
-        self._known = health
+    def with_loss(self, loss: TokenLoss) -> "Training":
+        """The same training under another loss, a function of ``TokenStats`` alone."""
+        model = self.spec.objective.head.model
+        return self.with_head(LogitHead(model, lambda stats, _: loss(stats)))
 
 
-class Stopped(RuntimeError):
+class Stopped(UserError, RuntimeError):
     """Training was asked to stop, has saved its state and can be resumed."""
 
     def __init__(self, step: int, signum: int) -> None:
         super().__init__(step, signum)
         self.step, self.signum = step, signum
+        self.exit_code = 128 + signum  # as in a shell
 
     def __str__(self) -> str:
         return f"stopped by {signal.Signals(self.signum).name} after {self.step} updates; saved"
+
+
+@runtime_checkable
+class Saves(Protocol):
+    """Where states are saved, such as the checkpoints of a workdir."""
+
+    def prepare(self) -> None:
+        """Get ready in the background; called when the devices have work."""
+
+    def save(self, state: TrainState, /) -> None:
+        """Start saving; returns when the state may be donated."""
+
+    def wait(self) -> None:
+        """Wait until what is being saved is safe."""
+
+
+Probed = dict[str, Array]
 
 
 class _Pending(NamedTuple):
@@ -141,15 +137,18 @@ class _Pending(NamedTuple):
     batch: Metrics
     health: Health
     evaluations: dict[str, Metrics]
-    probes: dict[str, Array]
+    probes: Probed
 
 
-def _record(pending: _Pending, program: Program, watch: _Watch, sinks: Sequence[Sink]) -> None:
+def _record(
+    pending: _Pending, training: Training, watch: HealthWatch, sinks: Sequence[Sink]
+) -> None:
+    program, probes = training.program, training.probes
     fetched = _Pending(pending.step, *program.layout.fetch(pending[1:]))
     watch(fetched.health)
-    row: Row = summarise(fetched.batch, program.group_names, "batch")
-    for split, metrics in fetched.evaluations.items():
-        row |= summarise(metrics, program.group_names, split)
+    row: Row = {}
+    for split, metrics in {"batch": fetched.batch, **fetched.evaluations}.items():
+        row |= summarise(metrics, program.group_names, split, probes)
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
     going_on = fetched.health.stopped_at < 0  # a stopped run has no numbers
     row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
@@ -158,32 +157,34 @@ def _record(pending: _Pending, program: Program, watch: _Watch, sinks: Sequence[
             sink.write(fetched.step, row)
 
 
-def _probe(probes: Sequence[Probe], params: Params, program: Program) -> dict[str, Array]:
-    if probes and jax.process_count() > 1:  # each process measures all runs, on its own device
-        params = program.layout.fetch(params)
-    return {name: values for probe in probes for name, values in probe(params).items()}
+def _look(training: Training, step: int, params: Params) -> tuple[dict[str, Metrics], Probed]:
+    """Evaluations and probes that are due after ``step`` updates."""
+    options, program = training.options, training.program
+    last = step == options.num_updates
+    if not last and step % options.eval_every:
+        return {}, {}
+    splits = dict(training.evaluations)
+    if last:
+        splits |= training.final_evaluations
+    evaluated = {split: program.evaluate(params, batch) for split, batch in splits.items()}
+    probes = [probe.of_params for probe in training.probes if probe.of_params is not None]
+    if probes and jax.process_count() > 1:
+        params = program.layout.fetch(params)  # each process measures all runs, on its own device
+    return evaluated, {name: value for probe in probes for name, value in probe(params).items()}
 
 
 def fit(
-    program: Program,
-    options: FitOptions,
-    evaluations: Mapping[str, Batch],
+    training: Training,
     *,
-    final_evaluations: Mapping[str, Batch] | None = None,
-    probes: Sequence[Probe] = (),
     state: TrainState | None = None,
     sinks: Sequence[Sink] = (),
-    checkpoints: Checkpoints | SharedCheckpoints | None = None,
+    checkpoints: Saves | None = None,
     stop: Callable[[], int | None] = lambda: None,
 ) -> TrainState:
-    """Train from ``state`` (default: step 0) to ``options.num_updates``.
+    """Train from ``state`` (default: step 0) to ``training.options.num_updates``.
 
     Args:
-        program: the compiled functions.
-        options: how long and how often.
-        evaluations: split name -> batch, measured every ``eval_every`` and at the end.
-        final_evaluations: measured at the end only.
-        probes: further measurements of the parameters, taken with the evaluations.
+        training: what to train, and when to look.
         state: where to go on from; its buffers are donated to the next update.
         sinks: take one row at every multiple of ``log_every``.
         checkpoints: saved every ``checkpoint_every``, at the end, and on ``stop``.
@@ -197,31 +198,26 @@ def fit(
         ReplayError: updates computed twice differ; see ``FitOptions.replay_every``.
         Stopped: after saving.
     """
+    program, options = training.program, training.options
     state = program.init() if state is None else state
-    fetch = program.layout.fetch
-    watch = _Watch(program.hypers, options.on_non_finite, fetch(state.health))
+    watch = HealthWatch(program.hypers, options.on_non_finite, program.layout.fetch(state.health))
     pending: _Pending | None = None
     first = int(state.step)
     for start in range(first, options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
-        dispatch = step // options.log_every
-        replayed = options.replay_every and dispatch % options.replay_every == 0
+        replayed = options.replay_every and step // options.log_every % options.replay_every == 0
         advance = partial(advance_twice, program) if replayed else program.advance
         state, metrics, health = advance(state, options.log_every)
         if start == first and checkpoints is not None:
             checkpoints.prepare()  # now that the devices have work
-        look = last or step % options.eval_every == 0
-        splits = dict(evaluations) if look else {}
-        splits |= dict(final_evaluations or {}) if last else {}
-        evaluated = {k: program.evaluate(state.params, batch) for k, batch in splits.items()}
-        probed = _probe(probes if look else (), state.params, program)
+        evaluated, probed = _look(training, step, state.params)
         if pending is not None:
-            _record(pending, program, watch, sinks)
+            _record(pending, training, watch, sinks)
         pending = _Pending(step, metrics, health, evaluated, probed)
         signum = stop()
         if last or signum or step % options.checkpoint_every == 0:
-            _record(pending, program, watch, sinks)  # may raise: then nothing is saved
+            _record(pending, training, watch, sinks)  # may raise: then nothing is saved
             pending = None
             if checkpoints is not None:
                 checkpoints.save(state)

@@ -1,59 +1,45 @@
 """The least memory a training can do with, from shapes alone: nothing is compiled or allocated."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 
-from el_jax.training.memory import check_room, num_bytes
+from el_jax.training.devices.memory import check_room, num_bytes
+from el_jax.training.devices.runs import free_everywhere
 from el_jax.training.objectives import Objective
-from el_jax.training.parallel import Layout
-from el_jax.training.program import block_windows
-from el_jax.training.runs import free_everywhere
-from el_jax.training.state import TrainState
+from el_jax.training.program import Spec, block_windows, initial_state
 from el_jax.types import Batch
 
 
-def check_memory(
-    init: Callable[[], TrainState],
-    objective: Objective,
-    train_set: Any,
-    evaluations: Mapping[str, Batch],
-    *,
-    eval_tokens: int,
-    layout: Layout,
-) -> None:
+def check_memory(spec: Spec, evaluations: Mapping[str, Batch]) -> None:
     """Raise unless the devices have room for the least that a training takes.
 
     What the compiler adds to it (activations, copies) is known when the functions are compiled, and
     checked then.
 
     Args:
-        init: gives the state of all runs; traced only.
-        objective: model and loss; traced only.
-        train_set: shapes of the training data, which every device has.
+        spec: of the program; traced only.
         evaluations: shapes of the batches to be measured.
-        eval_tokens: tokens evaluated at once.
-        layout: which device computes what.
 
     Raises:
         NotEnoughMemoryError: says what is needed and what is available, on each device.
     """
-    state = jax.eval_shape(init)
-    num_runs = len(state.health.stopped_at)
+    layout, num_runs = spec.layout, spec.hypers.num_runs
+    state = jax.eval_shape(initial_state(spec), spec.hypers)
     share = layout.share(num_runs) / num_runs  # of one device
     params = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), state.params
     )
     blocks = [
-        _block_bytes(objective, params, batch, block_windows(batch, eval_tokens, layout))
+        _block_bytes(spec.objective, params, batch, block_windows(batch, spec.eval_tokens, layout))
         for batch in evaluations.values()
     ]
     devices = layout.num_devices if layout.splits_windows else 1
     needed = {
         "parameters and optimizer state": num_bytes(state) * share,
         "gradients of one run": num_bytes(params),
-        "data sets": num_bytes(train_set) + num_bytes(evaluations),
+        "data sets": num_bytes(jax.eval_shape(spec.task.train_set)) + num_bytes(evaluations),
         "evaluation of one run": max(blocks) / devices,
     }
     check_room(needed, free_everywhere(layout))

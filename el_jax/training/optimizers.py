@@ -9,6 +9,7 @@ import jax
 import optax
 from jax.typing import ArrayLike
 
+from el_jax.runtime.errors import require
 from el_jax.training import schedules
 from el_jax.training.state import Hypers
 
@@ -40,19 +41,14 @@ class OptimizerConfig:
     clip_norm: float = 0.0
 
     def __post_init__(self) -> None:
-        _require("num_updates", self.num_updates, self.num_updates >= 1, "at least 1")
-        _require("decay_fraction", self.decay_fraction, 0 < self.decay_fraction <= 1, "in (0, 1]")
-        _require("b1", self.b1, 0 <= self.b1 < 1, "in [0, 1)")
-        _require("b2", self.b2, 0 <= self.b2 < 1, "in [0, 1)")
-        _require("epsilon", self.epsilon, 0 < self.epsilon < math.inf, "a positive number")
+        require("num_updates", self.num_updates, self.num_updates >= 1, "at least 1")
+        require("decay_fraction", self.decay_fraction, 0 < self.decay_fraction <= 1, "in (0, 1]")
+        require("b1", self.b1, 0 <= self.b1 < 1, "in [0, 1)")
+        require("b2", self.b2, 0 <= self.b2 < 1, "in [0, 1)")
+        require("epsilon", self.epsilon, 0 < self.epsilon < math.inf, "a positive number")
         for name in ("weight_decay", "clip_norm"):
             value = getattr(self, name)
-            _require(name, value, 0 <= value < math.inf, "a number from 0")
-
-
-def _require(field: str, value: object, valid: bool, allowed: str) -> None:
-    if not valid:
-        raise ValueError(f"{field}={value!r}: must be {allowed}")
+            require(name, value, 0 <= value < math.inf, "a number from 0")
 
 
 def _is_matrix(params: optax.Params) -> optax.Params:

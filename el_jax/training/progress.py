@@ -1,9 +1,8 @@
 """What people watch while a training runs: a bar on a terminal, plain lines elsewhere."""
 
-import os
-import re
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -16,17 +15,25 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from el_jax.training.summary import Row
+from el_jax.runtime.files import to_nowhere
+from el_jax.types import Row
 
-_WATCHED = re.compile(r"(train|test)_(?!precise)([a-z0-9]+)_accuracy")
+Watched = Mapping[str, str]  # metrics that people watch -> how a line calls them
 
 
-def headline(row: Row) -> str:
-    """Loss and each group's accuracy, averaged over runs, for people who watch."""
-    shown = {"loss": row["batch_loss"]} if "batch_loss" in row else {}
-    for name in sorted(row, reverse=True):  # training before test
-        if match := _WATCHED.fullmatch(name):
-            shown[f"{match[1]} {match[2]}"] = row[name]
+def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
+    """Loss, and the accuracy of every group of every split."""
+    names = {
+        f"{split}_{group}_accuracy": f"{split} {group}"
+        for split in splits
+        for group in reversed(groups)  # the one that is learnt last is looked at first
+    }
+    return {"batch_loss": "loss", **names}
+
+
+def headline(row: Row, watched: Watched) -> str:
+    """The watched numbers of a row, averaged over runs."""
+    shown = {watched[name]: row[name] for name in watched if name in row}
     return "  ".join(
         f"{name} {np.nanmean(values):.3f}"
         for name, values in shown.items()
@@ -37,7 +44,10 @@ def headline(row: Row) -> str:
 class BarProgress:
     """A progress bar with loss, accuracy and time left, for a terminal."""
 
-    def __init__(self, title: str, num_updates: int, start: int, console: Console) -> None:
+    def __init__(
+        self, title: str, num_updates: int, start: int, watched: Watched, console: Console
+    ) -> None:
+        self._watched = watched
         self._bar = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=24),
@@ -55,7 +65,7 @@ class BarProgress:
     def write(self, step: int, row: Row) -> None:
         """Move the bar; numbers measured earlier stay until measured again."""
         self._row |= row
-        self._bar.update(self._task, completed=step, headline=headline(self._row))
+        self._bar.update(self._task, completed=step, headline=headline(self._row, self._watched))
 
     def close(self) -> None:
         """Leave the finished bar on the terminal."""
@@ -68,21 +78,25 @@ class BarProgress:
 class LineProgress:
     """Plain lines for logs and pipes: one at each evaluation, or every ``seconds``."""
 
-    def __init__(self, title: str, num_updates: int, start: int, seconds: float = 30.0) -> None:
+    def __init__(
+        self, title: str, num_updates: int, start: int, watched: Watched, seconds: float = 30.0
+    ) -> None:
         self._title, self._num_updates, self._start = title, num_updates, start
+        self._watched = watched
         self._begun = self._last = time.monotonic()
         self._seconds = seconds
 
     def write(self, step: int, row: Row) -> None:
         """Print the row if it holds an evaluation, or if nothing was printed for long."""
         now = time.monotonic()
-        evaluated = any(map(_WATCHED.fullmatch, row))
+        evaluated = any(name in row for name in self._watched if name != "batch_loss")
         if not evaluated and now - self._last < self._seconds:
             return
         self._last = now
         pace = (now - self._begun) / max(step - self._start, 1)
         left = pace * (self._num_updates - step)
-        line = f"{self._title}  {step}/{self._num_updates}  {headline(row)}  {left:.0f} s left"
+        shown = headline(row, self._watched)
+        line = f"{self._title}  {step}/{self._num_updates}  {shown}  {left:.0f} s left"
         try:
             print(line, flush=True)
         except OSError:
@@ -101,16 +115,11 @@ def _nobody_reads() -> None:
         to_nowhere(2)
 
 
-def to_nowhere(descriptor: int) -> None:
-    """Let everything written to a file descriptor vanish."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
-
-
-def progress(title: str, num_updates: int, start: int = 0) -> BarProgress | LineProgress:
+def progress(
+    title: str, num_updates: int, watched: Watched, start: int = 0
+) -> BarProgress | LineProgress:
     """A bar on a terminal, plain lines otherwise."""
     console = Console()
     if console.is_terminal:
-        return BarProgress(title, num_updates, start, console)
-    return LineProgress(title, num_updates, start)
+        return BarProgress(title, num_updates, start, watched, console)
+    return LineProgress(title, num_updates, start, watched)

@@ -12,13 +12,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.training.program import Metrics, Program
+from el_jax.runtime.errors import REPLAY, UserError
+from el_jax.training.program import Program
 from el_jax.training.state import Health, TrainState
+from el_jax.training.step import Metrics
 
 Dispatch = tuple[TrainState, Metrics, Health]  # what ``Program.advance`` gives
 
 
-class ReplayError(RuntimeError):
+class ReplayError(UserError, RuntimeError):
     """The same updates gave other bits the second time; earlier checkpoints are intact.
 
     Attributes:
@@ -26,7 +28,7 @@ class ReplayError(RuntimeError):
         run: index of the first run that differs.
     """
 
-    exit_code = 7
+    exit_code = REPLAY
 
     def __init__(self, message: str, step: int, run: int) -> None:
         super().__init__(message, step, run)  # all of them, so that it can be pickled

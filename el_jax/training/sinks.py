@@ -13,8 +13,8 @@ import numpy as np
 
 from el_jax.runtime.files import open_own
 from el_jax.runtime.lock import Lock
-from el_jax.training.progress import progress
-from el_jax.training.summary import Row
+from el_jax.training.progress import Watched, progress
+from el_jax.types import Row
 
 
 @runtime_checkable
@@ -166,6 +166,7 @@ def open_sinks(
     workdir: pathlib.Path,
     title: str,
     num_updates: int,
+    watched: Watched,
     start: int = 0,
     *,
     row_bytes: int = 0,
@@ -178,6 +179,7 @@ def open_sinks(
         workdir: the folder for files.
         title: what the progress is of.
         num_updates: how many there will be.
+        watched: what the progress shows.
         start: the step training goes on from; TensorBoard's events after it are purged.
         row_bytes: size of the rows until then; metrics.jsonl is cut to it.
         lock: of the workdir, checked before each row.
@@ -193,6 +195,6 @@ def open_sinks(
         if tensorboard:
             sinks.append(TensorBoard(workdir / "tensorboard", start))
             leaving.callback(sinks[-1].close)
-        sinks.append(progress(title, num_updates, start))
+        sinks.append(progress(title, num_updates, watched, start))
         leaving.callback(sinks[-1].close)
         yield sinks

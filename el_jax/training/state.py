@@ -28,6 +28,14 @@ class Health(NamedTuple):
 BAD_PARTS = ("loss", "gradient", "parameter update")
 
 
+class Run(NamedTuple):
+    """What one run carries from update to update; with a leading axis ``R``, all of them."""
+
+    params: Params
+    opt_state: Params
+    health: Health
+
+
 class TrainState(NamedTuple):
     """Parameters and optimizer state of R runs, and the updates they have all made.
 
@@ -42,6 +50,11 @@ class TrainState(NamedTuple):
     params: Params
     opt_state: Params
     health: Health
+
+    @property
+    def runs(self) -> Run:
+        """All but the step."""
+        return Run(self.params, self.opt_state, self.health)
 
 
 class Hypers(NamedTuple):

@@ -11,13 +11,13 @@ import jax
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.launch import use_compilation_cache
-from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.fit import fit
+from el_jax.checkpoints.arrays import State
+from el_jax.checkpoints.store import Checkpoints
+from el_jax.runtime.launch import use_compilation_cache
+from el_jax.training.fit import Training, fit
+from el_jax.training.metrics import Row as Metrics, summarise
 from el_jax.training.progress import LineProgress
 from el_jax.training.sinks import JsonLines, Sink
-from el_jax.training.state import TrainState
-from el_jax.training.summary import Row as Metrics, summarise
 from experiments.bench.rows import Row, at_most, exact
 from experiments.bench.scales import Scale
 
@@ -57,7 +57,7 @@ class TimedCheckpoints(Checkpoints):
         super().__init__(folder)
         self._clock = clock
 
-    def save(self, state: TrainState) -> None:
+    def save(self, state: State) -> None:
         """Save, on the clock."""
         with self._clock:
             super().save(state)
@@ -91,7 +91,7 @@ def measure(scale: Scale) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as leaving:
         rows = JsonLines(Path(folder) / "metrics.jsonl")
         leaving.callback(rows.close)
-        progress = LineProgress(NAME, training.options.num_updates, 0)
+        progress = LineProgress(NAME, training.options.num_updates, 0, training.watched)
         sinks = [TimedSink(sink, writing) for sink in (rows, progress)]
         start = time.perf_counter()
         with TimedCheckpoints(Path(folder) / "checkpoints", saving) as checkpoints:
@@ -99,7 +99,7 @@ def measure(scale: Scale) -> list[Row]:
             trained = time.perf_counter() - start
         left = time.perf_counter() - start - trained
     naming = _seconds_to_summarise(training) * len(writing.laps) / len(sinks)
-    runs, updates = len(training.settings.runs), training.options.num_updates
+    runs, updates = training.spec.hypers.num_runs, training.options.num_updates
     case = f"copy.py:{plan.config}, {updates} updates of {runs} runs"
     return [
         exact(NAME, case, "blocked by checkpoints, share", sum(saving.laps) / trained, GOAL),
@@ -111,7 +111,7 @@ def measure(scale: Scale) -> list[Row]:
     ]
 
 
-def _compile(training: build.Training) -> None:
+def _compile(training: Training) -> None:
     """Everything the loop runs, once."""
     program = training.program
     state, *_ = program.advance(program.init(), training.options.log_every)
@@ -119,18 +119,11 @@ def _compile(training: build.Training) -> None:
         jax.block_until_ready(program.evaluate(state.params, batch))
 
 
-def _train(training: build.Training, sinks: Sequence[Sink], checkpoints: Checkpoints) -> None:
-    fit(
-        training.program,
-        training.options,
-        training.evaluations,
-        final_evaluations=training.final_evaluations,
-        sinks=sinks,
-        checkpoints=checkpoints,
-    )
+def _train(training: Training, sinks: Sequence[Sink], checkpoints: Checkpoints) -> None:
+    fit(training, sinks=sinks, checkpoints=checkpoints)
 
 
-def _seconds_to_summarise(training: build.Training, times: int = 50) -> float:
+def _seconds_to_summarise(training: Training, times: int = 50) -> float:
     """Seconds to bring the metrics of a dispatch to the host and name them."""
     program = training.program
     _, metrics, _ = program.advance(program.init(), training.options.log_every)

@@ -24,7 +24,8 @@ def _main() -> None:
 
     import jax
 
-    from el_jax import build, launch, train  # noqa: F401
+    from el_jax import build, train  # noqa: F401
+    from el_jax.runtime import launch
 
     marks["imports"] = time.time()
     inside = dict.fromkeys(_EVENTS.values(), 0.0)

@@ -86,7 +86,7 @@ def copy_config(
     config.train.update(seeds=seeds, run_axis=run_axis, shard="none", num_updates=ENDLESS)
     if smoke:
         config.model.update(width=8, num_layers=1)
-        config.train.update(num_test=8, num_test_precise=8)
+        config.eval = {"test": 8, "test_precise": 8}
     return config
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
+from el_jax.training.metrics import Row
 from el_jax.training.sinks import History
-from el_jax.training.summary import Row
 from experiments.shards import WHOLE, Shard
 from experiments.studies import Study
 from experiments.sweep import fitting, mean_over_course, run_sweep
@@ -53,9 +53,9 @@ def studies(scale: str) -> list[Study]:
         config.train.update(
             seeds={"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}[scale],
             eval_every=config.train.log_every,
-            num_test=64 if scale == "smoke" else 400,
-            mechanism_checks=True,
+            probes=("stratification", "swap", "attention_mass"),
         )
+        config.eval.test = 64 if scale == "smoke" else 400
         chosen.append(Study(config))
     return chosen
 

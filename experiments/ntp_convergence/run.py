@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import (
     NTPProblem,
     Trajectory,
@@ -16,7 +17,6 @@ from el_jax.linear_ntp import (
     run_trajectory,
 )
 from el_jax.linear_ntp.max_margin import max_margin
-from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables

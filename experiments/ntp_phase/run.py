@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from el_jax.launch import use_compilation_cache
+from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import random_problem
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
+from el_jax.runtime.launch import use_compilation_cache
 from experiments.least_dimension import LeastDimension
-from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
 from experiments.tables import write_tables
 

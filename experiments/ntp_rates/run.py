@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import (
     NTPProblem,
     Trajectory,
@@ -20,7 +21,6 @@ from el_jax.linear_ntp import (
     top_curvature,
 )
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
-from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables

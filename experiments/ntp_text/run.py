@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from el_jax.launch import use_compilation_cache
+from el_jax.checkpoints.manifest import config_hash
+from el_jax.config.linear_ntp import Embedding, text_problem
 from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
 from el_jax.linear_ntp.max_margin import max_margin
-from el_jax.ntp_settings import Embedding, text_problem
+from el_jax.runtime.launch import use_compilation_cache
 from experiments.least_dimension import LeastDimension, first_dimensions
-from experiments.provenance import config_hash
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables

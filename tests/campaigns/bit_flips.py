@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from el_jax.training import manifest
-from el_jax.training.checkpoint import CheckpointError, Checkpoints
+from el_jax.checkpoints import manifest
+from el_jax.checkpoints.store import CheckpointError, Checkpoints
 from el_jax.training.state import Health, TrainState
 from tests.campaigns.tally import Tally
 

@@ -16,8 +16,8 @@ import random
 import tempfile
 import time
 
-from el_jax.training import manifest
-from el_jax.training.manifest import DamagedError
+from el_jax.checkpoints import manifest
+from el_jax.checkpoints.manifest import DamagedError
 from tests.campaigns import trainings
 from tests.campaigns.tally import Tally
 

@@ -71,8 +71,8 @@ INTEGERS = {
     **dict.fromkeys(("model.width", "model.num_layers", "model.num_heads"), 1),
     **dict.fromkeys(("model.num_kv_heads", "model.head_size", "model.mlp_width"), 1),
     **dict.fromkeys(("train.num_updates", "train.seeds", "train.log_every"), 1),
-    **dict.fromkeys(("train.eval_every", "train.checkpoint_every", "train.num_test"), 1),
-    **dict.fromkeys(("train.num_test_precise", "train.eval_tokens"), 1),
+    **dict.fromkeys(("train.eval_every", "train.checkpoint_every", "eval.test"), 1),
+    **dict.fromkeys(("eval.test_precise", "train.eval_tokens"), 1),
 }  # the smallest value each may have
 OPEN_FROM_0 = ("optim.peak_lr", "loss.logit_temperature", "optim.epsilon", "model.norm_epsilon")
 FROM_0 = ("loss.lam", "optim.weight_decay", "optim.clip_norm")
@@ -105,7 +105,7 @@ PAIRS = (
     ({"model.num_kv_heads": "3"}, "num_kv_heads"),
     ({"model.width": "15"}, "width"),
     ({"task.strings_per_window": "3"}, "strings_per_window"),
-    ({"task.strings_per_window": "8", "train.num_test": "9"}, "train.num_test"),
+    ({"task.strings_per_window": "8", "eval.test": "9"}, "eval.test"),
     ({"task.num_train": "401"}, "task.num_train"),
     ({"optim.warmup_steps": "41"}, "optim.warmup_steps"),
     ({"train.log_every": "7"}, "log_every=7"),
@@ -349,7 +349,8 @@ def calls(folder, count, seed=0):
 _SERVER = """
 import json, os, resource, sys, tempfile
 import jax
-from el_jax import build, launch, train
+from el_jax import build, train
+from el_jax.runtime import launch
 
 def refuse_to_compile(event, *_, **__):
     if event.endswith("backend_compile_duration"):

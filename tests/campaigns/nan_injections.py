@@ -15,7 +15,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from el_jax.training.fit import NonFiniteError, fit
+from el_jax.training.fit import fit
+from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from tests.campaigns.tally import Tally
 from tests.training.poisoning import PARTS, poisoned
@@ -51,10 +52,10 @@ class _Messages(logging.Handler):
 def _fitted(training):
     """Final state, history and warnings; the error instead of a state where there was one."""
     history, messages = History(), _Messages()
-    logger = logging.getLogger("el_jax.training.fit")
+    logger = logging.getLogger("el_jax.training.non_finite")
     logger.addHandler(messages)
     try:
-        state = fit(training.program, training.options, training.evaluations, sinks=[history])
+        state = fit(training, sinks=[history])
     except NonFiniteError as error:
         return error, history, [str(error)]
     finally:

@@ -7,6 +7,7 @@ checkpoints by a program built anew. Good: the final state and metrics.jsonl are
 """
 
 import argparse
+import dataclasses
 import pathlib
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ import numpy as np
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.training.checkpoint import Checkpoints
+from el_jax.checkpoints.store import Checkpoints
 from el_jax.training.fit import FitOptions, fit
 from el_jax.training.sinks import JsonLines
 from tests.campaigns.tally import Tally
@@ -28,7 +29,8 @@ def _config(arg, **changes):
     config = get_config(f"{arg},smoke")
     config.model.update(width=8, num_layers=1)
     config.task.update(padding_length=4, num_train=32)
-    config.train.update(num_test=16, num_test_precise=16, eval_tokens=128, num_updates=40)
+    config.eval = {"test": 16, "test_precise": 16}
+    config.train.update(eval_tokens=128, num_updates=40)
     for path, value in changes.items():
         section, key = path.split("__")
         config[section][key] = value
@@ -56,14 +58,8 @@ def _train(training, num_updates, workdir, keep, resume):
         state = checkpoints.restore(training.program.init) if resume else None
         sink = JsonLines(rows, checkpoints.row_bytes)
         try:
-            return fit(
-                training.program,
-                options,
-                training.evaluations,
-                state=state,
-                sinks=[sink],
-                checkpoints=checkpoints,
-            )
+            training = dataclasses.replace(training, options=options, final_evaluations={})
+            return fit(training, state=state, sinks=[sink], checkpoints=checkpoints)
         finally:
             sink.close()
 

@@ -6,7 +6,7 @@ import pathlib
 import sys
 import time
 
-from el_jax import environment
+from el_jax.runtime import environment
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 

@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 from orbax.checkpoint import v1 as ocp
 
-from el_jax.training import manifest
-from el_jax.training.checkpoint import ARRAYS
+from el_jax.checkpoints import manifest
+from el_jax.checkpoints.store import ARRAYS
 
 ROOT = pathlib.Path(__file__).parents[2]
 # tiny, and with dropout: randomness must resume too

@@ -22,13 +22,12 @@ import tempfile
 
 import numpy as np
 
-from el_jax.distributed import leave
-from el_jax.runtime.lock import WorkdirBusyError
-from el_jax.training import manifest
-from el_jax.training.checkpoint import CheckpointError, Checkpoints
+from el_jax.checkpoints import manifest
+from el_jax.checkpoints.store import CheckpointError, Checkpoints
+from el_jax.runtime.distributed import leave
+from el_jax.runtime.errors import ConfigError, WorkdirBusyError
+from el_jax.runtime.workdir import hold, write_json
 from el_jax.training.sinks import JsonLines
-from el_jax.typed_config import ConfigError
-from el_jax.workdir import hold, write_json
 from tests.campaigns.bit_flips import CONFIG, same, state_at
 from tests.campaigns.tally import Tally
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from el_jax import ntp_settings
+from el_jax.config import linear_ntp as ntp_settings
 from el_jax.linear_ntp import random_problem
 from el_jax.plots import Curve, SeedValues, save_figure
 from experiments.claims import Verdict

@@ -4,9 +4,9 @@ import subprocess
 import jax
 import pytest
 
+from el_jax.checkpoints.manifest import config_hash
 from experiments.provenance import (
     checkout_state,
-    config_hash,
     gather_provenance,
     merge_provenance,
     read_provenance,

@@ -8,10 +8,10 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.runtime.lock import WorkdirBusyError
-from el_jax.training.fit import NonFiniteError
+from el_jax.runtime.errors import WorkdirBusyError
+from el_jax.runtime.workdir import hold
+from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
-from el_jax.workdir import hold
 from experiments import kept, studies, sweep
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard, ShardError
@@ -39,7 +39,8 @@ def tiny(**train):
     config.task.update(padding_length=4, num_train=16)
     config.optim.warmup_steps = 0
     config.train.update(num_updates=4, log_every=2, eval_every=2, checkpoint_every=4, seeds=1)
-    config.train.update(num_test=8, num_test_precise=8, eval_tokens=128)
+    config.eval = {"test": 8, "test_precise": 8}
+    config.train.eval_tokens = 128
     config.train.update(train)
     return config
 

@@ -4,8 +4,9 @@ import pathlib
 
 import pytest
 
+from el_jax.runtime.errors import WorkdirBusyError
 from el_jax.runtime.files import open_own, write_durably
-from el_jax.runtime.lock import WorkdirBusyError, acquire
+from el_jax.runtime.lock import acquire
 
 
 def test_a_lock_that_is_not_found_any_more_is_told(tmp_path):

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from el_jax.runtime import watch
-from el_jax.runtime.meeting import DisagreeError, Link, LostError, meet, split
+from el_jax.runtime.errors import LostError
+from el_jax.runtime.meeting import DisagreeError, Link, meet, split
 from el_jax.runtime.relay import relay
 
 

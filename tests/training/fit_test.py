@@ -13,11 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_training import built, small_config
 
-from el_jax.training.checkpoint import Checkpoints
-from el_jax.training.fit import NonFiniteError, Stopped, fit
+from el_jax.checkpoints.store import Checkpoints
+from el_jax.training.fit import Stopped, Training, fit
+from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
+from tests.training.small_training import built, small_config
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -42,7 +43,7 @@ def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):
         Checkpoints(tmp_path) as checkpoints,
         pytest.raises(NonFiniteError, match=r"at step 10 in run 0 \(seed 7, peak_lr=") as raised,
     ):
-        fit(program, training.options, {}, sinks=[history], checkpoints=checkpoints)
+        fit(Training(program, training.options), sinks=[history], checkpoints=checkpoints)
     assert "2 of 2 runs" in str(raised.value)
     assert (raised.value.step, raised.value.run, raised.value.seed) == (10, 0, 7)
     assert history.steps == [5, 10]
@@ -60,7 +61,7 @@ def test_parameters_that_the_last_update_breaks_are_seen():
     config.loss.b = 1e4
     training = built(config)
     with pytest.raises(NonFiniteError, match="parameter update is not finite at step 0 "):
-        fit(training.program, training.options, {})
+        fit(training)
 
 
 def test_reasons_to_stop_survive_a_pipe_between_processes():
@@ -72,9 +73,9 @@ def test_reasons_to_stop_survive_a_pipe_between_processes():
 
 def test_a_signal_with_the_last_updates_does_not_undo_them():
     training = built(small_config())
-    state = fit(training.program, training.options, {}, stop=lambda: None)
+    state = fit(training, stop=lambda: None)
     late = iter([None, signal.SIGTERM])
-    same = fit(training.program, training.options, {}, stop=lambda: next(late))
+    same = fit(training, stop=lambda: next(late))
     jax.tree.map(np.testing.assert_array_equal, state, same)
 
 

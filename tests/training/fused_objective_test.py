@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_training import built, small_config
 
 from configs.common import LOSS_PARAMETERS
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
-from el_jax.training.objectives import FusedHead, Objective
+from el_jax.training.heads import FusedHead, LogitHead
+from el_jax.training.objectives import Objective
 from el_jax.types import Batch, ModelFns
+from tests.training.small_training import built, small_config
 
 V, T, P, B = 40, 6, 4, 2
 CONFIG = dataclasses.replace(
@@ -22,10 +23,10 @@ CONFIG = dataclasses.replace(
     rotary_fraction=0.5, residual_dropout=0.2, head_bias=True,
 )  # fmt: skip
 FUSED = {
-    "plain": FusedHead("plain"),
-    "chunked": FusedHead("chunked", vocab_chunk=16),
-    "gram": FusedHead("gram", vocab_chunk=7),
-    "remat": FusedHead("remat", token_chunk=3),
+    "plain": {"path": "plain"},
+    "chunked": {"path": "chunked", "vocab_chunk": 16},
+    "gram": {"path": "gram", "vocab_chunk": 7},
+    "remat": {"path": "remat", "token_chunk": 3},
 }
 
 
@@ -49,7 +50,8 @@ def random_params(model, scale=0.4):
 
 def objective(name, fused, config=CONFIG, temperature=1.0):
     loss = partial(TOKEN_LOSSES[name], **LOSS_PARAMETERS[name])
-    return Objective(transformer(config), lambda s, _: loss(s), 2, 2, temperature, fused)
+    args = transformer(config), lambda s, _: loss(s), temperature
+    return Objective(FusedHead(*args, **fused) if fused else LogitHead(*args), 2, 2)
 
 
 def trained(own, key, params, batch):
@@ -106,7 +108,8 @@ def test_blocks_of_any_size(vocab_chunk, token_chunk):
     params, batch = random_params(transformer(CONFIG)), batch_of()
     expected = compiled("e1", None)(jax.random.key(3), params, batch)
     for path in ("chunked", "remat"):
-        own = objective("e1", FusedHead(path, None, vocab_chunk, token_chunk))
+        blocks = {"vocab_chunk": vocab_chunk, "token_chunk": token_chunk}
+        own = objective("e1", {"path": path, **blocks})
         found = jax.jit(partial(trained, own))(jax.random.key(3), params, batch)
         assert_close(found, expected, 1e-5)
 
@@ -114,7 +117,7 @@ def test_blocks_of_any_size(vocab_chunk, token_chunk):
 def curvature(name, path):
     """A Hessian-vector product, forward over reverse."""
     own, batch = objective(name, path and FUSED[path]), batch_of()
-    params = random_params(own.model)
+    params = random_params(own.head.model)
 
     def gradient(params):
         return jax.grad(lambda p: own.loss(p, batch, {}, None)[0])(params)
@@ -133,13 +136,14 @@ def test_the_pass_has_no_forward_mode_and_says_so():
 
 def test_a_loss_without_softmax_goes_back_by_quadratic_forms_alone():
     own, batch = objective("e3", FUSED["gram"]), batch_of()
-    params = random_params(own.model)
+    params = random_params(own.head.model)
     program = jax.make_jaxpr(jax.grad(lambda p: own.loss(p, batch, {}, None)[0]))(params)
     assert str(program).count("scan[") == 1  # forward, for the metrics
 
 
 def test_a_model_without_readout_is_refused():
-    own = Objective(ModelFns(dict, lambda *_: None), lambda s, _: s.mean, 2, 2, 1.0, FUSED["remat"])
+    head = FusedHead(ModelFns(dict, lambda *_: None), lambda s, _: s.mean, **FUSED["remat"])
+    own = Objective(head, 2, 2)
     with pytest.raises(ValueError, match="the model has no readout"):
         own.loss({}, batch_of(), {}, None)
 
@@ -153,7 +157,8 @@ def test_memory_of_an_update_is_less_than_half():
         update = jax.jit(partial(trained, objective("e1", fused, config), None))
         return update.lower(params, batch).compile().memory_analysis().temp_size_in_bytes
 
-    assert temporary_bytes(FusedHead("chunked", vocab_chunk=512)) < 0.5 * temporary_bytes(None)
+    chunked = {"path": "chunked", "vocab_chunk": 512}
+    assert temporary_bytes(chunked) < 0.5 * temporary_bytes(None)
 
 
 def history(path, **train):
@@ -186,11 +191,14 @@ def test_auto_goes_by_width_vocabulary_and_loss():
         config = small_config(f"loss={loss},smoke")
         config.model.update(model)
         config.task.alphabet_size = letters
-        return built(config).objective.fused
+        return built(config).spec.objective.head
 
-    assert fused("e1") is None  # V = 29, D = 8
+    assert isinstance(fused("e1"), LogitHead)  # V = 29, D = 8
     small = {"width": 4, "num_heads": 1, "matmul_precision": "highest"}
-    assert fused("e1", **small) is None  # one block
-    assert fused("e1", letters=2046, **small) == FusedHead("chunked", "highest")
-    assert fused("e3", **small) == FusedHead("gram", "highest")
-    assert fused("e3", embedding_width=5) == FusedHead("gram", "default")
+    assert isinstance(fused("e1", **small), LogitHead)  # one block
+    chunked = fused("e1", letters=2046, **small)
+    assert (chunked.path, chunked.precision) == ("chunked", "highest")
+    gram = fused("e3", **small)
+    assert (gram.path, gram.precision) == ("gram", "highest")
+    narrow = fused("e3", embedding_width=5)
+    assert (narrow.path, narrow.precision) == ("gram", "default")

@@ -1,6 +1,6 @@
 """Train the small training under every layout asked for, and keep what came out.
 
-    python tests/training/layouts.py NUM_DEVICES OUT.npz NAME...
+    python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
 NAME is SHARD,METHOD,DEVICES,GROUPS[,AXIS] such as data,pmap,4,0 or runs,jit,4,0,map. In OUT.npz an
 array NAME has the parameters of all runs after ten updates with dropout, one row each.
@@ -11,11 +11,11 @@ import sys
 
 import jax
 import numpy as np
-from small_training import small_config
 
 from el_jax import build
-from el_jax.training.parallel import Layout
-from el_jax.training.summary import summarise
+from el_jax.training.devices.layout import Layout
+from el_jax.training.metrics import summarise
+from tests.training.small_training import small_config
 
 UPDATES = 10
 
@@ -34,7 +34,7 @@ def trained(layout, **changes):
     test = program.evaluate(state.params, training.evaluations["test"])
     state, batch, test, health = layout.fetch((state, batch, test, health))
     assert (health.stopped_at == -1).all()
-    names = training.task.group_names
+    names = training.spec.task.group_names
     return state, summarise(batch, names, "batch") | summarise(test, names, "test")
 
 

@@ -5,11 +5,12 @@ import logging
 import jax
 import numpy as np
 import pytest
-from poisoning import PARTS, poisoned
-from small_training import built, small_config
 
-from el_jax.training.fit import NonFiniteError, fit
+from el_jax.training.fit import fit
+from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
+from tests.training.poisoning import PARTS, poisoned
+from tests.training.small_training import built, small_config
 
 RUN, SEED, STEP = 1, 1, 7  # the second of three runs, in the midst of the first dispatch
 
@@ -22,7 +23,7 @@ def config_of(policy, max_rewinds=3, run_axis="vmap"):
 
 def fitted(training):
     history = History()
-    state = fit(training.program, training.options, training.evaluations, sinks=[history])
+    state = fit(training, sinks=[history])
     return jax.device_get(state), history
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from el_jax.losses import cross_entropy, e1, e3
+from el_jax.training.heads import LogitHead
 from el_jax.training.objectives import Objective
 from el_jax.types import Batch, ModelFns
 
@@ -42,7 +43,7 @@ def objective(token_loss=by_cross_entropy):
     def apply(params, batch, key=None):  # the parameters are the logits
         return params
 
-    return Objective(ModelFns(dict, apply), token_loss, num_groups=2, answer_length=2)
+    return Objective(LogitHead(ModelFns(dict, apply), token_loss), num_groups=2, answer_length=2)
 
 
 def measured(token_loss=by_cross_entropy, batch=BATCH, logits=LOGITS, **numbers):

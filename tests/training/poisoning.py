@@ -1,11 +1,7 @@
 """A training in which one run meets a NaN at chosen updates, through the key that dropout gets."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
-
-from el_jax.training.program import make_program
 
 PARTS = ("loss", "gradient")
 
@@ -20,7 +16,7 @@ def poisoned(training, seed, steps, part, group=None):
     met = met if group is None else [jax.random.fold_in(key, group) for key in met]
     keys = [jax.random.key_data(key).tolist() for key in met]
     targets = jnp.asarray(keys or [[0, 0]], jnp.uint32)
-    apply = training.model.apply
+    apply = training.spec.objective.head.model.apply
 
     def poison(params, batch, key=None):
         logits = apply(params, batch)
@@ -32,16 +28,5 @@ def poisoned(training, seed, steps, part, group=None):
         root = jnp.sqrt(jnp.where(hit & (part == "gradient"), logits * 0, 1.0))
         return logits + (root - 1.0)
 
-    settings = training.settings
-    program = make_program(
-        training.task,
-        training.objective._replace(model=training.model._replace(apply=poison)),
-        settings.optimizer,
-        training.program.hypers,
-        run_axis=settings.train.run_axis,
-        eval_tokens=settings.train.eval_tokens,
-        uses_dropout=True,
-        max_rewinds=(settings.train.max_rewinds if settings.train.on_non_finite == "rewind" else 0),
-        layout=settings.layout,
-    )
-    return dataclasses.replace(training, program=program)
+    head = training.spec.objective.head
+    return training.with_head(head._replace(model=head.model._replace(apply=poison)))

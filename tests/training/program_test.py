@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_training import built, small_config
 
-from el_jax.training.fit import FitOptions, NonFiniteError, Stopped, fit
+from el_jax import build
+from el_jax.training.fit import FitOptions, Stopped, fit
+from el_jax.training.metrics import summarise
+from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
-from el_jax.training.summary import summarise
+from tests.training.small_training import built, small_config
 
 
 def trained(config, num_updates=20):
@@ -44,7 +46,7 @@ def test_vmap_and_sweep_agree_with_each_run_alone(solo):
     config = small_config(seeds=2, run_axis="vmap")
     config.sweep.update(lam=(0.5, 1.0), warmup_steps=(0, 5))
     together = trained(config)
-    runs = built(config).settings.runs
+    runs = build.parse(config).runs
     place = [(r["lam"], r["warmup_steps"], r["seed"]) for r in runs].index((1.0, 0, 1))
     assert_close(run_of(together, place), run_of(solo, 0), 1e-5)
     changed = [i for i, r in enumerate(runs) if r["seed"] == 1 and i != place]
@@ -83,7 +85,7 @@ def test_evaluation_does_not_depend_on_how_it_is_cut():
     rows = []
     for eval_tokens in (9 * 5, 10_000):
         config = small_config(seeds=2, eval_tokens=eval_tokens)
-        config.train.num_test = 13  # not a multiple of the 5 windows at a time
+        config.eval.test = 13  # not a multiple of the 5 windows at a time
         training = built(config)
         metrics = training.program.evaluate(
             training.program.init().params, training.evaluations["test"]
@@ -96,13 +98,7 @@ def test_evaluation_does_not_depend_on_how_it_is_cut():
 
 def test_fit_writes_every_row_once_and_evaluates_when_due():
     training, history = built(small_config(eval_every=10)), History()
-    state = fit(
-        training.program,
-        training.options,
-        training.evaluations,
-        final_evaluations=training.final_evaluations,
-        sinks=[history],
-    )
+    state = fit(training, sinks=[history])
     assert int(state.step) == 20
     assert history.steps == [10, 20]
     assert [s for s, row in zip(history.steps, history.rows, strict=True) if "test_ce" in row] == [
@@ -119,7 +115,7 @@ def test_non_finite_update_is_named_and_never_written():
     config.sweep.peak_lr = (1e-3, 1e30)  # the second blows up, the first does not
     training, history = built(config), History()
     with pytest.raises(NonFiniteError, match=r"peak_lr=1e\+30") as raised:
-        fit(training.program, training.options, training.evaluations, sinks=[history])
+        fit(training, sinks=[history])
     assert raised.value.run in (2, 3)
     assert raised.value.seed in (0, 1)
     assert 0 <= raised.value.step < 10
@@ -129,7 +125,7 @@ def test_non_finite_update_is_named_and_never_written():
 def test_stop_leaves_after_a_whole_dispatch():
     training, history = built(small_config()), History()
     with pytest.raises(Stopped) as raised:
-        fit(training.program, training.options, {}, sinks=[history], stop=lambda: 15)
+        fit(training, sinks=[history], stop=lambda: 15)
     assert (raised.value.step, raised.value.signum) == (10, 15)
     assert history.steps == [10]
 

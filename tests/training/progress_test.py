@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from el_jax.training.progress import BarProgress, LineProgress
+from el_jax.training.progress import BarProgress, LineProgress, watched
 
 ROOT = pathlib.Path(__file__).parents[2]
+WATCHED = watched(["test"], ["easy", "hard"])
 ROW = {"batch_loss": np.array([1.25, np.nan]), "test_hard_accuracy": np.array([0.5, 1.0])}
 
 # in a child: work that is watched, until it is told to stop or is done
@@ -22,7 +23,7 @@ _WORK = """
 import fcntl, os, pathlib, signal, sys, termios, time
 import numpy as np
 from el_jax.training.progress import progress
-from el_jax.training.stop import StopSignal
+from el_jax.runtime.stop import StopSignal
 
 if os.isatty(0):
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal whose closing it hears of
@@ -30,7 +31,7 @@ signal.signal(signal.SIGHUP, getattr(signal, sys.argv[2]))
 stop = StopSignal()
 stopped = stop()
 num_steps = int(sys.argv[3])
-watched = progress("e1", num_steps)
+watched = progress("e1", num_steps, {"test_hard_accuracy": "test hard"})
 for step in range(1, num_steps + 1):
     watched.write(step, {"test_hard_accuracy": np.ones(1)})
     time.sleep(0.05)
@@ -43,7 +44,7 @@ pathlib.Path(sys.argv[1]).write_text(f"{step} {stopped}")
 
 
 def test_plain_lines_at_evaluations(capsys):
-    lines = LineProgress("e1", 100, 0)
+    lines = LineProgress("e1", 100, 0, WATCHED)
     lines.write(10, {"batch_loss": np.array([2.0])})  # no evaluation: too soon to print
     lines.write(20, ROW)
     printed = capsys.readouterr().out.splitlines()
@@ -56,7 +57,7 @@ def test_plain_lines_at_evaluations(capsys):
 def test_bar_on_a_terminal():
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=160)
-    bar = BarProgress("e1", 100, 0, console)
+    bar = BarProgress("e1", 100, 0, WATCHED, console)
     bar.write(40, ROW)
     bar.close()
     assert "40/100" in screen.getvalue()

@@ -7,13 +7,13 @@ import sys
 import jax
 import numpy as np
 import pytest
-from layouts import settings_with
 
 from el_jax import build
-from el_jax.training.fit import FitOptions, fit
-from el_jax.training.parallel import Layout
+from el_jax.training.devices.layout import Layout
+from el_jax.training.fit import FitOptions, Training, fit
 from el_jax.training.replay import ReplayError, advance_twice
 from tests.campaigns import trainings
+from tests.training.layouts import settings_with
 
 RUN, UPDATES = 2, 5
 LAYOUTS = {
@@ -69,18 +69,20 @@ def test_of_so_many_dispatches_the_last_is_made_twice():
         made.append(int(state.step))
         return training.program.advance(state, num_updates)
 
-    fit(dataclasses.replace(training.program, advance=advance), options, {})
+    watched = dataclasses.replace(training.program, advance=advance)
+    fit(Training(watched, options))
     assert made == [0, 10, 10, 20, 30, 30]
     program = with_a_flipped_bit(training.program, 5)
     with pytest.raises(ReplayError, match="updates 30 to 39, made twice"):
-        fit(program, options, {})
+        fit(Training(program, options))
 
 
 _CORRUPTED = """
 import dataclasses, sys
 sys.path.insert(0, "tests/training")
 from replay_test import with_a_flipped_bit
-from el_jax import build, launch, train
+from el_jax import build, train
+from el_jax.runtime import launch
 
 sound = build.build
 

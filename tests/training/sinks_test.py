@@ -4,7 +4,7 @@ import resource
 import numpy as np
 import pytest
 
-from el_jax.runtime.lock import WorkdirBusyError
+from el_jax.runtime.errors import WorkdirBusyError
 from el_jax.training.sinks import (
     History,
     JsonLines,

@@ -10,7 +10,8 @@ def small_config(arg="loss=e1,smoke", **train):
     config.task.update(padding_length=4, num_train=32)
     config.optim.warmup_steps = 0
     config.train.update(num_updates=20, log_every=10, eval_every=20, checkpoint_every=20)
-    config.train.update(num_test=16, num_test_precise=16, eval_tokens=128)
+    config.eval = {"test": 16, "test_precise": 16}
+    config.train.eval_tokens = 128
     config.train.shard = "none"  # tests have two devices
     config.train.update(train)
     return config

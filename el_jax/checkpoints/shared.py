@@ -1,0 +1,169 @@
+"""Checkpoints of a training on several processes: the first of them reads and writes the files.
+
+What it writes is what one process would have written, so a training may go on with any number of
+processes.
+"""
+
+import pathlib
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from el_jax.checkpoints.arrays import S, State
+from el_jax.checkpoints.store import Checkpoints
+from el_jax.runtime.lock import Lock
+from el_jax.runtime.processes import from_first, is_first, together
+
+Fetch = Callable[[Any], Any]
+
+
+class SharedCheckpoints:
+    """``Checkpoints`` for all processes at once; only the first needs to see the folder.
+
+    Every process calls every method, in the same order. What goes wrong on the first is raised by
+    each.
+
+    Args:
+        folder: see ``Checkpoints``.
+        fetch: gives the whole of an array in NumPy, wherever its parts are.
+        config_sha256: see ``Checkpoints``.
+        rows: see ``Checkpoints``.
+        lock: see ``Checkpoints``; of the first process.
+        origin: see ``Checkpoints``.
+        groups: see ``Checkpoints``; filled on every process.
+    """
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        fetch: Fetch,
+        *,
+        config_sha256: str,
+        rows: pathlib.Path,
+        lock: Lock | None,
+        origin: Mapping[str, str],
+        groups: dict[str, int],
+    ) -> None:
+        self._fetch, self._groups = fetch, groups
+        self._first: Checkpoints | None = None
+        with together():
+            if is_first():
+                self._first = Checkpoints(
+                    folder,
+                    config_sha256=config_sha256,
+                    rows=rows,
+                    lock=lock,
+                    origin=origin,
+                    groups=groups,
+                )
+
+    @property
+    def row_bytes(self) -> int:
+        """See ``Checkpoints``; 0 but on the first process."""
+        return 0 if self._first is None else self._first.row_bytes
+
+    def prepare(self) -> None:
+        """See ``Checkpoints``."""
+        if self._first is not None:
+            self._first.prepare()
+
+    def save(self, state: State) -> None:
+        """Start saving; returns when the first process has the arrays, before they are on disk.
+
+        Raises:
+            CheckpointError: this checkpoint, or the one before, cannot be written.
+        """
+        whole = jax.tree.map(self._fetch, state)  # one array at a time on the devices
+        with together():
+            if self._first is not None:
+                self._first.save(whole)
+
+    def wait(self) -> None:
+        """Wait until what is being saved is on disk.
+
+        Raises:
+            CheckpointError: it cannot be written.
+        """
+        with together():
+            if self._first is not None:
+                self._first.wait()
+
+    def restore(self, init: Callable[[], S]) -> S | None:
+        """The newest intact state in NumPy, the same on every process; None if none was saved.
+
+        Args:
+            init: see ``Checkpoints``.
+
+        Raises:
+            CheckpointError: there are checkpoints, but none of them can be used.
+        """
+        target = jax.eval_shape(init)
+        first = self._first
+
+        def empty() -> S:
+            return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), target)
+
+        def read() -> list[np.ndarray] | None:
+            state = None if first is None else first.restore(empty)
+            return None if state is None else jax.tree.leaves(jax.device_get(state))
+
+        leaves = from_first(read)
+        self._groups.update(from_first(lambda: dict(self._groups)))
+        return None if leaves is None else jax.tree.unflatten(jax.tree.structure(target), leaves)
+
+    def __enter__(self) -> "SharedCheckpoints":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # without the others: not all of them may leave
+        if self._first is not None:
+            self._first.__exit__(kind, error, trace)
+
+
+def open_checkpoints(
+    workdir: pathlib.Path,
+    fetch: Fetch,
+    config_sha256: str,
+    *,
+    lock: Lock | None,
+    origin: Mapping[str, str],
+    groups: dict[str, int],
+) -> Checkpoints | SharedCheckpoints:
+    """The checkpoints of a workdir and its metrics.jsonl, for as many processes as there are.
+
+    Args:
+        workdir: the folder.
+        fetch: gives the whole of an array in NumPy, wherever its parts are.
+        config_sha256: see ``Checkpoints``.
+        lock: of the workdir, on the first process.
+        origin: see ``Checkpoints``.
+        groups: see ``Checkpoints``.
+    """
+    folder, rows = workdir / "checkpoints", workdir / "metrics.jsonl"
+    if jax.process_count() == 1:
+        return Checkpoints(
+            folder,
+            config_sha256=config_sha256,
+            rows=rows,
+            lock=lock,
+            origin=origin,
+            groups=groups,
+        )
+    return SharedCheckpoints(
+        folder,
+        fetch,
+        config_sha256=config_sha256,
+        rows=rows,
+        lock=lock,
+        origin=origin,
+        groups=groups,
+    )

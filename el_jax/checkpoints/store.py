@@ -1,0 +1,271 @@
+"""Checkpoints of a training: orbax for the arrays, behind a manifest of our own.
+
+    checkpoints/40/arrays/         what orbax wrote
+    checkpoints/40/manifest.json   step, config, arrays, size and SHA-256 of every file
+    checkpoints/unfinished-60-1f/  being written, or left by a process that was killed
+
+A folder gets the name of its step last, when all of it is on disk. ``checkpoints`` may be a link to
+another disk.
+"""
+
+import concurrent.futures
+import pathlib
+import sys
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+import jax
+
+from el_jax.checkpoints import arrays, manifest
+from el_jax.checkpoints.arrays import S, State
+from el_jax.checkpoints.folders import StepFolders
+from el_jax.checkpoints.manifest import DamagedError, FormatError, Leaf, Manifest
+from el_jax.runtime.errors import NO_ROOM, UserError, WorkdirBusyError
+from el_jax.runtime.files import sync
+from el_jax.runtime.lock import Lock
+
+ARRAYS = "arrays"  # folder of a step that orbax writes
+
+Placement = Callable[[jax.ShapeDtypeStruct], jax.sharding.Sharding]
+
+
+class CheckpointError(UserError, RuntimeError):
+    """A checkpoint cannot be written, or none can be read."""
+
+    exit_code = NO_ROOM
+
+
+def describe(tree: Any) -> tuple[Leaf, ...]:
+    """Path, shape and type of every array of a tree, of arrays or of their shapes."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return tuple(
+        Leaf(jax.tree_util.keystr(path, simple=True, separator="/"), leaf.shape, str(leaf.dtype))
+        for path, leaf in leaves
+    )
+
+
+def on_first_device(_: jax.ShapeDtypeStruct) -> jax.sharding.Sharding:
+    """Where a training on one device has its state."""
+    return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+
+
+def _warn(message: str) -> None:
+    print(f"warning: {message}", file=sys.stderr, flush=True)
+
+
+class Checkpoints:
+    """The checkpoints of one workdir; a context manager, since saving goes on in the background.
+
+    One process at a time: it deletes only steps that it found when it came, or wrote. What a killed
+    one left half written is deleted.
+
+    Args:
+        folder: where they lie, one sub-folder per step.
+        keep: how many of the newest intact ones are kept.
+        config_sha256: the config they belong to, see ``manifest.config_hash``.
+        rows: a file that grows by what a training that goes on does not write again, such as
+            metrics.jsonl; a checkpoint vouches for what the file holds when it is made.
+        lock: of the workdir, checked before anything is changed.
+        origin: see ``Manifest``; where a restored checkpoint has another, each difference is told.
+        groups: see ``Manifest``; noted by every save, and filled by ``restore``.
+        warn: told of each checkpoint that cannot be used, in one line.
+
+    Attributes:
+        row_bytes: size of the rows that the restored checkpoint vouches for; 0 if none was.
+
+    Raises:
+        WorkdirBusyError: another process has the folder open for writing.
+    """
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        keep: int = 2,
+        *,
+        config_sha256: str = "",
+        rows: pathlib.Path | None = None,
+        lock: Lock | None = None,
+        origin: Mapping[str, str] | None = None,
+        groups: dict[str, int] | None = None,
+        warn: Callable[[str], None] = _warn,
+    ) -> None:
+        self._keep, self.row_bytes = keep, 0
+        self._config_sha256, self._rows, self._warn = config_sha256, rows, warn
+        self._origin, self._groups = dict(origin or {}), {} if groups is None else groups
+        self._folders = StepFolders(folder, lock)
+        self._steps = sorted(self._folders.own)  # not known to be damaged
+        self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
+        self._saving: concurrent.futures.Future[None] | None = None
+        self._saving_step: int | None = None
+
+    def latest_step(self) -> int | None:
+        """Step of the newest checkpoint, complete or being written by this process."""
+        return max([*self._steps, self._saving_step or 0], default=0) or None
+
+    def prepare(self) -> None:
+        """Import in the background what the first save would else make updates wait for."""
+        self._background.submit(arrays.import_orbax)
+
+    def save(self, state: State) -> None:
+        """Start saving; returns when the arrays are copied, before they are on disk.
+
+        Waits for an earlier save that is not on disk yet.
+
+        Raises:
+            CheckpointError: this checkpoint, or the one before, cannot be written.
+            WorkdirBusyError: the workdir is no longer this process's; nothing was touched.
+        """
+        self.wait()
+        step = int(state.step)
+        if step in self._steps:
+            return
+        unfinished = self._folders.name_unfinished(step)
+        num_bytes = self._rows.stat().st_size if self._rows else 0
+        try:
+            self._folders.check()
+            unfinished.mkdir()
+            written = arrays.start_saving(unfinished / ARRAYS, state)
+        except Exception as error:  # orbax raises what its libraries do
+            raise self._cannot_write(step, unfinished, error) from error
+        self._saving_step = step
+        self._saving = self._background.submit(
+            self._commit, step, unfinished, written, describe(state), num_bytes
+        )
+
+    def wait(self) -> None:
+        """Wait until what is being saved is on disk.
+
+        Raises:
+            CheckpointError: it cannot be written.
+            WorkdirBusyError: the workdir is no longer this process's; nothing was touched.
+        """
+        saving = self._saving
+        self._saving = self._saving_step = None
+        if saving is not None:
+            saving.result()
+
+    def restore(self, init: Callable[[], S], place: Placement = on_first_device) -> S | None:
+        """The newest intact state, or None where nothing was ever saved.
+
+        Each newer checkpoint that is damaged, or of another training, is told in one line; the
+        next one saved removes it.
+
+        Args:
+            init: gives a state with the structure, shapes and types that are needed; only traced.
+            place: where each array goes, whatever devices it was saved from.
+
+        Raises:
+            CheckpointError: there are checkpoints, but none of them can be used.
+        """
+        found = manifest.committed_steps(self._folders.path)
+        target = jax.eval_shape(init) if found else None
+        for step in reversed(found):
+            try:
+                written = self._check(step, describe(target))
+                state = self._load(step, target, place)
+            except FormatError as error:
+                raise CheckpointError(
+                    f"{self._folders.of(step)} is of another version of el_jax ({error}); go on "
+                    "with the commit in environment.json, or use another workdir"
+                ) from error
+            except DamagedError as error:
+                self._steps.remove(step)
+                self._warn(f"checkpoint of step {step} is not used: {error}")
+            else:
+                self._go_on_from(written)
+                return state
+        if found:
+            raise CheckpointError(
+                f"none of the {len(found)} checkpoints in {self._folders.path} can be used; "
+                "put back a copy, or delete that folder to start over"
+            )
+        return None
+
+    def _check(self, step: int, needed: tuple[Leaf, ...]) -> Manifest:
+        folder = self._folders.of(step)
+        written = manifest.read(folder)
+        if written.config_sha256 != self._config_sha256:
+            raise DamagedError(f"{manifest.MANIFEST}: it is of a training with another config")
+        manifest.check_tree(written, needed)
+        manifest.check_files(folder, written)
+        if self._rows is not None:
+            manifest.check_rows(self._rows, written)
+        return written
+
+    def _go_on_from(self, written: Manifest) -> None:
+        self.row_bytes = written.rows.size if written.rows else 0
+        self._groups.update(written.groups)
+        for difference in manifest.origin_differences(written.origin, self._origin):
+            self._warn(f"since step {written.step}, bits may differ by {difference}")
+
+    def _load(self, step: int, target: Any, place: Placement) -> Any:
+        placed = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place(leaf)), target
+        )
+        try:
+            return arrays.load(self._folders.of(step) / ARRAYS, placed)
+        except Exception as error:  # as written, but not for this orbax or this machine
+            raise DamagedError(f"{ARRAYS}: orbax cannot read it ({_first_line(error)})") from error
+
+    def _commit(
+        self,
+        step: int,
+        unfinished: pathlib.Path,
+        written: Callable[[], None],
+        tree: tuple[Leaf, ...],
+        num_row_bytes: int,
+    ) -> None:
+        """In the background: wait for orbax, write the manifest, give the folder its name."""
+        try:
+            written()
+            rows = None
+            if self._rows is not None:
+                sync(self._rows)
+                rows = manifest.digest(self._rows, num_row_bytes)
+            files, groups = manifest.digest_files(unfinished), dict(self._groups)
+            described = Manifest(step, self._config_sha256, tree, files, rows, self._origin, groups)
+            manifest.write(unfinished, described)
+            self._folders.publish(unfinished, step)
+        except Exception as error:
+            raise self._cannot_write(step, unfinished, error) from error
+        self._steps = sorted([*self._steps, step])[-self._keep :]
+        for other in self._folders.own - set(self._steps):
+            self._folders.remove(other)
+
+    def _cannot_write(self, step: int, unfinished: pathlib.Path, error: Exception) -> Exception:
+        self._folders.abandon(unfinished)
+        try:
+            self._folders.check()
+        except WorkdirBusyError as lost:
+            return lost
+        kept = f"that of step {max(self._steps)} is intact" if self._steps else "there is none yet"
+        return CheckpointError(
+            f"{self._folders.path}: cannot write the checkpoint of step {step} "
+            f"({_first_line(error)}); {kept}"
+        )
+
+    def __enter__(self) -> "Checkpoints":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.wait()
+        finally:
+            self._background.shutdown()
+            self._folders.close()
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = str(error)
+    for reason in ("No space left on device", "File too large", "Read-only file system"):
+        if reason in text:  # somewhere in what the storage library says
+            return reason
+    return (text.splitlines() or [type(error).__name__])[0][:80]

@@ -1,0 +1,215 @@
+"""From the config of a linear problem to checked settings."""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from ml_collections import ConfigDict
+
+from el_jax.config.sections import check_keys, choose, keys_and_values, section
+from el_jax.linear_ntp import (
+    DIRECTIONS,
+    NTPProblem,
+    antipodal_problem,
+    array_names,
+    bag_of_tokens,
+    crowded_problem,
+    duplicate_problem,
+    facet_problem,
+    figure1_problem,
+    from_counts,
+    from_tokens,
+    load_activations,
+    load_array,
+    merge_contexts,
+    one_hot_positions,
+    one_hot_problem,
+    orthonormal_problem,
+    random_problem,
+    teacher_problem,
+)
+from el_jax.linear_ntp.norms import Norm
+from el_jax.runtime.errors import ConfigError
+from el_jax.tasks.king_james import encode_words, king_james_words
+
+SECTIONS = ("problem", "norms", "trajectory")
+Embedding = Literal["gaussian", "bag_of_words", "one_hot_positions"]
+
+
+_WORD_EMBEDDINGS = {"bag_of_words": bag_of_tokens, "one_hot_positions": one_hot_positions}
+
+
+def text_problem(
+    *,
+    books: tuple[str, ...],
+    first_word: int,
+    num_words: int,
+    context_length: int,
+    vocab_limit: int,
+    min_count: int,
+    embedding: Embedding,
+    dim: int,
+    seed: int,
+) -> NTPProblem:
+    """Words of the King James Bible as contexts and next tokens.
+
+    Args:
+        books: which; empty for all.
+        first_word: how many words of them to skip.
+        num_words: only so many from there; 0 for all.
+        context_length: words in a context.
+        vocab_limit: words kept as next tokens, the most frequent; the others share one token.
+        min_count: contexts that occur less often are left out.
+        embedding: ``gaussian``, independent for each context; or of its words, regardless of
+            order (``bag_of_words``) or place by place (``one_hot_positions``), projected to
+            ``dim`` dimensions by a Gaussian matrix if ``dim`` is not 0.
+        dim: d; 0 leaves an embedding of words as it is.
+        seed: of the Gaussian numbers.
+
+    Raises:
+        ValueError: a book that is none, or nothing is left.
+    """
+    least = (("first_word", first_word, 0), ("context_length", context_length, 1))
+    for name, value, lowest in (*least, ("vocab_limit", vocab_limit, 1)):
+        if value < lowest:
+            raise ValueError(f"{name}={value}: must be at least {lowest}")
+    words = king_james_words(books)[first_word:][: num_words or None]
+    tokens, vocabulary = encode_words(words)
+    tokens = np.minimum(tokens, vocab_limit)  # the rare words share the last token
+    size = min(len(vocabulary), vocab_limit + 1)
+    rng = np.random.default_rng(seed)
+    if embedding == "gaussian":
+        if dim < 1:
+            raise ValueError(f"dim={dim}: must be at least 1 for Gaussian embeddings")
+        embed: Callable[[np.ndarray], Any] = lambda c: rng.standard_normal((dim, len(c)))  # noqa: E731
+    else:
+        of_words = _WORD_EMBEDDINGS[embedding](size)
+        embed = of_words if dim == 0 else _projected(of_words, dim, rng)
+    return from_tokens(tokens, context_length, embed=embed, min_count=min_count).problem
+
+
+def _projected(
+    embed: Callable[[np.ndarray], np.ndarray], dim: int, rng: np.random.Generator
+) -> Callable[[np.ndarray], np.ndarray]:
+    def project(contexts: np.ndarray) -> np.ndarray:
+        whole = embed(contexts)
+        return rng.standard_normal((dim, len(whole))) / np.sqrt(dim) @ whole
+
+    return project
+
+
+def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTPProblem:
+    """Frozen activations of a network, merged where they coincide.
+
+    Args:
+        embeddings: ``.npy`` file, or ``.npz`` file with an array of that name or one array only;
+            an activation of d numbers a row.
+        counts: ``.npy`` file, or ``.npz`` file with an array of that name, ``[V, contexts]``; how
+            often each token followed each of them.
+        unit_norm: scale activations to length 1.
+
+    Raises:
+        ValueError: a file or an array that is not there, or as :func:`from_counts`.
+    """
+    several = len(array_names(embeddings)) > 1
+    activations = load_activations(
+        embeddings, name="embeddings" if several else None, unit_norm=unit_norm
+    )
+    return merge_contexts(from_counts(activations, load_array(counts, name="counts")))
+
+
+PROBLEMS: dict[str, Callable[..., NTPProblem]] = {
+    "random": random_problem,
+    "one_hot": one_hot_problem,
+    "orthonormal": orthonormal_problem,
+    "teacher": teacher_problem,
+    "facet": facet_problem,
+    "figure1": figure1_problem,
+    "antipodal": antipodal_problem,
+    "duplicate": duplicate_problem,
+    "crowded": crowded_problem,
+    "text": text_problem,
+    "activations": activations_problem,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TrajectorySettings:
+    """The trajectory section of a config.
+
+    Attributes:
+        method: a name in ``DIRECTIONS``; None for no training.
+        step_size: η; None for 1 / (2 L) with the bound on the smoothness L.
+        decay: a of η (k + 1)^-a.
+        num_steps: steps.
+        num_marks: log-spaced steps at which is measured.
+    """
+
+    method: str | None
+    step_size: float | None
+    decay: float
+    num_steps: int
+    num_marks: int
+
+    def __post_init__(self) -> None:
+        if self.method is not None and self.method not in DIRECTIONS:
+            raise ValueError(f"method={self.method!r}: must be None or one of {_names()}")
+        if self.step_size is not None and self.step_size <= 0:
+            raise ValueError(f"step_size={self.step_size}: must be positive, or None")
+        for name, least in (("decay", 0.0), ("num_steps", 1), ("num_marks", 2)):
+            if (value := getattr(self, name)) < least:
+                raise ValueError(f"{name}={value}: must be at least {least}")
+
+
+def _names() -> str:
+    return ", ".join(DIRECTIONS)
+
+
+@dataclasses.dataclass(frozen=True)
+class NTPSettings:
+    """A config that was read and found good, with its problem.
+
+    Attributes:
+        problem: the data.
+        norms: in which to solve NTP-SVM.
+        trajectory: how to train.
+    """
+
+    problem: NTPProblem
+    norms: tuple[Norm, ...]
+    trajectory: TrajectorySettings
+
+
+@dataclasses.dataclass(frozen=True)
+class _Norms:
+    norms: tuple[Norm, ...]
+
+
+def parse(config: ConfigDict) -> NTPSettings:
+    """Read and check a config, and build its problem.
+
+    Raises:
+        ConfigError: one line naming the dotted field, its value and what is allowed.
+    """
+    values = keys_and_values("", config.to_dict())
+    check_keys("", values, SECTIONS)
+    trajectory = section("trajectory", values["trajectory"], TrajectorySettings)
+    norms = section("norms", {"norms": values["norms"]}, _Norms).norms
+    return NTPSettings(_problem(values["problem"]), norms, trajectory)
+
+
+def _problem(values: Any) -> NTPProblem:
+    given = keys_and_values("problem", values)
+    name = given.pop("name", None)
+    builder = choose("problem.name", name, PROBLEMS)
+    hints = typing.get_type_hints(builder)
+    fields = {p: hints[p] for p in inspect.signature(builder).parameters}
+    kind: type[Any] = dataclasses.make_dataclass("ProblemSection", fields.items())
+    checked: dict[str, Any] = vars(section("problem", given, kind))
+    try:
+        return builder(**checked)
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"config.problem: {error}") from error

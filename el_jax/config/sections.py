@@ -1,0 +1,159 @@
+"""From a ConfigDict to frozen dataclasses, with one clear message for whatever does not fit.
+
+``ConfigDict`` alone accepts a negative learning rate or an unknown loss. Here every section of a
+config becomes a dataclass: the annotations say which keys and types there are, and
+``__post_init__`` says which values. Every complaint names the dotted field, the value and what is
+allowed.
+"""
+
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from el_jax.runtime.errors import ConfigError, unknown_key
+
+T = TypeVar("T")
+_FLOAT32 = np.finfo(np.float32)
+
+
+def shown(value: Any) -> str:
+    """A value as Python writes it, or its type where it cannot be written."""
+    try:
+        return repr(value)
+    except Exception:  # whatever the class of a value does, or an integer of thousands of digits
+        return f"<{type(value).__name__}>"
+
+
+def _describe(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(repr(name) for name in typing.get_args(kind))
+    if typing.get_origin(kind) is types.UnionType:
+        return " or ".join(_describe(k) for k in typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return f"a tuple, such as (2, 4), each {_describe(typing.get_args(kind)[0])}"
+    names = {
+        int: "an integer (32 bits)",
+        float: "a finite number",
+        bool: "True or False",
+        str: "a string",
+    }
+    return names.get(kind, "None")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return isinstance(value, str | int) and value in args
+    if origin is types.UnionType:
+        return any(_fits(value, k) for k in args)
+    if origin is tuple:
+        return isinstance(value, tuple | list) and all(_fits(v, args[0]) for v in value)
+    if kind is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and abs(value) <= sys.float_info.max  # which NaN and 10**400 are not
+    if kind is int:  # of 32 bits: what a step counter or the side of an array can be
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
+    return value is None if kind is types.NoneType else isinstance(value, kind)
+
+
+def _convert(value: Any, kind: Any) -> Any:
+    if typing.get_origin(kind) is tuple:
+        return tuple(_convert(v, typing.get_args(kind)[0]) for v in value)
+    return float(value) if kind is float else value  # an int where a number is wanted
+
+
+def keys_and_values(path: str, values: Any) -> dict[str, Any]:
+    """A section of a config, as a new dict.
+
+    Raises:
+        ConfigError: it is no section.
+    """
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"config.{path}={shown(values)}: must be a section of keys and values")
+    return {str(key): value for key, value in values.items()}
+
+
+def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
+    """Raise if a key is unknown or missing.
+
+    Raises:
+        ConfigError: names the first unknown key, or all that are missing.
+    """
+    known = list(known)
+    dot = f"{path}." if path else ""
+    for key in keys:
+        if key not in known:
+            raise unknown_key(dot + key, known)
+    if missing := sorted(set(known) - set(keys)):
+        names = ", ".join(f"config.{dot}{key}" for key in missing)
+        raise ConfigError(f"{names}: missing; no default here")
+
+
+def check_float32(path: str, value: Any) -> None:
+    """Raise for a number that would be another on a device: 0, 1 or infinite in float32.
+
+    Args:
+        path: dotted name of the value, for the message.
+        value: a number, or a tree of mappings and sequences with numbers in it.
+
+    Raises:
+        ConfigError: names the number, and the range of float32.
+    """
+    if isinstance(value, Mapping):
+        for key, child in value.items():
+            check_float32(f"{path}.{key}", child)
+    elif isinstance(value, list | tuple):
+        for child in value:
+            check_float32(path, child)
+    elif isinstance(value, float) and value != 0:
+        size, least, largest = abs(value), float(_FLOAT32.tiny), float(_FLOAT32.max)
+        if not least <= size <= largest or size < 1 <= np.float32(size):
+            raise ConfigError(
+                f"{path}={value!r}: must be a number that float32 has: 0, or of size {least:.3g} "
+                f"to {largest:.3g}, and not so near to 1 that it is 1"
+            )
+
+
+def section(path: str, values: Any, kind: type[T], **given: Any) -> T:
+    """Turn one section of a config into the dataclass ``kind``.
+
+    Args:
+        path: dotted name of the section, for messages.
+        values: a mapping; its keys are exactly the fields of ``kind`` that are not given.
+        kind: a dataclass.
+        **given: fields that come from elsewhere and are no keys of the section.
+
+    Raises:
+        ConfigError: no mapping, unknown or missing key, wrong type, or a value that ``kind``
+            refuses with a ValueError that starts with ``field=value``.
+    """
+    hints = typing.get_type_hints(kind)
+    fields = [f.name for f in dataclasses.fields(kind) if f.name not in given]  # type: ignore[arg-type]
+    values = keys_and_values(path, values)
+    check_keys(path, values, fields)
+    for name in fields:
+        if not _fits(values[name], hints[name]):
+            allowed = _describe(hints[name])
+            raise ConfigError(f"config.{path}.{name}={shown(values[name])}: must be {allowed}")
+    converted = {name: _convert(values[name], hints[name]) for name in fields}
+    try:
+        return kind(**converted, **given)
+    except ValueError as error:
+        raise ConfigError(f"config.{path}.{error}") from error
+
+
+def choose(path: str, name: Any, table: Mapping[str, T]) -> T:
+    """Look a name up in a table of the known ones.
+
+    Raises:
+        ConfigError: lists the known names.
+    """
+    if not isinstance(name, str) or name not in table:
+        names = ", ".join(sorted(table))
+        raise ConfigError(f"config.{path}={shown(name)}: must be one of {names}")
+    return table[name]

@@ -1,0 +1,87 @@
+"""Which mechanism answers the copy task: the copy of the first letters, or the shifted padding?
+
+Accuracy on hard strings says that a network does not copy; these checks say what it does instead.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.tasks import PaddedCopy, Task
+from el_jax.types import Batch, ModelFns, Params, Probe
+
+
+def _over_runs(probe: Callable[..., dict[str, Array]], *shared: Any) -> Probe:
+    compiled = jax.jit(jax.vmap(probe, in_axes=(0, *(None for _ in shared))))
+    return Probe(of_params=lambda params: compiled(params, *shared))
+
+
+def _copy_task(task: Task) -> PaddedCopy:
+    if not isinstance(task, PaddedCopy):
+        raise ValueError(f"needs the copy task, not {type(task).__name__}")
+    return task
+
+
+def _whole_windows(task: PaddedCopy, num: int) -> int:
+    return -(-num // task.strings_per_window) * task.strings_per_window
+
+
+def swap_test(task: Task, model: ModelFns, num: int = 256) -> Probe:
+    """Answers on ``num`` strings, at least, whose padding is the shift of another sequence.
+
+    On these the two mechanisms disagree. Returns ``swap_copies``, the fraction of tokens that are
+    the right letter; ``swap_undoes_shift``, the fraction that are the letter the padding stands
+    for; what remains is neither.
+
+    Raises:
+        ValueError: the task is another.
+    """
+    task = _copy_task(task)
+
+    def draw() -> tuple[Batch, Array]:
+        strings, shortcut_labels = task.swap_set(_whole_windows(task, num))
+        batch = task.pack(strings)
+        return batch, shortcut_labels.reshape(batch.labels.shape)
+
+    batch, shortcut = jax.jit(draw)()
+
+    def probe(params: Params, batch: Any, shortcut: Array) -> dict[str, Array]:
+        answers = jnp.argmax(model.apply(params, batch), axis=-1)
+        return {
+            "swap_copies": (answers == batch.labels).mean(),
+            "swap_undoes_shift": (answers == shortcut).mean(),
+        }
+
+    return _over_runs(probe, batch, shortcut)
+
+
+def attention_mass(task: Task, model: ModelFns, num: int = 64) -> Probe:
+    """Where the answering query looks, on ``num`` test strings at least.
+
+    Returns ``attention_on_answer``, the weight on the letter to copy, of the head (over all
+    layers) that gives it the most; ``attention_on_padding``, the weight on the string's padding
+    averaged over heads and layers. A network that attends evenly gives about 1/L and L_p/L.
+
+    Raises:
+        ValueError: the task is another, or the model has no attention.
+    """
+    task = _copy_task(task)
+    if model.attention is None:
+        raise ValueError("needs a model with attention")
+    attention = model.attention
+    answer, padding = task.attention_targets()
+
+    def probe(params: Params, batch: Any, answer: Array, padding: Array) -> dict[str, Array]:
+        weights = attention(params, batch)  # [N, B, H, P, T]
+        slots = jnp.arange(answer.shape[0])
+        on_answer = weights[:, :, :, slots, answer].mean((1, 3))  # [N, H]
+        on_padding = jnp.where(padding, weights, 0.0).sum(-1)
+        # by head first: one long sum in float32 loses a digit
+        mean = on_padding.mean((1, 3)).mean()
+        return {"attention_on_answer": on_answer.max(), "attention_on_padding": mean}
+
+    batch = jax.jit(lambda: task.pack(task.test_set(_whole_windows(task, num))))()
+    return _over_runs(probe, batch, answer, padding)

@@ -1,0 +1,86 @@
+"""Errors that a user can do something about: one line on standard error and an exit code each.
+
+Rooms define their own as subclasses of ``UserError``; here are those that several rooms raise.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+USAGE, NOT_FINITE, NO_ROOM, BUSY, LOST, REPLAY, ARITHMETIC = 2, 3, 4, 5, 6, 7, 8
+
+
+class UserError(Exception):
+    """Ends a command with its message and ``exit_code``; a traceback would say nothing more."""
+
+    exit_code: int = USAGE
+
+
+class ConfigError(UserError, ValueError):
+    """A command line or config that cannot be run."""
+
+
+class NotEnoughMemoryError(UserError, RuntimeError):
+    """A training does not fit into memory; the message says what it needs and what there is."""
+
+    exit_code = NO_ROOM
+
+
+class WorkdirBusyError(UserError, RuntimeError):
+    """Another process trains in the workdir, or this one has lost it."""
+
+    exit_code = BUSY
+
+
+class LostError(UserError, RuntimeError):
+    """Of several processes one is gone, or did not come."""
+
+    exit_code = LOST
+
+
+def exit_code(error: BaseException) -> int | None:
+    """The exit code of an error that may be expected; None for a fault of the program."""
+    if isinstance(error, UserError):
+        return error.exit_code
+    return NO_ROOM if isinstance(error, OSError) else None
+
+
+def describe(error: BaseException) -> str:
+    """The message of an error, on files with their name."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def unknown_key(path: str, known: Iterable[str]) -> ConfigError:
+    """The error for a key that no section has, with the closest known one."""
+    *parents, key = path.split(".")
+    names = sorted(known)
+    close = difflib.get_close_matches(key, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    where = f"config.{'.'.join(parents)}" if parents else "config"
+    listed = f"{where} has {', '.join(names)}" if names else f"{where} has no keys"
+    return ConfigError(f"config.{path}: unknown key; {hint}{listed}")
+
+
+def require(field: str, value: object, valid: bool, allowed: str) -> None:
+    """Refuse the value of a field.
+
+    Args:
+        field: its name.
+        value: its value, shown in the message.
+        valid: whether it may be so.
+        allowed: a phrase that goes behind "must be".
+
+    Raises:
+        ValueError: unless ``valid``; the message starts with ``field=value``.
+    """
+    if not valid:
+        raise ValueError(f"{field}={value!r}: must be {allowed}")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there was no memory left, in Python or on a device."""
+    import jax  # not by those who only look at files
+
+    refused = isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+    return refused or isinstance(error, MemoryError)

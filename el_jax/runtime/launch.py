@@ -1,0 +1,218 @@
+"""From a command line to a config; from what ends a command early to one line and an exit code."""
+
+import inspect
+import logging
+import os
+import pathlib
+import re
+import runpy
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import jax
+from absl import flags
+from ml_collections import ConfigDict, config_flags
+
+from el_jax.runtime import arithmetic, distributed
+from el_jax.runtime.errors import (
+    ConfigError,
+    LostError,
+    NotEnoughMemoryError,
+    describe,
+    exit_code,
+    is_out_of_memory,
+    unknown_key,
+)
+
+_WORKDIR = flags.DEFINE_string(
+    "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
+)
+
+_NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
+_MAX_MESSAGE, _MAX_WORD = 1_000, 300  # characters: paths and lists of names are told whole
+
+
+def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
+    """Read ``--config`` (with its overrides) and ``--workdir``.
+
+    Raises:
+        ConfigError: one line saying which flag or key is wrong and what is allowed.
+    """
+    file, rest = _config_file(argv)
+    config = _load(file)
+    _check_overrides(rest, config)
+    known = flags.FlagValues()
+    known.append_flag_values(flags.FLAGS)
+    try:
+        holder = config_flags.DEFINE_config_dict(
+            "config", config, lock_config=True, flag_values=known, sys_argv=rest
+        )
+        unread = known(rest)
+        flags.FLAGS.mark_as_parsed()
+        config = holder.value
+    except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
+        raise _flag_error(error) from error
+    if len(unread) > 1:
+        raise ConfigError(f"{unread[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
+    try:
+        config.to_json_best_effort()
+    except Exception as error:  # such as an integer of thousands of digits
+        raise ConfigError(f"--config: a value in it cannot be written as JSON ({error})") from error
+    if not _WORKDIR.value:
+        raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
+    return config, pathlib.Path(_WORKDIR.value)
+
+
+def _flag_error(error: Exception) -> ConfigError:
+    """What the flag parser meant."""
+    lines = [line.removeprefix("ERROR:: ").strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if line]
+    flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
+    name, _, value = flag.partition("=")
+    return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
+
+
+def _config_file(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """What ``--config`` says, and the other arguments.
+
+    Raises:
+        ConfigError: it is missing, empty, or given twice.
+    """
+    given, rest, items = [], [], iter(argv)
+    for item in items:
+        flag, equals, value = item.lstrip("-").partition("=")
+        if flag == "config" and item.startswith("-"):
+            given.append(value if equals else next(items, ""))
+        else:
+            rest.append(item)
+    if len(given) > 1:
+        raise ConfigError("--config: given twice; --config.KEY=VALUE overrides one key of a config")
+    if not given or not given[0]:
+        raise ConfigError(_NO_CONFIG)
+    return given[0], rest
+
+
+def _load(file: str) -> ConfigDict:
+    """The config of ``FILE:ARGUMENT``.
+
+    Raises:
+        ConfigError: there is no such file, or it does not give a config.
+    """
+    path, _, argument = file.partition(":")
+    if not os.path.isfile(path):
+        raise ConfigError(f"--config={file!r}: there is no such file")
+    try:
+        config = runpy.run_path(path)["get_config"](argument or None)
+    except (Exception, SystemExit) as error:  # whatever a config file may raise
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ConfigError(f"--config={file!r}: {kind}{error}") from error
+    if not isinstance(config, ConfigDict):
+        raise ConfigError(f"--config={file!r}: its get_config must return a ConfigDict")
+    return config
+
+
+def _check_overrides(argv: Sequence[str], config: ConfigDict) -> None:
+    """Refuse the first ``--config.a.b`` that the config does not have.
+
+    Raises:
+        ConfigError: names it, and the keys there are.
+    """
+    for item in argv:
+        flag = item.lstrip("-").partition("=")[0]
+        keys = flag.split(".")[1:] if flag.startswith("config.") else []
+        node: Any = config
+        for depth, key in enumerate(keys, 1):
+            known = node if isinstance(node, ConfigDict) else ConfigDict()
+            if key not in known:
+                raise unknown_key(".".join(keys[:depth]), known)
+            node = node[key]
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs in the user's cache folder, so that a second start is quick.
+
+    ``JAX_COMPILATION_CACHE_DIR`` moves it, or switches it off when set to nothing.
+    """
+    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+    if folder is None and (caches := os.environ.get("XDG_CACHE_HOME") or _home_cache()):
+        folder = os.path.join(caches, "el_jax", "xla")
+    jax.config.update("jax_compilation_cache_dir", folder or None)
+    # small programs too: there are dozens of them, and together they take seconds
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _home_cache() -> str | None:
+    """The user's own cache folder; None for a user without a home, as in some containers."""
+    home = os.path.expanduser("~")
+    return None if home in ("~", "/") else os.path.join(home, ".cache")
+
+
+def one_line(message: str) -> str:
+    """A message on one line of at most 1,000 characters, without losing what is allowed.
+
+    Long words are cut in their middle, then what stands before ``: must be``, then the end.
+    """
+
+    def cut(text: str, length: int) -> str:
+        return text if len(text) <= length else f"{text[: max(length - 3, 0)]}..."
+
+    def cut_word(match: re.Match[str]) -> str:
+        half = _MAX_WORD // 2 - 2
+        return f"{match[0][:half]}...{match[0][-half:]}"
+
+    text = re.sub(rf"\S{{{_MAX_WORD + 1},}}", cut_word, " ".join(message.split()))
+    wrong, must, allowed = text.partition(": must be ")
+    allowed = cut(must + allowed, _MAX_MESSAGE * 2 // 3)
+    return cut(wrong, _MAX_MESSAGE - len(allowed)) + allowed
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process and, with an error, all others of the training."""
+    if jax.distributed.is_initialized():
+        distributed.leave(code)
+    sys.exit(code)
+
+
+def _end(error: Exception) -> NoReturn:
+    """Leave with one line on standard error and an exit code, or with a traceback."""
+    if is_out_of_memory(error):
+        error = NotEnoughMemoryError(f"memory: there is no more ({error})")
+    elif jax.distributed.is_initialized() and distributed.is_of_runtime(error):
+        error = LostError(distributed.why_lost(error))
+    code = exit_code(error)
+    if code is None and not jax.distributed.is_initialized():
+        raise error
+    if code is None:
+        traceback.print_exception(error)
+    else:
+        print(one_line(f"error: {describe(error)}"), file=sys.stderr)
+    _leave(code or 1)
+
+
+def run(
+    main: Callable[[ConfigDict, pathlib.Path], None], argv: Sequence[str] | None = None
+) -> None:
+    """Call ``main(config, workdir)``; what ends it early is one line and an exit code.
+
+    With ``--help``, print the documentation of main's module instead.
+    """
+    given = sys.argv if argv is None else argv
+    if {"-h", "--help"} & set(given):
+        print(inspect.getdoc(inspect.getmodule(main)))
+        return
+    use_compilation_cache()
+    for library in ("absl", "asyncio"):  # what orbax logs there it also raises
+        logging.getLogger(library).setLevel(logging.CRITICAL)
+    try:
+        config, workdir = command_line(given)
+        distributed.start()
+        arithmetic.check()
+        main(config, workdir)
+    except Exception as error:
+        _end(error)
+    except KeyboardInterrupt:  # before the training listens for signals
+        _leave(128 + signal.SIGINT)

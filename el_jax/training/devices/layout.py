@@ -1,0 +1,268 @@
+"""One training over many devices: what each of them computes, by ``jit`` or by ``pmap``.
+
+A training is written once, as functions of what one device has. ``Layout.over_devices`` makes
+them functions of whole arrays that run on every device:
+
+* ``runs``: every device trains some of the runs. They share nothing, so nothing is sent.
+* ``data``: every device has all runs and takes some windows of each update; gradients are summed.
+* ``none``: one device has all.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.sharding import NamedSharding, PartitionSpec
+
+from el_jax.training.moments import Moments, pool_tree
+from el_jax.types import Batch, Key
+
+Method = Literal["jit", "pmap"]
+Shard = Literal["auto", "runs", "data", "none"]  # "auto": see layout_choice
+Axis = Literal["runs", "windows", "shared"]  # what the leading axis of an array goes over
+
+_DEVICES = "devices"  # the one axis of the mesh
+_SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows"}
+
+
+@dataclasses.dataclass(frozen=True)
+class OnDevices:
+    """A function of whole arrays, computed on all devices of a layout.
+
+    Attributes:
+        call: the function.
+        lower: of the same arguments, what can be compiled without a call; None under ``pmap``.
+    """
+
+    call: Callable[..., Any]
+    lower: Callable[..., jax.stages.Lowered] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        """What the function gives."""
+        return self.call(*args)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Which device computes what.
+
+    Attributes:
+        shard: what is split over the devices.
+        method: how a function gets onto all of them. ``jit`` partitions whole arrays over a mesh;
+            ``pmap`` maps over a leading axis of devices. The function and its numbers are the same.
+        num_devices: the first so many of all devices.
+        reduce_groups: with 0, gradients are summed as is fastest: in another order on another
+            number of devices. With G > 0, a multiple of the number of devices, an update's windows
+            are cut into G groups whose gradients are summed one after the other, whichever device
+            they come from: the same bits on any number of devices from 2 to G.
+        reason: why this layout, in a few words.
+    """
+
+    shard: Literal["runs", "data", "none"] = "none"
+    method: Method = "jit"
+    num_devices: int = 1
+    reduce_groups: int = 0
+    reason: str = "one device"
+
+    def __str__(self) -> str:
+        return f"{self.shard} by {self.method}: {self.reason}"
+
+    @property
+    def devices(self) -> list[jax.Device]:
+        """The devices that compute."""
+        return jax.devices()[: self.num_devices]
+
+    def share(self, num_runs: int) -> int:
+        """How many of R runs one device has."""
+        return num_runs // self.num_devices if self._splits("runs") else num_runs
+
+    @property
+    def splits_windows(self) -> bool:
+        """Whether a device sees only a part of the windows of an update."""
+        return self.shard == "data"
+
+    def over_devices(
+        self, function: Callable[..., Any], takes: Any, gives: Any, donate: tuple[int, ...] = ()
+    ) -> OnDevices:
+        """Compile a per-device function into one that takes and returns whole arrays.
+
+        Args:
+            function: of positional arguments; may call the methods below.
+            takes: an ``Axis`` for each argument, or a tree of them for the arrays of a tree.
+            gives: the same for what it returns; what is not split must be equal on all devices.
+            donate: indices of the arguments whose memory may be used for the result.
+        """
+        if self.shard == "none":
+            compiled = jax.jit(function, donate_argnums=donate)
+            return OnDevices(compiled, compiled.lower)
+        if self.method == "pmap":
+            return OnDevices(self._by_pmap(function, takes, gives, donate))
+        mapped = jax.shard_map(
+            function,
+            mesh=self._mesh,
+            in_specs=jax.tree.map(self._spec, takes),
+            out_specs=jax.tree.map(self._spec, gives),
+            check_vma=False,  # as under pmap, gradients are summed where the code says so
+        )
+        compiled = jax.jit(mapped, donate_argnums=donate)
+        return OnDevices(
+            lambda *args: compiled(*self.place(args, takes)),
+            lambda *args: compiled.lower(*self.place(args, takes)),
+        )
+
+    def place(self, tree: Any, axes: Any) -> Any:
+        """Put every array of a tree where such a function that takes ``axes`` wants it.
+
+        On several processes each of them gives the whole array.
+        """
+        if self.shard == "none":
+            return tree
+        return jax.tree.map(self._place, axes, tree)
+
+    def fetch(self, tree: Any) -> Any:
+        """The whole arrays of a tree in NumPy, on every process, wherever their parts are."""
+        leaves, structure = jax.tree.flatten(tree)
+        apart = [i for i, leaf in enumerate(leaves) if not _is_readable(leaf)]
+        if apart:
+            replicate = jax.jit(_same, out_shardings=NamedSharding(self._mesh, self._spec()))
+            for i, whole in zip(apart, replicate(*[leaves[i] for i in apart]), strict=True):
+                leaves[i] = whole
+        return jax.tree.unflatten(structure, jax.device_get(leaves))
+
+    # ── inside such a function ─────────────────────────────────────────────────────────────────
+
+    def sum_over_windows(self, gradient: Callable[..., Any]) -> Callable[..., Any]:
+        """A gradient whose windows are computed each on one device, then summed.
+
+        Args:
+            gradient: ``(params, batch, hypers, key, num_supervised) -> (to be summed, moments)``;
+                with the number of supervised tokens of the whole update, the results of its parts
+                add up to that of the whole.
+
+        Returns:
+            ``(params, batch, hypers, key) -> (sums, moments)``: the sums, equal on all devices, and
+            the moments of this device's windows, which ``pool_over_devices`` pools; that can wait
+            for many batches.
+        """
+        if not self.splits_windows:
+            return gradient
+        num_groups = self.reduce_groups or self.num_devices
+        here = num_groups // self.num_devices
+
+        def summed(params: Any, batch: Batch, hypers: Any, key: Key) -> Any:
+            num_supervised = batch.mask.sum(dtype=jnp.float32)
+            groups = jax.tree.map(lambda leaf: leaf.reshape(num_groups, -1, *leaf.shape[1:]), batch)
+
+            def one(group: Array) -> tuple[Any, dict[str, Moments]]:
+                part = jax.tree.map(lambda leaf: leaf[group], groups)
+                own = jax.random.fold_in(key, group)  # windows drop units of their own
+                return gradient(params, part, hypers, own, num_supervised)
+
+            first = jax.lax.axis_index(_DEVICES) * here
+            if not self.reduce_groups:
+                sums, moments = one(first)
+                return jax.lax.psum(sums, _DEVICES), moments
+            sums, moments = _one_by_one(lambda i: one(first + i), here)
+            return jax.tree.map(_sum_in_order, sums), pool_tree(moments)
+
+        return summed
+
+    def pool_over_devices(self, moments: dict[str, Moments]) -> dict[str, Moments]:
+        """Moments of all windows, from those of each device's."""
+        return pool_tree(jax.lax.all_gather(moments, _DEVICES)) if self.splits_windows else moments
+
+    # ── where things are ─────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _mesh(self) -> jax.sharding.Mesh:
+        return jax.make_mesh((self.num_devices,), (_DEVICES,), devices=self.devices)
+
+    def _splits(self, axis: Axis) -> bool:
+        return _SPLIT.get(self.shard) == axis
+
+    def _spec(self, axis: Axis = "shared") -> PartitionSpec:
+        return PartitionSpec(_DEVICES) if self._splits(axis) else PartitionSpec()
+
+    def _place(self, axis: Axis, tree: Any) -> Any:
+        sharding = NamedSharding(self._mesh, self._spec(axis))
+
+        def put(leaf: Array) -> Array:
+            there = isinstance(leaf, jax.Array) and leaf.sharding == sharding
+            return leaf if there else jax.device_put(leaf, sharding)
+
+        return jax.tree.map(put, tree)
+
+    def _by_pmap(
+        self, function: Callable[..., Any], takes: Any, gives: Any, donate: tuple[int, ...]
+    ) -> Callable[..., Any]:
+        def mapped_axis(axis: Axis) -> int | None:
+            return 0 if self._splits(axis) else None
+
+        # pmap wants one argument at least that differs between devices: their numbers
+        mapped = jax.pmap(
+            lambda _, *args: function(*args),
+            axis_name=_DEVICES,
+            in_axes=(0, *jax.tree.map(mapped_axis, takes)),
+            out_axes=jax.tree.map(mapped_axis, gives),
+            devices=self.devices,
+            donate_argnums=tuple(i + 1 for i in donate),
+        )
+        numbers = jnp.arange(self.num_devices)
+
+        def call(*args: Any) -> Any:
+            placed = self.place(args, takes)
+            cut = jax.tree.map(self._cut, takes, placed)
+            for i in donate:  # what was cut is a copy
+                jax.tree.map(lambda whole, part: part is whole or whole.delete(), placed[i], cut[i])
+            return jax.tree.map(self._join, gives, mapped(numbers, *cut))
+
+        return call
+
+    def _cut(self, axis: Axis, tree: Any) -> Any:
+        """``[N, ...]`` to ``[devices, N / devices, ...]``, where it is split."""
+        if not self._splits(axis):
+            return tree
+        return jax.tree.map(lambda a: a.reshape(self.num_devices, -1, *a.shape[1:]), tree)
+
+    def _join(self, axis: Axis, tree: Any) -> Any:
+        if not self._splits(axis):
+            return tree
+        return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), tree)
+
+
+ONE_DEVICE = Layout()
+
+
+def _same(*arrays: Array) -> tuple[Array, ...]:
+    """Identity. Named, because jit caches by function: a lambda would be compiled at every call."""
+    return arrays
+
+
+def _is_readable(leaf: Any) -> bool:
+    """Whether this process has all the values."""
+    return not isinstance(leaf, jax.Array) or leaf.is_fully_addressable or leaf.is_fully_replicated
+
+
+def _one_by_one(function: Callable[[Array], Any], num: int) -> Any:
+    """``function`` of 0 to num - 1, stacked; the same compiled code whatever ``num``."""
+    shapes = jax.eval_shape(function, jnp.int32(0))
+    rows = jax.tree.map(lambda leaf: jnp.zeros((num, *leaf.shape), leaf.dtype), shapes)
+    # a loop of known length is unrolled if it is short, and fused with what is around it
+    unknown = jax.lax.optimization_barrier(jnp.int32(num))
+
+    def body(i: Array, rows: Any) -> Any:
+        return jax.tree.map(lambda row, value: row.at[i].set(value), rows, function(i))
+
+    return jax.lax.fori_loop(0, unknown, body, rows)
+
+
+def _sum_in_order(parts: Array) -> Array:
+    """Sum over the first axis and all devices, each group after the one before."""
+    gathered = jax.lax.all_gather(parts, _DEVICES, tiled=True)  # [G, ...]
+    total, _ = jax.lax.scan(
+        lambda so_far, group: (so_far + group, None), jnp.zeros_like(gathered[0]), gathered
+    )
+    return total

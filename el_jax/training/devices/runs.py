@@ -1,0 +1,105 @@
+"""From a function of one run to one of all runs on all devices."""
+
+import dataclasses
+import logging
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+
+from el_jax.runtime.processes import is_first, smallest
+from el_jax.training.devices.layout import Layout, OnDevices
+from el_jax.training.devices.memory import fitting_group, free_bytes, planned_bytes, within_memory
+
+_LOG = logging.getLogger(__name__)
+
+RunAxis = Literal["vmap", "map"]
+
+
+def over_runs(
+    function: Callable[..., Any], run_axis: RunAxis, at_once: int | None = None
+) -> Callable[..., Any]:
+    """Compute ``function(run_args, shared_args)`` for all runs, a leading axis of ``run_args``.
+
+    ``vmap`` computes all runs together, or ``at_once`` of them: fastest where one run does not fill
+    the machine. ``map`` computes them one after the other, and each is bit-equal to the same run
+    trained alone. A single run is mapped: a batch axis of 1 on every array would only cost time.
+    """
+    together = jax.vmap(function, in_axes=(0, None))
+
+    def all_runs(run_args: Any, shared: Any) -> Any:
+        num_runs = jax.tree.leaves(run_args)[0].shape[0]
+        if run_axis == "map" or num_runs == 1:
+            return jax.lax.map(lambda args: function(args, shared), run_args)
+        if at_once is None or at_once >= num_runs:
+            return together(run_args, shared)
+        return jax.lax.map(lambda args: function(args, shared), run_args, batch_size=at_once)
+
+    return all_runs
+
+
+def free_everywhere(layout: Layout) -> int | None:
+    """Bytes free on the fullest device of a layout; None if nobody can tell.
+
+    The same on all processes, which must ask equally often.
+    """
+    here = [d for d in layout.devices if d.process_index == jax.process_index()]
+    return smallest(free_bytes(here))
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """How functions of one run become one of all runs on all devices.
+
+    Attributes:
+        axis: see ``over_runs``.
+        num_runs: R.
+        at_once: how many of its runs a device computes at once; 0 for as many as fit.
+        layout: which device computes what.
+        groups: see ``Program``.
+    """
+
+    axis: RunAxis
+    num_runs: int
+    at_once: int
+    layout: Layout
+    groups: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def fitting(self, what: str, make: Callable[[int], OnDevices]) -> Callable[..., Any]:
+        """Compile ``make(n)`` for the largest n that fits into memory.
+
+        n is chosen at the first call, and told if it is smaller than the number of runs. The number
+        in ``groups`` is tried first, and it is told if so many do not fit any more.
+        """
+        num_here = self.layout.share(self.num_runs)
+        if self.at_once or self.axis == "map" or num_here == 1:
+            return self.within_memory(what, make(self.at_once or 1))
+        chosen: list[OnDevices] = []
+
+        def call(*args: Any) -> Any:
+            if not chosen:
+                chosen.append(self._choose(what, make, num_here, args))
+            return chosen[0](*args)
+
+        return call
+
+    def within_memory(self, what: str, function: OnDevices) -> Callable[..., Any]:
+        """``function``, whose first call raises if it needs more memory than there is."""
+        return within_memory(what, function, lambda: free_everywhere(self.layout))
+
+    def _choose(
+        self, what: str, make: Callable[[int], OnDevices], num_here: int, args: Any
+    ) -> OnDevices:
+        before = self.groups.get(what)
+        group = fitting_group(
+            what,
+            make,
+            num_here if before is None else min(before, num_here),
+            free_everywhere(self.layout),
+            lambda compiled: planned_bytes(compiled, args),
+        )
+        self.groups[what] = group.size
+        if group.reason and is_first():
+            changed = "" if before is None else f"; {before} before: bits may differ from now on"
+            _LOG.warning("%s: %s%s", what, group.reason, changed)
+        return group.function

@@ -1,0 +1,156 @@
+"""Two ways from a model to a loss of each token: through its logits, or without forming them."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.losses import (
+    VOCAB_CHUNK,
+    Path,
+    SoftmaxMoments,
+    TokenStats,
+    fused_stats_and_moments,
+    fused_token_stats,
+    squared_gradient_norm,
+    token_stats,
+)
+from el_jax.types import Batch, Key, ModelFns, Params
+
+PerToken: TypeAlias = Float[Array, "B P"]
+Numbers: TypeAlias = dict[str, Array]  # of the loss, such as λ; they may differ between runs
+SweptLoss = Callable[[TokenStats, Numbers], PerToken]
+
+
+@runtime_checkable
+class Head(Protocol):
+    """The last step of a model under a token loss; ``outputs`` are what all else is computed of."""
+
+    @property
+    def model(self) -> ModelFns:
+        """The network."""
+
+    def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> Any:
+        """Whatever the head knows of the logits at the supervised positions."""
+
+    def stats(self, outputs: Any, batch: Batch) -> TokenStats:
+        """Statistics of the logits as they are, whatever the loss's temperature."""
+
+    def loss(self, outputs: Any, batch: Batch, numbers: Numbers) -> PerToken:
+        """The loss of each token, nats."""
+
+    def gradient_norm(self, outputs: Any, batch: Batch, numbers: Numbers) -> PerToken:
+        """Squared norm of the gradient of each token's loss with respect to its logits."""
+
+
+class LogitHead(NamedTuple):
+    """Forms the logits ``[B, P, V]``.
+
+    Attributes:
+        model: the network.
+        token_loss: per-token loss of statistics.
+        temperature: the logits are divided by it before the loss sees them.
+    """
+
+    model: ModelFns
+    token_loss: SweptLoss
+    temperature: float = 1.0
+
+    def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> Array:
+        """The logits."""
+        return self.model.apply(params, batch, key)
+
+    def stats(self, outputs: Array, batch: Batch) -> TokenStats:
+        """See ``Head``."""
+        return token_stats(outputs, batch.labels)
+
+    def loss(self, outputs: Array, batch: Batch, numbers: Numbers) -> PerToken:
+        """See ``Head``."""
+        scaled = token_stats(outputs, batch.labels, temperature=self.temperature)
+        return self.token_loss(scaled, numbers)
+
+    def gradient_norm(self, outputs: Array, batch: Batch, numbers: Numbers) -> PerToken:
+        """See ``Head``."""
+        # losses of different tokens share no logits, so the gradient of their sum has them all
+        gradient = jax.grad(lambda logits: self.loss(logits, batch, numbers).sum())(outputs)
+        return jnp.square(gradient).sum(-1)
+
+
+class FusedOutputs(NamedTuple):
+    """What is known of logits that were never formed.
+
+    Attributes:
+        scaled: their statistics at the loss's temperature.
+        moments: the softmax moments that go with them.
+        stats: their statistics as they are.
+    """
+
+    scaled: TokenStats
+    moments: SoftmaxMoments
+    stats: TokenStats
+
+
+class FusedHead(NamedTuple):
+    """Takes statistics from a model's readout, block by block; see ``losses.fused_token_stats``.
+
+    Attributes:
+        model: the network; must have a readout.
+        token_loss: per-token loss of statistics.
+        temperature: the logits are divided by it before the loss sees them.
+        path: which way.
+        precision: of the products, that of the model.
+        vocab_chunk: classes in a block.
+        token_chunk: tokens in a block.
+    """
+
+    model: ModelFns
+    token_loss: SweptLoss
+    temperature: float = 1.0
+    path: Path = "chunked"
+    precision: str | None = None
+    vocab_chunk: int = VOCAB_CHUNK
+    token_chunk: int = 512
+
+    def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> FusedOutputs:
+        """Statistics of the logits.
+
+        Raises:
+            ValueError: the model has no readout.
+        """
+        if self.model.readout is None:
+            raise ValueError("fused: the model has no readout, its logits are no product")
+        hidden, head, bias = self.model.readout(params, batch, key)
+        options: dict[str, Any] = {
+            "path": self.path,
+            "precision": self.precision,
+            "vocab_chunk": self.vocab_chunk,
+            "token_chunk": self.token_chunk,
+        }
+        scaled, moments = fused_stats_and_moments(
+            hidden, head, batch.labels, bias=bias, temperature=self.temperature, **options
+        )
+        stats = scaled
+        if self.temperature != 1.0:
+            stats = fused_token_stats(hidden, head, batch.labels, bias=bias, **options)
+        return FusedOutputs(scaled, moments, stats)
+
+    def stats(self, outputs: FusedOutputs, batch: Batch) -> TokenStats:
+        """See ``Head``."""
+        del batch
+        return outputs.stats
+
+    def loss(self, outputs: FusedOutputs, batch: Batch, numbers: Numbers) -> PerToken:
+        """See ``Head``."""
+        del batch
+        return self.token_loss(outputs.scaled, numbers)
+
+    def gradient_norm(self, outputs: FusedOutputs, batch: Batch, numbers: Numbers) -> PerToken:
+        """See ``Head``."""
+        del batch
+        squared = squared_gradient_norm(
+            lambda stats: self.token_loss(stats, numbers), outputs.scaled, outputs.moments
+        )
+        return squared / self.temperature**2

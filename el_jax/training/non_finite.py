@@ -1,0 +1,76 @@
+"""Runs that met a NaN or an infinity: which one, where, and what becomes of the training."""
+
+import logging
+from typing import Literal
+
+import jax
+import numpy as np
+
+from el_jax.runtime.errors import NOT_FINITE, UserError
+from el_jax.training.state import BAD_PARTS, Health, Hypers
+
+_LOG = logging.getLogger(__name__)
+
+OnNonFinite = Literal["raise", "stop", "rewind"]
+
+
+class NonFiniteError(UserError, RuntimeError):
+    """A loss, gradient or parameter update was NaN or infinite; earlier checkpoints are intact.
+
+    Attributes:
+        step: the first update at which it happened, in any run.
+        run: index of that run.
+        seed: its seed.
+    """
+
+    exit_code = NOT_FINITE
+
+    def __init__(self, message: str, step: int, run: int, seed: int) -> None:
+        super().__init__(message, step, run, seed)  # all of them, so that it can be pickled
+        self.step, self.run, self.seed = step, run, seed
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
+def _name_run(run: int, hypers: Hypers) -> str:
+    numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
+    told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
+    return f"run {run} (seed {int(hypers.seed[run])}, {told})"
+
+
+def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
+    part, step = BAD_PARTS[health.bad_part[run]], health.last_bad[run]
+    return f"{part} is not finite at step {step} in {_name_run(run, hypers)}"
+
+
+def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
+    stopped = health.stopped_at >= 0
+    run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
+    message = (
+        f"{_what_happened(health, run, hypers)}; {stopped.sum()} of {stopped.size} runs; lower "
+        "optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
+    )
+    return NonFiniteError(message, int(health.stopped_at[run]), run, int(hypers.seed[run]))
+
+
+class HealthWatch:
+    """Reads the health of every dispatch, and says or raises what it finds."""
+
+    def __init__(self, hypers: Hypers, on_non_finite: OnNonFinite, health: Health) -> None:
+        self._hypers, self._policy = jax.device_get(hypers), on_non_finite
+        self._known = health
+
+    def __call__(self, health: Health) -> None:
+        """Take what is known of the runs after a dispatch.
+
+        Raises:
+            NonFiniteError: a run was stopped and the policy is to raise, or none is left.
+        """
+        stopped = health.stopped_at >= 0
+        if stopped.any() and (self._policy == "raise" or stopped.all()):
+            raise _non_finite(health, self._hypers)
+        for run in map(int, np.flatnonzero(health.last_bad > self._known.last_bad)):
+            what = "stopped it" if stopped[run] else "went back to the start of the dispatch"
+            _LOG.warning("%s; %s", _what_happened(health, run, self._hypers), what)
+        self._known = health

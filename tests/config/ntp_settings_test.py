@@ -1,0 +1,99 @@
+"""Configs of linear problems: what is refused, in one line, and what they build."""
+
+import numpy as np
+import pytest
+
+from configs.linear_ntp import activations, figure1, random, text
+from el_jax.config.linear_ntp import PROBLEMS, parse
+from el_jax.linear_ntp import random_problem
+from el_jax.runtime.errors import ConfigError
+
+
+def message(config):
+    with pytest.raises(ConfigError) as raised:
+        parse(config)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_arguments_reach_the_builder():
+    problem = parse(random.get_config("m=6,d=4,V=5,S=2,seed=3")).problem
+    expected = random_problem(6, 4, 5, 2, seed=3)
+    np.testing.assert_array_equal(problem.embeddings, expected.embeddings)
+    np.testing.assert_array_equal(problem.next_token_probs, expected.next_token_probs)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value", "said"),
+    [
+        ("problem", "support_size", 10, "config.problem: support_size=10: must be at least 1"),
+        ("problem", "dim", "many", "config.problem.dim='many': must be an integer"),
+        ("problem", "name", "rndom", "config.problem.name='rndom': must be one of activations, "),
+        ("trajectory", "method", "gdd", "config.trajectory.method='gdd': must be None or one of "),
+        ("trajectory", "step_size", -1.0, "config.trajectory.step_size=-1.0: must be positive"),
+        ("trajectory", "num_steps", 0, "config.trajectory.num_steps=0: must be at least 1"),
+        ("trajectory", "num_marks", 1, "config.trajectory.num_marks=1: must be at least 2"),
+    ],
+)
+def test_what_cannot_be_is_named(section, name, value, said):
+    config = random.get_config()
+    with config.ignore_type():
+        config[section][name] = value
+    assert message(config).startswith(said)
+
+
+def test_unknown_norm_and_key_are_named():
+    config = random.get_config()
+    config.norms = ("nuclear",)
+    assert message(config).startswith("config.norms.norms=('nuclear',): must be a tuple")
+    config = figure1.get_config()
+    config.problem.seed = 3
+    assert message(config).startswith("config.problem.seed: unknown key")
+
+
+def test_every_problem_says_what_it_takes():
+    assert all(builder.__doc__ for builder in PROBLEMS.values())
+
+
+@pytest.mark.parametrize("embedding", ["gaussian", "bag_of_words", "one_hot_positions"])
+def test_text_has_the_words_that_follow(embedding):
+    problem = parse(text.get_config(f"T=1,d=16,V=20,words=300,embedding={embedding}")).problem
+    assert problem.vocab_size == 21  # and one for all other words
+    assert problem.dim == 16
+    assert problem.context_probs.sum() == pytest.approx(1)
+    assert problem.support.any(axis=0).all()
+
+
+def test_text_without_projection_has_one_dimension_a_word():
+    problem = parse(text.get_config("T=2,d=0,V=20,words=300,embedding=one_hot_positions")).problem
+    assert problem.dim == 2 * 21
+    np.testing.assert_array_equal(problem.embeddings.sum(axis=0), 2)
+
+
+def test_activations_and_counts_may_share_a_file(tmp_path):
+    path = tmp_path / "acts.npz"
+    config = activations.get_config(f"file={path},unit")
+    rows, counts = np.array([[1.0, 0], [1, 0], [0, 2]]), np.array([[3, 1, 0], [0, 0, 2]])
+    np.savez(path, embeddings=rows, counts=counts)
+    np.testing.assert_allclose(parse(config).problem.embeddings, np.eye(2))
+    np.savez(path, embeddings=rows, hidden=rows)
+    assert "name='counts': must be one of embeddings, hidden" in message(config)
+    path.write_bytes(b"no zip file")
+    assert "acts.npz: must be a .npy or .npz file of numbers" in message(config)
+
+
+def test_activations_of_a_network_are_read_and_merged(tmp_path):
+    np.save(tmp_path / "h.npy", np.array([[1.0, 0], [1, 0], [0, 2]], np.float32))
+    np.save(tmp_path / "counts.npy", np.array([[3, 1, 0], [0, 0, 2]]))
+    config = figure1.get_config()
+    config.problem = {
+        "name": "activations",
+        "embeddings": str(tmp_path / "h.npy"),
+        "counts": str(tmp_path / "counts.npy"),
+        "unit_norm": True,
+    }
+    problem = parse(config).problem
+    np.testing.assert_allclose(problem.embeddings, np.eye(2))
+    np.testing.assert_allclose(problem.context_probs, [2 / 3, 1 / 3])
+    config.problem.counts = str(tmp_path / "none.npy")
+    assert "none.npy" in message(config)

@@ -1,0 +1,246 @@
+"""Whatever cannot be run is one line that names the field, its value and what is allowed."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import jax
+import pytest
+
+from configs.el.copy import get_config
+from el_jax import build
+from el_jax.runtime import distributed, errors, launch
+from el_jax.runtime.errors import ConfigError
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+# dotted key, value, and words the message must hold
+BAD_VALUES = [
+    ("optim.peak_lr", -1.0, ["positive"]),
+    ("optim.peak_lr", 0.0, ["positive"]),
+    ("optim.peak_lr", float("nan"), ["finite"]),
+    ("optim.peak_lr", float("inf"), ["finite"]),
+    ("optim.warmup_steps", 100_000, ["train.num_updates=40"]),
+    ("optim.warmup_steps", -1, ["from 0"]),
+    ("optim.name", "adam2", ["adamw", "sgd"]),
+    ("optim.schedule", "step", ["constant", "cosine", "wsd"]),
+    ("model.width", -5, ["positive integer"]),
+    ("model.width", 0, ["positive integer"]),
+    ("model.num_heads", 3, ["width=16"]),
+    ("model.num_kv_heads", 3, ["num_heads=2"]),
+    ("model.num_layers", 0, ["positive integer"]),
+    ("model.preset", "gpt5", ["gpt2, gpt_neox, llama, opt"]),  # bert cannot be had
+    ("model.preset", "bert", ["gpt2, gpt_neox, llama, opt: a model that sees later tokens reads"]),
+    ("model.preset", ["bert"], ["gpt2, gpt_neox, llama, opt"]),
+    ("model.causal", False, ["True: a model that sees later tokens reads the answers there"]),
+    ("model.norm", "batchnorm", ["layernorm", "rmsnorm"]),
+    ("model.activation", "tanh", ["gelu", "silu"]),
+    ("model.rotary_fraction", 0.0, ["(0, 1]"]),
+    ("model.residual_dropout", 1.0, ["[0, 1)"]),
+    ("model.dtype", "float16", ["float32", "bfloat16"]),
+    ("model.attention_impl", "cudnn", ["xla"]),
+    ("task.name", "copi", ["copy"]),
+    ("task.easy_fraction", 1.5, ["[0, 1]"]),
+    ("task.strings_per_window", 3, ["strings_per_update=8"]),
+    ("task.num_train", 401, ["strings_per_update=8"]),
+    ("task.copy_length", 0, ["at least 1"]),
+    ("task.grouping", "random", ["static", "reshuffled"]),
+    ("loss.name", "e9", ["cross_entropy", "e1"]),
+    ("loss.lam", -1.0, ["from 0"]),
+    ("loss.lam", float("nan"), ["finite"]),
+    ("loss.logit_temperature", 0.0, ["positive"]),
+    ("train.num_updates", 0, ["multiple of log_every=10"]),
+    ("train.eval_every", 15, ["multiple of log_every=10"]),
+    ("train.checkpoint_every", 5, ["multiple of log_every=10"]),
+    ("train.log_every", 0, ["at least 1"]),
+    ("train.seeds", 0, ["at least 1"]),
+    ("train.run_axis", "loop", ["vmap", "map"]),
+    ("train.max_runs_at_once", -1, ["at least 0"]),
+    ("eval.test", 0, ["at least 1"]),
+    ("sweep.b", (1.0,), ["no b"]),
+    ("sweep.peak_lr", (1e-3, -1.0), ["positive"]),
+    ("seed", -1, ["integer"]),
+]
+
+
+def changed(path, value):
+    config = get_config("loss=e1,smoke")
+    *parents, key = path.split(".")
+    node = config
+    for parent in parents:
+        node = node[parent]
+    with node.ignore_type():
+        node[key] = value
+    return config
+
+
+@pytest.mark.parametrize(("path", "value", "words"), BAD_VALUES)
+def test_bad_value_is_named_with_what_is_allowed(path, value, words):
+    with pytest.raises(ConfigError) as raised:
+        build.parse(changed(path, value))
+    message = str(raised.value)
+    assert "\n" not in message
+    key = path.rsplit(".", 1)[-1]
+    assert message.startswith("config.")
+    assert key in message
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("train.num_updates", 40.0),
+        ("train.num_updates", True),
+        ("train.seeds", "3"),
+        ("train.max_runs_at_once", 1.5),
+        ("task.alphabet_size", 26.5),
+        ("task.doc_mask", 1),
+        ("optim.b1", "0.9"),
+        ("optim.weight_decay", None),
+        ("model.width", "wide"),
+        ("model.causal", "yes"),
+        ("sweep.lam", 3),
+        ("loss.lam", "strong"),
+    ],
+)
+def test_wrong_type_is_named(path, value):
+    with pytest.raises(ConfigError) as raised:
+        build.parse(changed(path, value))
+    assert str(raised.value).startswith(f"config.{path}={value!r}: must be ")
+
+
+@pytest.mark.parametrize("path", ["nope", "optim.lr", "task.size", "loss.b", "train.epochs"])
+def test_unknown_key_is_named_with_the_known_ones(path):
+    with pytest.raises(ConfigError, match=f"config.{path}: unknown key"):
+        build.parse(changed(path, 1.0))
+
+
+def test_missing_key_is_named():
+    config = get_config("loss=e1,smoke")
+    del config.optim["b1"]
+    with pytest.raises(ConfigError, match=r"config\.optim\.b1: missing"):
+        build.parse(config)
+
+
+def test_sweep_is_every_combination_of_values_and_seeds():
+    config = get_config("loss=e1,smoke")
+    config.sweep.update(lam=(0.5, 2.0), warmup_steps=(0, 10))
+    runs = build.parse(config).runs
+    assert len(runs) == 2 * 2 * config.train.seeds
+    points = {(run["lam"], run["warmup_steps"], run["seed"]) for run in runs}
+    assert points == {(lam, w, s) for lam in (0.5, 2.0) for w in (0, 10) for s in (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--config=configs/el/copy.py:smoke"], ["--workdir", "missing"]),
+        (["--workdir=unused"], ["--config", "missing"]),
+        (["--config=configs/el/nope.py", "--workdir=unused"], ["configs/el/nope.py"]),
+        (["--config=configs/el/copy.py:loss=e9", "--workdir=unused"], ["e9", "cross_entropy"]),
+        (["--config=configs/el/copy.py:colour=1", "--workdir=unused"], ["colour", "loss"]),
+        (
+            ["--config=configs/el/copy.py", "--config.optim.lr=1", "--workdir=unused"],
+            ["config.optim.lr", "peak_lr"],
+        ),
+        (
+            ["--config=configs/el/copy.py", "--config.optim.peak_lr=fast", "--workdir=unused"],
+            ["config.optim.peak_lr", "fast"],
+        ),
+        (
+            ["--config", "configs/el/copy.py", "--workdir=unused", "--config.optim.lr", "1"],
+            ["config.optim.lr: unknown key", "peak_lr"],
+        ),
+        (["--config=configs/el/copy.py", "--workdir=unused", "--speed=1"], ["speed"]),
+        (["--config=configs/el/copy.py", "--workdir=unused", "extra"], ["extra"]),
+        (
+            ["--config=configs/el/copy.py:smoke", "--workdir=/proc/none/here"],
+            ["--workdir=/proc/none/here"],
+        ),
+    ],
+)
+def test_bad_command_line_is_one_line_and_exit_code_2(arguments, words, tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert done.returncode == errors.USAGE
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    for word in words:
+        assert word in lines[0]
+    assert not (ROOT / "unused").exists()
+
+
+def test_a_model_too_big_for_memory_is_one_line_and_leaves_no_config(tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:smoke"]
+    command += ["--config.model.width=100000", f"--workdir={tmp_path}"]
+    limited = ["bash", "-c", 'ulimit -v 40000000; exec "$@"', "-", *command]
+    done = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == errors.NO_ROOM
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: memory: at least 6.7")
+    assert "available" in line
+    assert "model.width" in line
+    assert not (tmp_path / "config.json").exists()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_user_without_a_home_has_no_cache_of_compiled_programs(known, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: "/somewhere" if known else path)
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        launch.use_compilation_cache()
+        expected = "/somewhere/.cache/el_jax/xla" if known else None
+        assert jax.config.jax_compilation_cache_dir == expected
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+
+
+def test_help_says_how_to_call(tmp_path):
+    command = [sys.executable, "-m", "el_jax.train", "--help"]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--config=FILE" in done.stdout
+    assert "--workdir=FOLDER" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("short", "short"),
+        ("two\nlines\tand  spaces", "two lines and spaces"),
+        ("x" * 400, f"{'x' * 148}...{'x' * 148}"),
+        ("/a/path" * 40, "/a/path" * 40),
+        ("word " * 300, ("word " * 300)[:997] + "..."),
+        (
+            "config.loss.name='" + "e " * 800 + "': must be e1 or e2",
+            "config.loss.name='" + ("e " * 800)[: 977 - 18 - 1] + "...: must be e1 or e2",
+        ),
+        (
+            "config.optim.lr: unknown key; " + "name, " * 100,
+            "config.optim.lr: unknown key; " + ("name, " * 100).strip(),
+        ),
+    ],
+)
+def test_messages_are_one_line_of_1000_characters(message, shown):
+    assert launch.one_line(message)[:900] == shown[:900]
+    assert len(launch.one_line(message)) <= 1_000
+    assert launch.one_line(message).endswith(shown[-20:])
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (jax.errors.JaxRuntimeError("INTERNAL: whatever it says"), True),
+        (ValueError("UNKNOWN: Gloo AllGather failed: Connection reset by peer"), True),
+        (ValueError("INVALID_ARGUMENT: a shape of ours"), False),
+        (ValueError("UNKNOWN loss"), False),
+        (KeyError("UNAVAILABLE: "), False),
+    ],
+)
+def test_errors_of_what_processes_compute_together(error, expected):
+    assert distributed.is_of_runtime(error) is expected

@@ -1,0 +1,300 @@
+"""So many runs at once as fit into memory, and the same numbers however many there are."""
+
+import logging
+import math
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
+from el_jax.training import memory_plan
+from el_jax.training.devices import memory, runs
+from el_jax.training.devices.layout import Layout, OnDevices
+from el_jax.training.devices.memory import check_room, fitting_group, planned_bytes
+from el_jax.training.metrics import summarise
+from tests.training.small_training import built, small_config
+
+GB = 10**9
+
+
+@pytest.mark.parametrize(
+    ("free", "size", "tried"),
+    [
+        (None, 10, []),
+        (12 * GB, 10, [10]),
+        (11 * GB, 5, [10, 5]),
+        (4 * GB, 3, [10, 5, 3]),
+        (1_110_000_000, 1, [10, 5, 3, 2, 1]),  # it fits, but for what is lost between blocks
+    ],
+)
+def test_the_largest_half_that_fits_is_taken(free, size, tried):
+    sizes = {}
+
+    def make(at_once):
+        compiled = OnDevices(lambda: at_once, lambda: None)
+        sizes[id(compiled)] = at_once
+        kept.append(compiled)
+        return compiled
+
+    kept, looked = [], []
+
+    def needed(compiled):
+        looked.append(sizes[id(compiled)])
+        return looked[-1] * GB + GB // 10
+
+    group = fitting_group("updates", make, 10, free, needed)
+    assert (group.size, group.function(), looked) == (size, size, tried)
+    expected = "all need 10.1 GB, " if size < 10 else ""
+    assert expected in group.reason
+    assert bool(group.reason) == (size < 10)
+
+
+def test_what_cannot_be_planned_is_taken_as_it_is():
+    group = fitting_group("updates", lambda _: OnDevices(lambda: 1), 4, 1, lambda _: 1 / 0)
+    assert (group.size, group.reason) == (4, "")
+
+
+def test_where_not_even_one_run_fits_it_is_said():
+    def make(_):
+        return OnDevices(lambda: 1, lambda: None)
+
+    for num_runs in (4, 1):
+        with pytest.raises(NotEnoughMemoryError) as raised:
+            fitting_group("updates", make, num_runs, GB, lambda _: 3 * GB)
+        assert "at least 3 GB needed (updates 3 GB), 1 GB available; lower " in str(raised.value)
+
+
+@pytest.mark.parametrize(("donate", "least", "most"), [((), 4_000_000, 4_100_000), (0, 0, 100_000)])
+def test_the_plan_is_what_a_call_allocates_beside_its_arguments(donate, least, most):
+    doubled = jax.jit(lambda a: 2 * a, donate_argnums=donate)
+    compiled = OnDevices(doubled, doubled.lower)
+    assert least <= planned_bytes(compiled, (jnp.ones(1_000_000),)) <= most
+
+
+def test_a_compiler_that_refuses_needs_more_than_there_is():
+    def refuse(message):
+        def lower():
+            raise jax.errors.JaxRuntimeError(message)
+
+        return lower
+
+    assert (
+        planned_bytes(OnDevices(lambda: 1, refuse("RESOURCE_EXHAUSTED: 3G of 2G")), ()) == math.inf
+    )
+    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
+        planned_bytes(OnDevices(lambda: 1, refuse("INTERNAL: bug")), ())
+    needs = {4: math.inf, 2: math.inf, 1: 1}
+    group = fitting_group(
+        "updates", lambda k: OnDevices(lambda: k, lambda: 0), 4, GB, lambda f: needs[f()]
+    )
+    assert group.reason == "1 of 4 runs at once: all need more than there is, 0.9 GB are free"
+
+
+def machine(root, cgroup="0::/"):
+    """The files in which Linux says what memory there is."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/meminfo").write_text("MemTotal:  9000 kB\nMemAvailable:    3000 kB\n")
+    (root / "proc/self/cgroup").write_text(f"{cgroup}\n")
+
+
+def test_cpu_devices_share_what_the_machine_has(tmp_path, monkeypatch):
+    machine(tmp_path)
+    monkeypatch.setattr(memory, "_ROOT", tmp_path)
+    cpus = jax.local_devices(backend="cpu")
+    assert memory.free_bytes(cpus[:1]) == 3000 * 1024
+    assert memory.free_bytes(cpus[:2]) == 1500 * 1024
+    monkeypatch.setattr(memory, "_ROOT", tmp_path / "none")
+    assert memory.free_bytes(cpus) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "line", "expected"),
+    [
+        # 2 MB less the .5 MB in use, of which .1 MB are cache
+        ({"job": ("2000000", 500_000, 100_000)}, "0::/job", 1_600_000),
+        ({"job": ("max", 500_000, 0)}, "0::/job", 3000 * 1024),
+        ({"job": ("9000000000", 500_000, 0)}, "0::/job", 3000 * 1024),
+        # the limit of a group above its own
+        ({"job": ("1000000", 1000, 0), "job/step": ("max", 1000, 0)}, "0::/job/step", 999_000),
+        ({"": ("1000000", 1000, 0)}, "0::/seen/from/outside", 999_000),
+        ({"memory/docker/3f": ("1000000", 1000, 0)}, "4:memory:/docker/3f", 999_000),
+        ({"memory": ("1000000", 1000, 0)}, "4:memory:/docker/3f", 999_000),
+        ({}, "3:cpuset:/job", 3000 * 1024),
+    ],
+)
+def test_the_limit_of_a_container_or_a_job_counts(groups, line, expected, tmp_path, monkeypatch):
+    machine(tmp_path, line)
+    for group, numbers in groups.items():
+        folder = tmp_path / "sys/fs/cgroup" / group
+        folder.mkdir(parents=True, exist_ok=True)
+        v1 = group.startswith("memory")
+        names = ("limit_in_bytes", "usage_in_bytes") if v1 else ("max", "current")
+        for name, number in zip(names, numbers, strict=False):
+            (folder / f"memory.{name}").write_text(f"{number}\n")
+        cache = "total_inactive_file" if v1 else "inactive_file"
+        (folder / "memory.stat").write_text(f"anon 1\n{cache} {numbers[2]}\nactive_file 7\n")
+    monkeypatch.setattr(memory, "_ROOT", tmp_path)
+    assert memory.free_bytes(jax.local_devices(backend="cpu")[:1]) == expected
+
+
+def accelerator(stats):
+    device = mock.Mock(spec=jax.Device, platform="gpu")
+    device.memory_stats.return_value = stats
+    return device
+
+
+def test_the_fullest_device_counts():
+    stats = [{"bytes_limit": 10, "bytes_in_use": used} for used in (3, 6)]
+    assert memory.free_bytes([accelerator(s) for s in stats]) == 4
+    assert memory.free_bytes([accelerator(None)]) is None
+
+
+def test_the_parts_that_count_are_named_the_largest_first():
+    check_room({"state": GB, "data": GB}, 2 * GB)
+    check_room({"state": math.inf}, None)
+    with pytest.raises(NotEnoughMemoryError) as raised:
+        check_room({"data": GB, "crumbs": 1, "state": 2 * GB}, 2 * GB)
+    words = "memory: at least 3 GB needed (state 2 GB, data 1 GB), 2 GB available; "
+    assert str(raised.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), True),
+        (jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes."), True),
+        (jax.errors.JaxRuntimeError("INTERNAL: bug"), False),
+        (ValueError("RESOURCE_EXHAUSTED"), False),
+    ],
+)
+def test_errors_of_no_memory(error, expected):
+    assert is_out_of_memory(error) is expected
+
+
+# ── the training ─────────────────────────────────────────────────────────────────────────────────
+
+
+def trained(num_updates=100, **train):
+    """Parameters of every run after so many updates, and the metrics of these and of a test set."""
+    config = small_config(seeds=4, **train)
+    config.optim.epsilon = 1e-4  # else Adam makes updates of rounding errors, where gradients are 0
+    training = built(config)
+    program = training.program
+    state, batch, _ = program.advance(program.init(), num_updates)
+    test = program.evaluate(state.params, training.evaluations["test"])
+    params, batch, test = program.layout.fetch((state.params, batch, test))
+    names = training.spec.task.group_names
+    return params, summarise(batch, names, "batch") | summarise(test, names, "test")
+
+
+def assert_same(ours, theirs, tolerance):
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance), ours, theirs
+    )
+
+
+@pytest.fixture(scope="module")
+def one_by_one():
+    return trained(run_axis="map")
+
+
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "at_once",
+    [pytest.param(1, marks=slow), pytest.param(2, marks=slow), 3],  # which leaves one over
+)
+def test_groups_of_any_size_train_each_run_as_it_would_alone(one_by_one, at_once):
+    assert_same(trained(max_runs_at_once=at_once), one_by_one, 1e-5)
+
+
+def test_one_after_the_other_is_bit_equal_whatever_the_group(one_by_one):
+    assert_same(trained(max_runs_at_once=3, run_axis="map"), one_by_one, 0.0)
+
+
+@slow
+def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
+    seen = []
+    over_runs = runs.over_runs
+    monkeypatch.setattr(
+        "el_jax.training.program.over_runs",
+        lambda *args: seen.append(args[2:]) or over_runs(*args),
+    )
+    assert_same(trained(max_runs_at_once=1, shard="runs"), one_by_one, 1e-5)
+    assert (1,) in seen
+
+
+def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
+    monkeypatch.setattr(runs, "free_bytes", lambda devices: 1)
+    for room in (memory, memory_plan):
+        monkeypatch.setattr(room, "check_room", lambda needed, free: None)
+    with caplog.at_level(logging.WARNING):
+        found = trained()
+    assert_same(found, one_by_one, 1e-5)
+    told = [m for m in caplog.messages if "of 4 runs at once: all need" in m]
+    assert [m.partition(" of 4 ")[0] for m in told] == ["updates: 1", "evaluation: 1"]
+
+
+def test_what_is_planned_shrinks_with_the_group():
+    training = built(small_config(seeds=4, max_runs_at_once=0))
+    program, planned = training.program, {}
+    state = program.init()
+
+    def spy(what, make, num_runs, free, needed):
+        for size in (4, 1):
+            planned[size] = needed(make(size))
+        return fitting_group(what, make, num_runs, None, needed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "fitting_group", spy)
+        program.advance(state, 10)
+    assert planned[1] < planned[4]
+
+
+def test_layouts_say_what_one_device_has():
+    assert Layout("runs", "jit", 2).share(4) == 2
+    assert Layout("data", "jit", 2).share(4) == Layout().share(4) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"model.width": 100_000}, "parameters and optimizer state "),
+        ({"train.seeds": 100_000, "model.width": 1_024}, "parameters and optimizer state "),
+        ({"eval.test": 2**31 - 1}, "data sets "),
+        ({"train.eval_tokens": 2**31 - 1}, "evaluation of one run "),
+        ({"task.num_train": 2**31 - 8}, "data sets "),
+    ],
+)
+def test_what_never_fits_is_refused_before_anything_is_allocated(changes, part, monkeypatch):
+    config = small_config()
+    for name, value in changes.items():
+        section, key = name.split(".")
+        config[section][key] = value
+    settings = build.parse(config)
+    monkeypatch.setattr(runs, "free_bytes", lambda devices: 20 * GB)
+    monkeypatch.setattr(build, "make_program", lambda *_, **__: pytest.fail("data were drawn"))
+    with pytest.raises(NotEnoughMemoryError, match=rf"^memory: at least .* needed \({part}"):
+        build.build(settings)
+
+
+@pytest.mark.parametrize("seeds", [1, pytest.param(2, marks=slow)])
+def test_programs_that_do_not_fit_are_refused_before_they_run(seeds, monkeypatch):
+    training = built(small_config(seeds=seeds))
+    program, test = training.program, training.evaluations["test"]
+
+    def refused(what, call):
+        with monkeypatch.context() as patch:
+            patch.setattr(runs, "free_bytes", lambda devices: 1_000)
+            with pytest.raises(NotEnoughMemoryError, match=rf"\({what} .*, 1e-06 GB available"):
+                call()
+
+    refused("initialisation", program.init)
+    state = program.init()
+    refused("updates", lambda: program.advance(state, 10))
+    refused("evaluation", lambda: program.evaluate(state.params, test))

@@ -1,0 +1,152 @@
+"""A training on many devices is the training on one: same data, same numbers."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.runtime.errors import ConfigError
+from el_jax.training.devices.layout import Layout
+from el_jax.training.devices.layout_choice import choose_layout
+from tests.training.layouts import flat, trained
+from tests.training.poisoning import poisoned
+from tests.training.small_training import built, small_config
+
+ROOT = pathlib.Path(__file__).parents[3]
+TOLERANCE = {"runs": 2e-5, "data": 5e-5}  # of parameters, after ten updates of Adam
+
+
+def on(monkeypatch, devices, processes=1):
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    monkeypatch.setattr(jax, "process_count", lambda: processes)
+
+
+@pytest.mark.parametrize(
+    ("shard", "groups", "runs", "devices", "expected"),
+    [
+        ("auto", 0, 8, 1, "none"),
+        ("auto", 0, 8, 4, "runs"),
+        ("auto", 0, 5, 4, "data"),
+        ("auto", 0, 5, 3, "none"),
+        ("auto", 4, 8, 4, "data"),
+        ("auto", 8, 3, 1, "data"),
+        ("runs", 0, 8, 4, "runs"),
+        ("data", 0, 8, 4, "data"),
+        ("data", 0, 8, 1, "none"),
+        ("none", 0, 8, 4, "none"),
+    ],
+)
+def test_what_is_split(monkeypatch, shard, groups, runs, devices, expected):
+    on(monkeypatch, devices)
+    layout = choose_layout("jit", shard, groups, runs, 8)
+    assert (layout.shard, layout.reduce_groups) == (expected, groups)
+    assert layout.num_devices == (1 if expected == "none" else devices)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"shard": "runs", "seeds": 3}, r"train.shard='runs': .* with 3 runs on 4 devices"),
+        ({"shard": "data", "devices": 3}, r"train.shard='data': .* 8 windows .* on 3 devices"),
+        ({"reduce_groups": 6}, "train.reduce_groups=6: must be 0, or a multiple of the 4 devices"),
+        ({"reduce_groups": 16}, "reduce_groups=16: .* divides the 8 windows"),
+        ({"reduce_groups": -1}, "train.reduce_groups=-1: must be at least 0"),
+        ({"reduce_groups": 4, "shard": "runs"}, "must be 0 with shard='runs'"),
+        ({"shard": "rows"}, "train.shard='rows': must be one of 'auto'"),
+        ({"parallel": "xmap"}, "config.parallel='xmap': must be one of jit, pmap"),
+        ({"parallel": "pmap", "processes": 2}, "config.parallel='pmap': must be 'jit' on 2"),
+        ({"shard": "none", "processes": 2}, "train.shard='none': .* 2 processes"),
+    ],
+)
+def test_what_cannot_be_split_is_named(monkeypatch, changes, message):
+    given = {"shard": "auto", **changes}
+    on(monkeypatch, given.pop("devices", 4), given.pop("processes", 1))
+    parallel = given.pop("parallel", "jit")
+    config = small_config(**given)
+    config.parallel = parallel
+    with pytest.raises(ConfigError, match=message):
+        build.parse(config)
+
+
+@pytest.fixture(scope="module")
+def on_one():
+    return trained(Layout())
+
+
+@pytest.mark.parametrize(
+    ("shard", "method"),
+    [
+        ("runs", "jit"),
+        ("data", "pmap"),
+        pytest.param("runs", "pmap", marks=pytest.mark.slow),
+        pytest.param("data", "jit", marks=pytest.mark.slow),
+    ],
+)
+def test_two_devices_are_one(on_one, shard, method):
+    state, row = trained(Layout(shard, method, 2))
+    assert state.step == on_one[0].step
+    np.testing.assert_allclose(flat(state), flat(on_one[0]), rtol=0, atol=TOLERANCE[shard])
+    assert row.keys() == on_one[1].keys()
+    for name, values in row.items():
+        np.testing.assert_allclose(values, on_one[1][name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("method", ["jit", "pmap"])
+def test_the_state_before_is_given_up(method):
+    config = small_config(seeds=2, shard="runs")
+    config.parallel = method
+    program = built(config).program
+    assert program.layout.shard == "runs"
+    before = program.init()
+    program.advance(before, 1)
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before))
+
+
+def test_what_one_device_finds_not_finite_stops_the_run_on_all():
+    config = small_config(seeds=2, shard="data", on_non_finite="stop")
+    program = poisoned(built(config), 1, [7], "loss", group=1).program
+    assert (program.layout.shard, program.layout.num_devices) == ("data", 2)
+    state, _, health = program.advance(program.init(), 10)
+    assert health.stopped_at.tolist() == [-1, 7]
+    for leaf in jax.tree.leaves(state.params):
+        assert np.isfinite(leaf).all()
+        first, second = leaf.addressable_shards
+        np.testing.assert_array_equal(first.data, second.data)  # still the same everywhere
+
+
+def run_layouts(out, devices, names):
+    command = [sys.executable, "-m", "tests.training.layouts"]
+    command += [str(devices), str(out), *names]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return np.load(out)
+
+
+@pytest.mark.slow
+def test_four_devices_train_each_run_as_one_does(tmp_path):
+    alone, *others = (
+        "none,jit,1,0,map",
+        "runs,jit,4,0,map",
+        "runs,pmap,4,0,map",
+        "data,jit,4,0,map",
+        "data,pmap,4,0,map",
+    )
+    found = run_layouts(tmp_path / "found.npz", 4, [alone, *others])
+    for name in others[:2]:
+        np.testing.assert_array_equal(found[name], found[alone], err_msg=name)
+    for name in others[2:]:
+        np.testing.assert_allclose(found[name], found[alone], rtol=0, atol=TOLERANCE["data"])
+
+
+@pytest.mark.slow
+def test_sums_over_groups_are_the_same_bits_on_any_number_of_devices(tmp_path):
+    two, *others = [f"data,jit,{devices},8" for devices in (2, 4, 8)]
+    found = run_layouts(tmp_path / "found.npz", 8, [two, *others])
+    for name in others:
+        np.testing.assert_array_equal(found[name], found[two], err_msg=name)
