@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from el_jax.plots import Curve
 from tests.campaigns import (
     __main__ as readme,
     bit_flips,
@@ -74,18 +75,37 @@ def test_the_readme_has_the_results_and_they_have_no_fault():
 
 
 @pytest.mark.parametrize(
-    ("ours", "outcome"),
+    ("ours", "control_leaves", "outcome"),
     [
-        ([1.0, 0.5, 0.25, 0.2], "equal"),
-        ([1.0, 0.5, 0.25, 0.20005], "rounding"),
-        ([1.0, 0.5, 0.25, 0.3], "chaos"),
-        ([1.0, 0.51, 0.25, 0.2], "different"),
-        ([np.nan, 0.5, 0.25, 0.2], "different"),
+        ([1.0, 0.5, 0.25, 0.2], np.inf, "equal"),
+        ([1.0, 0.5, 0.25, 0.20005], np.inf, "rounding"),
+        ([1.0, 0.5, 0.3, 0.2], 30, "chaos"),
+        ([1.0, 0.5, 0.3, 0.2], 20, "chaos"),
+        ([1.0, 0.5, 0.3, 0.2], 40, "different"),
+        ([1.0, 0.5, 0.3, 0.2], np.inf, "different"),
+        ([np.nan, 0.5, 0.25, 0.2], 20, "different"),
     ],
 )
-def test_how_far_a_curve_is_from_that_without_the_flag(ours, outcome):
-    theirs = np.array([1.0, 0.5, 0.25, 0.2])
-    assert xla_flag.judge_curve(np.array(ours), theirs, scale=1.0) == outcome
+def test_how_far_a_curve_is_from_that_without_the_flag(ours, control_leaves, outcome):
+    theirs, steps = np.array([1.0, 0.5, 0.25, 0.2]), np.array([10, 20, 30, 40])
+    found = xla_flag.judge_curve(np.array(ours), theirs, steps, 1.0, control_leaves)
+    assert found == outcome
+
+
+def test_a_training_leaves_where_the_first_of_its_curves_does():
+    def table(**values):
+        curves = {"ce": Curve((0,), np.array([10, 20, 30]), np.array([values["ce"]]))}
+        curves["accuracy"] = Curve((0,), np.array([20, 40]), np.array([values["accuracy"]]))
+        return {("E1", metric): curve for metric, curve in curves.items()}
+
+    ours = table(ce=[3.0, 2.0, 1.0], accuracy=[0.5, 1.0])
+    for theirs, mark in (
+        (table(ce=[3.0, 2.0, 1.0], accuracy=[0.5, 1.0]), np.inf),
+        (table(ce=[3.0, 2.0, 1.5], accuracy=[0.5, 0.8]), 30),
+        (table(ce=[3.0, 2.0, 1.5], accuracy=[0.6, 0.8]), 20),
+    ):
+        found = xla_flag.departures(ours, theirs, {"ce": 3.0, "accuracy": 1.0})
+        assert found == {("E1", 0): mark}
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,15 @@ Experiments that are not named keep the counts they have. Each curve, and each r
 
     equal       to the six digits of the tables
     rounding    within 1e-4 of the largest number of its kind
-    chaos       a curve that is so at its first two marks and leaves later, as a training does when
-                sums are in another order; a result of such a training no farther from the range
-                of the committed seeds than that is wide
+    chaos       a curve that leaves no earlier than one of a control does: the same training, with
+                the flag, at a lower level of the compiler's optimisation, which only puts sums in
+                another order; a result of such a training no farther from the range of the
+                committed seeds than that is wide
     different   anything else: a fault
 """
 
 import argparse
+import functools
 import os
 import pathlib
 import subprocess
@@ -36,12 +38,16 @@ WITHOUT = {
     "XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+reduce",
     "EL_JAX_WRONG_ARITHMETIC": "allow",
 }
+CONTROL = {"XLA_FLAGS": "--xla_backend_optimization_level=1"}  # el_jax appends its own
 GOOD = ("equal", "rounding", "chaos")
 ROUNDING, NOTHING = 1e-4, 1e-12  # of the largest number; below the second is rounding of 0
 
 
 def run(name, out, environment):
     """The tables of the first seed of an experiment in a folder."""
+    if (out / "results.csv").exists():
+        return out
+    out.mkdir(parents=True, exist_ok=True)
     committed = read_results(EXPERIMENTS[name].folder / "results.csv")
     num_seeds = min(len(entry.seeds) for entry in committed.values())
     command = [sys.executable, "-m", "experiments", "run", name, "--scale=cpu", f"--out={out}"]
@@ -55,14 +61,36 @@ def close(a, b, scale):
     return np.isclose(a, b, rtol=0, atol=max(ROUNDING * scale, NOTHING), equal_nan=True)
 
 
-def judge_curve(a, b, scale):
-    """One curve of both sides at the same marks."""
+def pair(a, b, seed):
+    """The values of two curves at the marks that both have, and these marks."""
+    marks = np.isin(a.steps, b.steps), np.isin(b.steps, a.steps)
+    ours, theirs = a.values[a.seeds.index(seed)], b.values[b.seeds.index(seed)]
+    return ours[marks[0]], theirs[marks[1]], a.steps[marks[0]]
+
+
+def leaves(a, b, steps, scale):
+    """The first mark at which two curves are apart by more than rounding; infinite for none."""
+    return np.min(steps[~close(a, b, scale)].astype(float), initial=np.inf)
+
+
+def departures(ours, theirs, scales):
+    """For each setting and seed the first mark at which any of its curves leaves."""
+    found = {}
+    for (setting, metric), curve in ours.items():
+        for seed in curve.seeds:
+            mark = leaves(*pair(curve, theirs[setting, metric], seed), scales[metric])
+            found[setting, seed] = min(mark, found.get((setting, seed), np.inf))
+    return found
+
+
+def judge_curve(a, b, steps, scale, control_leaves):
+    """One curve of both sides; ``control_leaves`` is when the control of its training does."""
     if np.array_equal(a, b, equal_nan=True):
         return "equal"
-    near = close(a, b, scale)
-    if near.all():
+    mark = leaves(a, b, steps, scale)
+    if mark == np.inf:
         return "rounding"
-    return "chaos" if near[:2].all() else "different"
+    return "chaos" if mark >= control_leaves else "different"
 
 
 def judge_result(a, b, scale, seeds, chaotic):
@@ -85,16 +113,25 @@ def largest(table):
     return found
 
 
-def compare(name, ours, theirs, tally):
-    """Judge every curve and result that ``ours`` has."""
+def compare(name, ours, theirs, control, tally):
+    """Judge every curve and result that ``ours`` has.
+
+    Args:
+        name: of the experiment.
+        ours: the folder of the tables with the flag.
+        theirs: the folder of those without.
+        control: gives the folder of the control's; called where curves are apart.
+        tally: what is added to.
+    """
     a, b = read_curves(ours / "curves.csv"), read_curves(theirs / "curves.csv")
     scales, chaotic = largest(b), set()
+    controls = dict.fromkeys(departures(a, b, scales), np.inf)
+    if min(departures(a, b, scales).values(), default=np.inf) < np.inf:
+        controls = departures(a, read_curves(control() / "curves.csv"), scales)
     for (setting, metric), curve in a.items():
-        other = b[setting, metric]
-        for seed, values in zip(curve.seeds, curve.values, strict=True):
-            marks = np.isin(curve.steps, other.steps), np.isin(other.steps, curve.steps)
-            pair = values[marks[0]], other.values[other.seeds.index(seed)][marks[1]]
-            outcome = judge_curve(*pair, scales[metric])
+        for seed in curve.seeds:
+            both = pair(curve, b[setting, metric], seed)
+            outcome = judge_curve(*both, scales[metric], controls[setting, seed])
             if outcome == "chaos":
                 chaotic.add(setting)
             tally.add(f"{name}, curves", outcome, f"{setting}, {metric}, seed {seed}")
@@ -132,11 +169,16 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", default=[*EXPERIMENTS], metavar="NAME")
     parser.add_argument("--without", choices=("run", "committed"), default="run")
+    parser.add_argument(
+        "--tables", type=pathlib.Path, help="keep them there, and use what is there"
+    )
     arguments = parser.parse_args()
     campaign = Tally("xla_flag", good=GOOD, progress=1000)
     with tempfile.TemporaryDirectory() as folder:
+        scratch = arguments.tables or pathlib.Path(folder)
         for experiment in arguments.names:
-            folders = sides(experiment, pathlib.Path(folder), arguments.without)
-            compare(experiment, *folders, campaign)
+            folders = sides(experiment, scratch, arguments.without)
+            aside = functools.partial(run, experiment, scratch / f"{experiment}-control", CONTROL)
+            compare(experiment, *folders, aside, campaign)
     keep_others(arguments.names, campaign)
     campaign.finish()
