@@ -124,11 +124,12 @@ def max_margin(
         problem: its probabilities do not matter, only their support.
         norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
             descent and Adam; a linear program, by splitting where it is too large) or "spectral"
-            (Muon; by splitting).
+            (Muon; by splitting, and by interior points where that is slow and the problem small).
         tolerance: on the relative gap. If iterations run out first, the answer still stands, its
             ``gap`` is what it says, and a warning says so too.
         max_iterations: at least 1. None means 100 000 for the Frobenius norm, with an active set
-            instead where the problem is small and they are slow, and 10 000 for splitting.
+            instead where the problem is small and they are slow, and 10 000 for splitting,
+            with interior points likewise.
 
     Raises:
         NotSeparableError: with a verified certificate.
