@@ -31,7 +31,7 @@ _VIOLATED = 1e-11
 
 
 def is_small(problem: MarginProblem) -> bool:
-    """Whether least squares of V rank H rows are affordable."""
+    """True if least squares of V rank H rows are affordable."""
     rows = len(problem.support) * min(problem.embeddings.shape)
     return rows <= _MAX_ROWS and is_dense(problem.embeddings, problem.support)
 

@@ -36,14 +36,14 @@ AMPLIFICATION = 1e8  # of log ratios by a decoder that no sane data need
 
 @dataclass(frozen=True, eq=False)
 class SeparatingMatrix:
-    """That the data are separable: W with equal in-support logits, above all others, ``[V, d]``."""
+    """Proves separability: W with equal in-support logits, above all others, ``[V, d]``."""
 
     w: Float64[np.ndarray, "V d"]
 
 
 @dataclass(frozen=True, eq=False)
 class FarkasMatrix:
-    """That they are not: B in D with B Hᵀ = 0, ``[V, m]``; ``b + rest`` where there is a rest."""
+    """Refutes separability: B = ``b`` (+ ``rest``) in D with B Hᵀ = 0, ``[V, m]``."""
 
     b: Float64[np.ndarray, "V m"]
     rest: Float64[np.ndarray, "V m"] | None = None
@@ -51,14 +51,14 @@ class FarkasMatrix:
 
 @dataclass(frozen=True, eq=False)
 class FiniteSolution:
-    """That the data are compatible: W with the in-support log ratios of P, ``[V, d]``."""
+    """Proves compatibility: W with the in-support log ratios of P, ``[V, d]``."""
 
     w: Float64[np.ndarray, "V d"]
 
 
 @dataclass(frozen=True, eq=False)
 class FredholmMatrix:
-    """That they are not: in-support B with B Hᵀ = 0 and ⟨B, log P⟩ ≠ 0, ``[V, m]``."""
+    """Refutes compatibility: in-support B with B Hᵀ = 0 and ⟨B, log P⟩ ≠ 0, ``[V, m]``."""
 
     b: Float64[np.ndarray, "V m"]
 
@@ -68,7 +68,7 @@ Certificate = SeparatingMatrix | FarkasMatrix | FiniteSolution | FredholmMatrix
 
 @dataclass(frozen=True)
 class Verification:
-    """What a certificate was found to prove.
+    """The statement that a certificate was found to prove.
 
     Attributes:
         valid: whether it proves what its type says, to ``tolerance``.
@@ -128,7 +128,7 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
 
 
 class Separation(NamedTuple):
-    """How far a decoder is from separating each context, rounding errors included.
+    """Spreads and margins of a decoder at each context, rounding errors included.
 
     Attributes:
         spread: largest difference between two logits in the support, at most, ``[m]``.
@@ -171,7 +171,7 @@ def _verify_separating(problem: NTPProblem, w: np.ndarray) -> Verification:
 
 
 class MarginBound(NamedTuple):
-    """What a matrix B of D says the max margin is at most.
+    """The bounds that a matrix B of D puts on the max margin.
 
     Attributes:
         margin: bound on γ: ``combination / mass``.

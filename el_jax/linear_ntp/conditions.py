@@ -1,4 +1,4 @@
-"""Whether next-token data are separable and compatible: verdicts that carry their proof.
+"""Verdicts on whether next-token data are separable and compatible, which carry their proof.
 
 The two conditions of Thrampoulidis 2024 (arXiv 2402.18551, Definitions 1 and 2) are together
 necessary and sufficient for the infimum of cross entropy to be the entropy of the data
@@ -40,7 +40,7 @@ _FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    """Whether some W has equal in-support logits and smaller ones outside.
+    """The verdict on separability: some W has equal in-support logits and smaller ones outside.
 
     Attributes:
         holds: None when undecided.
@@ -60,7 +60,7 @@ class Separability:
 
 @dataclass(frozen=True, eq=False)
 class Compatibility:
-    """Whether some W has the in-support log ratios of the data.
+    """The verdict on compatibility: some W has the in-support log ratios of the data.
 
     Attributes:
         holds: None when undecided.
@@ -109,9 +109,9 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
         upper = min(upper, verdict.margin_interval[1])
         duals.append(found.dual)
     for dual in duals if _may_be_refined(easier, max_iterations) else ():
-        refuted = _contradiction(problem, *map(easier.dual_of_data, refined(easier, dual)))
-        if refuted is not None:
-            return refuted
+        certificate = FarkasMatrix(*map(easier.dual_of_data, refined(easier, dual)))
+        if verify_certificate(problem, certificate).valid:
+            return _contradiction(problem, certificate)
     reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
     return Separability(None, None, None, reason, (0.0, upper))
 
@@ -185,23 +185,32 @@ def _separability_of(
             lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
             reason = f"one decoder separates every context, with a margin of {lower:.3g} its norm"
             return Separability(True, separating, verification, reason, (lower, upper))
-    shown = farkas(easier, found.dual)
-    verdict = None if shown is None else _contradiction(problem, easier.dual_of_data(shown))
-    return verdict or Separability(None, None, None, "undecided", (0.0, upper))
+    certificate = farkas_certificate(problem, easier, found.dual)
+    if certificate is not None:
+        return _contradiction(problem, certificate)
+    return Separability(None, None, None, "undecided", (0.0, upper))
 
 
-def _contradiction(
-    problem: NTPProblem,
-    b: Float64[np.ndarray, "V m"],
-    rest: Float64[np.ndarray, "V m"] | None = None,
-) -> Separability | None:
-    """The verdict that a Farkas matrix proves, None where it proves nothing."""
-    certificate = FarkasMatrix(b, rest)
-    verification = verify_certificate(problem, certificate)
-    if not verification.valid:
-        return None
-    reason = _crowding(problem, b, "no decoder separates")
-    return _inseparable(certificate, verification, reason)
+def farkas_certificate(
+    problem: NTPProblem, alike: MarginProblem, dual: Float64[np.ndarray, "V m"]
+) -> FarkasMatrix | None:
+    """The verified certificate near a dual matrix that there is no margin, if there is one.
+
+    Args:
+        problem: the data.
+        alike: the same with embeddings of comparable length.
+        dual: B in D, of ``alike``.
+    """
+    shown = farkas(alike, dual)
+    certificate = None if shown is None else FarkasMatrix(alike.dual_of_data(shown))
+    valid = certificate is not None and verify_certificate(problem, certificate).valid
+    return certificate if valid else None
+
+
+def _contradiction(problem: NTPProblem, certificate: FarkasMatrix) -> Separability:
+    """The verdict of a certificate that a solver has found."""
+    reason = _crowding(problem, certificate.b, "no decoder separates")
+    return _inseparable(certificate, verify_certificate(problem, certificate), reason)
 
 
 def _inseparable(

@@ -36,7 +36,7 @@ class ExactCombination(NamedTuple):
 
 
 def is_exactly_affordable(embeddings: Float64[np.ndarray, "d m"], vocab_size: int) -> bool:
-    """Whether B Hᵀ has few enough products."""
+    """True if B Hᵀ has few enough products."""
     return vocab_size * embeddings.size <= _MAX_PRODUCTS
 
 

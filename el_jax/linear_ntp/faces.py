@@ -15,10 +15,9 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64, Int
 
-from el_jax.linear_ntp.dual import centred_on
 from el_jax.linear_ntp.exact import exact_combination
 from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.subspace import face_contrasts, face_factor, is_dense
+from el_jax.linear_ntp.subspace import centred, face_contrasts, face_factor, is_dense
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
@@ -61,7 +60,7 @@ def _least_squares(
     inconsistent in their last digits, on which conjugate gradients for equations diverge.
     """
     # twice, so that the sums vanish in the last digits of what is left, not of the target
-    start = centred_on(centred_on(target, face), face)
+    start = centred(centred(target, face), face)
     rounding = jnp.sum(jnp.where(face, target, 0.0) ** 2) * _EPS**2
     floor = jnp.maximum(jnp.sum(start**2) * _FLOOR**2, rounding)
     reach = jnp.sum(embeddings**2) * _FLAT**2
@@ -73,7 +72,7 @@ def _least_squares(
 
     def iterate(state: _CGState) -> _CGState:
         combination, residual, along, along_w, slope, iteration = state
-        moved = centred_on(along_w @ embeddings, face)
+        moved = centred(along_w @ embeddings, face)
         size = jnp.sum(moved**2)  # 0 where rounding is all that is left of the slope
         length = jnp.where(size > 0, slope / jnp.where(size > 0, size, 1.0), 0.0)
         combination, residual = combination + length * along, residual - length * moved

@@ -69,7 +69,7 @@ class _Program(NamedTuple):
         return np.concatenate([numbers, upper_triangle(matrices).T])
 
     def missing(self, multiplier: Point) -> Float64[np.ndarray, "unknowns"]:
-        """What Z lacks to balance the objective in each coordinate of x, and in s."""
+        """The objective less its balance by Z, in each coordinate of x and in s."""
         vocab_size = len(self.these.problem.support)
         along = 2 * multiplier.matrix[:vocab_size, vocab_size:] / self.spectrum
         balance = self.rows.T @ multiplier.numbers + self.basis.T @ along.ravel()
@@ -83,7 +83,7 @@ class _Program(NamedTuple):
 
 
 def is_small(problem: MarginProblem) -> bool:
-    """Whether least squares of V rank H columns and (V + rank H)² / 2 rows are affordable."""
+    """True if least squares of V rank H columns and (V + rank H)² / 2 rows are affordable."""
     vocab_size, rank = len(problem.support), min(problem.embeddings.shape)
     columns, rows = vocab_size * rank, (vocab_size + rank) ** 2 / 2 + problem.support.size
     affordable = rows * columns <= _MAX_SIZE and rows * columns**2 <= _MAX_WORK

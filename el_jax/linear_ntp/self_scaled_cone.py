@@ -78,7 +78,7 @@ class Diagonal(NamedTuple):
         return Point(point.numbers / self.numbers, 2 * point.matrix / pairs)
 
     def reach(self, direction: Point) -> float:
-        """How many times ``direction`` leads from λ to .98 of the way out of K, at most 1."""
+        """The multiple of ``direction`` that leads .98 of the way from λ out of K, at most 1."""
         root = np.sqrt(self.diagonal)
         least = eigvalsh(direction.matrix / root / root[:, None])[0]
         worst = min(least, (direction.numbers / self.numbers).min())

@@ -1,4 +1,4 @@
-"""Which method solves the max-margin problem in which norm, and what follows where it is slow.
+"""The table of max-margin methods: one for each norm, and another where the first is slow.
 
 A solver takes the problem, the relative gap to reach and how many iterations it may make. With
 None for the latter it may try other methods too.
