@@ -44,7 +44,7 @@ class LeastDimension:
 
     @property
     def undecided(self) -> int:
-        """How many verdicts were none."""
+        """Number of undecided verdicts."""
         return sum(verdict is None for verdict in self.verdicts.values())
 
     def _dim(self, place: int) -> int:

@@ -73,7 +73,6 @@ from el_jax.linear_ntp.objective import (
     residual,
     smoothness_bound,
 )
-from el_jax.linear_ntp.path import RegularizationPath, regularization_path
 from el_jax.linear_ntp.problem import NTPProblem, coinciding_contexts, merge_contexts
 from el_jax.linear_ntp.rates import RateFit, fit_rate
 from el_jax.linear_ntp.subspace import (
@@ -103,7 +102,6 @@ __all__ = [
     "NotSeparableError",
     "Polyak",
     "RateFit",
-    "RegularizationPath",
     "Rescaled",
     "Separability",
     "SeparatingMatrix",
@@ -146,7 +144,6 @@ __all__ = [
     "one_hot_problem",
     "orthonormal_problem",
     "random_problem",
-    "regularization_path",
     "residual",
     "run_trajectory",
     "smoothness_bound",

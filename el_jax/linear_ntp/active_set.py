@@ -12,18 +12,16 @@ slow it, as they do ascent. Where no w exists the minimum is 0 and α makes a Fa
 Lawson and Hanson 1974, "Solving Least Squares Problems", chapter 23 (LDP and NNLS).
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from jaxtyping import Float64, Int
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 
-from el_jax.linear_ntp.dual import MarginBracket, bracket, in_cone, tighter
+from el_jax.linear_ntp.constraints import Constraints, constraints_in
+from el_jax.linear_ntp.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.faces import equalised
 from el_jax.linear_ntp.frobenius import farkas, is_solved
 from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.subspace import FaceFactor, face_contrasts, face_factor, is_dense
+from el_jax.linear_ntp.subspace import is_dense
 
 _MAX_ROWS = 1500
 _MAX_CONSTRAINTS = 1000  # looked at from the beginning, and added when violated
@@ -32,56 +30,8 @@ _NEAR = 10.0  # ratio of g and the margin up to which no digits are lost
 _VIOLATED = 1e-11
 
 
-class _Constraints(NamedTuple):
-    """A w >= t in coordinates of the span of the embeddings.
-
-    Attributes:
-        coordinates: of the embeddings, ``[r, m]``.
-        problem: the data.
-        factor: of F.
-        tokens: outside the support, of each constraint, ``[n]``.
-        contexts: likewise.
-    """
-
-    coordinates: Float64[np.ndarray, "r m"]
-    problem: MarginProblem
-    factor: FaceFactor
-    tokens: Int[np.ndarray, "n"]
-    contexts: Int[np.ndarray, "n"]
-
-    def rows(self, chosen: np.ndarray) -> np.ndarray:
-        """Chosen rows of A, ``[chosen, V r]``."""
-        support, context = self.problem.support, self.contexts[chosen]
-        contrast = (support / support.sum(axis=0)).T[context]
-        contrast[np.arange(len(chosen)), self.tokens[chosen]] -= 1
-        outer = contrast[:, :, None] * self.coordinates.T[context][:, None, :]
-        rows = outer.reshape(len(chosen), -1)
-        for _ in range(2):  # the second takes out what rounding left of the first
-            rows = rows - (rows @ self.factor.left) @ self.factor.left.T
-        return rows
-
-    def slack(self, w: np.ndarray) -> np.ndarray:
-        """A w - t of all, ``[n]``."""
-        support, logits = self.problem.support, w @ self.coordinates
-        level = np.where(support, logits, 0.0).sum(axis=0) / support.sum(axis=0)
-        return (level - logits - self.problem.margins)[self.tokens, self.contexts]
-
-    def dual(self, chosen: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """The B of D with these multipliers whose decoder B Hᵀ is Aᵀα."""
-        support = self.problem.support
-        outside = np.zeros(support.shape)
-        np.add.at(outside, (self.tokens[chosen], self.contexts[chosen]), alpha)
-        dual = support * (outside.sum(axis=0) / support.sum(axis=0)) - outside
-        contrasts, context = face_contrasts(support)
-        for _ in range(2):
-            inside = self.factor.left.T @ (dual @ self.coordinates.T).ravel()
-            weights = self.factor.right.T @ (inside / self.factor.spectrum)
-            np.subtract.at(dual.T, context, (contrasts * weights).T)
-        return in_cone(dual, support)
-
-
 def is_small(problem: MarginProblem) -> bool:
-    """Whether least squares of V rank H rows are affordable."""
+    """True if least squares of V rank H rows are affordable."""
     rows = len(problem.support) * min(problem.embeddings.shape)
     return rows <= _MAX_ROWS and is_dense(problem.embeddings, problem.support)
 
@@ -97,8 +47,7 @@ def active_set_bracket(
         tolerance: on the relative gap; infinity stops at the first decoder that separates.
     """
     basis, coordinates = np.linalg.qr(problem.embeddings)
-    factor = face_factor(coordinates, problem.support)
-    these = _Constraints(coordinates, problem, factor, *np.nonzero(~problem.support))
+    these = constraints_in(coordinates, problem)
     chosen, best, guess = _likely(these, start), start, start.upper
     for _ in range(_RESCALINGS):
         chosen, alpha = _multipliers(these, chosen, guess)
@@ -120,14 +69,14 @@ def active_set_bracket(
     return best
 
 
-def _likely(these: _Constraints, start: MarginBracket) -> np.ndarray:
+def _likely(these: Constraints, start: MarginBracket) -> np.ndarray:
     """The constraints that ``start`` has the largest multipliers for, then others."""
     weight = start.dual[these.tokens, these.contexts]
     return np.argsort(weight, kind="stable")[:_MAX_CONSTRAINTS]
 
 
 def _multipliers(
-    these: _Constraints, chosen: np.ndarray, guess: float
+    these: Constraints, chosen: np.ndarray, guess: float
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """α of chosen constraints, to which violated ones are added until there are none."""
     while True:
@@ -152,7 +101,7 @@ def _multipliers(
 
 
 def _solutions(
-    these: _Constraints, chosen: np.ndarray, alpha: np.ndarray
+    these: Constraints, chosen: np.ndarray, alpha: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """W and multipliers as they are, and with the equations of the active set solved anew."""
     shape = -1, len(these.coordinates)

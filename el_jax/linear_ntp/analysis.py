@@ -125,7 +125,7 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
 def _margins(
     problem: NTPProblem, norms: Sequence[Norm]
 ) -> tuple[dict[str, MaxMargin], dict[str, str]]:
-    """What was solved, and why the rest was not; what did not converge is solved, and said."""
+    """The margins that were solved, converged or not, and the reasons why others were not."""
     margins: dict[str, MaxMargin] = {}
     failures: dict[str, str] = {}
     for norm in norms:

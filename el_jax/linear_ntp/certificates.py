@@ -1,10 +1,10 @@
 """Certificates of separability and compatibility, and plain arithmetic that verifies them.
 
-What verifies knows nothing of what solves: it multiplies matrices in NumPy and adds up what
-rounding may have changed. Statements are about the float64 numbers of the problem taken as exact
-reals, and are relative where no finite precision can decide: data an arbitrarily small change of
-which is separable are indistinguishable from separable data. What is small is so for embeddings of
-length 1, since separability does not change when an embedding is made longer or shorter.
+Verification knows nothing of solvers: it multiplies matrices in NumPy and adds a bound on the
+rounding. Statements are about the float64 numbers of the problem taken as exact reals, and are
+relative: in finite precision, data that an arbitrarily small perturbation makes separable cannot be
+told from separable data. Tolerances hold for embeddings of length 1, since separability does not
+change when an embedding is made longer or shorter.
 
 With L = W H, D the cone of B whose columns sum to 0 and that is <= 0 off the supports, and γ the
 largest margin of a W of Frobenius norm 1 (Thrampoulidis 2024, arXiv 2402.18551, Defs. 1-3):
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64
 
+from el_jax.linear_ntp.exact import exact_combination
 from el_jax.linear_ntp.problem import NTPProblem, column_lengths
 
 _UNIT_ROUNDOFF = np.finfo(np.float64).eps / 2
@@ -35,28 +36,29 @@ AMPLIFICATION = 1e8  # of log ratios by a decoder that no sane data need
 
 @dataclass(frozen=True, eq=False)
 class SeparatingMatrix:
-    """That the data are separable: W with equal in-support logits, above all others, ``[V, d]``."""
+    """Proves separability: W with equal in-support logits, above all others, ``[V, d]``."""
 
     w: Float64[np.ndarray, "V d"]
 
 
 @dataclass(frozen=True, eq=False)
 class FarkasMatrix:
-    """That they are not: B in D with B Hᵀ = 0, ``[V, m]``."""
+    """Refutes separability: B = ``b`` (+ ``rest``) in D with B Hᵀ = 0, ``[V, m]``."""
 
     b: Float64[np.ndarray, "V m"]
+    rest: Float64[np.ndarray, "V m"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteSolution:
-    """That the data are compatible: W with the in-support log ratios of P, ``[V, d]``."""
+    """Proves compatibility: W with the in-support log ratios of P, ``[V, d]``."""
 
     w: Float64[np.ndarray, "V d"]
 
 
 @dataclass(frozen=True, eq=False)
 class FredholmMatrix:
-    """That they are not: in-support B with B Hᵀ = 0 and ⟨B, log P⟩ ≠ 0, ``[V, m]``."""
+    """Refutes compatibility: in-support B with B Hᵀ = 0 and ⟨B, log P⟩ ≠ 0, ``[V, m]``."""
 
     b: Float64[np.ndarray, "V m"]
 
@@ -66,7 +68,7 @@ Certificate = SeparatingMatrix | FarkasMatrix | FiniteSolution | FredholmMatrix
 
 @dataclass(frozen=True)
 class Verification:
-    """What a certificate was found to prove.
+    """The statement that a certificate was found to prove.
 
     Attributes:
         valid: whether it proves what its type says, to ``tolerance``.
@@ -118,14 +120,15 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
     if isinstance(certificate, SeparatingMatrix):
         return _verify_separating(problem, _shaped(certificate.w, problem, "w"))
     if isinstance(certificate, FarkasMatrix):
-        return _verify_farkas(problem, _shaped(certificate.b, problem, "b"))
+        b, rest = _shaped(certificate.b, problem, "b"), certificate.rest
+        return _verify_farkas(problem, b, rest if rest is None else _shaped(rest, problem, "rest"))
     if isinstance(certificate, FiniteSolution):
         return _verify_finite(problem, _shaped(certificate.w, problem, "w"))
     return _verify_fredholm(problem, _shaped(certificate.b, problem, "b"))
 
 
 class Separation(NamedTuple):
-    """How far a decoder is from separating each context, rounding errors included.
+    """Spreads and margins of a decoder at each context, rounding errors included.
 
     Attributes:
         spread: largest difference between two logits in the support, at most, ``[m]``.
@@ -168,7 +171,7 @@ def _verify_separating(problem: NTPProblem, w: np.ndarray) -> Verification:
 
 
 class MarginBound(NamedTuple):
-    """What a matrix B of D says the max margin is at most.
+    """The bounds that a matrix B of D puts on the max margin.
 
     Attributes:
         margin: bound on γ: ``combination / mass``.
@@ -187,21 +190,26 @@ def margin_bound(
     b: Float64[np.ndarray, "V m"],
     embeddings: Float64[np.ndarray, "d m"],
     support: Bool[np.ndarray, "V m"],
+    rest: Float64[np.ndarray, "V m"] | None = None,
 ) -> MarginBound:
-    """Bounds with column sums repaired and rounding included; infinite where B is not in D."""
+    """Bounds with sums repaired and rounding included, of ``b + rest``; infinite outside D."""
+    if rest is None:
+        size = _norm_of_combination(b, embeddings, support)
+    else:
+        size = exact_combination(b, rest, embeddings).norm(embeddings, support)
+        size, b = size * (1 + _growth(b.size + len(embeddings))), b + rest
     outside = np.where(support, 0.0, -b).sum(axis=0)
     rounding = 1 - _growth(b.size + len(embeddings))
     mass = float(outside.sum()) * rounding
     weighed = float(outside @ column_lengths(embeddings)) * rounding
-    size = _norm_of_combination(b, embeddings, support)
     if not ((b[~support] <= 0).all() and mass > 0):
         return MarginBound(np.inf, np.inf, mass, size)
     margin = size / mass
     return MarginBound(margin, float(size / weighed) if weighed > 0 else 0.0, mass, size)
 
 
-def _verify_farkas(problem: NTPProblem, b: np.ndarray) -> Verification:
-    found = margin_bound(b, problem.embeddings, problem.support)
+def _verify_farkas(problem: NTPProblem, b: np.ndarray, rest: np.ndarray | None) -> Verification:
+    found = margin_bound(b, problem.embeddings, problem.support, rest)
     numbers = {
         "margin_bound": found.margin,
         "outside_mass": found.mass,
@@ -253,8 +261,7 @@ def _norm_of_combination(b: np.ndarray, embeddings: np.ndarray, support: np.ndar
 
 def _product(left: np.ndarray, right: np.ndarray) -> _Bounded:
     """A product and the bound of Higham (2002), eq. 3.13, on its rounding errors."""
-    error = _growth(left.shape[1] + 2) * (np.abs(left) @ np.abs(right))
-    return _Bounded(left @ right, error)
+    return _Bounded(left @ right, _growth(left.shape[1] + 2) * (np.abs(left) @ np.abs(right)))
 
 
 def _size(matrix: np.ndarray) -> float:
@@ -281,8 +288,8 @@ def _verification(measured: float, tolerance: float, numbers: dict[str, float]) 
 
 
 def _shaped(matrix: np.ndarray, problem: NTPProblem, name: str) -> np.ndarray:
-    columns = problem.dim if name == "w" else problem.num_contexts
     matrix = np.asarray(matrix, np.float64)
+    columns = problem.dim if name == "w" else problem.num_contexts
     if matrix.shape != (problem.vocab_size, columns):
         raise ValueError(
             f"{name} has shape {matrix.shape}: must be {(problem.vocab_size, columns)}"

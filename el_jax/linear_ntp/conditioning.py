@@ -1,4 +1,4 @@
-"""How hard embeddings are for float64: rank, condition, and contexts that can hardly be told apart.
+"""The conditioning of embeddings: rank, condition, and contexts that can hardly be told apart.
 
 Nearly equal embeddings and a mean much larger than the spread around it give large condition
 numbers. Iterations then take long, and digits are lost.
@@ -17,7 +17,7 @@ _EQUAL, _NEAR = 1e-9, 1e-3  # distance over the length of the longer of the two
 
 @dataclass(frozen=True)
 class Conditioning:
-    """What makes embeddings hard.
+    """The numbers that make embeddings hard for float64.
 
     Attributes:
         dim: d.

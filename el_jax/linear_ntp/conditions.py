@@ -1,4 +1,4 @@
-"""Whether next-token data are separable and compatible: verdicts that carry their proof.
+"""Verdicts on whether next-token data are separable and compatible, which carry their proof.
 
 The two conditions of Thrampoulidis 2024 (arXiv 2402.18551, Definitions 1 and 2) are together
 necessary and sufficient for the infimum of cross entropy to be the entropy of the data
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float64
 from scipy.sparse.csgraph import connected_components
 
 from el_jax.linear_ntp.active_set import active_set_bracket, is_small
@@ -24,7 +24,8 @@ from el_jax.linear_ntp.certificates import (
 )
 from el_jax.linear_ntp.collisions import compatibility_collision, separability_collision
 from el_jax.linear_ntp.dual import MarginBracket, in_cone
-from el_jax.linear_ntp.faces import solve_on_face
+from el_jax.linear_ntp.exact import is_exactly_affordable
+from el_jax.linear_ntp.faces import refined, solve_on_face
 from el_jax.linear_ntp.frobenius import farkas, frobenius_bracket
 from el_jax.linear_ntp.full_rank import full_rank_bracket
 from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
@@ -39,7 +40,7 @@ _FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    """Whether some W has equal in-support logits and smaller ones outside.
+    """The verdict on separability: some W has equal in-support logits and smaller ones outside.
 
     Attributes:
         holds: None when undecided.
@@ -59,7 +60,7 @@ class Separability:
 
 @dataclass(frozen=True, eq=False)
 class Compatibility:
-    """Whether some W has the in-support log ratios of the data.
+    """The verdict on compatibility: some W has the in-support log ratios of the data.
 
     Attributes:
         holds: None when undecided.
@@ -84,7 +85,8 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     Colliding embeddings are looked for first, since they give certificates one can read. The rest
     is tried with embeddings of comparable length, until one gives a certificate: ascent on the
     Frobenius dual; a factorisation, where embeddings are linearly independent; an active set and
-    the linear program of the max norm, where the problem is small enough for them.
+    the linear program of the max norm, where the problem is small enough for them; their dual
+    matrices, refined in rational arithmetic, where the problem is smaller still.
 
     Args:
         problem: its probabilities do not matter, only their support.
@@ -99,12 +101,17 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
         verification = verify_certificate(problem, collision.certificate)
         if verification.valid:
             return _inseparable(collision.certificate, verification, collision.reason)
-    easier, upper = levelled(problem), np.inf
+    easier, upper, duals = levelled(problem), np.inf, []
     for found in _brackets(easier, max_iterations):
         verdict = _separability_of(problem, easier, found)
         if verdict.holds is not None:
             return verdict
         upper = min(upper, verdict.margin_interval[1])
+        duals.append(found.dual)
+    for dual in duals if _may_be_refined(easier, max_iterations) else ():
+        certificate = FarkasMatrix(*map(easier.dual_of_data, refined(easier, dual)))
+        if verify_certificate(problem, certificate).valid:
+            return _contradiction(problem, certificate)
     reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
     return Separability(None, None, None, reason, (0.0, upper))
 
@@ -125,6 +132,11 @@ def _brackets(problem: MarginProblem, max_iterations: int | None) -> Iterator[Ma
         )
     if is_affordable(problem):
         yield max_norm_bracket(problem)
+
+
+def _may_be_refined(problem: MarginProblem, max_iterations: int | None) -> bool:
+    affordable = is_exactly_affordable(problem.embeddings, len(problem.support))
+    return max_iterations is None and is_small(problem) and affordable
 
 
 def check_compatibility(problem: NTPProblem) -> Compatibility:
@@ -173,14 +185,32 @@ def _separability_of(
             lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
             reason = f"one decoder separates every context, with a margin of {lower:.3g} its norm"
             return Separability(True, separating, verification, reason, (lower, upper))
-    shown = farkas(easier, found.dual)
-    if shown is not None:
-        certificate = FarkasMatrix(easier.dual_of_data(shown))
-        verification = verify_certificate(problem, certificate)
-        if verification.valid:
-            reason = _crowding(problem, certificate.b, "no decoder separates")
-            return _inseparable(certificate, verification, reason)
+    certificate = farkas_certificate(problem, easier, found.dual)
+    if certificate is not None:
+        return _contradiction(problem, certificate)
     return Separability(None, None, None, "undecided", (0.0, upper))
+
+
+def farkas_certificate(
+    problem: NTPProblem, alike: MarginProblem, dual: Float64[np.ndarray, "V m"]
+) -> FarkasMatrix | None:
+    """The verified certificate near a dual matrix that there is no margin, if there is one.
+
+    Args:
+        problem: the data.
+        alike: the same with embeddings of comparable length.
+        dual: B in D, of ``alike``.
+    """
+    shown = farkas(alike, dual)
+    certificate = None if shown is None else FarkasMatrix(alike.dual_of_data(shown))
+    valid = certificate is not None and verify_certificate(problem, certificate).valid
+    return certificate if valid else None
+
+
+def _contradiction(problem: NTPProblem, certificate: FarkasMatrix) -> Separability:
+    """The verdict of a certificate that a solver has found."""
+    reason = _crowding(problem, certificate.b, "no decoder separates")
+    return _inseparable(certificate, verify_certificate(problem, certificate), reason)
 
 
 def _inseparable(

@@ -20,7 +20,7 @@ Memory = Any  # a pytree of arrays
 
 @runtime_checkable
 class Direction(Protocol):
-    """What every method offers; hashable."""
+    """The interface of a method; hashable."""
 
     def init(self, W: Float[Array, "V d"]) -> Memory:
         """The memory before the first step."""
@@ -28,7 +28,7 @@ class Direction(Protocol):
     def step(
         self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
     ) -> tuple[Float[Array, "V d"], Memory]:
-        """What to subtract from W, and the memory after it."""
+        """The matrix to subtract from W, and the memory after the step."""
 
 
 @dataclass(frozen=True)

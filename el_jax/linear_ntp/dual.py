@@ -32,7 +32,7 @@ from el_jax.linear_ntp.scaling import MarginProblem
 
 
 class LogitMargin(NamedTuple):
-    """How far logits are from separating.
+    """The distance of logits from separating.
 
     Attributes:
         spread: largest difference between two logits in one support, max_j range_{S_j} L_j.
@@ -82,7 +82,7 @@ def bracket(
 
 
 def least_margin(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> float:
-    """How many times the margins asked for W has at least."""
+    """The least ratio, over contexts, of the margin of W and the margin asked for."""
     logits = w @ problem.embeddings
     lowest = np.where(problem.support, logits, np.inf).min(axis=0)
     other = np.where(problem.support, -np.inf, logits).max(axis=0)
@@ -90,14 +90,14 @@ def least_margin(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> float
 
 
 def _separates(problem: MarginProblem, w: np.ndarray) -> bool:
-    """Whether W is valid as a certificate, rounding errors included."""
+    """True if W is valid as a certificate, rounding errors included."""
     found = separation(w, problem.embeddings, problem.support)
     spread = found.relative(column_lengths(problem.embeddings))
     return bool(spread <= SPREAD_TOLERANCE)
 
 
 def shows_inseparable(problem: MarginProblem, dual: Float64[np.ndarray, "V m"]) -> bool:
-    """Whether B is valid as a certificate, rounding errors included."""
+    """True if B is valid as a certificate, rounding errors included."""
     found = margin_bound(dual, problem.embeddings, problem.support)
     return bool(found.relative <= MARGIN_TOLERANCE)
 
@@ -131,15 +131,6 @@ def logit_margin(
     highest = np.where(support, logits, -np.inf).max(axis=0)
     other = np.where(support, -np.inf, logits).max(axis=0)
     return LogitMargin(float((highest - lowest).max()), float((lowest - other).min()))
-
-
-def centred_on(
-    matrix: Float[Array, "V m"] | Float[np.ndarray, "V m"], mask: Bool[Array, "V m"]
-) -> Float[Array, "V m"]:
-    """Orthogonal projection of each column onto {0 off the mask, sum 0}; Π of the mask."""
-    count = jnp.maximum(mask.sum(axis=0, keepdims=True), 1)
-    mean = jnp.where(mask, matrix, 0).sum(axis=0, keepdims=True) / count
-    return jnp.where(mask, matrix - mean, 0)
 
 
 def project_on_cone(

@@ -15,15 +15,16 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64, Int
 
-from el_jax.linear_ntp.dual import centred_on
+from el_jax.linear_ntp.exact import exact_combination
 from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.subspace import face_factor, is_dense
+from el_jax.linear_ntp.subspace import centred, face_contrasts, face_factor, is_dense
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
 _EPS = 1e-16
 _MAX_ITERATIONS = 5000
 _ILL_CONDITIONED = 1e3
+_NEGLIGIBLE = 1e-9  # part of the mass off supports up to which an entry counts as rounding
 _EQUAL = 1e-11  # spread, of the largest entry of W, at which logits count as equal
 
 
@@ -59,7 +60,7 @@ def _least_squares(
     inconsistent in their last digits, on which conjugate gradients for equations diverge.
     """
     # twice, so that the sums vanish in the last digits of what is left, not of the target
-    start = centred_on(centred_on(target, face), face)
+    start = centred(centred(target, face), face)
     rounding = jnp.sum(jnp.where(face, target, 0.0) ** 2) * _EPS**2
     floor = jnp.maximum(jnp.sum(start**2) * _FLOOR**2, rounding)
     reach = jnp.sum(embeddings**2) * _FLAT**2
@@ -71,7 +72,7 @@ def _least_squares(
 
     def iterate(state: _CGState) -> _CGState:
         combination, residual, along, along_w, slope, iteration = state
-        moved = centred_on(along_w @ embeddings, face)
+        moved = centred(along_w @ embeddings, face)
         size = jnp.sum(moved**2)  # 0 where rounding is all that is left of the slope
         length = jnp.where(size > 0, slope / jnp.where(size > 0, size, 1.0), 0.0)
         combination, residual = combination + length * along, residual - length * moved
@@ -143,6 +144,29 @@ def annihilated(
             return dual if dual[~support].sum() < -1e-6 else None
         dual = np.where(support, dual, np.minimum(dual, 0.0))
     return None
+
+
+def refined(
+    problem: MarginProblem, dual: Float64[np.ndarray, "V m"], *, rounds: int = 3
+) -> tuple[Float64[np.ndarray, "V m"], Float64[np.ndarray, "V m"]]:
+    """A B near ``dual`` with B Hᵀ = 0 and columns of sum 0, as a sum of two matrices.
+
+    Iterative refinement with residuals in rational arithmetic: least squares on the face of what is
+    not negligible in ``dual``. It fails where that face has no such matrix, and may change signs
+    off the supports: whoever asks verifies.
+    """
+    embeddings, support = problem.embeddings, problem.support
+    binding = ~support & (dual < _NEGLIGIBLE * dual[~support].sum())
+    dual, face = np.where(support | binding, dual, 0.0), support | binding
+    factor, (contrasts, context) = face_factor(embeddings, face), face_contrasts(face)
+    rest = np.zeros_like(dual)
+    for _ in range(rounds):
+        sums = exact_combination(dual, rest, embeddings).sums
+        rest = rest - np.where(support, sums / support.sum(axis=0), 0.0)
+        left = exact_combination(dual, rest, embeddings).product
+        weights = factor.right.T @ ((factor.left.T @ left.ravel()) / factor.spectrum)
+        np.subtract.at(rest.T, context, (contrasts * weights).T)
+    return dual, rest
 
 
 def _without_face(problem: MarginProblem, w: np.ndarray) -> np.ndarray:

@@ -113,7 +113,7 @@ def frobenius_bracket(
 
 
 def is_solved(problem: MarginProblem, best: MarginBracket, tolerance: float) -> bool:
-    """Whether the bracket is as narrow as asked for, and its W near the B Hᵀ it should be."""
+    """True if the bracket is as narrow as asked for and its W is near the B Hᵀ it should be."""
     return (
         best.lower > 0
         and best.gap <= tolerance
@@ -145,9 +145,9 @@ def _tightened(
     iterations: int,
     exact: bool,
 ) -> MarginBracket:
-    """What an iterate adds to the best bracket so far, and the exact solution on its face.
+    """The best bracket so far, tightened by an iterate and by the exact solution on its face.
 
-    The latter only where it is asked for and the gap is so small that the face may be right.
+    The face is solved only if ``exact``, and if the gap is so small that the face may be right.
     """
     support, embeddings = problem.support, problem.embeddings
     w = equalised(problem, dual @ embeddings.T)

@@ -1,4 +1,4 @@
-"""What an optimisation method may know of the objective at W: the arrays of a problem, and slopes.
+"""The objective at W as methods see it: the arrays of a problem, and slopes.
 
 Everything here takes plain arrays and traces, so that trajectories scan and vmap over it.
 """
@@ -19,7 +19,13 @@ from el_jax.linear_ntp.objective import (
     logit_pieces,
 )
 from el_jax.linear_ntp.problem import NTPProblem
-from el_jax.linear_ntp.subspace import data_subspace, finite_component, project, top_curvature
+from el_jax.linear_ntp.subspace import (
+    curvature_product,
+    data_subspace,
+    finite_component,
+    project,
+    top_curvature,
+)
 
 
 class Landscape(NamedTuple):
@@ -116,9 +122,7 @@ def curvature_along(
     inside = logit_pieces(W @ H, probs).inside
 
     def product(direction: Array) -> Array:
-        change = direction @ H
-        spread = inside * (change - jnp.sum(inside * change, axis=0, keepdims=True))
-        return (context_probs[None] * spread) @ H.T
+        return curvature_product(direction, H, context_probs, inside)
 
     def iterate(_: Array, direction: Array) -> Array:
         moved = product(direction)

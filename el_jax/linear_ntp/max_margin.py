@@ -19,7 +19,7 @@ from el_jax.linear_ntp.certificates import (
     verify_certificate,
 )
 from el_jax.linear_ntp.collisions import separability_collision
-from el_jax.linear_ntp.conditions import check_separability
+from el_jax.linear_ntp.conditions import check_separability, farkas_certificate
 from el_jax.linear_ntp.dual import (
     MarginBracket,
     bracket,
@@ -27,7 +27,6 @@ from el_jax.linear_ntp.dual import (
     outside_mass,
     tighter,
 )
-from el_jax.linear_ntp.frobenius import farkas
 from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
 from el_jax.linear_ntp.objective import residual
 from el_jax.linear_ntp.problem import NTPProblem, check_positive
@@ -64,7 +63,7 @@ class UndecidedError(RuntimeError):
 
 
 class KKT(NamedTuple):
-    """How far W, at unit margin, and B are from the optimality conditions; all 0 at the optimum.
+    """The residuals of the optimality conditions at W, of unit margin, and B; 0 at the optimum.
 
     Attributes:
         equality: largest spread of logits in a support, in nats.
@@ -124,11 +123,12 @@ def max_margin(
         problem: its probabilities do not matter, only their support.
         norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
             descent and Adam; a linear program, by splitting where it is too large) or "spectral"
-            (Muon; by splitting).
+            (Muon; by splitting, and by interior points where that is slow and the problem small).
         tolerance: on the relative gap. If iterations run out first, the answer still stands, its
             ``gap`` is what it says, and a warning says so too.
         max_iterations: at least 1. None means 100 000 for the Frobenius norm, with an active set
-            instead where the problem is small and they are slow, and 10 000 for splitting.
+            instead where the problem is small and they are slow, and 10 000 for splitting,
+            with interior points likewise.
 
     Raises:
         NotSeparableError: with a verified certificate.
@@ -165,11 +165,9 @@ def _decided(
         NotSeparableError: if there is none.
         UndecidedError: if none was found.
     """
-    dual = farkas(alike, found.dual)
-    if dual is not None:
-        certificate = FarkasMatrix(alike.dual_of_data(dual))
-        if verify_certificate(problem, certificate).valid:
-            raise _inseparable(problem, certificate)
+    certificate = farkas_certificate(problem, alike, found.dual)
+    if certificate is not None:
+        raise _inseparable(problem, certificate)
     if not exhaust:
         raise _undecided(alike, found)
     verdict = check_separability(problem)

@@ -28,7 +28,7 @@ _SMALL_GAP = 1e-8
 
 
 def is_affordable(problem: MarginProblem) -> bool:
-    """Whether the program, of V m (d + 1) nonzeros, is small enough for HiGHS."""
+    """True if the program, of V m (d + 1) nonzeros, is small enough for HiGHS."""
     return problem.support.size * (len(problem.embeddings) + 1) <= _MAX_NONZEROS
 
 

@@ -1,4 +1,4 @@
-"""Where a decoder W stands: its loss, its two parts, its margins, its directions.
+"""The metrics of a decoder W: its loss, its two parts, its margins, its directions.
 
 W has a part in F, which should approach the finite component W*, and a part across, P_⊥W, which
 should grow along a max-margin matrix (Thrampoulidis 2024, arXiv 2402.18551, Theorem 2). A ratio
@@ -20,13 +20,8 @@ from el_jax.linear_ntp.landscape import (
     landscape,
     slope_at,
 )
+from el_jax.linear_ntp.norms import NORMS, traced_norm
 from el_jax.linear_ntp.problem import NTPProblem
-
-NORMS = {
-    "frobenius": lambda W: jnp.linalg.norm(W),
-    "max": lambda W: jnp.abs(W).max(),
-    "spectral": lambda W: jnp.linalg.norm(W, 2),
-}
 
 
 def decoder_metrics(
@@ -110,7 +105,9 @@ def metrics_at(
     along = landscape.project(W)
     across = W - along
     logits = across @ landscape.embeddings
-    margins = {norm: hard_margin(logits, support) / size(across) for norm, size in NORMS.items()}
+    margins: dict[str, Array] = {
+        norm: hard_margin(logits, support) / traced_norm(across, norm) for norm in NORMS
+    }
     leaked = jnp.exp(slope.log_leaked - slope.log_scale)
     metrics = {
         "excess_loss": slope.excess.total,
@@ -128,7 +125,8 @@ def metrics_at(
         **{f"margin_{norm}": margin for norm, margin in margins.items()},
     }
     for norm, reference in references.items():
-        optimum = hard_margin(reference @ landscape.embeddings, support) / NORMS[norm](reference)
+        optimum = hard_margin(reference @ landscape.embeddings, support)
+        optimum = optimum / traced_norm(reference, norm)
         metrics |= {
             f"cosine_{norm}": _cosine(W, reference),
             f"cosine_minus_finite_{norm}": _cosine(W - landscape.finite, reference),

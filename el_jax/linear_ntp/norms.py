@@ -5,31 +5,37 @@ Frobenius norm, sign descent (Adam) in the max norm, spectral descent (Muon) in 
 """
 
 from collections.abc import Callable
-from typing import Literal
+from types import ModuleType
+from typing import Any, Literal, get_args
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float64
+from jax import Array
+from jaxtyping import Float, Float64
 
 Norm = Literal["frobenius", "max", "spectral"]
-Measure = Callable[[np.ndarray], float]
+NORMS: tuple[Norm, ...] = get_args(Norm)
 
-_NORMS: dict[str, Measure] = {
-    "frobenius": lambda w: float(np.linalg.norm(w)),
-    "max": lambda w: float(np.abs(w).max()),
-    "spectral": lambda w: float(np.linalg.norm(w, 2)),
-}
-_DUAL_NORMS: dict[str, Measure] = {
-    "frobenius": lambda w: float(np.linalg.norm(w)),
-    "max": lambda w: float(np.abs(w).sum()),
-    "spectral": lambda w: float(np.linalg.norm(w, "nuc")),
+
+_NORMS: dict[str, Callable[[ModuleType, Any], Any]] = {  # given numpy or jax.numpy
+    "frobenius": lambda xp, w: xp.linalg.norm(w),
+    "max": lambda xp, w: xp.abs(w).max(),
+    "spectral": lambda xp, w: xp.linalg.norm(w, 2),
 }
 
 
 def matrix_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
     """Root of the sum of squares, largest absolute entry, or largest singular value."""
-    return _NORMS[norm](w)
+    return float(_NORMS[norm](np, w))
+
+
+def traced_norm(w: Float[Array, "V d"], norm: str) -> Float[Array, ""]:
+    """The norm of :func:`matrix_norm`, to be traced."""
+    return _NORMS[norm](jnp, w)
 
 
 def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
     """The norm of ⟨W, ·⟩: Frobenius, the sum of absolute entries, or that of singular values."""
-    return _DUAL_NORMS[norm](w)
+    if norm == "max":
+        return float(np.abs(w).sum())
+    return float(np.linalg.norm(w, "nuc" if norm == "spectral" else None))

@@ -37,7 +37,7 @@ class ExcessLoss(NamedTuple):
 
 
 class LogitPieces(NamedTuple):
-    """What the loss and its gradient are made of, at logits L.
+    """The parts of the loss and its gradient, at logits L.
 
     Attributes:
         log_ratio: log p - log softmax over the support, 0 outside it, ``[V, m]``.

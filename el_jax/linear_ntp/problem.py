@@ -104,7 +104,7 @@ class NTPProblem:
 
     @cached_property
     def support(self) -> Bool[np.ndarray, "V m"]:
-        """Which tokens follow which context, P > 0."""
+        """S: the tokens that follow each context, P > 0."""
         return _frozen(self.next_token_probs > 0)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which method solves the max-margin problem in which norm, and what follows where it is slow.
+"""The table of max-margin methods: one for each norm, and another where the first is slow.
 
 A solver takes the problem, the relative gap to reach and how many iterations it may make. With
 None for the latter it may try other methods too.
@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from el_jax.linear_ntp import interior_point
 from el_jax.linear_ntp.active_set import active_set_bracket, is_small
 from el_jax.linear_ntp.dual import MarginBracket, bracket, shows_inseparable, tighter
 from el_jax.linear_ntp.frobenius import frobenius_bracket, is_solved
@@ -16,8 +17,9 @@ from el_jax.linear_ntp.norms import Norm
 from el_jax.linear_ntp.scaling import MarginProblem
 from el_jax.linear_ntp.splitting import split_bracket
 
-# Ascent before the active set is tried, and in all; steps of splitting.
-_PATIENCE, _MAX_ASCENT, _MAX_SPLITTING = 3_000, 100_000, 10_000
+# Ascent before the active set is tried, and in all; splitting before interior points, and in all.
+_PATIENCE, _MAX_ASCENT = 3_000, 100_000
+_SPLITTING_PATIENCE, _MAX_SPLITTING = 1_000, 10_000
 _COARSE = 1e-3  # gap above which splitting is helped by the solution for the Frobenius norm
 
 
@@ -47,7 +49,15 @@ def _max_norm(
 def _spectral(
     problem: MarginProblem, tolerance: float, max_iterations: int | None
 ) -> MarginBracket:
-    return _split(problem, "spectral", tolerance, max_iterations)
+    if max_iterations is not None or not interior_point.is_small(problem):
+        return _split(problem, "spectral", tolerance, max_iterations)
+    found = _split(problem, "spectral", tolerance, _SPLITTING_PATIENCE)
+    if found.lower == 0 or found.gap <= tolerance:
+        return found
+    found = interior_point.interior_bracket(problem, found, tolerance=tolerance)
+    if found.gap <= tolerance:
+        return found
+    return tighter(found, _split(problem, "spectral", tolerance, None))
 
 
 def _split(

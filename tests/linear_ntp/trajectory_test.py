@@ -196,7 +196,7 @@ def test_metrics_are_those_of_the_decoder():
         "norm_along": np.linalg.norm(along),
         "norm_across": np.linalg.norm(across),
         "finite_error": np.linalg.norm(along - finite),
-        "margin_bound": np.linalg.norm(data_subspace(problem).project_complement(g))
+        "margin_bound": np.linalg.norm(g - data_subspace(problem).project(g))
         / leaked_mass(problem, W),
         "curvature_along": largest_curvature(problem, W),
         "margin_frobenius": margin / np.linalg.norm(across),
@@ -204,7 +204,7 @@ def test_metrics_are_those_of_the_decoder():
         "margin_spectral": margin / np.linalg.norm(across, 2),
         "margin_ratio_max": margin / np.abs(across).max() * np.abs(reference).max(),
     }
-    descent = -data_subspace(problem).project_complement(g)
+    descent = data_subspace(problem).project(g) - g
     compared = {"": W, "minus_finite_": W - finite, "across_": across, "descent_": descent}
     for name, matrix in compared.items():
         expected[f"cosine_{name}max"] = np.sum(matrix * reference) / (

@@ -1,0 +1,54 @@
+"""Exact sums and products of float64 matrices, in rational arithmetic: slow, and for few numbers.
+
+A Farkas matrix that weighs near-duplicates against each other has entries as many times larger than
+what it proves as those are near; rounding them to float64 may take the proof away. Such a matrix is
+held as the sum of two.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from el_jax.linear_ntp.problem import column_lengths
+
+_MAX_PRODUCTS = 50_000  # about a second
+
+
+class ExactCombination(NamedTuple):
+    """The numbers of B = ``b + rest`` that are 0 where it is a Farkas matrix, each rounded once.
+
+    Attributes:
+        product: B Hᵀ, ``[V, d]``.
+        sums: of the columns of B, ``[m]``.
+    """
+
+    product: Float64[np.ndarray, "V d"]
+    sums: Float64[np.ndarray, "m"]
+
+    def norm(
+        self, embeddings: Float64[np.ndarray, "d m"], support: Bool[np.ndarray, "V m"]
+    ) -> float:
+        """‖B Hᵀ‖ and what it takes to repair the sums inside supports, up to roundoff."""
+        repair = np.abs(self.sums) / np.sqrt(support.sum(axis=0)) * column_lengths(embeddings)
+        return float(np.linalg.norm(self.product) + repair.sum())
+
+
+def is_exactly_affordable(embeddings: Float64[np.ndarray, "d m"], vocab_size: int) -> bool:
+    """True if B Hᵀ has few enough products."""
+    return vocab_size * embeddings.size <= _MAX_PRODUCTS
+
+
+def exact_combination(
+    b: Float64[np.ndarray, "V m"],
+    rest: Float64[np.ndarray, "V m"],
+    embeddings: Float64[np.ndarray, "d m"],
+) -> ExactCombination:
+    """B Hᵀ and column sums of ``b + rest``."""
+    whole = _rational(b) + _rational(rest)
+    product, sums = whole @ _rational(embeddings.T), whole.sum(axis=0)
+    return ExactCombination(product.astype(np.float64), sums.astype(np.float64))
+
+
+_rational = np.vectorize(Fraction, otypes=[object])
