@@ -107,7 +107,7 @@ from el_jax.losses import (
 )
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.runtime import arithmetic
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.training.fit import Training, fit
 from el_jax.training.progress import progress
 from el_jax.training.sinks import History

@@ -75,7 +75,7 @@ from el_jax.linear_ntp import (
 )
 from el_jax.plots import add_question, add_title, new_figure, plot_geometry, plot_trajectory
 from el_jax.runtime import arithmetic
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 
 use_compilation_cache()  # what was computed before is not compiled again
 arithmetic.check()  # that XLA computes right sums here

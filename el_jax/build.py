@@ -12,6 +12,7 @@ from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import transformer
 from el_jax.probes import PROBES
+from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import Task
 from el_jax.training.fit import Training
@@ -45,7 +46,8 @@ def build(settings: Settings) -> Training:
         layout=settings.layout,
     )
     sizes = settings.evaluations
-    draw = partial(_evaluations, task, tuple(sizes.items()))
+    # one program: one for each split would start later
+    draw = partial(Once(_evaluations, static_argnums=(0, 1)), task, tuple(sizes.items()))
     check_memory(spec, jax.eval_shape(draw))
     probes = tuple(_probe(name, task, model) for name in train.probes)
     program = make_program(spec)
@@ -54,7 +56,6 @@ def build(settings: Settings) -> Training:
     return Training(program, train, drawn, last, probes)
 
 
-@partial(jax.jit, static_argnums=(0, 1))  # one program: one for each split would start later
 def _evaluations(task: Task, sizes: tuple[tuple[str, int], ...]) -> dict[str, Batch]:
     """The batches to be measured."""
     tests = {split: task.pack(task.test_set(num)) for split, num in sizes}

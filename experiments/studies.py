@@ -20,7 +20,7 @@ from typing import Any
 import jax
 
 from el_jax import build
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.workdir import hold
 from el_jax.training.fit import fit
 from el_jax.training.progress import Watched, progress, watched

@@ -9,7 +9,7 @@ import numpy as np
 from el_jax import build
 from el_jax.checkpoints.manifest import config_hash
 from el_jax.probes import when_fitted
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.results import CurveRow, ResultRow

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.runtime.compilation import Once
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 
@@ -46,7 +47,7 @@ def swap_test(task: Task, model: ModelFns, num: int = 256) -> Probe:
         batch = task.pack(strings)
         return batch, shortcut_labels.reshape(batch.labels.shape)
 
-    batch, shortcut = jax.jit(draw)()
+    batch, shortcut = Once(draw)()
 
     def probe(params: Params, batch: Any, shortcut: Array) -> dict[str, Array]:
         answers = jnp.argmax(model.apply(params, batch), axis=-1)
@@ -83,5 +84,5 @@ def attention_mass(task: Task, model: ModelFns, num: int = 64) -> Probe:
         mean = on_padding.mean((1, 3)).mean()
         return {"attention_on_answer": on_answer.max(), "attention_on_padding": mean}
 
-    batch = jax.jit(lambda: task.pack(task.test_set(_whole_windows(task, num))))()
+    batch = Once(lambda: task.pack(task.test_set(_whole_windows(task, num))))()
     return _over_runs(probe, batch, answer, padding)

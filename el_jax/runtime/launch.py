@@ -17,6 +17,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from el_jax.runtime import arithmetic, distributed
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import (
     ConfigError,
     LostError,
@@ -129,26 +130,6 @@ def _check_overrides(argv: Sequence[str], config: ConfigDict) -> None:
             if key not in known:
                 raise unknown_key(".".join(keys[:depth]), known)
             node = node[key]
-
-
-def use_compilation_cache() -> None:
-    """Keep compiled programs in the user's cache folder, so that a second start is quick.
-
-    ``JAX_COMPILATION_CACHE_DIR`` moves it, or switches it off when set to nothing.
-    """
-    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
-    if folder is None and (caches := os.environ.get("XDG_CACHE_HOME") or _home_cache()):
-        folder = os.path.join(caches, "el_jax", "xla")
-    jax.config.update("jax_compilation_cache_dir", folder or None)
-    # small programs too: there are dozens of them, and together they take seconds
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
-
-def _home_cache() -> str | None:
-    """The user's own cache folder; None for a user without a home, as in some containers."""
-    home = os.path.expanduser("~")
-    return None if home in ("~", "/") else os.path.join(home, ".cache")
 
 
 def one_line(message: str) -> str:

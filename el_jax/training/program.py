@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
 from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout, OnDevices
 from el_jax.training.devices.runs import RunAxis, Runs, over_runs
@@ -92,7 +93,7 @@ class Program:
 def make_program(spec: Spec) -> Program:
     """Compile a training; its data set is drawn here, on the device."""
     runs = Runs(spec.run_axis, spec.hypers.num_runs, spec.max_runs_at_once, spec.layout)
-    init = spec.layout.over_devices(initial_state(spec), ("runs",), _STATE)
+    init = spec.layout.over_devices(initial_state(spec), ("runs",), _STATE, jit=Once)
     return Program(
         init=functools.partial(runs.within_memory("initialisation", init), spec.hypers),
         advance=_make_advance(spec, runs),
@@ -121,7 +122,7 @@ def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Met
     """The updates of a dispatch: the step, its policy, the loop, all runs, all devices."""
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
-    data = layout.place(jax.jit(spec.task.train_set)(), "shared")
+    data = layout.place(Once(spec.task.train_set)(), "shared")
     step_of = functools.partial(
         update,
         gradient=layout.sum_over_windows(gradient_of(spec.objective)),

@@ -13,7 +13,7 @@ from configs.el.copy import get_config
 from el_jax import build
 from el_jax.checkpoints.arrays import State
 from el_jax.checkpoints.store import Checkpoints
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.training.fit import Training, fit
 from el_jax.training.metrics import Row as Metrics, summarise
 from el_jax.training.progress import LineProgress

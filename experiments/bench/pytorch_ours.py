@@ -18,7 +18,7 @@ import numpy as np
 
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models import PRESETS, TransformerConfig, transformer
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.types import Batch, Params
 from experiments.bench.hugging_face import STATE_DICTS
 from experiments.bench.pytorch import Case

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from el_jax import build
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from experiments.bench.trainings import Updates, copy_config
 from experiments.bench.worker import serve
 

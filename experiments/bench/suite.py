@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from el_jax.runtime import arithmetic
+from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.environment import checkout_state, hardware, versions
-from el_jax.runtime.launch import use_compilation_cache
 from experiments.bench import (
     fused,
     gpt2,

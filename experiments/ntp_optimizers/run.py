@@ -11,7 +11,7 @@ from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import NTPProblem, random_problem, run_trajectory, smoothness_bound
 from el_jax.linear_ntp.max_margin import max_margin
 from el_jax.linear_ntp.norms import Norm
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard
 from experiments.tables import write_tables

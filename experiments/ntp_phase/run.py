@@ -11,7 +11,7 @@ import numpy as np
 from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import random_problem
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from experiments.least_dimension import LeastDimension
 from experiments.results import CurveRow, ResultRow
 from experiments.tables import write_tables

@@ -12,7 +12,7 @@ from el_jax.config.linear_ntp import Embedding, text_problem
 from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
 from el_jax.linear_ntp.max_margin import max_margin
-from el_jax.runtime.launch import use_compilation_cache
+from el_jax.runtime.compilation import use_compilation_cache
 from experiments.least_dimension import LeastDimension, first_dimensions
 from experiments.results import CurveRow, ResultRow
 from experiments.shards import WHOLE, Shard

@@ -186,20 +186,6 @@ def test_a_model_too_big_for_memory_is_one_line_and_leaves_no_config(tmp_path):
     assert not (tmp_path / "config.json").exists()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_user_without_a_home_has_no_cache_of_compiled_programs(known, monkeypatch):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: "/somewhere" if known else path)
-    before = jax.config.jax_compilation_cache_dir
-    try:
-        launch.use_compilation_cache()
-        expected = "/somewhere/.cache/el_jax/xla" if known else None
-        assert jax.config.jax_compilation_cache_dir == expected
-    finally:
-        jax.config.update("jax_compilation_cache_dir", before)
-
-
 def test_help_says_how_to_call(tmp_path):
     command = [sys.executable, "-m", "el_jax.train", "--help"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)

@@ -85,7 +85,12 @@ class Layout:
         return self.shard == "data"
 
     def over_devices(
-        self, function: Callable[..., Any], takes: Any, gives: Any, donate: tuple[int, ...] = ()
+        self,
+        function: Callable[..., Any],
+        takes: Any,
+        gives: Any,
+        donate: tuple[int, ...] = (),
+        jit: Callable[..., Any] = jax.jit,
     ) -> OnDevices:
         """Compile a per-device function into one that takes and returns whole arrays.
 
@@ -94,9 +99,10 @@ class Layout:
             takes: an ``Axis`` for each argument, or a tree of them for the arrays of a tree.
             gives: the same for what it returns; what is not split must be equal on all devices.
             donate: indices of the arguments whose memory may be used for the result.
+            jit: what compiles it, where it is not ``pmap``.
         """
         if self.shard == "none":
-            compiled = jax.jit(function, donate_argnums=donate)
+            compiled = jit(function, donate_argnums=donate)
             return OnDevices(compiled, compiled.lower)
         if self.method == "pmap":
             return OnDevices(self._by_pmap(function, takes, gives, donate))
@@ -107,7 +113,7 @@ class Layout:
             out_specs=jax.tree.map(self._spec, gives),
             check_vma=False,  # as under pmap, gradients are summed where the code says so
         )
-        compiled = jax.jit(mapped, donate_argnums=donate)
+        compiled = jit(mapped, donate_argnums=donate)
         return OnDevices(
             lambda *args: compiled(*self.place(args, takes)),
             lambda *args: compiled.lower(*self.place(args, takes)),

@@ -1,0 +1,66 @@
+"""Programs are kept between processes, and those that run once are compiled in less time."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax.models import PRESETS, transformer
+from el_jax.runtime.compilation import Once, use_compilation_cache
+from el_jax.tasks import PaddedCopy
+from tests.training.small_training import built, small_config
+
+
+def assert_same_bits(ours, theirs):
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: jax.random.normal(jax.random.key(0), (513, 7)) * 0.02,
+        lambda: jax.random.uniform(jax.random.key(1), (4097,)),
+        lambda: jax.random.randint(jax.random.key(2), (999,), 0, 26),
+        lambda: PaddedCopy(padding_length=5).test_set(64),
+    ],
+)
+def test_what_is_drawn_once_has_the_bits_of_any_other_program(draw):
+    assert_same_bits(Once(draw)(), jax.jit(draw)())
+
+
+def test_parameters_drawn_once_have_the_bits_of_any_other_program():
+    spec = built(small_config(seeds=3)).spec
+    init = spec.objective.head.model.init
+    keys = jax.vmap(jax.random.key)(jnp.arange(3))
+    assert_same_bits(Once(jax.vmap(init))(keys), jax.jit(jax.vmap(init))(keys))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRESETS)
+def test_parameters_of_every_preset_have_the_same_bits(name):
+    import dataclasses
+
+    sizes = {"vocab_size": 29, "width": 16, "num_layers": 2, "num_heads": 2}
+    config = dataclasses.replace(PRESETS[name], **sizes)
+    init = transformer(config).init
+    assert_same_bits(Once(init)(jax.random.key(3)), jax.jit(init)(jax.random.key(3)))
+
+
+def test_other_options_reach_the_compiler():
+    doubled = Once(lambda x, times: x * times, static_argnums=1)
+    assert doubled(3, 2) == 6
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_user_without_a_home_has_no_cache_of_compiled_programs(known, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: "/somewhere" if known else path)
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        use_compilation_cache()
+        expected = "/somewhere/.cache/el_jax/xla" if known else None
+        assert jax.config.jax_compilation_cache_dir == expected
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
