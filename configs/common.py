@@ -1,4 +1,4 @@
-"""What config files share: the argument after the colon, and the sections every training has."""
+"""Shared parts of config files: the argument after the colon, and the sections of a training."""
 
 from typing import Any
 
@@ -114,7 +114,7 @@ def optim(peak_lr: float, warmup_steps: int) -> ConfigDict:
 
 
 def devices() -> dict[str, str | int]:
-    """What the train section says of several devices."""
+    """The keys of the train section for several devices."""
     return {
         "shard": "auto",  # or runs, or data (windows of an update), or none: one device
         "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
@@ -122,7 +122,7 @@ def devices() -> dict[str, str | int]:
 
 
 def sweep() -> ConfigDict:
-    """The sweep section: each tuple that is not empty replaces a scalar; all pairs are trained."""
+    """The sweep section: a tuple that is not empty replaces a scalar; all pairs are trained."""
     return ConfigDict({"lam": (), "b": (), "peak_lr": (), "warmup_steps": ()})
 
 

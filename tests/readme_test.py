@@ -1,4 +1,4 @@
-"""What the READMEs tell a reader to type works, and what they point at exists.
+"""The commands in the READMEs run, and the targets of their links exist.
 
 Of each ```bash block, every `python -m` line must name a module that exists and flags it takes;
 a block after `<!-- test: run -->` is executed in a copy of the repository. The ```python blocks of
@@ -99,7 +99,7 @@ def scripts(readme: str) -> list[str]:
 
 
 def fault_of_command(command: list[str]) -> str:
-    """What is wrong with one `python -m` line; an empty string if nothing."""
+    """The fault of one `python -m` line; an empty string if there is none."""
     module, *arguments = command
     try:
         exists = importlib.util.find_spec(module)
@@ -161,7 +161,7 @@ def shown(comment: str) -> float | tuple | None:
 
 
 def is_shown(printed: str, comment: str) -> bool:
-    """Whether what was printed is, to the digits given, what a comment shows."""
+    """True if the printed text equals the comment's value, to the digits that the comment gives."""
     value = shown(comment)
     if not isinstance(value, float):
         return printed == repr(value)
@@ -186,7 +186,7 @@ def run_statements(text: str, name: str, namespace: dict) -> None:
 def execute(readme: str, name: str) -> None:
     """Runs the python blocks in one namespace, which must print what they show.
 
-    That is what stands after `>>>` lines, and the value in a comment behind a print.
+    They show their output after `>>>` lines, and the value of a print in the comment behind it.
     """
     namespace = {"__name__": "__main__"}
     for block in blocks(readme):
@@ -208,7 +208,7 @@ def execute(readme: str, name: str) -> None:
 
 @pytest.fixture
 def copy_of_root(tmp_path: pathlib.Path) -> pathlib.Path:
-    """The repository somewhere else, so that what a block writes stays out of it."""
+    """A copy of the repository, so that the files a block writes stay out of the repository."""
     ignored = shutil.ignore_patterns(".git", ".venv", "runs", ".*_cache", "__pycache__")
     copy = pathlib.Path(shutil.copytree(ROOT, tmp_path / "el_jax", ignore=ignored))
     if (ROOT / ".venv").exists():

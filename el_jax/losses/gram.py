@@ -24,8 +24,8 @@ def gram_moments(
     """Mean and population variance over classes of the logits ``hidden @ head + bias``.
 
     Plain operations, differentiable to any order in either mode. The head is centred before it is
-    squared: what its columns have in common does not cancel, it never enters. The variance carries
-    a rounding error of about float eps · |h|² · |C|.
+    squared, so that the common part of its columns never enters and need not cancel. The variance
+    carries a rounding error of about float eps · |h|² · |C|.
 
     Args:
         hidden: one row per token.

@@ -1,7 +1,7 @@
 """The row-wise layers: every one maps ``[rows, in]`` to ``[rows, out]``.
 
-Rows are tokens of all windows, flattened: one two-dimensional product a layer, which is what
-matrix libraries are fastest at.
+Rows are tokens of all windows, flattened: each layer is one two-dimensional product, the fastest
+operation of matrix libraries.
 """
 
 import math

@@ -8,8 +8,8 @@ Parameters are named alike for all of them::
                mlp / in, gate / kernel [D, F], bias [F];        out / kernel [F, D], bias [D]
     final_ln   head_dense   head_ln   project_out   head / kernel [E, V], bias [V]
 
-Only what reaches the supervised logits is computed: the last block takes keys and values at all
-tokens, and its queries, output projection and MLP at the supervised ones.
+Only activations that reach the supervised logits are computed: the last block takes keys and values
+at all tokens, and its queries, output projection and MLP at the supervised ones.
 """
 
 import dataclasses
@@ -186,10 +186,10 @@ class Block(nn.Module):
 
         Args:
             x: the stream at all tokens.
-            scope: where queries and keys stand.
+            scope: rotations and mask of queries and keys.
             supervised: the supervised positions of each window.
-            last: whether the stream is wanted there only.
-            deterministic: no dropout.
+            last: True for the last block, which returns the stream at those positions only.
+            deterministic: True for no dropout.
         """
         c = self.config
         drop = nn.Dropout(c.residual_dropout, deterministic=deterministic)
@@ -224,7 +224,7 @@ class Mlp(nn.Module):
 
     @nn.compact
     def __call__(self, x: Float[Array, "rows D"]) -> Float[Array, "rows D"]:
-        """What the MLP adds to the residual stream."""
+        """The MLP's addition to the residual stream."""
         c = self.config
         activation = ACTIVATIONS[c.activation]
 

@@ -49,9 +49,9 @@ class PaddedCopy:
     be jitted; the task is hashable and goes in as a static argument. String ``i`` of a set depends
     on the key and on ``i`` only, so a larger set begins with the smaller one.
 
-    As in the paper, an update reads the same strings whatever ``strings_per_window``. How they
-    share a window it does not say: here attention crosses strings unless ``doc_mask`` is set,
-    since neighbours are what a longer context adds to memorise.
+    As in the paper, an update reads the same strings whatever ``strings_per_window``. The paper
+    does not say how strings share a window: here attention crosses strings unless ``doc_mask`` is
+    set, since a longer context adds nothing but neighbours to memorise.
 
     Attributes:
         alphabet_size: letters of the alphabet, at least 2.
@@ -226,11 +226,11 @@ class PaddedCopy:
     def attention_targets(
         self, strings_per_window: int | None = None
     ) -> tuple[Int[Array, "P"], Bool[Array, "P T"]]:
-        """Where the two mechanisms look, for each supervised slot of a window as in ``pack``.
+        """Positions that the two mechanisms read, for each supervised slot of a window of ``pack``.
 
         Returns:
-            The position of the letter to copy, ``[P]``, and which positions are the padding of
-            the slot's own string, ``[P, T]``.
+            The position of the letter to copy, ``[P]``, and a mask of the padding of the slot's
+            own string, ``[P, T]``.
         """
         string, place = window_layout(self._packed(strings_per_window), self.string_length)
         answer = np.flatnonzero((place >= 1) & (place <= self.copy_length))

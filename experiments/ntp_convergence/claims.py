@@ -1,4 +1,4 @@
-"""What Thrampoulidis (2024) says of three optimisers on overparameterised data, Appendix A.2."""
+"""Claims of Thrampoulidis (2024) on three optimisers and overparameterised data, Appendix A.2."""
 
 import math
 
@@ -79,7 +79,7 @@ def _finite_part(results: SeedTable, method: str) -> Claim:
 
 
 def _log10(results: SeedTable, metric: str) -> SeedTable:
-    """One metric, of which a factor counts and not a difference, in logarithms."""
+    """The results with one metric in logarithms, whose factors count and not its differences."""
     return {
         entry: values._replace(values=np.log10(values.values))
         for entry, values in results.items()

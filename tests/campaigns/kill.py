@@ -37,7 +37,7 @@ def _wait_until_saving(process, workdir, rng):
 
 
 def _after_kill(workdir, newest_before):
-    """Good, or what the kill has done to the checkpoints."""
+    """Verdict on the checkpoints after a kill: good, or the damage."""
     for step in trainings.steps(workdir):
         folder = workdir / "checkpoints" / str(step)
         try:

@@ -414,7 +414,7 @@ class Forks:
 
 
 def process(arguments):
-    """The real thing."""
+    """Answer a call by a process of its own, as from the command line."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "el_jax.train", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, check=False)
@@ -428,7 +428,7 @@ def process(arguments):
 
 
 def judge(call, code, text, seconds):
-    """Good, or what is not as it should be."""
+    """Verdict on one answer: good, or the property that it lacks."""
     lines = text.splitlines()
     if "ACCEPTED" in text:
         return ACCEPTED if call.may_pass else "accepted"

@@ -114,7 +114,7 @@ def _product(left, right):
 
 
 def separates(problem, w):
-    """Whether W has, at embeddings of length 1, a spread of at most 1e-6 of its margin."""
+    """True if W has, at embeddings of length 1, a spread of at most 1e-6 of its margin."""
     logits = _product(_exact(w), _exact(problem.embeddings))
     spreads, margins = [], []
     for context, length in enumerate(np.linalg.norm(problem.embeddings, axis=0)):
@@ -130,7 +130,7 @@ def separates(problem, w):
 
 
 def contradicts(problem, certificate):
-    """Whether B is in D, its columns summing to rounding, and B Hᵀ is 1e-9 of its terms."""
+    """True if B is in D, up to rounding of its column sums, and B Hᵀ is 1e-9 of its terms."""
     b, whole = certificate.b, _exact(certificate.b)
     if certificate.rest is not None:
         b, pairs = b + certificate.rest, zip(whole, _exact(certificate.rest), strict=True)

@@ -27,7 +27,7 @@ GOOD = "named, kept apart"
 
 
 class Injection(NamedTuple):
-    """Where and when."""
+    """A NaN injected into one run at one update, under one policy."""
 
     policy: str
     run_axis: str

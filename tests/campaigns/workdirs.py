@@ -38,7 +38,7 @@ WIDTH = 8
 
 
 class Training:
-    """What a training does with its files, one step at a time."""
+    """A training's operations on its files, one step at a time."""
 
     def __init__(self, workdir):
         self.workdir = pathlib.Path(workdir)
@@ -193,7 +193,7 @@ def _takeover(folder, event, rng, while_saving):
 
 
 def _go_on(training, workdir):
-    """What the first says when it writes its next row and checkpoint."""
+    """Verdict on the first training when it writes its next row and checkpoint."""
     try:
         try:
             training.run(80, 100)
@@ -219,7 +219,7 @@ def _link_for(path, target, rng):
 
 
 def _planted(folder, name, rng):
-    """A link where the training writes: what it leads to stays as it was."""
+    """A link where the training writes: its target stays unchanged."""
     workdir, victim = folder / "run", folder / "victim"
     trained(workdir, 20, 40)
     victim.mkdir()

@@ -117,11 +117,11 @@ def compare(name, ours, theirs, control, tally):
     """Judge every curve and result that ``ours`` has.
 
     Args:
-        name: of the experiment.
+        name: name of the experiment.
         ours: the folder of the tables with the flag.
-        theirs: the folder of those without.
-        control: gives the folder of the control's; called where curves are apart.
-        tally: what is added to.
+        theirs: the folder of the tables without the flag.
+        control: returns the folder of the control's tables; called where curves are apart.
+        tally: the tally that the outcomes are added to.
     """
     a, b = read_curves(ours / "curves.csv"), read_curves(theirs / "curves.csv")
     scales, chaotic = largest(b), set()

@@ -92,7 +92,7 @@ def test_small_shards_merge_elsewhere(root):
 
 
 def edit(folder, **changes):
-    """What a shard of another machine or commit would have written."""
+    """Edit a shard's provenance, as another machine or commit would have written it."""
     path = folder / "provenance.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     seal_again(folder)

@@ -54,7 +54,7 @@ def test_verdicts_and_solutions_of_small_integers_are_those_of_exact_arithmetic(
 
 
 def has_solution(problem, norm):
-    """Whether there is an answer, which plain arithmetic must confirm; no answer is an error."""
+    """True if the problem has a max margin. Plain arithmetic must confirm either verdict."""
     try:
         found = max_margin(problem, norm)
     except NotSeparableError as error:

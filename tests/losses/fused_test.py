@@ -1,4 +1,4 @@
-"""Token statistics without the logits matrix, against those of the matrix itself."""
+"""Token statistics without the logits matrix, against the statistics of the matrix."""
 
 import functools
 import inspect

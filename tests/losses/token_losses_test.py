@@ -1,4 +1,4 @@
-"""What every entry of TOKEN_LOSSES must satisfy; give a new entry a definition to cover it."""
+"""Laws that every entry of TOKEN_LOSSES satisfies; a new entry needs a definition here."""
 
 import functools
 import inspect

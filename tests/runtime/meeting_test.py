@@ -24,7 +24,7 @@ def free_port():
 
 
 def met(*members, seconds=10.0):
-    """What each ``(num_processes, this)`` got from a meeting: a link's numbers, or the error."""
+    """Result of a meeting for each ``(num_processes, this)``: its links' numbers, or the error."""
     address = f"localhost:{free_port()}"
 
     everybody_done = threading.Barrier(len(members))

@@ -163,7 +163,7 @@ def train(workdir, *flags, count=1, devices=1):
 
 
 def completed(workdir, *flags, **where):
-    """What they printed."""
+    """Standard output of each process of a training that must succeed."""
     done = finish(train(workdir, *flags, **where))
     for code, out, err in done:
         assert code == 0, out + err

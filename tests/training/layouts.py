@@ -1,4 +1,4 @@
-"""Train the small training under every layout asked for, and keep what came out.
+"""Train the small training under every requested layout, and save the parameters.
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
