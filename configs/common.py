@@ -75,8 +75,8 @@ def _read(name: str, text: str, kind: type) -> Any:
 def loss(name: str) -> ConfigDict:
     """The loss section: its name, the logits' temperature and path, and the loss's own numbers.
 
-    The path is auto, plain, chunked, gram or remat: whether the logits of all classes are in memory
-    (el_jax/losses/fused.py). auto avoids it where they are many for the width, and only then.
+    The path (auto, plain, chunked, gram or remat; see el_jax/losses/fused.py) decides if the logits
+    of all classes are in memory. auto avoids that only where classes are many for the width.
     """
     if name not in LOSS_PARAMETERS:
         raise ValueError(f"loss={name!r}: must be one of {', '.join(LOSS_PARAMETERS)}")

@@ -10,7 +10,7 @@
 ``claims.py``    ``claims(results: SeedTable) -> list[Claim]``
 ===============  ===================================================================================
 
-The files are loaded only when needed: replotting does not import what training needs.
+The files are loaded only when needed, so that replotting does not import the training code.
 """
 
 import ast

@@ -142,7 +142,7 @@ def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
 
     Args:
         experiment: its name.
-        folders: of the shards, one at least, in any order.
+        folders: the folders of the shards, at least one, in any order.
         out: the folder for the three tables, made if need be.
 
     Raises:

@@ -111,7 +111,7 @@ def paired_slope(
         entries: one per setting, in order; only seeds that all of them have are used.
         positions: the place of each setting; by default 0, 1, 2, ..., so that the slope is the
             change from one setting to the next.
-        confidence: of the interval.
+        confidence: probability that the interval covers the slope.
 
     Raises:
         ValueError: fewer than two settings, or not one position for each.
@@ -138,8 +138,8 @@ def bootstrap_interval(
 
     Args:
         entries: one per setting; only seeds that all of them have are used.
-        statistic: of the values of every setting, seeds on the last axis.
-        confidence: of the interval.
+        statistic: function of the values of every setting, seeds on the last axis.
+        confidence: nominal probability that the interval covers the statistic.
         num_draws: number of resamples.
 
     Returns:

@@ -1,4 +1,4 @@
-"""From the studies of an experiment to its three tables."""
+"""Train the studies of an experiment and write its three tables."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ Row = tuple[Any, ...]
 
 
 class MalformedTableError(ValueError):
-    """A table that cannot be read; the message names file, line, field and what is allowed."""
+    """A table that cannot be read; the message names file, line, field and allowed values."""
 
 
 def _name(text: str) -> str:

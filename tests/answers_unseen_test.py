@@ -1,4 +1,4 @@
-"""No model that a config may name for a task whose labels follow sees them in its window."""
+"""No model that a config accepts sees its labels in the window, for tasks whose labels follow."""
 
 import itertools
 import random

@@ -58,7 +58,7 @@ PARSE_LIMIT = 300  # seconds for that
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, text, first line, and whether a test executes it."""
+    """One fenced block: its language, text, first line, and a flag if a test executes it."""
 
     language: str
     text: str
@@ -184,7 +184,7 @@ def run_statements(text: str, name: str, namespace: dict) -> None:
 
 
 def execute(readme: str, name: str) -> None:
-    """Runs the python blocks in one namespace, which must print what they show.
+    """Runs the python blocks in one namespace; they must print the output that they show.
 
     They show their output after `>>>` lines, and the value of a print in the comment behind it.
     """

@@ -41,7 +41,7 @@ def fused_token_stats(
     "plain"     T × V                    any, both modes     the product, then ``token_stats``
     "chunked"   T × ``vocab_chunk``      reverse mode only   one pass over blocks of classes
     "gram"      none; with ``softmax``   mean, variance and  quadratic forms; with ``softmax``,
-                T × ``vocab_chunk``      label: any          the pass for what they cannot give
+                T × ``vocab_chunk``      label: any          the pass for all other statistics
     "remat"     ``token_chunk`` × V      any, both modes     "plain" for blocks of tokens, whose
                                                              logits are computed twice
     ==========  =======================  ==================  ====================================

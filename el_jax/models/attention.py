@@ -57,8 +57,8 @@ class Places(NamedTuple):
 
     Attributes:
         order: place in the window, which orders tokens for the causal mask, ``[1 or B, Q]``.
-        positions: position for the rotation, ``[1 or B, Q]``; a NumPy array where it is known
-            before the batch is.
+        positions: position for the rotation, ``[1 or B, Q]``; a NumPy array if it does not depend
+            on the batch.
         documents: the document each token belongs to, ``[B, Q]``, or None.
     """
 
@@ -192,6 +192,7 @@ def attention_weights(
     Query head h reads key-value head ``h // (H / KV)``. A query must be allowed one key at least.
     """
     batch, length, heads, size = query.shape
+    # The queries are scaled, K numbers each, and not their T scores.
     grouped = query.reshape(batch, length, key.shape[2], -1, size)
     scores = jnp.einsum(
         "bqghk,btgk->bghqt",
@@ -200,7 +201,7 @@ def attention_weights(
         precision=precision,
         preferred_element_type=jnp.promote_types(query.dtype, jnp.float32),
     ).reshape(batch, heads, length, -1)
-    if mask is not None:
+    if mask is not None:  # a finite minimum, since a row of -inf alone would give NaN
         scores = jnp.where(mask[:, None], scores, jnp.finfo(scores.dtype).min)
     return softmax(scores)
 

@@ -1,4 +1,4 @@
-"""Every switch of the one transformer, checked when it is set."""
+"""The switches of the one transformer, each checked when it is set."""
 
 import dataclasses
 import math
@@ -67,8 +67,8 @@ class TransformerConfig:
             always float32.
         matmul_precision: "default" or "highest" (no TF32 on GPU, no bfloat16 passes on TPU).
         attention_impl: "xla"; "cudnn", flash attention in all blocks but the last, for bfloat16
-            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it can
-            be (:func:`~el_jax.models.attention.attention_choice`).
+            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it
+            can (:func:`~el_jax.models.attention.attention_choice`).
         scan_layers: all blocks but the last are one program, run in a loop over their stacked
             parameters. On CPU the loop costs more than it saves (12 layers of width 64: step 1.4
             times as long, no faster to compile); for deep models on accelerators.
@@ -172,7 +172,7 @@ class TransformerConfig:
 
     @property
     def residual_std(self) -> float:
-        """The same, of projections into the residual stream (attention output, MLP output)."""
+        """Standard deviation at initialisation of projections into the residual stream."""
         if self.init == "neox":  # Wang & Komatsuzaki 2021, GPT-J
             return 2 / (self.num_layers * math.sqrt(self.width))
         if self.init == "gpt2":  # Radford et al. 2019, section 2.3

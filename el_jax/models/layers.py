@@ -64,7 +64,7 @@ class Dense(nn.Module):
         config: gives the number formats of the product.
         inputs: sizes the kernel contracts; their product is the width of a row.
         outputs: sizes it maps to.
-        use_bias: whether a bias of shape ``outputs`` is added.
+        use_bias: True to add a bias of shape ``outputs``.
         std: standard deviation of the kernel at initialisation.
     """
 

@@ -124,11 +124,13 @@ class Transformer(nn.Module):
         c = self.config
         names = [f"layers_{i}" for i in range(c.num_layers - 1)]
         inner = scope(batch, c, supervised_only=False)
+        # Only separate blocks create parameters and record intermediates under their own names.
         one_by_one = self.is_initializing() or self.is_mutable_collection("intermediates")
         if one_by_one or not names or not c.scan_layers:
             for name in names:
                 x = Block(c, name=name)(x, inner, batch.supervised, False, deterministic)
             return x
+        # Without a parent, the block registers no parameters here: it is applied to stacked ones.
         block = Block(c, parent=None)
         layers = (self.variables["params"][name] for name in names)
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)

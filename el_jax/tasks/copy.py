@@ -4,7 +4,7 @@ A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model is asked for the
 In an *easy* string the padding is ``seq`` with every letter shifted, repeated to fill the
 padding; in a *hard* string it is noise. Two mechanisms answer easy strings: copying ``seq``
 from the start (right everywhere), and undoing the shift of any padding letter (a shortcut,
-at chance on hard strings). The task asks which one training finds.
+at chance on hard strings). The swap test (``swap_set``) tells them apart.
 
 With seq of ``L_c`` letters and padding of ``L_p``, a string has ``2 L_c + L_p + 3`` tokens: 55
 for the paper's (1, 50), eight of which fill its longest context, 440, and 2013 for (5, 2000).
@@ -285,7 +285,7 @@ class PaddedCopy:
 
 
 def _string_keys(key: Key, num: int) -> KeyOf[Array, "S"]:
-    """One key per string, so that string ``i`` does not depend on how many are drawn."""
+    """One key per string, so that string ``i`` does not depend on the number of strings."""
     return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num))
 
 

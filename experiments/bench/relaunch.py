@@ -1,4 +1,4 @@
-"""Seconds from starting a training's command to its first finished update, and where they go."""
+"""Seconds from starting a training's command to its first finished update, by parts."""
 
 import json
 import os

@@ -25,7 +25,7 @@ class OneBatch:
     """A task that reads the same windows in every update.
 
     Attributes:
-        batch: those windows.
+        batch: the windows.
         vocab_size: number of classes.
     """
 
@@ -96,7 +96,7 @@ def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> buil
     Args:
         model: the network; its vocabulary is that of the tokens.
         batch: the windows of every update.
-        seeds: how many runs.
+        seeds: number of runs.
     """
     config = copy_config(seeds=seeds)
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0)

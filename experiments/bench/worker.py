@@ -47,7 +47,7 @@ def cores() -> list[int]:
 
 
 def use_cores(chosen: Sequence[int]) -> None:
-    """Keep this process, and what it starts, on some cores, where the system can do that."""
+    """Keep this process and its children on some cores, where the system can do that."""
     if chosen and sys.platform == "linux":
         os.sched_setaffinity(0, chosen)
 
@@ -63,7 +63,7 @@ class Worker:
 
     Args:
         module: the module that ``python -m`` starts; it calls ``serve``.
-        arguments: of the module.
+        arguments: the module's command line.
         core: the one core it computes on, with one thread; None for all cores.
         python: the interpreter.
 

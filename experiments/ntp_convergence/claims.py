@@ -15,7 +15,7 @@ PAPER_STEPS = 10_000  # of the paper; methods are compared there
 
 
 def claims(results: SeedTable) -> list[Claim]:
-    """One bias, which method is faster, and what the cosine does not show."""
+    """Claims on the common bias, on the order of the methods' speeds, and beyond the cosine."""
     return [
         *(claim for method in METHODS for claim in _same_bias(results, method)),
         *(_finite_part(results, f"{m}{data}") for data in ("", " on counts") for m in METHODS),

@@ -1,1 +1,1 @@
-"""Word vectors in the plane, by supports and probabilities (Thrampoulidis 2024, Figures 1, 2)."""
+"""Word vectors in the plane, from supports or P (Thrampoulidis 2024, Figures 1 and 2)."""

@@ -108,7 +108,7 @@ def _distances_from_median(rows: list[ResultRow]) -> list[ResultRow]:
 
 
 def _pooled(rows: list[ResultRow]) -> list[ResultRow]:
-    """For each seed, the worst value over all sizes of metrics that should not depend on size."""
+    """Worst value over all sizes, for each seed, of metrics that should not depend on size."""
     worst = {"both_at_m": min, "compatible_above_count": min, "undecided_share": max}
     seeds = sorted({row.seed for row in rows})
     return [

@@ -1,4 +1,4 @@
-"""Call the training with what cannot be run, and see that each call is refused in one clear line.
+"""Call the training with bad configs, and check that each call is refused in one clear line.
 
     python -m tests.campaigns.malformed_configs [--count=1500] [--processes=20]
 

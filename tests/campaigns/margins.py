@@ -3,7 +3,7 @@
     python -m tests.campaigns.margins [--problems=810]
 
 Good: separability is that of rational arithmetic; separable data have a solution, inseparable data
-have none, in every norm; what certifies an answer does so in rational arithmetic; the margin is
+have none, in every norm; each certificate is valid in rational arithmetic; the margin is
 known within 1e-6. Nothing may be undecided. Near-duplicates are 1e-6 to 1e-3 apart: nearer ones
 may be undecided, and where they are inseparable there may be a decoder whose spread is below 1e-6
 of its margin, which counts as one that separates.

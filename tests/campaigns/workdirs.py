@@ -77,7 +77,7 @@ class Training:
         return self
 
     def close(self):
-        """Leave as a process that ends does, whatever is still under way."""
+        """Release the files as a process does at its end, even with saves under way."""
         try:
             self.checkpoints.__exit__(None, None, None)
         finally:
@@ -93,8 +93,8 @@ def trained(workdir, *steps):
 def snapshot(folder):
     """Every file by its path, links included and not followed.
 
-    Not what is unfinished: by the path of its own that it was given, under a name nobody else has,
-    the storage library goes on with a checkpoint whose folder was moved.
+    Unfinished checkpoints are left out: the storage library goes on writing them under their
+    original paths, whose names are unique, after the folder was moved.
     """
     found = {}
     for root, folders, files in os.walk(folder):
@@ -335,7 +335,7 @@ def _leftovers(folder, name):
 
 
 def _others(rng):
-    """Every trial that does not depend on when: kind, name, what is done in a folder."""
+    """Every trial that does not depend on time: its kind, name, and operation in a folder."""
     for name in PLANTED:
         yield "link planted", name, lambda folder, name=name: _planted(folder, name, rng)
     for kind in ("workdir", "checkpoints", "both"):

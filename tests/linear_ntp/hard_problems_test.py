@@ -1,4 +1,4 @@
-"""Data that float64 finds hard: an answer is right, or there is none."""
+"""Data that are hard in float64: an answer is right, or the solver gives none."""
 
 import itertools
 
@@ -25,7 +25,7 @@ SUPPORTS = [s for size in (1, 2, 3) for s in itertools.combinations(range(3), si
 
 
 def integer_problems(count, seed):
-    """Two dimensions, three contexts, three tokens."""
+    """Problems with integer data in two dimensions, with three contexts and three tokens."""
     rng = np.random.default_rng(seed)
     while count:
         supports = [SUPPORTS[i] for i in rng.integers(len(SUPPORTS), size=3)]

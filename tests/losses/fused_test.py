@@ -49,7 +49,7 @@ def all_fields(hidden, head, bias, labels, **options):
 
 
 def fields_and_gradients(hidden, head, bias, labels, **options):
-    """Every statistic, and the gradients of a sum in which each has a weight of its own."""
+    """Every statistic, and the gradients of a sum of all of them with unequal weights."""
     weights = np.random.default_rng(9).normal(size=(len(FIELDS), *labels.shape))
 
     def weighted(hidden, head, bias):
@@ -67,7 +67,7 @@ def compiled(path, vocab_chunk=4, token_chunk=3):
 
 
 def assert_close(actual, expected, tolerance):
-    """Each array to within ``tolerance`` of its own largest entry."""
+    """Assert that each array agrees to within ``tolerance`` of its own largest entry."""
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         a, e = np.asarray(a, np.float64), np.asarray(e, np.float64)
@@ -228,7 +228,7 @@ def equations(function, *operands):
 
 
 def sizes_and_loops(function, *operands):
-    """Size of the largest array a program computes, and how many loops it has."""
+    """Size of the largest array a program computes, and the number of its loops."""
     found = list(equations(function, *operands))
     loops = sum(eqn.primitive.name in ("scan", "while") for eqn in found)
     return max(v.aval.size for eqn in found for v in eqn.outvars), loops

@@ -1,4 +1,4 @@
-"""XLA computes right sums in every process of ours, and where it does not, nobody overlooks it."""
+"""XLA computes right sums in every process of ours, and wrong sums are reported."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The processes of a training find each other within a time limit, or are told why they do not."""
+"""The processes of a training find each other within a time limit, or fail with a reason."""
 
 import concurrent.futures
 import contextlib
@@ -158,7 +158,7 @@ time.sleep(60)
 
 
 def ended(*whats):
-    """Exit code and errors of members that each do as they are told once all have met."""
+    """Exit codes and errors of members that each carry out an order once all have met."""
     address = f"localhost:{free_port()}"
     members = [
         subprocess.Popen(

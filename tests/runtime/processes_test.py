@@ -1,4 +1,4 @@
-"""A training on several processes is the training on one, whatever becomes of one of them."""
+"""A training on several processes equals the training on one, even if a process fails."""
 
 import contextlib
 import json

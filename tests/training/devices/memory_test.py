@@ -1,4 +1,4 @@
-"""So many runs at once as fit into memory, and the same numbers however many there are."""
+"""As many runs at once as fit into memory, with the same numbers for any number of them."""
 
 import logging
 import math
@@ -95,7 +95,7 @@ def test_a_compiler_that_refuses_needs_more_than_there_is():
 
 
 def machine(root, cgroup="0::/"):
-    """The files in which Linux says what memory there is."""
+    """The files in which Linux reports the memory of the machine."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/meminfo").write_text("MemTotal:  9000 kB\nMemAvailable:    3000 kB\n")
     (root / "proc/self/cgroup").write_text(f"{cgroup}\n")
