@@ -1,4 +1,4 @@
-"""Every notebook is made from its source and runs from top to bottom, small, without a network."""
+"""Every notebook equals its source and runs from top to bottom, small, without a network."""
 
 import os
 import pathlib

@@ -134,7 +134,7 @@ def anchors(readme: str) -> set[str]:
 
 
 def broken_links(readme: str, folder: pathlib.Path) -> list[str]:
-    """Relative links and images that lead nowhere; addresses on the web are not looked at."""
+    """Relative links and images that lead nowhere; addresses on the web are not checked."""
     broken = []
     for match in LINK.finditer(FENCE.sub("", readme)):
         target = match[1] or match[2]

@@ -209,7 +209,7 @@ def _refused(outcome):
 
 
 def run(workdir, num_flips, num_others, seed=0, progress=0):
-    """The campaign in an empty folder."""
+    """Run the campaign in an empty folder."""
     tally = Tally("bit_flips", [FELL_BACK, REFUSED], progress)
     target, random = Target(workdir), np.random.default_rng(seed)
     state, told = target.restore()

@@ -31,7 +31,7 @@ MAX_SECONDS = 3.0
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A call that must be refused, and words its message must hold."""
+    """A call that must be refused, and words that its message must contain."""
 
     kind: str
     arguments: tuple[str, ...]
@@ -136,7 +136,7 @@ BROKEN_FILES = {
 
 
 def broken_files(folder):
-    """Config files that are none, in ``folder``."""
+    """Write files into ``folder`` that are no valid config files."""
     for name, text in BROKEN_FILES.items():
         (folder / name).write_text(text)
     (folder / "folder.py").mkdir()
@@ -449,7 +449,7 @@ def judge(call, code, text, seconds):
 
 
 def run(folder, count, num_processes, seed=0, progress=0):
-    """The campaign; ``folder`` is empty and takes the broken config files."""
+    """Run the campaign; ``folder`` is empty and takes the broken config files."""
     tally = Tally("malformed_configs", [REFUSED, ACCEPTED], progress)
     chosen = calls(folder, count, seed)
     apart = set(random.Random(seed).sample(range(len(chosen)), num_processes))

@@ -171,7 +171,7 @@ def _outcome(problem, norm, truth):
 
 
 def run(num_problems, seed=0, progress=0):
-    """The campaign: families and norms in turn."""
+    """Run the campaign: families and norms in turn."""
     tally = Tally("margins", [SOLVED, REFUSED], progress)
     for trial in range(num_problems):
         family = list(FAMILIES)[trial % len(FAMILIES)]

@@ -51,7 +51,7 @@ def errors(workdir):
 
 
 def finish(process, workdir, timeout=300):
-    """Wait; anything but success is an error."""
+    """Wait for the process; any exit code but 0 is an error."""
     code = process.wait(timeout)
     assert code == 0, f"exit code {code}: {errors(workdir)}"
 

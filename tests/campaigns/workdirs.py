@@ -365,7 +365,7 @@ def _tried(trial, folder):
 
 
 def run(folder, num_takeovers, num_others, while_saving=False, seed=0, progress=0):
-    """The campaign in an empty folder; ``num_others`` times every other trial, 0 for a few.
+    """Run the campaign in an empty folder, every other trial ``num_others`` times, 0 for a few.
 
     With ``while_saving`` half of the takeovers come while a checkpoint is written. That leaves
     threads of orbax which wait for minutes, so the process should then leave without them.

@@ -44,7 +44,7 @@ ROUNDING, NOTHING = 1e-4, 1e-12  # of the largest number; below the second is ro
 
 
 def run(name, out, environment):
-    """The tables of the first seed of an experiment in a folder."""
+    """Write the tables of an experiment's first seed into a folder."""
     if (out / "results.csv").exists():
         return out
     out.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def departures(ours, theirs, scales):
 
 
 def judge_curve(a, b, steps, scale, control_leaves):
-    """One curve of both sides; ``control_leaves`` is when the control of its training does."""
+    """Judge one curve of both sides; ``control_leaves`` is the mark at which its control leaves."""
     if np.array_equal(a, b, equal_nan=True):
         return "equal"
     mark = leaves(a, b, steps, scale)
@@ -94,7 +94,7 @@ def judge_curve(a, b, steps, scale, control_leaves):
 
 
 def judge_result(a, b, scale, seeds, chaotic):
-    """One result of both sides, with the committed values of all seeds."""
+    """Judge one result of both sides, given the committed values of all seeds."""
     if a == b or (np.isnan(a) and np.isnan(b)):
         return "equal"
     if close(a, b, scale):

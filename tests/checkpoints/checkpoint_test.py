@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def health():
-    """Arrays of its own for every state: a test that donates one takes them from no other."""
+    """New arrays for every state, so that a test that donates them takes them from no other."""
     return Health(*(jnp.arange(i, i + 2) for i in range(4)))
 
 

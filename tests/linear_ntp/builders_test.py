@@ -34,7 +34,7 @@ def incompatibility(problem):
 
 
 def separates(problem, W):
-    """Equal logits inside every support, and smaller ones outside."""
+    """True if logits are equal inside every support, and smaller outside."""
     logits = W @ problem.embeddings
     for j, support in enumerate(problem.support.T):
         inside, outside = logits[support, j], logits[~support, j]

@@ -186,7 +186,7 @@ def test_a_loss_of_traced_strength_reads_the_softmax():
 
 @pytest.mark.parametrize("path", PATHS)
 def test_what_all_classes_have_in_common_costs_few_more_digits_than_in_the_logits(path):
-    """The loss does not see it, and rounding it in the logits is enough."""
+    """The loss is blind to a common part of the classes; its rounding in the logits is harmless."""
     name = "e2"
     hidden, head, bias, labels = problem(3, (32, 8, 64), np.float32, offset=1e4)
     mask = labels >= 0

@@ -46,7 +46,7 @@ def start(command, count, devices=1):
 
 
 def finish(started):
-    """Exit code, output and errors of each."""
+    """Exit code, output and errors of each process."""
     printed = [process.communicate(timeout=600) for process in started]
     return [(p.returncode, *texts) for p, texts in zip(started, printed, strict=True)]
 
@@ -255,7 +255,7 @@ JOIN = [sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:smoke
 
 
 def joining(tmp_path, *flags):
-    """A process that joins others, by the flags."""
+    """Start a process that joins others, by the flags."""
     return subprocess.Popen(
         [*JOIN, f"--workdir={tmp_path}", "--join_timeout=8", *flags],
         cwd=ROOT,

@@ -162,7 +162,7 @@ def test_memory_of_an_update_is_less_than_half():
 
 
 def history(path, **train):
-    """Metrics of every update, and the parameters after the last."""
+    """Metrics of every update, and the parameters after the last update."""
     config = small_config("loss=e1,smoke", seeds=2, **train)
     config.loss.path = path
     config.model.residual_dropout = 0.1

@@ -1,4 +1,4 @@
-"""Updates against the formulas in NumPy float64, and which parameters are decayed."""
+"""Updates against the formulas in NumPy float64, and the choice of decayed parameters."""
 
 import dataclasses
 
@@ -37,7 +37,7 @@ GRADIENTS = [tree(seed) for seed in range(1, 1 + len(RATES))]
 
 
 def updated(config, gradients, peak_lr=PEAK_LR, warmup_steps=WARMUP_STEPS):
-    """Parameters after the updates, in float32, by the code."""
+    """Parameters after the updates by the tested optimizer, in float32."""
     optimizer = make_optimizer(
         config, Hypers(jnp.uint32(0), jnp.float32(peak_lr), jnp.int32(warmup_steps), {})
     )

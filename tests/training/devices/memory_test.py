@@ -179,7 +179,7 @@ def test_errors_of_no_memory(error, expected):
 
 
 def trained(num_updates=100, **train):
-    """Parameters of every run after so many updates, and the metrics of these and of a test set."""
+    """Parameters of every run after some updates, with training metrics and test metrics."""
     config = small_config(seeds=4, **train)
     config.optim.epsilon = 1e-4  # else Adam makes updates of rounding errors, where gradients are 0
     training = built(config)
