@@ -1,1 +1,1 @@
-"""Word vectors in the plane, from supports or P (Thrampoulidis 2024, Figures 1 and 2)."""
+"""Word vectors in the plane: supports and probabilities (Thrampoulidis 2024, Figures 1 and 2)."""

@@ -16,7 +16,7 @@ ONE_HOT, SPLIT = "NGD, one-hot", "split NGD"
 
 
 def claims(results: SeedTable) -> list[Claim]:
-    """Gradient descent and flow, then normalised descent."""
+    """The claims on gradient descent and flow, then those on normalised descent."""
     return [
         *(claim for setting in NAMES for claim in _asymptotics(results, setting)),
         _dual(results),
