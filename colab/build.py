@@ -21,7 +21,7 @@ def sources() -> list[pathlib.Path]:
 
 
 def notebook(text: str) -> nbformat.NotebookNode:
-    """The notebook that a percent-format source stands for."""
+    """The notebook of a percent-format source."""
     read = jupytext.reads(text, fmt="py:percent")
     cells = read.cells
     for number, cell in enumerate(cells):
@@ -41,13 +41,13 @@ def render(source: pathlib.Path) -> str:
 
 
 def stale(path: pathlib.Path) -> bool:
-    """Whether the notebook beside a source is missing or not made from the source as it is."""
+    """True if the notebook beside a source is missing or differs from the one the source makes."""
     target = path.with_suffix(".ipynb")
     return not target.exists() or target.read_text(encoding="utf-8") != render(path)
 
 
 def main() -> None:
-    """Writes every notebook, or with --check only says which ones are not up to date."""
+    """Writes every notebook, or with --check only names the notebooks that are out of date."""
     parser = argparse.ArgumentParser(prog="python -m colab.build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail if one is stale")
     check = parser.parse_args().check

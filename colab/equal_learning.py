@@ -31,7 +31,7 @@ def run(*command: str) -> None:
 
 
 def fetch(repository: str) -> pathlib.Path:
-    """Clones the repository here and installs what it needs, all but jax itself."""
+    """Clones the repository here and installs its requirements, all but jax itself."""
     if not repository:
         raise RuntimeError(
             "el_jax is not importable: set REPOSITORY to the address of its repository."
@@ -155,7 +155,7 @@ LOSSES = {
 
 # %%
 def configure(name, warmup_steps=0, **parameters):
-    """The setting of `configs/el/copy.py`, changed as this notebook asks."""
+    """The setting of `configs/el/copy.py` with the changes of this notebook."""
     config = get_config(f"loss={name},{SIZE}")
     config.loss.update(parameters)
     config.optim.warmup_steps = warmup_steps

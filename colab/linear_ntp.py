@@ -28,7 +28,7 @@ def run(*command: str) -> None:
 
 
 def fetch(repository: str) -> pathlib.Path:
-    """Clones the repository here and installs what it needs, all but jax itself."""
+    """Clones the repository here and installs its requirements, all but jax itself."""
     if not repository:
         raise RuntimeError(
             "el_jax is not importable: set REPOSITORY to the address of its repository."
@@ -93,7 +93,7 @@ ANGLES = (90.0, 210.0, 330.0)  # degrees
 
 
 def toy(angles):
-    """The problem of Figure 1 of the paper, its contexts at these angles."""
+    """The problem of Figure 1 of the paper, with its contexts at these angles."""
     base, turned = figure1_problem(), np.deg2rad(angles)
     circle = np.stack([np.cos(turned), np.sin(turned)])
     return NTPProblem(circle, base.context_probs, base.next_token_probs)
@@ -168,7 +168,7 @@ for name, broken in BROKEN.items():
 
 # %%
 def train(problem, analysis, method, step_size, decay=0.0):
-    """Trains from zero and draws the course; the decoder at the end."""
+    """Trains from zero and draws the course; returns the decoder at the end."""
     ran = run_trajectory(
         problem, method, step_size, NUM_STEPS, decay=decay, w_mm=analysis.references
     )

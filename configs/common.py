@@ -1,4 +1,4 @@
-"""What config files share: the argument after the colon, and the sections every training has."""
+"""Shared parts of config files: the argument after the colon, and the sections of a training."""
 
 from typing import Any
 
@@ -75,8 +75,8 @@ def _read(name: str, text: str, kind: type) -> Any:
 def loss(name: str) -> ConfigDict:
     """The loss section: its name, the logits' temperature and path, and the loss's own numbers.
 
-    The path is auto, plain, chunked, gram or remat: whether the logits of all classes are in memory
-    (el_jax/losses/fused.py). auto avoids it where they are many for the width, and only then.
+    The path (auto, plain, chunked, gram or remat; see el_jax/losses/fused.py) decides if the logits
+    of all classes are in memory. auto avoids that only where classes are many for the width.
     """
     if name not in LOSS_PARAMETERS:
         raise ValueError(f"loss={name!r}: must be one of {', '.join(LOSS_PARAMETERS)}")
@@ -114,7 +114,7 @@ def optim(peak_lr: float, warmup_steps: int) -> ConfigDict:
 
 
 def devices() -> dict[str, str | int]:
-    """What the train section says of several devices."""
+    """The keys of the train section for several devices."""
     return {
         "shard": "auto",  # or runs, or data (windows of an update), or none: one device
         "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
@@ -122,7 +122,7 @@ def devices() -> dict[str, str | int]:
 
 
 def sweep() -> ConfigDict:
-    """The sweep section: each tuple that is not empty replaces a scalar; all pairs are trained."""
+    """The sweep section: a tuple that is not empty replaces a scalar; all pairs are trained."""
     return ConfigDict({"lam": (), "b": (), "peak_lr": (), "warmup_steps": ()})
 
 

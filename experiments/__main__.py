@@ -34,11 +34,11 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run one command.
 
     Args:
-        argv: the words after the program's name; those of the process by default.
+        argv: the words after the program's name; by default those of the process.
         root: the folder of experiments.
 
     Returns:
-        The exit status: 0, 2 when what was asked for cannot be done, 5 while another process
+        The exit status: 0, 2 when the request cannot be carried out, 5 while another process
         trains the same part, 8 where XLA computes wrong numbers.
     """
     arguments = make_parser().parse_args(argv)
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
 
 
 def run_shard(experiment: Experiment, arguments: argparse.Namespace, root: Path) -> None:
-    """Run one part of an experiment and leave its tables, which say nothing by themselves."""
+    """Run one part of an experiment and write its tables; no claim is judged on a part."""
     shard = parse_shard(arguments.shard)
     if arguments.plot_only:
         raise ExperimentError("--plot-only: there is nothing to draw of a shard.")
@@ -117,7 +117,7 @@ def run_shard(experiment: Experiment, arguments: argparse.Namespace, root: Path)
 
 
 def merge_shards(arguments: argparse.Namespace, root: Path) -> None:
-    """Join the shards of an experiment; from there on as if it had run whole."""
+    """Join the shards of an experiment, judge its claims and draw its figure."""
     experiment = find(root, arguments.name)
     for folder in arguments.shards:
         for table in TABLES:
@@ -132,7 +132,7 @@ def merge_shards(arguments: argparse.Namespace, root: Path) -> None:
 def conclude(experiment: Experiment, heading: str, out: Path) -> None:
     """Print the numbers and verdicts of the tables in ``out``; save their figure.
 
-    The smoke scale shows that everything runs; it says nothing of a claim, and is given no verdict.
+    The smoke scale shows that everything runs; its numbers test no claim and get no verdict.
     """
     results = read_results(out / "results.csv")
     console = make_console()

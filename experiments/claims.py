@@ -1,10 +1,11 @@
-"""A paper's claim as a test on results: what was said, what we measured, and a verdict.
+"""Claims of the papers as tests on results: the paper's number, our numbers, and a verdict.
 
 A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds* when the whole
 interval is on the claimed side, *fails* when the whole interval is on the other, and is
 *inconclusive* otherwise. Seeds are shared between settings, so settings are compared by their
 difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
-is inconclusive, never an error: a partial run still reports what it can.
+is inconclusive, never an error: a partial run still reports its claims. The intervals are not
+corrected for the number of claims.
 """
 
 import dataclasses
@@ -26,7 +27,7 @@ from experiments.statistics import (
 
 
 class Verdict(enum.Enum):
-    """What the results say about a claim."""
+    """The outcome of testing a claim on the results."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -35,15 +36,15 @@ class Verdict(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim and how it fared.
+    """A claim and its verdict.
 
     Attributes:
         text: the claim, one sentence.
-        source: where the paper makes it, such as ``Yang et al. 2025, Table 3``.
-        paper_value: the paper's number, or what it says instead of one.
+        source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
+        paper_value: the paper's number, or its words where it gives none.
         ours: our numbers, mean ± standard error and number of seeds.
-        verdict: whether it holds.
-        detail: the interval the verdict rests on, or why there is none.
+        verdict: holds, fails or inconclusive.
+        detail: the interval the verdict rests on, or the reason why there is none.
     """
 
     text: str
@@ -138,10 +139,10 @@ def claim_trend(
         metric: the metric.
         settings: the settings, in order.
         rising: True when the claim is a rise, False when it is a fall.
-        positions: where each setting stands, such as log2 of its context length; by default
+        positions: the place of each setting, such as log2 of its context length; by default
             0, 1, 2, ...
         text: the claim.
-        source: where the paper makes it.
+        source: its place in the paper.
         paper_value: the paper's number.
     """
     if missing := _not_measured(results, metric, settings):

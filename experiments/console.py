@@ -1,4 +1,4 @@
-"""What a finished run prints: settings against key metrics, and a verdict for each claim."""
+"""Terminal output of a finished run: settings against key metrics, a verdict for each claim."""
 
 import sys
 from collections.abc import Iterable, Sequence

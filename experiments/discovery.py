@@ -10,7 +10,7 @@
 ``claims.py``    ``claims(results: SeedTable) -> list[Claim]``
 ===============  ===================================================================================
 
-The files are loaded only when needed: replotting does not import what training needs.
+The files are loaded only when needed, so that replotting does not import the training code.
 """
 
 import ast
@@ -34,7 +34,7 @@ SCALES = ("smoke", "quick", *COMMITTED_SCALES)
 
 
 class ExperimentError(ValueError):
-    """What the person at the command line can put right."""
+    """A mistake that the person at the command line can put right; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Experiment:
         """Train and measure; write the three tables into ``out``.
 
         Raises:
-            ExperimentError: it cannot be run in parts, or a table is missing afterwards.
+            ExperimentError: there are no parts to run, or a table is missing afterwards.
             ShardError: there are more shards than parts.
         """
         run = self._load("run", "run").run
@@ -91,11 +91,11 @@ class Experiment:
         return self._load("claims", "claims").claims(results)
 
     def committed_folder(self, scale: str) -> Path:
-        """Where the committed tables of the cpu or the paper scale live."""
+        """The folder of the committed tables, at the cpu or the paper scale."""
         return self.folder / "paper" if scale == "paper" else self.folder
 
     def output_folder(self, scale: str, out: Path | None) -> Path:
-        """Where a run writes.
+        """The folder that a run writes into.
 
         Args:
             scale: the scale it runs at.
@@ -145,7 +145,7 @@ def find(root: Path, name: str) -> Experiment:
     """One experiment by name.
 
     Raises:
-        ExperimentError: there is none of that name; the message lists those there are.
+        ExperimentError: no experiment has that name; the message lists all names.
     """
     experiments = discover(root)
     if name not in experiments:

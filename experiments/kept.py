@@ -1,4 +1,4 @@
-"""Finished parts of a sweep, kept until all are done: a killed sweep goes on where it was.
+"""Finished parts of a sweep, kept until all are done, so that a killed sweep can go on.
 
     runs/experiments/COMMIT/CONFIG/metrics.jsonl    the rows, written as they come
     runs/experiments/COMMIT/CONFIG/seconds          the time it took, and a SHA-256 of both
@@ -25,7 +25,7 @@ ROWS, _SEAL = "metrics.jsonl", "seconds"
 def folder_of(config: build.Config) -> Path | None:
     """The folder in which the runs of a config are kept; None for uncommitted code.
 
-    Numbers of other code, or of other XLA flags, must not be taken for those of this one.
+    Its name depends on commit, config and XLA flags, so that no other numbers are read from it.
     """
     commit, dirty = checkout_state()
     if dirty:
@@ -35,9 +35,9 @@ def folder_of(config: build.Config) -> Path | None:
 
 
 def read(folder: Path) -> tuple[History, float] | None:
-    """The rows of a finished part and the seconds it took; None where it is to be trained.
+    """The rows of a finished part and the seconds it took; None where it must be trained.
 
-    A damaged part is told in one line on standard error.
+    A damaged part is reported in one line on standard error.
     """
     if not (folder / _SEAL).exists():
         return None
@@ -53,7 +53,7 @@ def seal(folder: Path, seconds: float) -> None:
     """Mark a part as finished, when all of its rows are written.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the files cannot be written.
     """
     text = f"{seconds:.1f}"
     write_durably(folder / _SEAL, f"{text} {_sum(folder, text)}\n")

@@ -1,8 +1,8 @@
 """The least embedding dimension in which a problem is separable, or compatible.
 
 A problem in d dimensions is the first d rows of its embeddings. Either condition, once it holds in
-some dimension, holds in every larger one: the decoder that shows it is given zeros for the new
-rows. So a bisection finds the least dimension, and that tells every smaller and larger one.
+some dimension, holds in every larger one: pad the decoder that shows it with zeros. So a bisection
+finds the least dimension, and the verdict of every other dimension follows from it.
 """
 
 import math
@@ -14,13 +14,13 @@ from el_jax.linear_ntp import NTPProblem
 
 @dataclass
 class LeastDimension:
-    """The least dimension in which a condition holds, and how it was found.
+    """The least dimension in which a condition holds, and the verdicts of its bisection.
 
     Attributes:
-        problem: in the largest dimension, which the bisection starts from.
-        check: whether the condition holds, by certificate; None when undecided.
-        step: only multiples of it, and the largest dimension, are looked at.
-        verdicts: what each dimension looked at gave.
+        problem: the problem in the largest dimension, from which the bisection starts.
+        check: decides by certificate whether the condition holds; None when undecided.
+        step: only its multiples, and the largest dimension, are checked.
+        verdicts: the verdict of each dimension checked.
     """
 
     problem: NTPProblem

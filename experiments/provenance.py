@@ -1,4 +1,4 @@
-"""Where an experiment's numbers come from: provenance.json beside its tables."""
+"""The origin of an experiment's numbers: provenance.json beside its tables."""
 
 import dataclasses
 import datetime
@@ -13,10 +13,10 @@ from experiments.tidy_csv import MalformedTableError
 
 @dataclasses.dataclass(frozen=True)
 class Provenance:
-    """How, where and when the numbers of one folder were made.
+    """The command, code, machine and date that made the numbers of one folder.
 
     Attributes:
-        command: what to type at the root of the repository to make them again.
+        command: the command that makes them again, at the root of the repository.
         scale: ``smoke``, ``quick``, ``cpu`` or ``paper``.
         config_hashes: for each setting, ``config_hash`` of its resolved configuration.
         wall_seconds: for each setting, wall time of training and evaluating all its seeds.
@@ -25,7 +25,7 @@ class Provenance:
         hardware: of ``environment.hardware``.
         versions: of Python and of the libraries that compute.
         date: day the run ended, ISO 8601, UTC.
-        arithmetic: the XLA flags and what the canary said of them; empty in records from before
+        arithmetic: the XLA flags and the canary's verdict on them; empty in records from before
             22 November 2026, when neither was recorded and no flag was set.
     """
 

@@ -34,7 +34,7 @@ def write_report(root: Path) -> Path:
     """Write report.md into ``root`` from the committed results of every experiment under it.
 
     Returns:
-        Where the page is.
+        The path of the page.
 
     Raises:
         ExperimentError: there is no experiment.

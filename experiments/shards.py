@@ -46,14 +46,14 @@ class Shard:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there are no other parts."""
+        """True if there are no other parts."""
         return self.count == 1
 
     def take(self, units: Iterable[T]) -> list[T]:
         """Every ``count``-th unit of work, from the one numbered ``index``.
 
         Raises:
-            ShardError: that leaves this part nothing to do.
+            ShardError: this part would have nothing to do.
         """
         every = list(units)
         if self.count > len(every):
@@ -68,7 +68,7 @@ def parse_shard(text: str) -> Shard:
     """Read ``i/n``.
 
     Raises:
-        ShardError: it is not that, or i is not below n.
+        ShardError: the text has another form, or i is not below n.
     """
     found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
     if found is None or not int(found[1]) < int(found[2]):
@@ -77,7 +77,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def write_shard(folder: Path, experiment: str, shard: Shard) -> None:
-    """Say beside its tables which part of which experiment they are, and what they hold."""
+    """Write shard.json beside a part's tables: experiment, part, and SHA-256 of each table."""
     fields = {
         "experiment": experiment,
         "index": shard.index,
@@ -108,10 +108,11 @@ def _sum(path: Path) -> str:
 
 
 def check_complete(experiment: str, folders: Sequence[Path]) -> None:
-    """See that the folders hold every shard of an experiment, once.
+    """Check that the folders hold every shard of an experiment, once.
 
     Raises:
-        ShardError: names what is missing, given twice, or of another experiment or division.
+        ShardError: names the shard that is missing, given twice, or of another experiment or
+            division.
     """
     shards = [_read_shard(folder, experiment) for folder in folders]
     named = zip(folders, shards, strict=True)
@@ -137,15 +138,15 @@ def _check_disjoint(results: Mapping[Path, SeedTable]) -> None:
 
 
 def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
-    """Join all shards of an experiment to what one run would have written.
+    """Join all shards of an experiment into the tables that one run would have written.
 
     Args:
         experiment: its name.
-        folders: of the shards, one at least, in any order.
-        out: where the three tables go; made if need be.
+        folders: the folders of the shards, at least one, in any order.
+        out: the folder for the three tables, made if need be.
 
     Raises:
-        ShardError: they are not all the shards of one run: of the same scale, code and machine.
+        ShardError: the folders are not all the shards of one run, of one scale, code and machine.
         MalformedTableError: a table cannot be read.
         FileNotFoundError: a table is missing.
     """

@@ -32,7 +32,7 @@ from experiments.shards import WHOLE, Shard
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Runs that share one program: a config, and what to append to its settings' names."""
+    """Runs that share one program: a config, and a suffix for its settings' names."""
 
     config: build.Config
     suffix: str = ""
@@ -40,7 +40,7 @@ class Study:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What one process brings back: its runs and every row of metrics they wrote."""
+    """The results of one process: its runs and every row of metrics they wrote."""
 
     runs: tuple[build.Numbers, ...]
     history: History
@@ -48,12 +48,12 @@ class Measured:
 
 
 def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Measured]]:
-    """Train what a shard has of every study.
+    """Train a shard's part of every study.
 
     Args:
-        title: what the progress is of.
-        studies: what there is to train.
-        shard: which part of it; a unit is one seed of one study, with its whole sweep.
+        title: the experiment, shown beside the progress bar.
+        studies: the studies to train.
+        shard: the part of them to train; a unit is one seed of one study, with its whole sweep.
 
     Raises:
         ShardError: there are more shards than units.
@@ -65,13 +65,13 @@ def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[M
 
 
 class _Relay:
-    """A sink that tells another process how far this one is."""
+    """A sink that sends this process's progress to another process."""
 
     def __init__(self, messages: Any, watched: Watched) -> None:
         self._messages, self._watched, self._step = messages, watched, 0
 
     def write(self, step: int, row: Row) -> None:
-        """Send the updates made since the last row, and what people watch."""
+        """Send the number of updates since the last row, and the metrics shown beside the bar."""
         seen = {name: row[name] for name in self._watched if name in row}
         num_runs = len(row["batch_loss"])
         self._messages.put(((step - self._step) * num_runs, seen))
@@ -173,7 +173,7 @@ class _Total:
         self._bar, self._done = progress(title, num_updates, watched), 0
 
     def add(self, updates: int, row: Row) -> None:
-        """Move on."""
+        """Count further updates, and move the bar."""
         self._done += updates
         self._bar.write(self._done, row)
 
@@ -185,7 +185,7 @@ class _Total:
 def _train_all_on_cpu(
     title: str, studies: Sequence[Study], shard: Shard = WHOLE
 ) -> list[list[Measured]]:
-    """Every seed of every study, as many at a time as there are cores."""
+    """Train every seed of every study, as many at a time as there are cores."""
     parts = _taken(studies, shard, _by_seed)
     total = _Total(
         title,
@@ -232,7 +232,7 @@ def _wait(
 def _train_all_together(
     title: str, studies: Sequence[Study], shard: Shard = WHOLE
 ) -> list[list[Measured]]:
-    """Each study as one program over all of its runs, or over those of a seed in a shard."""
+    """Train each study as one program over all of its runs, or over those of a seed in a shard."""
     parts = _taken(studies, shard, (lambda config: [config]) if shard.is_whole else _by_seed)
     return [
         [_train_watched(f"{title}, {study.config.loss.name}{study.suffix}", part) for part in mine]

@@ -1,4 +1,4 @@
-"""From the studies of an experiment to its three tables."""
+"""Train the studies of an experiment and write its three tables."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ Extras = Callable[[History], Row]  # metrics of the whole course of training, ea
 
 
 def setting_name(loss: str, run: build.Numbers, suffix: str = "") -> str:
-    """How tables and figures call a run, such as ``E1 λ=1, warm-up, V=500``."""
+    """The name of a run in tables and figures, such as ``E1 λ=1, warm-up, V=500``."""
     numbers = [f"{PARAMETER_LABELS[k]}={run[k]:g}" for k in PARAMETER_LABELS if k in run]
     name = " ".join([LOSS_LABELS.get(loss, loss), *numbers])
     return name + (", warm-up" if run["warmup_steps"] else "") + suffix
@@ -83,11 +83,11 @@ def run_sweep(
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        studies: what to train.
+        studies: the studies to train.
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
         extras: further metrics, from the whole course of each run.
-        shard: which part to train; a unit is one seed of one study with its whole sweep.
+        shard: the part to train; a unit is one seed of one study with its whole sweep.
     """
     use_compilation_cache()
     measured = train_all(experiment, studies, shard)

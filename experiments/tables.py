@@ -24,7 +24,7 @@ def write_tables(
     config_hashes: Mapping[str, str],
     wall_seconds: Mapping[str, float],
 ) -> None:
-    """Write what was measured and where it comes from into ``out``.
+    """Write the measurements and their provenance into ``out``.
 
     Args:
         experiment: its name, for the provenance.

@@ -12,7 +12,7 @@ Row = tuple[Any, ...]
 
 
 class MalformedTableError(ValueError):
-    """A table that cannot be read; the message names file, line, field and what is allowed."""
+    """A table that cannot be read; the message names file, line, field and allowed values."""
 
 
 def _name(text: str) -> str:
@@ -52,7 +52,7 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
     """Write the rows, sorted by the columns from left to right.
 
     Raises:
-        ValueError: a row holds what could not be read back.
+        ValueError: a row could not be read back as it is.
     """
     lines = [(*row[:-1], format_value(row[-1])) for row in sorted(rows)]
     for line in lines:

@@ -1,1 +1,1 @@
-"""A package, since some distributions install a `tests` of their own that would come first."""
+"""Makes the tests a package, which precedes a `tests` that other distributions install."""

@@ -1,4 +1,4 @@
-"""The command that analyses a problem, as it is typed."""
+"""The command that analyses a linear problem, called as from the command line."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""No model that a config may name for a task whose labels follow sees them in its window."""
+"""No model that a config accepts sees its labels in the window, for tasks whose labels follow."""
 
 import itertools
 import random
@@ -45,7 +45,7 @@ def parsed(switches, packing):
 
 
 def assert_answers_unseen(settings):
-    """Logits keep their bits whatever stands behind the supervised position."""
+    """Logits keep their bits whatever tokens follow the supervised position."""
     model = transformer(settings.model)
     batch = settings.task.pack(settings.task.test_set(4))
     params = model.init(jax.random.key(0))

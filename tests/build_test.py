@@ -1,4 +1,4 @@
-"""Settings that only fail in combination, and the parts that a training is built from."""
+"""Settings that fail only in combination, and the parts of a training."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Every notebook is made from its source and runs from top to bottom, small, without a network."""
+"""Every notebook equals its source and runs from top to bottom, small, without a network."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ def cell_with(text: str) -> str:
 
 
 def hidden_figures(notebook: nbformat.NotebookNode) -> list[str]:
-    """Names of the cells that end in a figure of which a reader would see only the type."""
+    """Names of the cells that end in a figure but display only its type."""
     return [
         cell.id
         for cell in notebook.cells

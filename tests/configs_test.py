@@ -1,4 +1,4 @@
-"""Every config file can be run, and names what the code has, no more and no less."""
+"""Every config file can be run, and names exactly the options that the code has."""
 
 import dataclasses
 import importlib

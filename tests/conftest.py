@@ -1,6 +1,6 @@
 """Strict JAX, the same numbers on every machine, and programs compiled once.
 
-What is put into the environment also reaches the programs and notebooks that tests start.
+The environment set here also reaches the programs and notebooks that tests start.
 """
 
 import os

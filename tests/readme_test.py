@@ -1,4 +1,4 @@
-"""What the READMEs tell a reader to type works, and what they point at exists.
+"""The commands in the READMEs run, and the targets of their links exist.
 
 Of each ```bash block, every `python -m` line must name a module that exists and flags it takes;
 a block after `<!-- test: run -->` is executed in a copy of the repository. The ```python blocks of
@@ -58,7 +58,7 @@ PARSE_LIMIT = 300  # seconds for that
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, text, first line, and whether a test executes it."""
+    """One fenced block: its language, text, first line, and a flag if a test executes it."""
 
     language: str
     text: str
@@ -99,7 +99,7 @@ def scripts(readme: str) -> list[str]:
 
 
 def fault_of_command(command: list[str]) -> str:
-    """What is wrong with one `python -m` line; an empty string if nothing."""
+    """The fault of one `python -m` line; an empty string if there is none."""
     module, *arguments = command
     try:
         exists = importlib.util.find_spec(module)
@@ -134,7 +134,7 @@ def anchors(readme: str) -> set[str]:
 
 
 def broken_links(readme: str, folder: pathlib.Path) -> list[str]:
-    """Relative links and images that lead nowhere; addresses on the web are not looked at."""
+    """Relative links and images that lead nowhere; addresses on the web are not checked."""
     broken = []
     for match in LINK.finditer(FENCE.sub("", readme)):
         target = match[1] or match[2]
@@ -161,7 +161,7 @@ def shown(comment: str) -> float | tuple | None:
 
 
 def is_shown(printed: str, comment: str) -> bool:
-    """Whether what was printed is, to the digits given, what a comment shows."""
+    """True if the printed text equals the comment's value, to the digits that the comment gives."""
     value = shown(comment)
     if not isinstance(value, float):
         return printed == repr(value)
@@ -184,9 +184,9 @@ def run_statements(text: str, name: str, namespace: dict) -> None:
 
 
 def execute(readme: str, name: str) -> None:
-    """Runs the python blocks in one namespace, which must print what they show.
+    """Runs the python blocks in one namespace; they must print the output that they show.
 
-    That is what stands after `>>>` lines, and the value in a comment behind a print.
+    They show their output after `>>>` lines, and the value of a print in the comment behind it.
     """
     namespace = {"__name__": "__main__"}
     for block in blocks(readme):
@@ -208,7 +208,7 @@ def execute(readme: str, name: str) -> None:
 
 @pytest.fixture
 def copy_of_root(tmp_path: pathlib.Path) -> pathlib.Path:
-    """The repository somewhere else, so that what a block writes stays out of it."""
+    """A copy of the repository, so that the files a block writes stay out of the repository."""
     ignored = shutil.ignore_patterns(".git", ".venv", "runs", ".*_cache", "__pycache__")
     copy = pathlib.Path(shutil.copytree(ROOT, tmp_path / "el_jax", ignore=ignored))
     if (ROOT / ".venv").exists():

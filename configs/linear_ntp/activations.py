@@ -1,4 +1,4 @@
-"""Frozen activations of a network as contexts, and what followed each of them.
+"""Frozen activations of a network as contexts, with counts of the tokens after each.
 
     python -m el_jax.analyze_ntp --config=configs/linear_ntp/activations.py:file=FILE.npz \
         --workdir=runs/activations

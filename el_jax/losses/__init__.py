@@ -1,4 +1,4 @@
-"""Per-token losses as functions of token statistics; see ``stats.py`` for what they may know.
+"""Per-token losses as functions of token statistics; see ``stats.py`` for the statistics.
 
 Every loss has the signature ``loss(stats, *, <strengths>) -> [*batch]``. Strengths have no defaults
 (those belong to configs), may be traced, and may be swept under vmap; only string options have

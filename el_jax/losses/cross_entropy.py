@@ -62,7 +62,7 @@ def z_loss(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
 
 
 def max_sup(stats: TokenStats, *, alpha: ScalarLike) -> Float[Array, "*batch"]:
-    """CE + α (max_c f_c - mean_c f_c): label smoothing that also acts on tokens it gets wrong.
+    """CE + α (max_c f_c - mean_c f_c): label smoothing that also acts on misclassified tokens.
 
     The maximum is over all V classes, label included (Zhou et al. 2025, arXiv:2502.15798).
     """

@@ -47,7 +47,7 @@ def e2(
     Args:
         stats: of each token.
         lam: λ, per nat.
-        variance: over which classes. "all": the V classes, population variance. "sample": the
+        variance: the classes it is over. "all": the V classes, population variance. "sample": the
             same with divisor V-1. "others": the V-1 wrong classes, population; it is 0 whenever
             the wrong logits are equal, whatever the margin, so it does not bound margins.
 

@@ -33,7 +33,7 @@ def fused_token_stats(
     token_chunk: int = 512,
     precision: str | None = None,
 ) -> TokenStats:
-    """The :func:`token_stats` of the logits ``hidden @ head + bias``; every loss works from them.
+    """The :func:`token_stats` of the logits ``hidden @ head + bias``, the input of every loss.
 
     ==========  =======================  ==================  ====================================
     path        logits in memory         derivatives         how
@@ -41,18 +41,18 @@ def fused_token_stats(
     "plain"     T × V                    any, both modes     the product, then ``token_stats``
     "chunked"   T × ``vocab_chunk``      reverse mode only   one pass over blocks of classes
     "gram"      none; with ``softmax``   mean, variance and  quadratic forms; with ``softmax``,
-                T × ``vocab_chunk``      label: any          the pass for what they cannot give
+                T × ``vocab_chunk``      label: any          the pass for all other statistics
     "remat"     ``token_chunk`` × V      any, both modes     "plain" for blocks of tokens, whose
                                                              logits are computed twice
     ==========  =======================  ==================  ====================================
 
     Args:
-        hidden: what the head multiplies; with ``head`` in bfloat16, products are summed in float32.
+        hidden: the hidden states; with ``head`` in bfloat16, products are summed in float32.
         head: one column per class.
         labels: index of the right class, 0..V-1. Another value makes the token's loss NaN.
         bias: added to the logits.
         temperature: the hidden states and the bias are divided by it.
-        softmax: whether ``logsumexp``, ``logsumexp_other`` and ``max_other`` are wanted (see
+        softmax: True if the loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other`` (see
             :func:`reads_softmax`). If not, "gram" makes no pass over tokens × classes and gives
             NaN for them.
         path: see above; "auto" is :func:`choose_path`.
@@ -82,10 +82,10 @@ def fused_stats_and_moments(
     token_chunk: int = 512,
     precision: str | None = None,
 ) -> tuple[TokenStats, SoftmaxMoments]:
-    """:func:`fused_token_stats` and, from the same pass, what a gradient's norm needs beside them.
+    """:func:`fused_token_stats` and, from the same pass, the moments for a gradient's norm.
 
-    The arguments are the same. The moments are constants to every derivative, and NaN where
-    ``softmax`` statistics are.
+    The arguments are the same. The moments are constants to every derivative, and NaN where the
+    ``softmax`` statistics are NaN.
     """
     num_classes = head.shape[1]
     _check(hidden, head, labels, vocab_chunk, token_chunk)
@@ -95,6 +95,7 @@ def fused_stats_and_moments(
         logits = _logits(hidden, head, bias, precision)
         return _of_logits(logits, labels, temperature)
     blocking = Blocking(min(vocab_chunk, num_classes), precision)
+    # The temperature divides D numbers of a token here, not its V logits.
     rows = (hidden / temperature).astype(hidden.dtype).reshape(-1, head.shape[0])
     offsets = None if bias is None else bias / temperature
     if path == "gram":
@@ -113,11 +114,11 @@ def choose_path(
 ) -> Path:
     """The fastest path for training with hidden states of size ``width``.
 
-    Below V = 4D the logits are little next to the hidden states and the head, and a second
-    computation of them, or D² numbers a token, cost more than they save (Vincent et al. 2015 give
-    the gain of the quadratic forms as V/4D). Above, a loss without softmax needs no logits, and one
-    with it takes all it needs from the same pass; but not where all classes are one block of that
-    pass, which has as many logits.
+    Below V = 4D the logits are small next to the hidden states and the head, and computing them
+    twice, or D² numbers a token, costs more than it saves (Vincent et al. 2015 give the gain of
+    the quadratic forms as V/4D). Above, a loss without softmax needs no logits, and a loss with
+    softmax takes all its statistics from one pass. Where all classes are one block, that pass
+    has as many logits as "plain" and saves nothing.
     """
     one_block = softmax and num_classes <= vocab_chunk
     if num_classes < 4 * width or one_block:
@@ -126,10 +127,10 @@ def choose_path(
 
 
 def reads_softmax(loss: TokenLoss) -> bool:
-    """Whether a loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other``.
+    """True if a loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other``.
 
-    Found by tracing it, from the operations its result depends on; what a loss that is itself
-    jitted is given counts as read.
+    The loss is traced, and the operations its result depends on are followed back to the
+    statistics; if the loss is jitted, every field passed to it counts as read.
     """
 
     def result(of_softmax: dict[str, Any]) -> Array:

@@ -1,4 +1,4 @@
-"""What a loss does to the label's logit: its gradient, and the margin at which it comes to rest."""
+"""A loss's gradient with respect to the label's logit, and the margins at which a token rests."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def label_gradient(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]
 
 
 def gradient_weight(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]:
-    """How hard the loss pushes on each token: abs(dL/df_k), which is 1 - p_k for cross-entropy."""
+    """Size of the loss's push on each token, abs(dL/df_k), which is 1 - p_k for cross-entropy."""
     return jnp.abs(label_gradient(loss, stats))
 
 
@@ -99,6 +99,7 @@ def _margin_slope(
 
     origin = jnp.zeros_like(margin)
     slope, curvature = jax.jvp(shift_slope, (origin,), (jnp.ones_like(origin),))
+    # Without curvature in the shift the loss is blind to it, and a Newton step would divide by 0.
     depends = curvature > SLOPE_NOISE
     shift = jnp.where(depends, -slope / jnp.where(depends, curvature, 1), 0)
     return jax.grad(value)(margin, shift)

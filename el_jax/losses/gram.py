@@ -1,10 +1,10 @@
 """Mean and variance of a token's logits as quadratic forms in its hidden state.
 
 With logits f_c = h·W_c + β_c, the variance over classes is h'Ch + 2h·γ + ν, where C [D, D], γ [D]
-and ν are the covariances of the columns W_c and biases β_c: found once, whatever the number of
-tokens. So the squared losses (E3 among them) and the penalties of E1 and E2 take O((T+V)D²)
-operations and never meet the T×V logits; they are in the "spherical family" of Vincent, de
-Brébisson & Bouthillier 2015, arXiv:1412.7091.
+and ν are the covariances of the columns W_c and biases β_c, computed once for all tokens. So the
+squared losses (E3 among them) and the penalties of E1 and E2 take O((T+V)D²) operations and never
+form the T×V logits; they are in the "spherical family" of Vincent, de Brébisson & Bouthillier 2015,
+arXiv:1412.7091.
 """
 
 import jax.numpy as jnp
@@ -24,8 +24,8 @@ def gram_moments(
     """Mean and population variance over classes of the logits ``hidden @ head + bias``.
 
     Plain operations, differentiable to any order in either mode. The head is centred before it is
-    squared: what its columns have in common does not cancel, it never enters. The variance carries
-    a rounding error of about float eps · |h|² · |C|.
+    squared, so that the common part of its columns never enters and need not cancel. The variance
+    carries a rounding error of about float eps · |h|² · |C|.
 
     Args:
         hidden: one row per token.

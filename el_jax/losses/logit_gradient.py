@@ -87,4 +87,5 @@ def squared_gradient_norm(
         + 2 * on_q * tilt * (moments.mean_logit - mean_other)
         + 2 * on_top * tilt * (stats.max_other - mean_other)
     )
+    # The deviation is a square norm; rounding may leave it a little below 0.
     return jnp.square(label_entry) + (v - 1) * jnp.square(mean_entry) + jnp.maximum(deviation, 0)

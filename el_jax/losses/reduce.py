@@ -12,15 +12,15 @@ from jaxtyping import Bool, Float, Int
 def masked_sum_and_count(
     values: Float[Array, "*batch"], mask: Bool[Array, "*batch"]
 ) -> tuple[Float[Array, ""], Int[Array, ""]]:
-    """Sum of the values under the mask, and how many they are.
+    """Sum of the values under the mask, and their number.
 
-    Masked values are replaced, not multiplied by 0, so that NaN and inf among them do no harm to
-    the sum (their own gradient may still be NaN).
+    Values outside the mask are replaced, not multiplied by 0, so that NaN and inf among them do no
+    harm to the sum (their own gradient may still be NaN).
     """
     return jnp.where(mask, values, 0).sum(), mask.sum()
 
 
 def masked_mean(values: Float[Array, "*batch"], mask: Bool[Array, "*batch"]) -> Float[Array, ""]:
-    """Mean of the values under the mask; NaN if the mask is empty, for there is no such mean."""
+    """Mean of the values under the mask; NaN if the mask is empty."""
     total, count = masked_sum_and_count(values, mask)
     return total / count

@@ -1,4 +1,4 @@
-"""Losses with squared logits: where the logits lie matters, not only their differences.
+"""Losses with squared logits: they depend on the logits' values, not only on differences.
 
 Per token; nothing is reduced.
 """

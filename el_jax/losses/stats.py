@@ -1,4 +1,4 @@
-"""The few numbers per token that every loss of this room is a function of.
+"""The statistics of a token's logits that determine every loss of this room.
 
 A loss sees :class:`TokenStats`, never logits, so one pass over the vocabulary (sharded, or fused
 with the output head) serves all of them. Letters: f logits [V], k the label, c any class.
@@ -14,7 +14,7 @@ from jaxtyping import Float, Int, ScalarLike
 
 
 class TokenStats(NamedTuple):
-    """What a loss may know of a token's logits ``f [V]`` and label ``k``. Logits are in nats.
+    """Statistics of a token's logits ``f [V]`` and label ``k``, a loss's only input. In nats.
 
     A pytree with six leaves. ``num_classes`` is part of its structure, as the length of V is part
     of a shape: a plain int that jit treats as static and that vmap, grad and scan leave alone.

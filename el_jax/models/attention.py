@@ -1,4 +1,4 @@
-"""Attention: who may look at whom, rotary positions, and the weighted sum itself."""
+"""Attention: the mask, rotary positions, and the weighted sum itself."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -18,11 +18,11 @@ Rotation = tuple[Float[Array, "b Q 1 pairs"], Float[Array, "b Q 1 pairs"]]
 
 
 class AttentionChoice(NamedTuple):
-    """Which attention a model runs, and why.
+    """The attention that a model runs, and the reason for the choice.
 
     Attributes:
-        impl: what computes it.
-        reason: in a few words.
+        impl: the implementation.
+        reason: the reason for it, in a few words.
     """
 
     impl: Literal["xla", "cudnn"]
@@ -36,8 +36,8 @@ def attention_choice(config: TransformerConfig, platform: str) -> AttentionChoic
     """The attention of a model on a kind of device.
 
     Args:
-        config: what ``attention_impl`` "auto" stands for is decided here.
-        platform: as ``jax.default_backend()`` names it: "cpu", "gpu" or "tpu".
+        config: the model; its ``attention_impl`` "auto" is resolved here.
+        platform: the name in ``jax.default_backend()``: "cpu", "gpu" or "tpu".
     """
     if config.attention_impl == "cudnn":
         return AttentionChoice("cudnn", "asked for")
@@ -53,12 +53,12 @@ def attention_choice(config: TransformerConfig, platform: str) -> AttentionChoic
 
 
 class Places(NamedTuple):
-    """Where tokens stand; the leading axis is 1 where all windows agree.
+    """Places of tokens in their windows; the leading axis is 1 where all windows agree.
 
     Attributes:
         order: place in the window, which orders tokens for the causal mask, ``[1 or B, Q]``.
-        positions: position for the rotation, ``[1 or B, Q]``; a NumPy array where it is known
-            before the batch is.
+        positions: position for the rotation, ``[1 or B, Q]``; a NumPy array if it does not depend
+            on the batch.
         documents: the document each token belongs to, ``[B, Q]``, or None.
     """
 
@@ -68,14 +68,14 @@ class Places(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What attention needs to know of its queries and keys besides their content.
+    """Number of windows, rotations and mask of an attention's queries and keys.
 
     Attributes:
         num_windows: B, to unfold rows of tokens into windows.
         query_rotation: rotary cosines and sines of the queries; None without rotary positions.
-        key_rotation: the same of the keys.
+        key_rotation: the same for the keys.
         mask: True where a query may attend to a key, ``[1 or B, Q, T]``; None for everywhere.
-        flash: whether :func:`flash_attend` may stand in for :func:`attend`.
+        flash: True if :func:`flash_attend` may replace :func:`attend`.
     """
 
     num_windows: int
@@ -167,8 +167,8 @@ def rotate(x: Float[Array, "B Q heads K"], cos_sin: Rotation | None) -> Float[Ar
 def softmax(scores: Float[Array, "*rows T"]) -> Float[Array, "*rows T"]:
     """Softmax over the last axis, with the tangent ``p (ds - <p, ds>)``.
 
-    What ``jax.nn.softmax`` is under ``jax_softmax_custom_jvp``; its default differentiates the
-    quotient instead, which costs more passes over the weights and more memory.
+    ``jax.nn.softmax`` has this tangent under ``jax_softmax_custom_jvp``; its default differentiates
+    the quotient instead, which costs more passes over the weights and more memory.
     """
     scores = jnp.exp(scores - scores.max(-1, keepdims=True))
     return scores / scores.sum(-1, keepdims=True)
@@ -192,6 +192,7 @@ def attention_weights(
     Query head h reads key-value head ``h // (H / KV)``. A query must be allowed one key at least.
     """
     batch, length, heads, size = query.shape
+    # The queries are scaled, K numbers each, and not their T scores.
     grouped = query.reshape(batch, length, key.shape[2], -1, size)
     scores = jnp.einsum(
         "bqghk,btgk->bghqt",
@@ -200,7 +201,7 @@ def attention_weights(
         precision=precision,
         preferred_element_type=jnp.promote_types(query.dtype, jnp.float32),
     ).reshape(batch, heads, length, -1)
-    if mask is not None:
+    if mask is not None:  # a finite minimum, since a row of -inf alone would give NaN
         scores = jnp.where(mask[:, None], scores, jnp.finfo(scores.dtype).min)
     return softmax(scores)
 
@@ -213,7 +214,7 @@ def attend(
     precision: str = "default",
     drop: Callable[[Array], Array] = lambda weights: weights,
 ) -> Float[Array, "B Q H K"]:
-    """What each query collects: values averaged with :func:`attention_weights`.
+    """Values averaged with :func:`attention_weights`, for each query.
 
     Args:
         query: queries, at all tokens or at a few.
@@ -221,7 +222,7 @@ def attend(
         value: values, at all tokens.
         mask: True where a query may attend; None for everywhere.
         precision: of the two products.
-        drop: dropout of the weights.
+        drop: dropout, applied to the weights.
     """
     weights = drop(attention_weights(query, key, mask, precision)).astype(value.dtype)
     batch, heads, length, total = weights.shape
@@ -260,15 +261,15 @@ class Attention(nn.Module):
         watched: Int[Array, "B P"] | None,
         deterministic: bool,
     ) -> Float[Array, "queries D"]:
-        """What attention adds to the residual stream at the rows of ``queries``.
+        """Attention's addition to the residual stream, at the rows of ``queries``.
 
         Args:
-            queries: the tokens that look, window after window.
-            keys: the tokens looked at.
-            scope: where both stand.
+            queries: the attending tokens, window after window.
+            keys: the attended tokens.
+            scope: rotations and mask of both.
             watched: the queries in each window whose weights are recorded, if ``intermediates``
                 is mutable; None for all.
-            deterministic: no dropout.
+            deterministic: True for no dropout.
         """
         c = self.config
         query = rotate(self._heads("q", queries, c.num_heads, scope), scope.query_rotation)

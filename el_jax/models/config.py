@@ -1,4 +1,4 @@
-"""Every switch of the one transformer, checked when it is set."""
+"""The switches of the one transformer, each checked when it is set."""
 
 import dataclasses
 import math
@@ -38,7 +38,7 @@ class TransformerConfig:
         max_length: windows the learned position table has rows for; rotary positions ignore it.
         norm: "layernorm" (scale and bias) or "rmsnorm" (scale).
         norm_epsilon: added to the variance.
-        norm_placement: "pre" normalises what enters a branch, "post" the sum after it.
+        norm_placement: "pre" normalises the input of a branch, "post" the sum after it.
         parallel_residual: attention and MLP read the same input, ``x + attn(x) + mlp(x)``.
         final_norm: normalise before the head.
         embedding_norm: normalise after the embedding.
@@ -62,13 +62,13 @@ class TransformerConfig:
         init_std: standard deviation of the first two.
         embedding_dropout: rate after the embedding; a rate acts only where ``apply`` gets a key.
         attention_dropout: rate on the attention weights.
-        residual_dropout: rate on what a branch adds to the residual stream.
+        residual_dropout: rate on a branch's addition to the residual stream.
         dtype: of matrix products; parameters, norms, softmax, residual stream and logits are
             always float32.
         matmul_precision: "default" or "highest" (no TF32 on GPU, no bfloat16 passes on TPU).
         attention_impl: "xla"; "cudnn", flash attention in all blocks but the last, for bfloat16
-            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it can
-            be (:func:`~el_jax.models.attention.attention_choice`).
+            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it
+            can (:func:`~el_jax.models.attention.attention_choice`).
         scan_layers: all blocks but the last are one program, run in a loop over their stacked
             parameters. On CPU the loop costs more than it saves (12 layers of width 64: step 1.4
             times as long, no faster to compile); for deep models on accelerators.
@@ -144,12 +144,12 @@ class TransformerConfig:
 
     @property
     def rotary_dim(self) -> int:
-        """How many of the K entries of a head are rotated."""
+        """Number of rotated entries of a head, at most K; 0 without rotary positions."""
         return int(self.rotary_fraction * self.head_dim) if self.position == "rope" else 0
 
     @property
     def cudnn_obstacle(self) -> str | None:
-        """Why cuDNN's attention cannot serve this model on any device; None if it can."""
+        """The reason why cuDNN's attention serves this model on no device; None if it can."""
         if self.dtype != "bfloat16":
             return f"dtype is {self.dtype!r}, not 'bfloat16'"
         if self.head_dim % 8 or self.head_dim > 256:
@@ -160,7 +160,7 @@ class TransformerConfig:
 
     @property
     def uses_dropout(self) -> bool:
-        """Whether a key changes anything."""
+        """True if some rate of dropout is positive, so that ``apply`` depends on its key."""
         return any((self.embedding_dropout, self.attention_dropout, self.residual_dropout))
 
     @property
@@ -172,7 +172,7 @@ class TransformerConfig:
 
     @property
     def residual_std(self) -> float:
-        """The same, of projections into the residual stream (attention output, MLP output)."""
+        """Standard deviation at initialisation of projections into the residual stream."""
         if self.init == "neox":  # Wang & Komatsuzaki 2021, GPT-J
             return 2 / (self.num_layers * math.sqrt(self.width))
         if self.init == "gpt2":  # Radford et al. 2019, section 2.3

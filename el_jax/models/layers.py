@@ -1,7 +1,7 @@
 """The row-wise layers: every one maps ``[rows, in]`` to ``[rows, out]``.
 
-Rows are tokens of all windows, flattened: one two-dimensional product a layer, which is what
-matrix libraries are fastest at.
+Rows are tokens of all windows, flattened: each layer is one two-dimensional product, the fastest
+operation of matrix libraries.
 """
 
 import math
@@ -64,7 +64,7 @@ class Dense(nn.Module):
         config: gives the number formats of the product.
         inputs: sizes the kernel contracts; their product is the width of a row.
         outputs: sizes it maps to.
-        use_bias: whether a bias of shape ``outputs`` is added.
+        use_bias: True to add a bias of shape ``outputs``.
         std: standard deviation of the kernel at initialisation.
     """
 

@@ -8,8 +8,8 @@ Parameters are named alike for all of them::
                mlp / in, gate / kernel [D, F], bias [F];        out / kernel [F, D], bias [D]
     final_ln   head_dense   head_ln   project_out   head / kernel [E, V], bias [V]
 
-Only what reaches the supervised logits is computed: the last block takes keys and values at all
-tokens, and its queries, output projection and MLP at the supervised ones.
+Only activations that reach the supervised logits are computed: the last block takes keys and values
+at all tokens, and its queries, output projection and MLP at the supervised ones.
 """
 
 import dataclasses
@@ -124,11 +124,13 @@ class Transformer(nn.Module):
         c = self.config
         names = [f"layers_{i}" for i in range(c.num_layers - 1)]
         inner = scope(batch, c, supervised_only=False)
+        # Only separate blocks create parameters and record intermediates under their own names.
         one_by_one = self.is_initializing() or self.is_mutable_collection("intermediates")
         if one_by_one or not names or not c.scan_layers:
             for name in names:
                 x = Block(c, name=name)(x, inner, batch.supervised, False, deterministic)
             return x
+        # Without a parent, the block registers no parameters here: it is applied to stacked ones.
         block = Block(c, parent=None)
         layers = (self.variables["params"][name] for name in names)
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
@@ -186,10 +188,10 @@ class Block(nn.Module):
 
         Args:
             x: the stream at all tokens.
-            scope: where queries and keys stand.
+            scope: rotations and mask of queries and keys.
             supervised: the supervised positions of each window.
-            last: whether the stream is wanted there only.
-            deterministic: no dropout.
+            last: True for the last block, which returns the stream at those positions only.
+            deterministic: True for no dropout.
         """
         c = self.config
         drop = nn.Dropout(c.residual_dropout, deterministic=deterministic)
@@ -224,7 +226,7 @@ class Mlp(nn.Module):
 
     @nn.compact
     def __call__(self, x: Float[Array, "rows D"]) -> Float[Array, "rows D"]:
-        """What the MLP adds to the residual stream."""
+        """The MLP's addition to the residual stream."""
         c = self.config
         activation = ACTIVATIONS[c.activation]
 

@@ -23,7 +23,7 @@ def plot_curves(
     """Draw one line per setting, the mean over seeds, in a band of ± ``num_sems`` standard errors.
 
     Args:
-        ax: where to draw; the caller sets scales, labels and title.
+        ax: the axes; the caller sets scales, labels and title.
         table: the curves.
         metric: the metric to draw.
         settings: the settings to draw; a line's colour is that of its loss.

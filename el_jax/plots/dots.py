@@ -33,11 +33,11 @@ def plot_seed_dots(
     Settings run down the vertical axis, so that their names can be read.
 
     Args:
-        ax: where to draw; the caller sets the horizontal label and the title.
+        ax: the axes; the caller sets the horizontal label and the title.
         table: the values.
         metric: the metric to draw.
         settings: the settings to draw, from top to bottom.
-        chance: where to draw the line of guessing; None for no line.
+        chance: accuracy of guessing, drawn as a line; None for no line.
         num_sems: half length of the bar in standard errors; one seed has no bar.
 
     Raises:
@@ -76,7 +76,7 @@ def plot_lines_vs(
     little to the right of the mean.
 
     Args:
-        ax: where to draw; the caller sets scales, labels and title.
+        ax: the axes; the caller sets scales, labels and title.
         x: the quantity, one number per setting.
         table: the values.
         metric: the metric to draw.

@@ -34,7 +34,7 @@ def plot_geometry(
     """Contexts (black circles) and the word vectors of a decoder (stars) in the plane.
 
     Args:
-        ax: where to draw.
+        ax: the axes.
         embeddings: H with d = 2.
         decoder: W, one row a token. Rows that coincide share a star and its label.
         context_names: by default h1, h2, ...
@@ -91,10 +91,10 @@ def plot_trajectory(
     margin: float | None = None,
     step_size: float | None = None,
 ) -> Figure:
-    """Loss, size, direction and finite part of a decoder along training, with what theory says.
+    """Loss, size, direction and finite part of a decoder along training, with the theory's curves.
 
     Args:
-        steps: when; a mark at 0 is left out, since time is drawn on a log scale.
+        steps: the marks; a mark at 0 is left out, since time is drawn on a log scale.
         metrics: of ``run_trajectory`` for one run; directions are compared with the reference of
             every norm that it had.
         question: the figure's title.

@@ -49,7 +49,7 @@ DPI = 200
 
 
 def loss_of(setting: str) -> str:
-    """The loss a setting is named after: ``"E1 λ=1, warm-up"`` -> ``"E1"``."""
+    """The loss in a setting's name: ``"E1 λ=1, warm-up"`` -> ``"E1"``."""
     return setting.split(",")[0].split(" ")[0]
 
 
@@ -125,12 +125,12 @@ def add_question(figure: Figure, question: str) -> None:
 
 
 def add_title(ax: Axes, title: str, *, pad: float = 6.0) -> None:
-    """An axes' title: what it shows of the figure's question; ``pad`` in points above it."""
+    """An axes' title, its part in the figure's question; ``pad`` in points above it."""
     ax.set_title(title, loc="left", fontsize=9.5, pad=pad)
 
 
 def add_note(figure: Figure, note: str) -> None:
-    """A line under the figure that says how to read it."""
+    """A line under the figure that explains how to read it."""
     figure.supxlabel(note, fontsize=LEGEND_FONT_SIZE, color="#555555")
 
 

@@ -1,4 +1,4 @@
-"""What figures are drawn from: a metric of a setting, with one row per seed."""
+"""Data of the figures: a metric of a setting, with one row per seed."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""Tasks: what a model is asked to learn, and which of its strings are easy or hard."""
+"""Tasks: strings that a model learns from, each in a group such as easy or hard."""
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -13,7 +13,7 @@ __all__ = ["TASKS", "CopyStrings", "PaddedCopy", "Task"]
 
 @runtime_checkable
 class Task(Protocol):
-    """What training needs of a task: a hashable value whose methods can be jitted.
+    """The interface of a task: a hashable value whose methods can be jitted.
 
     The data of a task is a pytree of device arrays that only the task looks into; it is an
     argument of the compiled step rather than a constant inside it.

@@ -4,7 +4,7 @@ A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model is asked for the
 In an *easy* string the padding is ``seq`` with every letter shifted, repeated to fill the
 padding; in a *hard* string it is noise. Two mechanisms answer easy strings: copying ``seq``
 from the start (right everywhere), and undoing the shift of any padding letter (a shortcut,
-at chance on hard strings). The task asks which one training finds.
+at chance on hard strings). The swap test (``swap_set``) tells them apart.
 
 With seq of ``L_c`` letters and padding of ``L_p``, a string has ``2 L_c + L_p + 3`` tokens: 55
 for the paper's (1, 50), eight of which fill its longest context, 440, and 2013 for (5, 2000).
@@ -49,9 +49,9 @@ class PaddedCopy:
     be jitted; the task is hashable and goes in as a static argument. String ``i`` of a set depends
     on the key and on ``i`` only, so a larger set begins with the smaller one.
 
-    As in the paper, an update reads the same strings whatever ``strings_per_window``. How they
-    share a window it does not say: here attention crosses strings unless ``doc_mask`` is set,
-    since neighbours are what a longer context adds to memorise.
+    As in the paper, an update reads the same strings whatever ``strings_per_window``. The paper
+    does not say how strings share a window: here attention crosses strings unless ``doc_mask`` is
+    set, since a longer context adds nothing but neighbours to memorise.
 
     Attributes:
         alphabet_size: letters of the alphabet, at least 2.
@@ -226,11 +226,11 @@ class PaddedCopy:
     def attention_targets(
         self, strings_per_window: int | None = None
     ) -> tuple[Int[Array, "P"], Bool[Array, "P T"]]:
-        """Where the two mechanisms look, for each supervised slot of a window as in ``pack``.
+        """Positions that the two mechanisms read, for each supervised slot of a window of ``pack``.
 
         Returns:
-            The position of the letter to copy, ``[P]``, and which positions are the padding of
-            the slot's own string, ``[P, T]``.
+            The position of the letter to copy, ``[P]``, and a mask of the padding of the slot's
+            own string, ``[P, T]``.
         """
         string, place = window_layout(self._packed(strings_per_window), self.string_length)
         answer = np.flatnonzero((place >= 1) & (place <= self.copy_length))
@@ -285,7 +285,7 @@ class PaddedCopy:
 
 
 def _string_keys(key: Key, num: int) -> KeyOf[Array, "S"]:
-    """One key per string, so that string ``i`` does not depend on how many are drawn."""
+    """One key per string, so that string ``i`` does not depend on the number of strings."""
     return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num))
 
 

@@ -20,7 +20,7 @@ def king_james_words(books: Sequence[str] = ("Genesis",)) -> list[str]:
         books: names as in the King James Version; empty for all 66, in order.
 
     Raises:
-        ValueError: for a name that is none of them.
+        ValueError: if a name is none of the 66.
     """
     verses = _verses()
     known = list(dict.fromkeys(book for book, _ in verses))

@@ -12,7 +12,7 @@ from el_jax.types import Batch, Key
 def window_layout(
     strings_per_window: int, string_length: int
 ) -> tuple[Int[np.ndarray, "T"], Int[np.ndarray, "T"]]:
-    """For each position of a window: which string it is in, and its place in that string.
+    """For each position of a window, the index of its string and its place in that string.
 
     Raises:
         ValueError: if ``strings_per_window`` is not positive.
@@ -71,7 +71,7 @@ def pack_windows(
 def epoch_order(
     key: Key, num: int, strings_per_update: int, *, static: bool
 ) -> Int[Array, "updates {strings_per_update}"]:
-    """Which of ``num`` strings each update of one epoch reads; every string is read once.
+    """Indices of the strings, of ``num``, that each update of an epoch reads, every string once.
 
     Args:
         key: one per epoch.

@@ -1,4 +1,4 @@
-"""How fast the training engine is, against PyTorch and against itself.
+"""Benchmarks of the training engine, against PyTorch and against itself.
 
 One command: ``python -m experiments.bench``.
 """

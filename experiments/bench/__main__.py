@@ -1,4 +1,4 @@
-"""Measure how fast the training engine is.
+"""Measure the speed of the training engine.
 
 python -m experiments.bench                        all benchmarks, at the cpu scale
 python -m experiments.bench pytorch relaunch       some of them; the rows of others stay
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table and write the files.
 
     Args:
-        argv: the words after the program's name; those of the process by default.
+        argv: the words after the program's name; by default those of the process.
 
     Returns:
         The exit status.

@@ -1,4 +1,4 @@
-"""NTP-SVM as cvxpy writes it, solved by Clarabel: shares no line with what it checks."""
+"""NTP-SVM stated in cvxpy and solved by Clarabel; shares no code with the solver it checks."""
 
 import cvxpy as cp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Loss and gradient without the [tokens, V] logits against with them: time and memory."""
+"""Time and memory of loss and gradient, without and with the [tokens, V] logits."""
 
 from functools import partial
 from typing import NamedTuple
@@ -95,10 +95,10 @@ def operands_of(size: Size) -> tuple[Array, Array, Array]:
 
 
 def temporary_bytes(run: jax.stages.Compiled) -> int:
-    """Memory besides arguments and results at its peak, as the compiler plans it.
+    """Peak memory besides arguments and results, in bytes, as the compiler plans it.
 
     Raises:
-        RuntimeError: this backend does not plan.
+        RuntimeError: if the backend has no memory plan.
     """
     planned = run.memory_analysis()
     if planned is None:

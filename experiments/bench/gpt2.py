@@ -1,4 +1,4 @@
-"""GPT-2 124M in bfloat16: tokens a second, and the share of the device's speed put to use."""
+"""GPT-2 124M in bfloat16: tokens a second, and the share of the device's speed it uses."""
 
 import dataclasses
 import time
@@ -38,16 +38,16 @@ _TINY = _Plan(windows=2, num_updates=1, timings=1, product=64)
 
 
 def model_flops(model: TransformerConfig, num_params: int, length: int) -> float:
-    """Operations a token that training needs: ``6 n + 12 N H K T``, with n parameters.
+    """Operations that training needs per token: ``6 n + 12 N H K T``, with n parameters.
 
-    Chowdhery et al. 2022, arXiv 2204.02311, appendix B. Tables of positions are not multiplied
-    with and do not count; the tied table of tokens does, as head.
+    Chowdhery et al. 2022, arXiv 2204.02311, appendix B. The position table enters no
+    product and does not count; the token table does, since it is tied to the head.
     """
     return 6.0 * num_params + 12.0 * model.num_layers * model.num_heads * model.head_dim * length
 
 
 def measure(scale: Scale) -> list[Row]:
-    """Tokens a second and two utilisations; on a CPU only that a tiny one runs."""
+    """Tokens a second and two utilisations; on a CPU a tiny model, only to show that it runs."""
     accelerated = scale == "gpu" and jax.devices()[0].platform != "cpu"
     plan = _LARGE if accelerated else _TINY
     model = dataclasses.replace(
@@ -87,7 +87,7 @@ def _share(used: list[float], available: float) -> Estimate:
 
 
 def _tokens_per_second(model: TransformerConfig, plan: _Plan) -> Estimate:
-    """Of whole updates of the engine, all positions supervised."""
+    """Tokens a second of whole updates of the engine, with all positions supervised."""
     batch = random_batch(model.vocab_size, plan.windows, model.max_length)
     timing = seconds_of(Updates(on_one_batch(model, batch), plan.num_updates))
     seconds = np.array([timing() for _ in range(plan.timings + 1)][1:])
@@ -103,7 +103,7 @@ def _flops_a_token(model: TransformerConfig) -> float:
 
 
 def product_flops(size: int, times: int = 20) -> float:
-    """Operations a second of a product of square bfloat16 matrices, measured."""
+    """Measured operations a second of a product of square bfloat16 matrices."""
     matrix = jnp.ones((size, size), jnp.bfloat16)
     product = jax.jit(jnp.matmul)
     jax.block_until_ready(product(matrix, matrix))

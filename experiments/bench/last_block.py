@@ -1,4 +1,4 @@
-"""The update with the last block computed where it is asked, against computing it everywhere."""
+"""The last block at the supervised positions only, against the last block at all positions."""
 
 import dataclasses
 from functools import partial
@@ -36,7 +36,7 @@ _PLANS: dict[Scale, _Plan] = {
 
 
 def measure(scale: Scale) -> list[Row]:
-    """How many times faster, and the share of that which is head and loss."""
+    """Time everywhere over time where asked, and the share of an update for head and loss."""
     plan = _PLANS[scale]
     model = dataclasses.replace(
         PRESETS["gpt_neox"],
@@ -69,7 +69,7 @@ def measure(scale: Scale) -> list[Row]:
 
 
 def _head_and_loss(plan: _Plan) -> Timing:
-    """What the two sides differ in besides the last block: logits, loss and their gradient."""
+    """Time logits, loss and their gradient, in which the two sides also differ."""
     operands = operands_of(Size(plan.windows * plan.length, plan.width, VOCAB_SIZE))
     once = partial(loss_and_gradient(cross_entropy, "plain"), *operands)
     return seconds_of(lambda: [once() for _ in range(plan.num_updates)])

@@ -1,4 +1,4 @@
-"""One update with an equal-learning loss against the same with cross-entropy."""
+"""Time of an update with an equal-learning loss, against the same with cross-entropy."""
 
 from collections.abc import Callable
 from functools import partial
@@ -59,7 +59,7 @@ def _of_loss_and_gradient(plan: _Plan) -> list[Row]:
 
 
 def _compare(case: str, timing: Callable[[str], Timing], plan: _Plan) -> list[Row]:
-    """Each loss against cross-entropy."""
+    """Time each loss against cross-entropy."""
     cross_entropy = timing("cross_entropy")
     rows = []
     for loss in plan.losses:

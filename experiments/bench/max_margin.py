@@ -15,7 +15,7 @@ FASTER, ALONE = at_least(50.0), at_most(60.0)
 
 
 class _Case(NamedTuple):
-    """A problem by its size, how often ours solves it, and the goal beside Clarabel."""
+    """The size of a problem, the number of our solver's runs, and the goal against Clarabel."""
 
     num_contexts: int
     dim: int
@@ -53,7 +53,7 @@ _PLANS: dict[Scale, _Plan] = {
 
 
 def measure(scale: Scale) -> list[Row]:
-    """Seconds of a solution to a gap of 1e-10, and how many times as many Clarabel takes.
+    """Seconds to a solution with a gap of 1e-10, and Clarabel's time as a multiple of ours.
 
     Clarabel is timed once: it takes minutes.
     """

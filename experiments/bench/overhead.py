@@ -1,4 +1,4 @@
-"""How much of a training's time its loop spends on checkpoints and on logging."""
+"""Shares of a training's wall time that its loop spends on checkpoints and on logging."""
 
 import contextlib
 import tempfile
@@ -51,7 +51,7 @@ class Clock:
 
 
 class TimedCheckpoints(Checkpoints):
-    """Checkpoints whose calls are timed: what the loop waits for, not what goes on behind it."""
+    """Checkpoints that time their calls: the loop's waiting, not the writing in the background."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         super().__init__(folder)
@@ -64,7 +64,7 @@ class TimedCheckpoints(Checkpoints):
 
 
 class TimedSink:
-    """Another sink, timed."""
+    """A sink that times its calls to another sink."""
 
     def __init__(self, sink: Sink, clock: Clock) -> None:
         self._sink, self._clock = sink, clock
@@ -112,7 +112,7 @@ def measure(scale: Scale) -> list[Row]:
 
 
 def _compile(training: Training) -> None:
-    """Everything the loop runs, once."""
+    """Run every program of the loop once, so that none is compiled on the clock."""
     program = training.program
     state, *_ = program.advance(program.init(), training.options.log_every)
     for batch in (*training.evaluations.values(), *training.final_evaluations.values()):

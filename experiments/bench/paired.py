@@ -1,4 +1,4 @@
-"""Ratios of two timings, taken side by side so that what the machine does to both cancels."""
+"""Ratios of two timings, interleaved so that a drift of the machine's speed cancels."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Estimate(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What one side takes of the other's time.
+    """The times of two sides, and their ratio.
 
     Attributes:
         ratio: time of the second side over time of the first.
@@ -52,7 +52,7 @@ def time_abba(first: Timing, second: Timing, rounds: int) -> Float[np.ndarray, "
     Args:
         first: one side.
         second: the other.
-        rounds: how many are kept; the one before them warms up.
+        rounds: number of rounds kept; one more before them warms up.
 
     Raises:
         ValueError: fewer than one round.
@@ -75,15 +75,15 @@ def round_ratios(seconds: Float[np.ndarray, "rounds 4"]) -> Float[np.ndarray, "r
 def median_interval(
     values: Float[np.ndarray, "n"], resamples: int = 10_000, seed: int = 0
 ) -> Estimate:
-    """Median and the percentile bootstrap interval of it (Efron 1979), at ``CONFIDENCE``.
+    """Median and its percentile bootstrap interval (Efron 1979), at ``CONFIDENCE``.
 
-    Of nine values or more, drawn from a log-normal, it covers the true median 92 to 94 times in
-    100.
+    With nine or more values from a log-normal distribution, the interval covers the true median
+    in 92 to 94 cases of 100.
 
     Args:
-        values: independent ones, at least one.
-        resamples: how often they are drawn anew, with replacement.
-        seed: of those draws.
+        values: independent measurements, at least one.
+        resamples: number of draws of as many values, with replacement.
+        seed: seed of these draws.
     """
     drawn = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
     medians = np.median(np.asarray(values)[drawn], axis=1)

@@ -33,10 +33,10 @@ class Case:
         num_heads: H.
         windows: B.
         length: T.
-        asked: P, supervised positions of the training there is; None where they are all.
-        num_updates: in one timing.
+        asked: P, supervised positions of each window; None for all T.
+        num_updates: updates in one timing.
         peak_lr: learning rate of AdamW, constant.
-        device: of PyTorch.
+        device: PyTorch's device, "cpu" or "cuda".
     """
 
     preset: str
@@ -57,7 +57,7 @@ class Case:
 
 
 class Pair(NamedTuple):
-    """A work of ours and one of theirs, see the two sides, and what their ratio is."""
+    """Two matching tasks, ours and PyTorch's, and the meaning of their ratio."""
 
     ours: str
     theirs: str
@@ -75,7 +75,7 @@ class _Plan(NamedTuple):
 
 
 def _cases(copy_updates: int, language_updates: int) -> tuple[Case, ...]:
-    """The copy task's model, one letter of each window asked for; and a small language model's."""
+    """The copy task's model with one supervised letter a window, and a small language model."""
     copy = Case("gpt_neox", 29, 32, 3, 2, 8, 55, 1, copy_updates)
     language = Case("gpt_neox", 65, 128, 4, 4, 12, 64, None, language_updates)
     return tuple(
@@ -122,7 +122,7 @@ def _pairs(case: Case) -> Iterator[Pair]:
 
 
 def _compare(case: Case, rounds: int, python: str) -> Iterator[Row]:
-    """Both sides on the same core, one after the other."""
+    """Time both sides in turns, on the same core."""
     core = cores()[0] if case.device == "cpu" and cores() else None
     with tempfile.TemporaryDirectory() as folder:
         asked = [folder, json.dumps(dataclasses.asdict(case))]
@@ -141,14 +141,14 @@ def _compare(case: Case, rounds: int, python: str) -> Iterator[Row]:
 
 
 def check_agreement(folder: Path, allowed: float) -> None:
-    """Same logits from the same parameters, and the same loss after an update of them.
+    """Check that both sides give the same logits, and the same loss after one update.
 
     Args:
-        folder: with ``ours.npz`` and ``theirs.npz``.
+        folder: the folder of ``ours.npz`` and ``theirs.npz``.
         allowed: largest absolute difference of any number.
 
     Raises:
-        DisagreementError: naming what differs, and by how much.
+        DisagreementError: names the array that differs, and the difference.
     """
     with np.load(folder / "ours.npz") as ours, np.load(folder / "theirs.npz") as theirs:
         for name in ours.files:

@@ -25,8 +25,8 @@ def python_with_pytorch(*, cuda: bool, install: bool = True) -> str:
     """The interpreter to start PyTorch's side with; installs it once.
 
     Args:
-        cuda: whether it must see a GPU.
-        install: whether it may make an environment; otherwise only one that is there is used.
+        cuda: True if PyTorch must see a GPU.
+        install: True if an environment may be made; otherwise only an existing one is used.
 
     Raises:
         NoPyTorchError: pip could not install it.

@@ -2,9 +2,9 @@
 
 python -m experiments.bench.pytorch_ours FOLDER JSON
 
-Writes into FOLDER what the other side starts from, and what it must arrive at. Its works are
-``asked`` and ``all``, updates of the training engine with those positions supervised, and
-``plain``, gradient and AdamW alone with all of them.
+Writes into FOLDER the parameters and batches that the other side starts from, and the logits and
+losses that it must reproduce. Its tasks are ``asked`` and ``all``, updates of the training engine
+with those positions supervised, and ``plain``, gradient and AdamW alone with all of them.
 """
 
 import dataclasses
@@ -48,7 +48,7 @@ def batch_of(case: Case, asked: int | None) -> Batch:
 
 
 def works(case: Case) -> dict[str, Work]:
-    """What can be timed."""
+    """The timed tasks of a case, by name."""
     model, everywhere = model_of(case), batch_of(case, None)
     made: dict[str, Work] = {
         "all": Updates(on_one_batch(model, everywhere), case.num_updates),
@@ -61,9 +61,9 @@ def works(case: Case) -> dict[str, Work]:
 
 
 def write(folder: Path, case: Case) -> None:
-    """Parameters and batches, the logits they give, and the losses before and after one update.
+    """Write parameters and batches, their logits, and the losses before and after one update.
 
-    A plain update, which is quick to compile; that the engine's is the same has a test.
+    The update is a plain one, which compiles quickly; a test compares it with the engine's.
     """
     batches = {"all": batch_of(case, None)}
     if case.asked is not None:
@@ -87,7 +87,7 @@ def _save(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def logits_and_loss(case: Case, params: Params, batch: Batch) -> tuple[np.ndarray, float]:
-    """At the supervised positions; the loss in nats."""
+    """Logits at the supervised positions, and their mean cross-entropy in nats."""
     logits = jax.jit(transformer(model_of(case)).apply)(params, batch)
     return np.asarray(logits), float(cross_entropy(token_stats(logits, batch.labels)).mean())
 

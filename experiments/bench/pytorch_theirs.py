@@ -3,7 +3,7 @@
 python -m experiments.bench.pytorch_theirs FOLDER JSON
 
 Starts from the parameters in FOLDER and writes there the logits and losses it arrives at. Its
-works are ``asked`` and ``all``, updates with those positions in the loss, and ``compiled``, the
+tasks are ``asked`` and ``all``, updates with those positions in the loss, and ``compiled``, the
 latter through ``torch.compile``.
 """
 
@@ -20,7 +20,7 @@ from experiments.bench.worker import serve
 
 
 def network(case: dict, folder: Path) -> torch.nn.Module:
-    """The published class with our parameters, in float32, attention as torch does it best."""
+    """The published class with our parameters, in float32, with PyTorch's own fused attention."""
     own = {"attn_implementation": "sdpa", "use_cache": False, "vocab_size": case["vocab_size"]}
     own |= {"bos_token_id": 0, "eos_token_id": 0}
     if case["preset"] == "gpt2":
@@ -58,9 +58,9 @@ class Training:
 
     Args:
         case: the fields of ``pytorch.Case``.
-        folder: where our side has written.
-        batch: the name it gave the windows.
-        compiled: whether the model is compiled.
+        folder: the folder that our side has written into.
+        batch: our side's name for the windows.
+        compiled: True to compile the model.
     """
 
     def __init__(self, case: dict, folder: Path, batch: str, compiled: bool = False) -> None:
@@ -79,23 +79,23 @@ class Training:
         )
 
     def logits(self) -> Tensor:
-        """At the supervised positions; it has computed those of all."""
+        """Logits at the supervised positions, picked from those of all positions."""
         return self._model(self._tokens).logits[self._rows, self._supervised]
 
     def loss(self) -> Tensor:
-        """Mean cross-entropy there."""
+        """Mean cross-entropy at the supervised positions, in nats."""
         return torch.nn.functional.cross_entropy(
             self.logits().flatten(0, 1), self._labels.flatten()
         )
 
     def update(self) -> None:
-        """One of them."""
+        """Make one update."""
         self._optimizer.zero_grad(set_to_none=True)
         self.loss().backward()
         self._optimizer.step()
 
     def __call__(self) -> None:
-        """Those of one timing."""
+        """Make the updates of one timing."""
         for _ in range(self._num_updates):
             self.update()
         if self._cuda:
@@ -103,7 +103,7 @@ class Training:
 
 
 def write(folder: Path, case: dict) -> None:
-    """The same arrays as our side, for each of the windows it has written."""
+    """Write the same arrays as our side, for each batch that our side has written."""
     arrays = dict[str, np.ndarray]()
     for path in folder.glob("batch_*.npz"):
         name = path.stem.removeprefix("batch_")

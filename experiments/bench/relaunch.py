@@ -1,4 +1,4 @@
-"""Seconds from starting a training's command to its first finished update, and where they go."""
+"""Seconds from starting a training's command to its first finished update, by parts."""
 
 import json
 import os
@@ -36,7 +36,7 @@ _PLANS: dict[Scale, _Plan] = {
 
 
 def measure(scale: Scale) -> list[Row]:
-    """Cold, warm, and the parts of a warm start, from a process that stops for the clock."""
+    """Seconds of a cold start, of a warm one, and of the parts of another warm one."""
     plan = _PLANS[scale]
     case = f"copy.py:{plan.config}"
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def measure(scale: Scale) -> list[Row]:
 
 
 def arguments(config: str, workdir: str | Path) -> list[str]:
-    """Of a training that writes a row after each update, and evaluates only at its end."""
+    """Arguments of a training that writes a row after each update and evaluates only at its end."""
     return [
         f"--config=configs/el/copy.py:{config}",
         f"--workdir={workdir}",
@@ -71,7 +71,7 @@ def arguments(config: str, workdir: str | Path) -> list[str]:
 def first_update(config: str, cache: Path | None) -> float:
     """Seconds from starting ``python -m el_jax.train`` until the row of update 1 is on disk.
 
-    The loop writes a row after it has handed out the update that follows.
+    The loop writes the row of an update after it has dispatched the next one.
     """
     with tempfile.TemporaryDirectory() as workdir:
         start = time.perf_counter()

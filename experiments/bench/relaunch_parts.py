@@ -1,6 +1,7 @@
-"""The start of ``python -m el_jax.train`` in parts, each with a clock; prints one JSON object.
+"""Time each part of the start of ``python -m el_jax.train``, and print one JSON object.
 
-Takes the arguments of that command, and in ``STARTED`` the time at which it was started.
+Takes the arguments of that command. The environment variable ``STARTED`` holds the time at which
+the process was started.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a benchmark found: rows of results.csv, their goals and verdicts."""
+"""Rows of a benchmark's results.csv, with their goals and verdicts."""
 
 import csv
 import math
@@ -15,7 +15,7 @@ VERDICTS = (MET, MISSED, INCONCLUSIVE, NO_GOAL, NOT_MEASURED)
 
 
 class Goal(NamedTuple):
-    """What a quantity should be."""
+    """A bound that a quantity should keep."""
 
     relation: Literal["<=", ">="]
     bound: float
@@ -24,33 +24,33 @@ class Goal(NamedTuple):
         return f"{self.relation} {self.bound:g}"
 
     def verdict(self, low: float, high: float) -> str:
-        """Met or missed where the whole interval says so, inconclusive where its ends differ."""
+        """Met or missed where both ends of the interval agree, inconclusive where they differ."""
         reached = [end <= self.bound if self.relation == "<=" else end >= self.bound
                    for end in (low, high)]  # fmt: skip
         return INCONCLUSIVE if reached[0] != reached[1] else MET if reached[0] else MISSED
 
 
 def at_most(bound: float) -> Goal:
-    """The goal to be no larger."""
+    """A goal of at most ``bound``."""
     return Goal("<=", bound)
 
 
 def at_least(bound: float) -> Goal:
-    """The goal to be no smaller."""
+    """A goal of at least ``bound``."""
     return Goal(">=", bound)
 
 
 class Row(NamedTuple):
-    """One number.
+    """One measured number.
 
     Attributes:
         benchmark: its name on the command line.
-        case: what was measured upon: model, sizes, loss.
-        quantity: what the number is, with its unit unless it is a ratio.
+        case: model, sizes and loss of the measurement.
+        quantity: name of the number, with its unit unless it is a ratio.
         value: the number; None where it was not measured.
         low: lower end of its 95 % interval; None where it has none.
-        high: upper end.
-        goal: what it should be, or an empty string.
+        high: upper end; None likewise.
+        goal: the bound that the number should keep, or an empty string.
         verdict: one of ``VERDICTS``; "not measured" is followed by a colon and the reason.
     """
 
@@ -76,7 +76,7 @@ def rounded(number: float) -> float:
 def estimated(
     benchmark: str, case: str, quantity: str, estimate: Estimate, goal: Goal | None = None
 ) -> Row:
-    """A number with an interval, which decides about the goal, in the digits it is written with."""
+    """A number with an interval, whose ends, rounded as they are written, decide about the goal."""
     estimate = Estimate(*map(rounded, estimate))
     verdict = goal.verdict(estimate.low, estimate.high) if goal else NO_GOAL
     return Row(benchmark, case, quantity, *estimate, str(goal or ""), verdict)
@@ -92,7 +92,7 @@ def exact(benchmark: str, case: str, quantity: str, value: float, goal: Goal | N
 def not_measured(
     benchmark: str, case: str, quantity: str, reason: str, goal: Goal | None = None
 ) -> Row:
-    """A number that there is not, and why."""
+    """A quantity that was not measured, with the reason."""
     verdict = f"{NOT_MEASURED}: {reason}"
     return Row(benchmark, case, quantity, None, None, None, str(goal or ""), verdict)
 
@@ -101,8 +101,8 @@ def merge(old: Iterable[Row], new: Sequence[Row], order: Sequence[str]) -> list[
     """The rows of all benchmarks, those of ``new`` in place of the old ones of the same benchmark.
 
     Args:
-        old: what there was.
-        new: what was measured now.
+        old: the rows of earlier measurements.
+        new: the rows measured now.
         order: names of the benchmarks; a row of any other is dropped.
     """
     measured = {row.benchmark for row in new}
@@ -126,7 +126,7 @@ def read_rows(path: Path) -> list[Row]:
     """Read results.csv.
 
     Raises:
-        MalformedTableError: wrong header, a cell that cannot be, or a number given twice.
+        MalformedTableError: a wrong header, an impossible cell, or a number given twice.
         FileNotFoundError: there is no such file.
     """
     rows: dict[tuple[str, ...], Row] = {}

@@ -40,7 +40,7 @@ _PLANS: dict[Scale, dict[str, _Plan]] = {
 
 
 def measure(scale: Scale) -> list[Row]:
-    """How many times faster each way is; the goal is for the best of them."""
+    """Speed-up of each way over one run after another; the goal is for the best way."""
     return [
         row for case, plan in _PLANS[scale].items() for row in _compare(case, plan, GOALS[scale])
     ]
@@ -64,7 +64,7 @@ def _compare(task: str, plan: _Plan, goal: Goal) -> list[Row]:
 
 
 def _start(stack: ExitStack, plan: _Plan, way: str) -> list[Worker]:
-    """The processes that make the updates of all runs one way."""
+    """Start the processes that make the updates of all runs in one way."""
     if way == ONE_BY_ONE:
         return [_worker(stack, plan, 1, "map", calls=plan.num_runs)]  # no axis of one run
     if way != "processes":
@@ -93,7 +93,7 @@ def _worker(
 
 
 def _together(workers: Sequence[Worker]) -> Timing:
-    """Seconds until all of them are done."""
+    """Seconds until all workers are done."""
 
     def seconds() -> float:
         start = time.perf_counter()

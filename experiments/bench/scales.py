@@ -1,4 +1,4 @@
-"""How large a benchmark is: seconds of a check, minutes on a CPU, or what an accelerator is for."""
+"""Scales of a benchmark: seconds for a check, minutes on a CPU, or sizes for an accelerator."""
 
 from typing import Literal, get_args
 

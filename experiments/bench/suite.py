@@ -55,7 +55,7 @@ ALL_CORES = {
 
 
 def run_apart(name: str, scale: Scale) -> tuple[list[Row], Provenance]:
-    """Measure one benchmark in a process of its own; its rows, and where they come from."""
+    """Measure one benchmark in a process of its own; return its rows and their provenance."""
     _choose_platform(scale)
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, context) as pool:
@@ -107,9 +107,9 @@ def update_files(folder: Path, rows: Sequence[Row], provenances: dict[str, Prove
     """Put the rows of some benchmarks in place of the old ones; those of others stay.
 
     Args:
-        folder: where results.csv and provenance.json are, or will be.
-        rows: what was measured.
-        provenances: of each benchmark that was.
+        folder: the folder of results.csv and provenance.json, which may not exist yet.
+        rows: the rows measured.
+        provenances: the provenance of each benchmark measured.
     """
     folder.mkdir(parents=True, exist_ok=True)
     results, provenance = folder / RESULTS, folder / PROVENANCE

@@ -37,7 +37,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """How many goals were met, missed, not decided or not measured."""
+    """Counts of the goals met, missed, not decided or not measured."""
     counts = Counter(row.verdict.split(":")[0] for row in rows if row.goal)
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no goal"
 
@@ -52,7 +52,7 @@ def print_rows(console: Console, rows: Sequence[Row]) -> None:
 
 
 def markdown(rows: Sequence[Row], provenance: Path) -> str:
-    """The table as Markdown, and under it what it was measured on."""
+    """The table as Markdown, and under it the machines and versions of the measurements."""
     lines = [HEADINGS, ("---",) * len(HEADINGS), *map(_emphasised, rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"Goals: {summary(rows)}.\n\n{table}\n\n{origin(provenance)}\n"
@@ -64,7 +64,7 @@ def _emphasised(row: Row) -> tuple[str, ...]:
 
 
 def origin(provenance: Path) -> str:
-    """Machines, versions, commits and dates, a line for each that some benchmarks share."""
+    """Machines, versions, commits and dates; benchmarks that agree in all of these share a line."""
     described: dict[str, list[str]] = {}
     for name, fields in json.loads(provenance.read_text(encoding="utf-8")).items():
         hardware, versions = fields["hardware"], fields["versions"]

@@ -1,4 +1,4 @@
-"""Seconds that a function of JAX takes in this process."""
+"""Timing of a JAX function in this process, in seconds."""
 
 import time
 from collections.abc import Callable

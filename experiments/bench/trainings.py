@@ -25,7 +25,7 @@ class OneBatch:
     """A task that reads the same windows in every update.
 
     Attributes:
-        batch: those windows.
+        batch: the windows.
         vocab_size: number of classes.
     """
 
@@ -49,7 +49,7 @@ class OneBatch:
         return self.batch
 
     def pack(self, examples: Batch) -> Batch:
-        """They are windows already."""
+        """The windows, which need no packing."""
         return examples
 
     def batch_at(self, train_set: Batch, step: int | Int[Array, ""]) -> Batch:  # noqa: ARG002
@@ -67,7 +67,7 @@ def random_batch(
         windows: B.
         length: T.
         supervised: P, positions drawn in each window; None for all T of them.
-        seed: of all draws.
+        seed: seed of all draws.
     """
     generator = np.random.default_rng(seed)
     tokens, labels = generator.integers(vocab_size, size=(2, windows, length)).astype(np.int32)
@@ -91,12 +91,12 @@ def copy_config(
 
 
 def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> build.Training:
-    """Cross-entropy and AdamW as in the copy task's config, with a model and windows of one's own.
+    """A training with the copy task's loss and optimizer, on a given model and batch.
 
     Args:
         model: the network; its vocabulary is that of the tokens.
         batch: the windows of every update.
-        seeds: how many runs.
+        seeds: number of runs.
     """
     config = copy_config(seeds=seeds)
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0)
@@ -106,7 +106,7 @@ def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> buil
 
 
 class Work(Protocol):
-    """What is timed: some updates at each call, going on from where the last call ended."""
+    """A timed task: each call makes some updates, going on from the end of the last call."""
 
     @property
     def params(self) -> Params:
@@ -117,12 +117,12 @@ class Work(Protocol):
 
 
 class Updates:
-    """Updates of a training, some at each call, going on from where the last call ended.
+    """Updates of a training, some at each call, going on from the end of the last call.
 
     Args:
         training: the training.
-        num_updates: of one call, in one dispatch.
-        calls: how often that is done at each call.
+        num_updates: updates in one dispatch.
+        calls: dispatches at each call.
     """
 
     def __init__(self, training: build.Training, num_updates: int, calls: int = 1) -> None:
@@ -147,8 +147,8 @@ class PlainUpdates:
     Args:
         model: the network.
         batch: the windows of every update.
-        num_updates: of one call, in one dispatch.
-        seed: of the initialisation.
+        num_updates: updates of one call, made in one dispatch.
+        seed: seed of the initialisation.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class PlainUpdates:
         """Floating-point operations of an update, as the compiler counts them.
 
         Raises:
-            RuntimeError: it does not, on this backend.
+            RuntimeError: if the compiler of this backend counts none.
         """
         # XLA counts the body of a loop once, however often it runs
         counted = self._advance.cost_analysis()

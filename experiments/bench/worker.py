@@ -1,8 +1,8 @@
-"""Work in a process of its own that is timed on request: the sides of a comparison never meet.
+"""Worker processes that time a task on request: the sides of a comparison share no process.
 
-A worker says READY once it has compiled and warmed up. Each line it is sent then names a work of
-its, and is answered with the seconds that took, one timing a line. Nothing here needs more than
-Python's own library, so that the side of another framework can use it too.
+A worker says READY once it has compiled and warmed up. Each request line then names one of its
+tasks; the reply is the seconds the task took. This module needs only Python's standard library,
+so that the side of another framework can use it too.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class WorkerError(RuntimeError):
 
 
 def serve(works: Mapping[str, Callable[[], object]]) -> None:
-    """The worker's side: do each work once to warm up, then that which each line of input names."""
+    """The worker's side: run every task once to warm up, then the task that each line names."""
     for work in works.values():
         work()
     print(_READY, flush=True)
@@ -47,28 +47,28 @@ def cores() -> list[int]:
 
 
 def use_cores(chosen: Sequence[int]) -> None:
-    """Keep this process, and what it starts, on some cores, where the system can do that."""
+    """Keep this process and its children on some cores, where the system can do that."""
     if chosen and sys.platform == "linux":
         os.sched_setaffinity(0, chosen)
 
 
 def _on_core(core: int | None) -> list[str]:
-    """What goes before a command to keep it on one core, where the system has such a thing."""
+    """Words before a command that keep it on one core; none where the system has no taskset."""
     taskset = shutil.which("taskset")
     return [taskset, "--cpu-list", str(core)] if taskset and core is not None else []
 
 
 class Worker:
-    """The harness's side, a context manager: ends the process when it is left.
+    """The harness's side: a context manager that ends the process on leaving.
 
     Args:
-        module: what ``python -m`` starts; it calls ``serve``.
-        arguments: of the module.
-        core: the one core it computes on, with one thread; None for all there are.
+        module: the module that ``python -m`` starts; it calls ``serve``.
+        arguments: the module's command line.
+        core: the one core it computes on, with one thread; None for all cores.
         python: the interpreter.
 
     Raises:
-        WorkerError: when it is asked something, if the process has ended.
+        WorkerError: on a request after the process has ended.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Worker:
         )
 
     def ready(self) -> None:
-        """Wait until it has warmed up."""
+        """Wait until the worker has warmed up."""
         self._expect(_READY)
 
     def start(self, work: str) -> None:
@@ -101,11 +101,11 @@ class Worker:
             print(work, file=self._process.stdin, flush=True)
 
     def finish(self) -> float:
-        """Wait for the timing asked for, in seconds."""
+        """Wait for the timing requested last, in seconds."""
         return float(self._expect(_SECONDS))
 
     def timing(self, work: str) -> Callable[[], float]:
-        """A function that times the work once."""
+        """A function that times the task once."""
 
         def seconds() -> float:
             self.start(work)

@@ -1,4 +1,4 @@
-"""What Yang et al. (2025) say of the course of training on the copy task.
+"""Claims of Yang et al. (2025) on the course of training on the copy task.
 
 Beside the metrics at the end of training, results.csv holds for each run: ``..._epoch_1``, a
 metric after the first epoch, and ``mean_ce_gap``, cross-entropy on hard minus on easy training

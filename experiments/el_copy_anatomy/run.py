@@ -1,4 +1,4 @@
-"""The course of training on the copy task: what is learnt when, and by which mechanism."""
+"""The course of training on the copy task: easy strings, hard strings, and the mechanism."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def course(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """Cross-entropy as it is, beside E1 with warm-up; evaluated after every epoch."""
+    """Cross-entropy without warm-up, and E1 with it; both are evaluated after every epoch."""
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
     chosen = []
     for loss in ("cross_entropy", "e1"):

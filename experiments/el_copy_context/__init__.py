@@ -1,1 +1,1 @@
-"""What a longer context does to the hard strings (Yang et al. 2025, Figure 1a)."""
+"""Hard strings in longer contexts (Yang et al. 2025, Figures 1a and 2)."""

@@ -25,7 +25,7 @@ GROUP_STYLES = {"hard": HARD, "easy": EASY}
 
 
 def context_of(setting: str) -> int:
-    """The context length a setting is named after: ``"cross-entropy, context 55"`` -> 55."""
+    """The context length in a setting's name: ``"cross-entropy, context 55"`` -> 55."""
     return int(setting.split(SEPARATOR)[1])
 
 

@@ -28,7 +28,7 @@ STRINGS_PER_WINDOW = {  # contexts of 55, 110, 220 and 440 tokens
 
 
 def studies(scale: str) -> list[Study]:
-    """What each scale trains: cross-entropy, as the paper."""
+    """The studies of a scale, one per context length: cross-entropy, as in the paper."""
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
     chosen = []
     for packed in STRINGS_PER_WINDOW[scale]:

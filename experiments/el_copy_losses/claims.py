@@ -1,6 +1,6 @@
-"""What Yang et al. (2025) say of the E-losses on the copy task.
+"""Claims of Yang et al. (2025) on the E-losses on the copy task.
 
-The paper is not of one mind about which strings its numbers are for. Table 3 is captioned "easy",
+The paper contradicts itself about the strings its numbers are for. Table 3 is captioned "easy",
 yet its text calls that subset the key to generalisation, and reports warm-up alone, 0.246, as
 slightly better than cross-entropy, whose 0.3 the text gives for easy strings. Table 3 is compared
 with the hard strings here; the 0.3 is quoted with the group the paper names. The paper's settings

@@ -47,7 +47,7 @@ SEEDS = {"quick": 3, "cpu": 10, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:
-    """What each scale trains."""
+    """The studies of a scale: one per loss and, but for smoke and quick, E1 with V = 500."""
     if scale == "smoke":
         return [Study(get_config(f"loss={loss},smoke")) for loss in GRIDS["cpu"]]
     chosen = [_study(scale, loss, grid) for loss, grid in GRIDS[scale].items()]

@@ -30,7 +30,7 @@ SEEDS = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:
-    """What each scale trains; the peak learning rate goes as one over the width."""
+    """The studies of a scale; the peak learning rate is proportional to one over the width."""
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
     chosen = []
     for packed in STRINGS_PER_WINDOW.get(scale, (1,)):

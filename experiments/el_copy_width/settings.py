@@ -7,7 +7,7 @@ HARD_ACCURACY = "test_precise_hard_accuracy"
 
 
 def by_context(results: SeedTable) -> dict[int, dict[int, str]]:
-    """The settings whose accuracy is known: context -> width -> setting, both ascending."""
+    """The settings with a measured accuracy: context -> width -> setting, both ascending."""
     found = []
     for setting, metric in results:
         if metric == HARD_ACCURACY and setting.startswith(PREFIX):

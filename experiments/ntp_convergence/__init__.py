@@ -1,1 +1,1 @@
-"""Gradient descent, normalised descent and Adam, one bias (Thrampoulidis 2024, Appendix A.2)."""
+"""The bias of gradient descent, normalised descent and Adam (Thrampoulidis 2024, Appendix A.2)."""

@@ -1,4 +1,4 @@
-"""What Thrampoulidis (2024) says of three optimisers on overparameterised data, Appendix A.2."""
+"""Claims of Thrampoulidis (2024) on three optimisers and overparameterised data, Appendix A.2."""
 
 import math
 
@@ -15,7 +15,7 @@ PAPER_STEPS = 10_000  # of the paper; methods are compared there
 
 
 def claims(results: SeedTable) -> list[Claim]:
-    """One bias, which method is faster, and what the cosine does not show."""
+    """Claims on the common bias, on the order of the methods' speeds, and beyond the cosine."""
     return [
         *(claim for method in METHODS for claim in _same_bias(results, method)),
         *(_finite_part(results, f"{m}{data}") for data in ("", " on counts") for m in METHODS),
@@ -79,7 +79,7 @@ def _finite_part(results: SeedTable, method: str) -> Claim:
 
 
 def _log10(results: SeedTable, metric: str) -> SeedTable:
-    """One metric, of which a factor counts and not a difference, in logarithms."""
+    """The results with one metric in logarithms, whose factors count and not its differences."""
     return {
         entry: values._replace(values=np.log10(values.values))
         for entry, values in results.items()

@@ -47,7 +47,7 @@ RESULTS = {  # name in results.csv: name of the library
 def counted(problem: NTPProblem, seed: int) -> NTPProblem:
     """The same supports with the frequencies of a sample, in which every token occurs.
 
-    Of the samples of a context one goes to each token of its support, the others are drawn.
+    Each token of a context's support gets one of its samples; the others are drawn.
     """
     rng = np.random.default_rng([seed, 3])
     counts = problem.support.astype(int)
@@ -83,7 +83,7 @@ def rows_of(
 
 
 def of_problem(name: str, problem: NTPProblem, seed: int, margin: float) -> Iterator[ResultRow]:
-    """What does not depend on the method."""
+    """Results of the problem alone, the same for every method."""
     probs = problem.next_token_probs
     yield ResultRow(name, seed, "entropy", entropy_lower_bound(problem))
     yield ResultRow(name, seed, "least_probability", float(probs[probs > 0].min()))

@@ -1,1 +1,1 @@
-"""Word vectors in the plane, by supports and by probabilities (Thrampoulidis 2024, Figure 1)."""
+"""Word vectors in the plane: supports and probabilities (Thrampoulidis 2024, Figures 1 and 2)."""

@@ -1,4 +1,4 @@
-"""What Thrampoulidis (2024) reads off Figures 1 and 2, on random data with their supports."""
+"""Claims that Thrampoulidis (2024) reads off Figures 1 and 2, on random data of their supports."""
 
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_at_most

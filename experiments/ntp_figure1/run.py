@@ -47,7 +47,7 @@ def random_like(support: Bool[np.ndarray, "5 3"], seed: int, *, circle: bool) ->
     """Embeddings drawn until they positively span the plane, and uniform probabilities.
 
     Args:
-        support: which word follows which context.
+        support: True where the word follows the context.
         seed: draws embeddings, again while they lie in a half plane, then probabilities.
         circle: embeddings are unit vectors; otherwise they are standard normal.
     """
@@ -64,7 +64,7 @@ def random_like(support: Bool[np.ndarray, "5 3"], seed: int, *, circle: bool) ->
 
 
 def _positively_span(embeddings: Float64[np.ndarray, "2 3"]) -> bool:
-    """Whether 0 is inside the triangle: the null vector of H has one sign."""
+    """True if 0 lies inside the triangle, that is if the null vector of H has one sign."""
     null = np.linalg.svd(embeddings)[2][-1]
     return bool((null > 0).all() or (null < 0).all())
 
@@ -118,7 +118,7 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def descent(trajectory: Trajectory, finite: Float64[np.ndarray, "V d"]) -> dict[str, float]:
-    """Where gradient descent got to, and what the last decade of steps did to its distances."""
+    """The end of gradient descent, and the change of its distances over the last decade."""
     metrics, last = trajectory.metrics, trajectory.steps[-1]
     before = int(np.abs(trajectory.steps - last / 10).argmin())
     angle, error = 1 - metrics["cosine_frobenius"], metrics["finite_error"]
@@ -134,7 +134,7 @@ def descent(trajectory: Trajectory, finite: Float64[np.ndarray, "V d"]) -> dict[
 
 
 def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator[CurveRow]:
-    """What the figure shows of the substitute; the number of a context or word is its step."""
+    """Numbers of the substitute for the figure; the number of a context or word is its step."""
     contexts = {"x": problem.embeddings[0], "y": problem.embeddings[1]}
     contexts |= {f"word {z + 1}": row for z, row in enumerate(problem.next_token_probs)}
     words = {"W_mm x": w_mm[:, 0], "W_mm y": w_mm[:, 1], "W* x": finite[:, 0], "W* y": finite[:, 1]}

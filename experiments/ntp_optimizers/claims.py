@@ -1,4 +1,4 @@
-"""What Fan et al. (2025) prove of one-hot data, and the same asked of larger supports."""
+"""Theorems of Fan et al. (2025) on one-hot data, tested there and on larger supports."""
 
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_greater

@@ -40,7 +40,7 @@ GAP = 1e-3  # to which the three max margins are solved
 
 
 def setting_name(method: str, support_size: int) -> str:
-    """How tables call it, such as ``sign, S=1``."""
+    """The name of a setting in tables, such as ``sign, S=1``."""
     return f"{method}, S={support_size}"
 
 
@@ -90,7 +90,7 @@ def _train(
 
 
 def _final(method: str, metrics: Mapping[str, np.ndarray]) -> Iterator[tuple[str, float]]:
-    """What results.csv keeps of the last mark."""
+    """The numbers of the last mark that results.csv keeps."""
     last = {name: float(values[-1]) for name, values in metrics.items()}
     for norm in NORMS:
         yield f"margin_ratio_{norm}", last[f"margin_ratio_{norm}"]
@@ -102,7 +102,7 @@ def _final(method: str, metrics: Mapping[str, np.ndarray]) -> Iterator[tuple[str
 
 
 def _lead(last: Mapping[str, float], kind: str, own: Norm) -> float:
-    """By how much the value in one norm exceeds the larger of those in the other two."""
+    """The excess of the value in one norm over the larger of the values in the other two."""
     return last[f"{kind}_{own}"] - max(last[f"{kind}_{norm}"] for norm in NORMS if norm != own)
 
 

@@ -1,1 +1,1 @@
-"""How many dimensions random data need (Thrampoulidis 2024, section 2)."""
+"""The dimensions that random data need (Thrampoulidis 2024, section 2)."""

@@ -1,4 +1,4 @@
-"""What Thrampoulidis (2024) proves of the two conditions, and what counting predicts."""
+"""Theorems of Thrampoulidis (2024) on the two conditions, and the predictions of counting."""
 
 from el_jax.plots.tables import SeedTable
 from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater

@@ -29,7 +29,7 @@ class Ensemble:
 
     @property
     def name(self) -> str:
-        """How tables call it."""
+        """The name of the ensemble in tables."""
         return f"V={self.vocab_size}, S={self.support_size}, m={self.num_contexts}"
 
     @property
@@ -51,7 +51,7 @@ SEEDS = {"smoke": 3, "quick": 10, "cpu": 30, "paper": 100}
 
 
 def ensembles(scale: str) -> list[Ensemble]:
-    """What each scale draws from."""
+    """The ensembles of a scale."""
     return [Ensemble(m, V, S) for m in NUM_CONTEXTS[scale] for V, S in SIZES]
 
 
@@ -101,14 +101,14 @@ def _measure(ensemble: Ensemble, seed: int) -> tuple[list[ResultRow], list[Curve
 
 
 def _distances_from_median(rows: list[ResultRow]) -> list[ResultRow]:
-    """How far each problem's transition is from the middle one, in d / m."""
+    """Distance of each problem's transition from the median one, in d / m."""
     found = [row for row in rows if row.metric == "separable_from"]
     middle = float(np.median([row.value for row in found]))
     return [row._replace(metric="separable_spread", value=abs(row.value - middle)) for row in found]
 
 
 def _pooled(rows: list[ResultRow]) -> list[ResultRow]:
-    """For each seed the worst over all sizes of what should hold whatever the size."""
+    """Worst value over all sizes, for each seed, of metrics that should not depend on size."""
     worst = {"both_at_m": min, "compatible_above_count": min, "undecided_share": max}
     seeds = sorted({row.seed for row in rows})
     return [

@@ -1,1 +1,1 @@
-"""How fast the limits of linear next-token prediction are reached, and where methods stall."""
+"""Rates at which linear next-token prediction reaches its limits, and floors where it stalls."""

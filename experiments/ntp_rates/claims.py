@@ -1,4 +1,4 @@
-"""Sharp forms of the limits of Thrampoulidis (2024), and what normalised descent does to them.
+"""Sharp forms of the limits of Thrampoulidis (2024), and the effect of normalised descent.
 
 The paper proves limits without rates. The predictions are derived in the README; a bounded
 product must grow by less than 5 % over the last decade, where one power of a logarithm too many
@@ -16,7 +16,7 @@ ONE_HOT, SPLIT = "NGD, one-hot", "split NGD"
 
 
 def claims(results: SeedTable) -> list[Claim]:
-    """Gradient descent and flow, then normalised descent."""
+    """The claims on gradient descent and flow, then those on normalised descent."""
     return [
         *(claim for setting in NAMES for claim in _asymptotics(results, setting)),
         _dual(results),

@@ -1,4 +1,4 @@
-"""Six predictions along training, every seed a thin line, and what theory says dashed."""
+"""Six predictions along training: every seed a thin line, the theory a dashed one."""
 
 from pathlib import Path
 

@@ -47,7 +47,7 @@ Curves = dict[str, np.ndarray]
 
 
 def line(name: str, x: np.ndarray, y: np.ndarray, decades: float, predicted: float) -> Numbers:
-    """The slope of y over log x at the end, its error, and how much parts of the window differ."""
+    """The slope of y over log x at the end, its error, and its spread over parts of the window."""
     end = np.log(x[-1])
     fit = fit_rate(np.log(x), y, window=(end - decades * np.log(10), end))
     spread = float(np.ptp(fit.sensitivity))
@@ -55,7 +55,7 @@ def line(name: str, x: np.ndarray, y: np.ndarray, decades: float, predicted: flo
 
 
 def over_decade(x: np.ndarray, y: np.ndarray) -> float:
-    """The value at the end over that ten times earlier."""
+    """The value at the end divided by the value ten times earlier."""
     return float(y[-1] / y[np.abs(np.log(10 * x / x[-1])).argmin()])
 
 
@@ -110,7 +110,7 @@ def stalled(metrics: Curves, step_size: float, curvature: float) -> tuple[Number
 
 
 def margin_decay(steps: np.ndarray, metrics: Curves) -> tuple[Numbers, Curves]:
-    """How fast the margin approaches the largest one."""
+    """The rate at which the margin approaches the largest one: its slope, constant and gap."""
     gap = 1 - metrics["margin_ratio_frobenius"]
     numbers = line("margin_slope", steps, np.log(gap), 1.0, -1.0) | {
         "margin_constant": gap[-1] * steps[-1],
@@ -190,7 +190,7 @@ def fast(problem: NTPProblem, margin: MaxMargin, method: str, num_steps: int) ->
 def everything(
     scale: str, seed: int
 ) -> Iterator[tuple[str, Callable[[], list[tuple[str, Found]]]]]:
-    """What is run for one seed: a name for its cost, and what gives settings and their numbers."""
+    """The computations of one seed: a name for the cost, and a function that gives the results."""
     problem = random_problem(**SHAPE, seed=seed)
     one_hot = one_hot_problem(**ONE_HOT, seed=seed)
     margin, slow, quick = max_margin(problem), NUM_STEPS[scale], FAST_STEPS[scale]

@@ -1,4 +1,4 @@
-"""What Thrampoulidis (2024) says of T-gram entropy and dimensions, asked of real text."""
+"""Claims of Thrampoulidis (2024) on T-gram entropy and dimensions, tested on real text."""
 
 import math
 

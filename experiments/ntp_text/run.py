@@ -25,7 +25,7 @@ Measured = tuple[list[ResultRow], list[CurveRow]]
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """How much text each passage has, and what is asked of it."""
+    """The amount of text, and the settings measured on it."""
 
     num_words: int
     vocab_limit: int
@@ -73,7 +73,7 @@ def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
 
 
 def _settings(size: Scale) -> dict[str, Callable[[str, int], Measured]]:
-    """What is measured of each setting and seed."""
+    """For each setting the function that measures it, given its name and the seed."""
 
     def gaussian(length: int) -> Callable[[str, int], Measured]:
         return lambda name, seed: _gaussian(name, seed, _passage(size, seed, length, "gaussian"))
@@ -150,7 +150,7 @@ def _margin(problem: NTPProblem) -> tuple[float, float]:
 
 
 def _of_words(name: str, seed: int, problem: NTPProblem) -> list[ResultRow]:
-    """Verdicts in the dimension that the words give; NaN for none."""
+    """Verdicts in the dimension that the words give; NaN where undecided."""
     verdicts = {
         "separable": check_separability(problem).holds,
         "compatible": check_compatibility(problem).holds,

@@ -10,7 +10,7 @@ EXPERIMENTS = pathlib.Path(__file__).parents[2] / "experiments" / "README.md"
 
 
 def table():
-    """A row for each kept campaign: trials, faults, where and when."""
+    """A row for each kept campaign: trials, faults, machine and date."""
     lines = ["| campaign | trials | faults | where and when |", "|---|---|---|---|"]
     for path in sorted(RESULTS.glob("*.csv")):
         where = path.read_text().partition("\n")[0].removeprefix("# ")
@@ -20,7 +20,7 @@ def table():
 
 
 def flag_table():
-    """A row for each experiment and kind of table: how its numbers compare with and without."""
+    """A row for each experiment and kind of table: its numbers with the flag against without."""
     outcomes = ("equal", "rounding", "chaos", "different")
     counts = collections.defaultdict(dict)
     for row in kept_rows(RESULTS / "xla_flag.csv"):

@@ -1,4 +1,4 @@
-"""Damage checkpoints in every way a disk or a hand can, and see that none is trusted.
+"""Damage checkpoints in every way a disk or a hand can, and check that none is trusted.
 
     python -m tests.campaigns.bit_flips [--flips=600] [--others=200]
 
@@ -40,7 +40,7 @@ def same(a, b):
 
 
 class Target:
-    """A workdir with two good checkpoints, and what restoring from it gives."""
+    """A workdir with two good checkpoints, and the outcome of restoring from it."""
 
     def __init__(self, workdir):
         self.folder, self.rows = workdir / "checkpoints", workdir / "metrics.jsonl"
@@ -63,7 +63,7 @@ class Target:
             return checkpoints.restore(lambda: state_at(0, width)), self.told
 
     def outcome(self, names, **kwargs):
-        """What a restore does about damage that its message should call one of ``names``."""
+        """Verdict on one restore of damaged files; its message should contain one of ``names``."""
         try:
             state, told = self.restore(**kwargs)
         except CheckpointError as error:
@@ -209,7 +209,7 @@ def _refused(outcome):
 
 
 def run(workdir, num_flips, num_others, seed=0, progress=0):
-    """The campaign in an empty folder."""
+    """Run the campaign in an empty folder."""
     tally = Tally("bit_flips", [FELL_BACK, REFUSED], progress)
     target, random = Target(workdir), np.random.default_rng(seed)
     state, told = target.restore()

@@ -27,7 +27,7 @@ INTACT, IDENTICAL = "checkpoints intact", "identical"
 
 
 def _wait_until_saving(process, workdir, rng):
-    """Until some later checkpoint is being written, and a little longer."""
+    """Wait until some later checkpoint is being written, and a little longer."""
     wanted = rng.randrange(1, 6)
     seen = set()
     while process.poll() is None and len(seen) < wanted:
@@ -37,7 +37,7 @@ def _wait_until_saving(process, workdir, rng):
 
 
 def _after_kill(workdir, newest_before):
-    """Good, or what the kill has done to the checkpoints."""
+    """Verdict on the checkpoints after a kill: good, or the damage."""
     for step in trainings.steps(workdir):
         folder = workdir / "checkpoints" / str(step)
         try:
@@ -49,7 +49,7 @@ def _after_kill(workdir, newest_before):
 
 
 def run(folder, num_kills, seed=0, progress=0):
-    """The campaign in an empty folder."""
+    """Run the campaign in an empty folder."""
     tally, rng = Tally("kill", [INTACT, IDENTICAL], progress), random.Random(seed)
     reference = folder / "uninterrupted"
     trainings.finish(trainings.start(reference, *ARGUMENTS), reference)  # compiles

@@ -1,4 +1,4 @@
-"""Call the training with what cannot be run, and see that each call is refused in one clear line.
+"""Call the training with bad configs, and check that each call is refused in one clear line.
 
     python -m tests.campaigns.malformed_configs [--count=1500] [--processes=20]
 
@@ -31,7 +31,7 @@ MAX_SECONDS = 3.0
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A call that must be refused, and words its message must hold."""
+    """A call that must be refused, and words that its message must contain."""
 
     kind: str
     arguments: tuple[str, ...]
@@ -136,7 +136,7 @@ BROKEN_FILES = {
 
 
 def broken_files(folder):
-    """Config files that are none, in ``folder``."""
+    """Write files into ``folder`` that are no valid config files."""
     for name, text in BROKEN_FILES.items():
         (folder / name).write_text(text)
     (folder / "folder.py").mkdir()
@@ -414,7 +414,7 @@ class Forks:
 
 
 def process(arguments):
-    """The real thing."""
+    """Answer a call by a process of its own, as from the command line."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "el_jax.train", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, check=False)
@@ -428,7 +428,7 @@ def process(arguments):
 
 
 def judge(call, code, text, seconds):
-    """Good, or what is not as it should be."""
+    """Verdict on one answer: good, or the property that it lacks."""
     lines = text.splitlines()
     if "ACCEPTED" in text:
         return ACCEPTED if call.may_pass else "accepted"
@@ -449,7 +449,7 @@ def judge(call, code, text, seconds):
 
 
 def run(folder, count, num_processes, seed=0, progress=0):
-    """The campaign; ``folder`` is empty and takes the broken config files."""
+    """Run the campaign; ``folder`` is empty and takes the broken config files."""
     tally = Tally("malformed_configs", [REFUSED, ACCEPTED], progress)
     chosen = calls(folder, count, seed)
     apart = set(random.Random(seed).sample(range(len(chosen)), num_processes))

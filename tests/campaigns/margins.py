@@ -3,7 +3,7 @@
     python -m tests.campaigns.margins [--problems=810]
 
 Good: separability is that of rational arithmetic; separable data have a solution, inseparable data
-have none, in every norm; what certifies an answer does so in rational arithmetic; the margin is
+have none, in every norm; each certificate is valid in rational arithmetic; the margin is
 known within 1e-6. Nothing may be undecided. Near-duplicates are 1e-6 to 1e-3 apart: nearer ones
 may be undecided, and where they are inseparable there may be a decoder whose spread is below 1e-6
 of its margin, which counts as one that separates.
@@ -114,7 +114,7 @@ def _product(left, right):
 
 
 def separates(problem, w):
-    """Whether W has, at embeddings of length 1, a spread of at most 1e-6 of its margin."""
+    """True if W has, at embeddings of length 1, a spread of at most 1e-6 of its margin."""
     logits = _product(_exact(w), _exact(problem.embeddings))
     spreads, margins = [], []
     for context, length in enumerate(np.linalg.norm(problem.embeddings, axis=0)):
@@ -130,7 +130,7 @@ def separates(problem, w):
 
 
 def contradicts(problem, certificate):
-    """Whether B is in D, its columns summing to rounding, and B Hᵀ is 1e-9 of its terms."""
+    """True if B is in D, up to rounding of its column sums, and B Hᵀ is 1e-9 of its terms."""
     b, whole = certificate.b, _exact(certificate.b)
     if certificate.rest is not None:
         b, pairs = b + certificate.rest, zip(whole, _exact(certificate.rest), strict=True)
@@ -171,7 +171,7 @@ def _outcome(problem, norm, truth):
 
 
 def run(num_problems, seed=0, progress=0):
-    """The campaign: families and norms in turn."""
+    """Run the campaign: families and norms in turn."""
     tally = Tally("margins", [SOLVED, REFUSED], progress)
     for trial in range(num_problems):
         family = list(FAMILIES)[trial % len(FAMILIES)]

@@ -27,7 +27,7 @@ GOOD = "named, kept apart"
 
 
 class Injection(NamedTuple):
-    """Where and when."""
+    """A NaN injected into one run at one update, under one policy."""
 
     policy: str
     run_axis: str
@@ -50,7 +50,7 @@ class _Messages(logging.Handler):
 
 
 def _fitted(training):
-    """Final state, history and warnings; the error instead of a state where there was one."""
+    """Final state, or the error that was raised in its place, with history and warnings."""
     history, messages = History(), _Messages()
     logger = logging.getLogger("el_jax.training.non_finite")
     logger.addHandler(messages)
@@ -97,7 +97,7 @@ def _outcome(injection, ours, clean):
 
 
 def run(num_injections, seed=0, progress=0):
-    """The campaign: policies and axes in turn, the rest drawn."""
+    """Run the campaign: policies and axes in turn, the rest drawn."""
     tally, rng, clean = Tally("nan_injections", [GOOD], progress), random.Random(seed), {}
     for trial in range(num_injections):
         injection = Injection(

@@ -51,7 +51,7 @@ SETTINGS = {
 
 
 def _train(training, num_updates, workdir, keep, resume):
-    """Train in ``workdir`` after every update a row and, where ``keep``, a checkpoint."""
+    """Train in ``workdir``, with a row and, if ``keep``, a checkpoint after every update."""
     rows = workdir / "metrics.jsonl"
     options = FitOptions(num_updates, 1, 5, 1 if keep > 1 else num_updates)
     with Checkpoints(workdir / "checkpoints", keep, rows=rows) as checkpoints:
@@ -72,7 +72,7 @@ def _outcome(state, rows, expected_state, expected_rows):
 
 
 def run(folder, num_updates, settings=tuple(SETTINGS), every=1, progress=0):
-    """The campaign in an empty folder; ``every`` takes only every so many steps."""
+    """Run the campaign in an empty folder, at every ``every``-th step only."""
     tally = Tally("resume_every_step", [IDENTICAL], progress)
     for number, name in enumerate(settings):
         workdir = folder / str(number)

@@ -1,4 +1,4 @@
-"""What the campaigns count, print and keep."""
+"""Counts of a campaign's outcomes, printed and kept."""
 
 import collections
 import csv
@@ -15,8 +15,8 @@ class Tally:
     """Outcomes of many trials by kind of trial; any outcome not listed as good is a fault.
 
     Args:
-        name: of the campaign.
-        good: outcomes that are as they should be.
+        name: name of the campaign.
+        good: the outcomes that are no faults.
         progress: trials between two lines on the terminal; 0 for none.
     """
 

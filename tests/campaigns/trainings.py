@@ -1,4 +1,4 @@
-"""Trainings as processes of their own, and what they leave behind, compared bit for bit."""
+"""Trainings in processes of their own, whose files are compared bit for bit."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ TINY = (
 
 
 def pace(num_updates, log_every, eval_every, checkpoint_every):
-    """The part of a command line that says how long and how often."""
+    """Flags for the number of updates and the intervals of rows, evaluations and checkpoints."""
     return (
         f"--config.train.num_updates={num_updates}",
         f"--config.train.log_every={log_every}",
@@ -34,7 +34,7 @@ def pace(num_updates, log_every, eval_every, checkpoint_every):
 
 
 def start(workdir, *arguments, **environment):
-    """Start a training; its output goes to files beside the workdir, which no pipe can block."""
+    """Start a training; its output goes to files beside the workdir, since a full pipe blocks."""
     command = [sys.executable, "-m", "el_jax.train", *TINY, *arguments, f"--workdir={workdir}"]
     with (
         open(f"{workdir}.out", "w") as out,
@@ -46,12 +46,12 @@ def start(workdir, *arguments, **environment):
 
 
 def errors(workdir):
-    """What the newest process wrote on standard error."""
+    """Standard error of the newest process."""
     return pathlib.Path(f"{workdir}.err").read_text()
 
 
 def finish(process, workdir, timeout=300):
-    """Wait; anything but success is an error."""
+    """Wait for the process; any exit code but 0 is an error."""
     code = process.wait(timeout)
     assert code == 0, f"exit code {code}: {errors(workdir)}"
 
@@ -92,7 +92,7 @@ def rows(workdir):
 
 
 def differences(workdir, reference):
-    """What differs between two finished trainings: arrays by name, or metrics.jsonl."""
+    """Differences between two finished trainings: names of arrays, or metrics.jsonl."""
     ours, theirs = arrays(workdir), arrays(reference)
     different = [
         name

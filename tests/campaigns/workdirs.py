@@ -38,7 +38,7 @@ WIDTH = 8
 
 
 class Training:
-    """What a training does with its files, one step at a time."""
+    """A training's operations on its files, one step at a time."""
 
     def __init__(self, workdir):
         self.workdir = pathlib.Path(workdir)
@@ -77,7 +77,7 @@ class Training:
         return self
 
     def close(self):
-        """Leave as a process that ends does, whatever is still under way."""
+        """Release the files as a process does at its end, even with saves under way."""
         try:
             self.checkpoints.__exit__(None, None, None)
         finally:
@@ -93,8 +93,8 @@ def trained(workdir, *steps):
 def snapshot(folder):
     """Every file by its path, links included and not followed.
 
-    Not what is unfinished: by the path of its own that it was given, under a name nobody else has,
-    the storage library goes on with a checkpoint whose folder was moved.
+    Unfinished checkpoints are left out: the storage library goes on writing them under their
+    original paths, whose names are unique, after the folder was moved.
     """
     found = {}
     for root, folders, files in os.walk(folder):
@@ -193,7 +193,7 @@ def _takeover(folder, event, rng, while_saving):
 
 
 def _go_on(training, workdir):
-    """What the first says when it writes its next row and checkpoint."""
+    """Verdict on the first training when it writes its next row and checkpoint."""
     try:
         try:
             training.run(80, 100)
@@ -219,7 +219,7 @@ def _link_for(path, target, rng):
 
 
 def _planted(folder, name, rng):
-    """A link where the training writes: what it leads to stays as it was."""
+    """A link where the training writes: its target stays unchanged."""
     workdir, victim = folder / "run", folder / "victim"
     trained(workdir, 20, 40)
     victim.mkdir()
@@ -335,7 +335,7 @@ def _leftovers(folder, name):
 
 
 def _others(rng):
-    """Every trial that does not depend on when: kind, name, what is done in a folder."""
+    """Every trial that does not depend on time: its kind, name, and operation in a folder."""
     for name in PLANTED:
         yield "link planted", name, lambda folder, name=name: _planted(folder, name, rng)
     for kind in ("workdir", "checkpoints", "both"):
@@ -365,7 +365,7 @@ def _tried(trial, folder):
 
 
 def run(folder, num_takeovers, num_others, while_saving=False, seed=0, progress=0):
-    """The campaign in an empty folder; ``num_others`` times every other trial, 0 for a few.
+    """Run the campaign in an empty folder, every other trial ``num_others`` times, 0 for a few.
 
     With ``while_saving`` half of the takeovers come while a checkpoint is written. That leaves
     threads of orbax which wait for minutes, so the process should then leave without them.

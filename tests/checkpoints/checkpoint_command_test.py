@@ -1,4 +1,4 @@
-"""What is printed of checkpoints, for people who wonder whether they can trust them."""
+"""The command that prints and verifies the checkpoints of a workdir."""
 
 import json
 

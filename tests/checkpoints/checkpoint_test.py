@@ -1,4 +1,4 @@
-"""What is saved comes back bit for bit, and every save asked for is made."""
+"""A saved state comes back bit for bit, and every requested save is made."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def health():
-    """Arrays of its own for every state: a test that donates one takes them from no other."""
+    """New arrays for every state, so that a test that donates them takes them from no other."""
     return Health(*(jnp.arange(i, i + 2) for i in range(4)))
 
 
@@ -237,7 +237,7 @@ def noisy_state(step):
 
 @pytest.fixture
 def let_late_callbacks_come():
-    """What orbax's storage still has under way calls back, after a failed save, soon."""
+    """Wait for the callbacks that orbax's storage still makes soon after a failed save."""
     yield
     time.sleep(0.3)
 

@@ -1,4 +1,4 @@
-"""Configs of linear problems: what is refused, in one line, and what they build."""
+"""Configs of linear problems: bad values are refused in one line, good ones build problems."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sections of a config as dataclasses: what fits, and what the message says of what does not."""
+"""Sections of a config as dataclasses: values that fit, and messages on values that do not."""
 
 import dataclasses
 from typing import Literal

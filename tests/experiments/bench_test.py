@@ -1,4 +1,4 @@
-"""The benchmarks: how they pair timings, keep rows and judge goals; and that each of them runs."""
+"""The benchmarks pair timings, keep rows and judge goals; and each of them runs."""
 
 import dataclasses
 import functools
@@ -43,7 +43,7 @@ from experiments.tidy_csv import MalformedTableError
 
 
 class Machine:
-    """A clock without a clock: each timing takes its work times the machine's pace just then."""
+    """A simulated machine: each timing is the task's work times the machine's current pace."""
 
     def __init__(self, pace):
         self.pace, self.time, self.order = pace, itertools.count(), []

@@ -1,4 +1,4 @@
-"""The command line on a small experiment made for the purpose."""
+"""The command line on a small made-up experiment."""
 
 import json
 import textwrap

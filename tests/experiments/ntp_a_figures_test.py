@@ -1,7 +1,7 @@
 """The first three experiments on linear next-token prediction: geometry, convergence, rates.
 
-Figures and claims are those of the committed tables; what run.py computes is held to cases whose
-answer is known.
+Figures and claims are tested on the committed tables, and the computations of run.py on cases with
+a known answer.
 """
 
 import dataclasses

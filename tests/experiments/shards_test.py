@@ -59,7 +59,7 @@ def root(tmp_path):
 
 
 def shards(root, count, *flags):
-    """Run every shard; their folders."""
+    """Run every shard and return the shards' folders."""
     for i in range(count):
         assert main(["run", "toy", f"--shard={i}/{count}", *flags], root) == 0
     folder = root.parent / "runs" / "shards" / "toy"
@@ -92,7 +92,7 @@ def test_small_shards_merge_elsewhere(root):
 
 
 def edit(folder, **changes):
-    """What a shard of another machine or commit would have written."""
+    """Edit a shard's provenance, as another machine or commit would have written it."""
     path = folder / "provenance.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     seal_again(folder)
@@ -113,7 +113,7 @@ def copy_rows(parts):
 
 
 def cut(path, keep):
-    """Keep those lines of a table that ``keep`` wants."""
+    """Keep the lines of a table for which ``keep`` is true."""
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for i, line in enumerate(lines) if keep(i, line)))
 

@@ -1,4 +1,4 @@
-"""From studies to rows: names, one process a seed, and errors that are not lost on the way."""
+"""Studies become rows: names, one process a seed, and errors of every process."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What is no input is refused in one line that names it; what is an odd one is answered."""
+"""Invalid inputs are refused in one line that names them; odd but valid ones are answered."""
 
 import copy
 import pickle

@@ -23,7 +23,7 @@ from el_jax.linear_ntp import (
 
 
 def incompatibility(problem):
-    """How far the in-support log ratios of W* are from the data's, loop by loop."""
+    """Largest error of the in-support log ratios of W* against the data's, context by context."""
     logits = finite_component(problem) @ problem.embeddings
     worst = 0.0
     for j in range(problem.num_contexts):
@@ -34,7 +34,7 @@ def incompatibility(problem):
 
 
 def separates(problem, W):
-    """Equal logits inside every support, and smaller ones outside."""
+    """True if logits are equal inside every support, and smaller outside."""
     logits = W @ problem.embeddings
     for j, support in enumerate(problem.support.T):
         inside, outside = logits[support, j], logits[~support, j]

@@ -16,7 +16,7 @@ STREAM = np.array([0, 1, 2, 0, 1, 3, 1, 0, 2, 0, 1, 2])
 
 
 def counted(result):
-    """What was counted, as {(context, next token): count}."""
+    """The counts of a result, as {(context, next token): count}."""
     found = {
         (tuple(context), int(token)): int(count)
         for context, column in zip(result.contexts, result.counts.T, strict=True)

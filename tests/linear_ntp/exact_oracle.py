@@ -17,7 +17,7 @@ def problem_of(embeddings, supports, vocab_size):
 
 
 def is_separable(problem):
-    """Whether no B of D has B Hᵀ = 0 and -Σ_off B = 1, decided by an exact simplex method."""
+    """True if no B of D has B Hᵀ = 0 and -Σ_off B = 1, decided by an exact simplex method."""
     return not _has_solution(_reduced(*_farkas_system(problem)))
 
 
@@ -57,7 +57,7 @@ def _reduced(rows, num_free):
 
 
 def _has_solution(rows):
-    """Whether M x = b has an x >= 0: the first phase of the simplex method, with Bland's rule."""
+    """True if M x = b has an x >= 0: the first phase of the simplex method, with Bland's rule."""
     rows = [[-a for a in row] if row[-1] < 0 else list(row) for row in rows]
     num_columns = len(rows[0]) - 1
     basis = [None] * len(rows)  # None is the row's own artificial variable

@@ -1,4 +1,4 @@
-"""Data that float64 finds hard: an answer is right, or there is none."""
+"""Data that are hard in float64: an answer is right, or the solver gives none."""
 
 import itertools
 
@@ -25,7 +25,7 @@ SUPPORTS = [s for size in (1, 2, 3) for s in itertools.combinations(range(3), si
 
 
 def integer_problems(count, seed):
-    """Two dimensions, three contexts, three tokens."""
+    """Problems with integer data in two dimensions, with three contexts and three tokens."""
     rng = np.random.default_rng(seed)
     while count:
         supports = [SUPPORTS[i] for i in rng.integers(len(SUPPORTS), size=3)]
@@ -54,7 +54,7 @@ def test_verdicts_and_solutions_of_small_integers_are_those_of_exact_arithmetic(
 
 
 def has_solution(problem, norm):
-    """Whether there is an answer, which plain arithmetic must confirm; no answer is an error."""
+    """True if the problem has a max margin. Plain arithmetic must confirm either verdict."""
     try:
         found = max_margin(problem, norm)
     except NotSeparableError as error:

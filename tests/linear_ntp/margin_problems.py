@@ -1,4 +1,4 @@
-"""Families of problems of which it is known whether they are separable, in few shapes."""
+"""Families of problems that are separable, or inseparable, by construction, in few shapes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Methods against loops of NumPy, and long runs against what is predicted of them."""
+"""Methods against loops of NumPy, and long runs against the predictions of theory."""
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ def max_margin(problem):
 
 
 def largest_curvature(problem, W):
-    """Of CE_F, from its Hessian written out."""
+    """Largest curvature of CE_F, from its explicit Hessian."""
     hessian = np.zeros((W.size, W.size))
     columns = zip(problem.embeddings.T, problem.context_probs, problem.support.T, strict=True)
     for h, weight, inside in columns:

@@ -1,4 +1,4 @@
-"""Token statistics without the logits matrix, against those of the matrix itself."""
+"""Token statistics without the logits matrix, against the statistics of the matrix."""
 
 import functools
 import inspect
@@ -49,7 +49,7 @@ def all_fields(hidden, head, bias, labels, **options):
 
 
 def fields_and_gradients(hidden, head, bias, labels, **options):
-    """Every statistic, and the gradients of a sum in which each has a weight of its own."""
+    """Every statistic, and the gradients of a sum of all of them with unequal weights."""
     weights = np.random.default_rng(9).normal(size=(len(FIELDS), *labels.shape))
 
     def weighted(hidden, head, bias):
@@ -67,7 +67,7 @@ def compiled(path, vocab_chunk=4, token_chunk=3):
 
 
 def assert_close(actual, expected, tolerance):
-    """Each array to within ``tolerance`` of its own largest entry."""
+    """Assert that each array agrees to within ``tolerance`` of its own largest entry."""
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         a, e = np.asarray(a, np.float64), np.asarray(e, np.float64)
@@ -186,7 +186,7 @@ def test_a_loss_of_traced_strength_reads_the_softmax():
 
 @pytest.mark.parametrize("path", PATHS)
 def test_what_all_classes_have_in_common_costs_few_more_digits_than_in_the_logits(path):
-    """The loss does not see it, and rounding it in the logits is enough."""
+    """The loss is blind to a common part of the classes; its rounding in the logits is harmless."""
     name = "e2"
     hidden, head, bias, labels = problem(3, (32, 8, 64), np.float32, offset=1e4)
     mask = labels >= 0
@@ -228,7 +228,7 @@ def equations(function, *operands):
 
 
 def sizes_and_loops(function, *operands):
-    """Size of the largest array a program computes, and how many loops it has."""
+    """Size of the largest array a program computes, and the number of its loops."""
     found = list(equations(function, *operands))
     loops = sum(eqn.primitive.name in ("scan", "while") for eqn in found)
     return max(v.aval.size for eqn in found for v in eqn.outvars), loops

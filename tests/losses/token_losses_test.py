@@ -1,4 +1,4 @@
-"""What every entry of TOKEN_LOSSES must satisfy; give a new entry a definition to cover it."""
+"""Laws that every entry of TOKEN_LOSSES satisfies; a definition covers each entry."""
 
 import functools
 import inspect
@@ -45,7 +45,7 @@ def losses_and_rows(name):
 
 
 def random_tokens(seed, scale=3.0):
-    """Always of one shape, so that JAX compiles each operation once for the whole file."""
+    """Random tokens of one shape, so that JAX compiles each operation once for the whole file."""
     rng = np.random.default_rng(seed)
     return scale * rng.normal(size=(2, 3, V)), rng.integers(V, size=(2, 3))
 

@@ -77,7 +77,7 @@ ON_GPU = pytest.mark.skipif(jax.default_backend() != "gpu", reason="cuDNN needs 
 
 
 def collected(attention, operands):
-    """What queries collect, and the gradients of a sum of it in which each entry has its weight."""
+    """The output of attention, and the gradients of a weighted sum of its entries."""
 
     def weighted(*operands):
         out = attention(*operands).astype(jnp.float32)

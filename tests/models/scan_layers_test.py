@@ -20,7 +20,7 @@ def both(name, **changes):
 
 
 def close(actual, expected, tolerance):
-    """Each array to within ``tolerance`` of its own largest entry, or of 1."""
+    """Assert that each array agrees to within ``tolerance`` of its own largest entry, or of 1."""
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, e, rtol=0, atol=tolerance * max(1, np.abs(e).max()))

@@ -33,7 +33,7 @@ TINY: dict[str, TransformerConfig] = {
 
 
 def random_params(config: TransformerConfig, seed: int = 0) -> Params:
-    """Parameters of the right shapes with no zeros and ones, so that every one of them matters."""
+    """Parameters of the right shapes without zeros and ones, so that each affects the output."""
     rng = np.random.default_rng(seed)
     shapes = jax.eval_shape(transformer(config).init, jax.random.key(0))
     return jax.tree.map(lambda x: jnp.asarray(0.4 * rng.normal(size=x.shape), x.dtype), shapes)

@@ -1,4 +1,4 @@
-"""What is drawn is what was measured, and theory only where it applies."""
+"""Figures draw the measured numbers, and theory only where it applies."""
 
 import numpy as np
 import pytest

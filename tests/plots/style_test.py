@@ -29,7 +29,7 @@ def test_one_loss_has_one_colour_in_every_figure():
 
 
 def test_loss_colours_differ_in_lightness_too():
-    """Printed in grey, black, blue, vermillion and green stay apart from the white paper."""
+    """In a grey print, black, blue, vermillion and green stand out from the white paper."""
 
     def luminance(colour):
         return np.dot(colors.to_rgb(colour), [0.2126, 0.7152, 0.0722])

@@ -30,7 +30,7 @@ def places(batch):
 
 
 def apply(mechanism, batch, key=None):
-    """Certain of the letter that the mechanism gives."""
+    """Logits that are certain of the letter that the mechanism gives."""
     first, padding = (jnp.take_along_axis(batch.tokens, place, 1) for place in places(batch))
     unshifted = (padding - TASK.shift) % TASK.alphabet_size
     bos = jnp.full_like(first, TASK.special_ids[0])
@@ -39,7 +39,7 @@ def apply(mechanism, batch, key=None):
 
 
 def attention(mechanism, batch):
-    """Two layers of two heads, all on the padding evenly, but for one head of a run that copies."""
+    """Two layers of two heads, all even over the padding, but for one head of a copying run."""
     answer, _ = places(batch)
     position = jnp.arange(batch.tokens.shape[1])[None, None]
     start = (answer // TASK.string_length * TASK.string_length)[..., None]

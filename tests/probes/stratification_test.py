@@ -1,4 +1,4 @@
-"""Easy tokens fitted while hard ones are not, and how a run then fitted its hard strings."""
+"""Easy tokens fitted while hard ones are not, and the later fit of a run's hard strings."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""XLA computes right sums in every process of ours, and where it does not, nobody overlooks it."""
+"""XLA computes right sums in every process of ours, and wrong sums are reported."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ BROKEN = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+reduce"}
 
 
 def python(*arguments, **environment):
-    """A process without this one's XLA flags."""
+    """Run Python in a process without this one's XLA flags."""
     return subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env={**os.environ, "XLA_FLAGS": "", **environment},
         capture_output=True, text=True, timeout=300,

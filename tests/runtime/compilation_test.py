@@ -1,4 +1,4 @@
-"""Programs are kept between processes, and those that run once are compiled in less time."""
+"""Programs are cached between processes, and programs that run once compile in less time."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Whatever cannot be run is one line that names the field, its value and what is allowed."""
+"""A run that cannot start ends in one line: the field, its value and the allowed values."""
 
 import os
 import pathlib

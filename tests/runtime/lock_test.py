@@ -1,4 +1,4 @@
-"""A folder is locked by what is found in it, and nothing is written through a link."""
+"""A folder is locked by a file in it, and nothing is written through a link."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""The processes of a training find each other within a time limit, or are told why they do not."""
+"""The processes of a training find each other within a time limit, or fail with a reason."""
 
 import concurrent.futures
 import contextlib
@@ -24,7 +24,7 @@ def free_port():
 
 
 def met(*members, seconds=10.0):
-    """What each ``(num_processes, this)`` got from a meeting: a link's numbers, or the error."""
+    """Result of a meeting for each ``(num_processes, this)``: its links' numbers, or the error."""
     address = f"localhost:{free_port()}"
 
     everybody_done = threading.Barrier(len(members))
@@ -158,7 +158,7 @@ time.sleep(60)
 
 
 def ended(*whats):
-    """Exit code and errors of members that each do as they are told once all have met."""
+    """Exit codes and errors of members that each carry out an order once all have met."""
     address = f"localhost:{free_port()}"
     members = [
         subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A training on several processes is the training on one, whatever becomes of one of them."""
+"""A training on several processes equals the training on one, even if a process fails."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ def start(command, count, devices=1):
 
 
 def finish(started):
-    """Exit code, output and errors of each."""
+    """Exit code, output and errors of each process."""
     printed = [process.communicate(timeout=600) for process in started]
     return [(p.returncode, *texts) for p, texts in zip(started, printed, strict=True)]
 
@@ -163,7 +163,7 @@ def train(workdir, *flags, count=1, devices=1):
 
 
 def completed(workdir, *flags, **where):
-    """What they printed."""
+    """Standard output of each process of a training that must succeed."""
     done = finish(train(workdir, *flags, **where))
     for code, out, err in done:
         assert code == 0, out + err
@@ -255,7 +255,7 @@ JOIN = [sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:smoke
 
 
 def joining(tmp_path, *flags):
-    """A process that joins others, by the flags."""
+    """Start a process that joins others, by the flags."""
     return subprocess.Popen(
         [*JOIN, f"--workdir={tmp_path}", "--join_timeout=8", *flags],
         cwd=ROOT,

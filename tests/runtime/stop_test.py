@@ -1,4 +1,4 @@
-"""A signal is noted where there is something to save, and ends the process where there is not."""
+"""A signal is noted while there is a state to save, and otherwise ends the process."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Which strings an update of the copy task reads, and how they lie in windows."""
+"""The strings of an update of the copy task, and their places in windows."""
 
 from dataclasses import replace
 from itertools import chain

@@ -1,4 +1,4 @@
-"""What ends a training early leaves behind what it had, and a sweep is compiled once."""
+"""A training that ends early keeps its results so far, and a sweep is compiled once."""
 
 import dataclasses
 import logging

@@ -42,7 +42,7 @@ def batch_of(windows=B, num_classes=V):
 
 
 def random_params(model, scale=0.4):
-    """No zeros and ones, so that every parameter matters."""
+    """Random parameters without zeros and ones, so that each affects the output."""
     rng = np.random.default_rng(1)
     shapes = jax.eval_shape(model.init, jax.random.key(0))
     return jax.tree.map(lambda x: jnp.asarray(scale * rng.normal(size=x.shape), x.dtype), shapes)
@@ -67,7 +67,7 @@ def compiled(name, path, config=CONFIG, temperature=1.0):
 
 
 def assert_close(actual, expected, tolerance):
-    """Each array to within ``tolerance`` of its own largest entry, or of the smallest gradient."""
+    """Assert agreement to ``tolerance`` of each array's largest entry, or the smallest gradient."""
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         a, e = np.asarray(a, np.float64), np.asarray(e, np.float64)
@@ -162,7 +162,7 @@ def test_memory_of_an_update_is_less_than_half():
 
 
 def history(path, **train):
-    """Metrics of every update, and the parameters after the last."""
+    """Metrics of every update, and the parameters after the last update."""
     config = small_config("loss=e1,smoke", seeds=2, **train)
     config.loss.path = path
     config.model.residual_dropout = 0.1

@@ -1,4 +1,4 @@
-"""Train the small training under every layout asked for, and keep what came out.
+"""Train the small training under every requested layout, and save the parameters.
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
@@ -27,7 +27,7 @@ def settings_with(layout, run_axis="vmap", dropout=0.0, seeds=4):
 
 
 def trained(layout, **changes):
-    """State after ten updates, and the rows of their metrics and of an evaluation."""
+    """State after ten updates, with the rows of the updates' metrics and of an evaluation."""
     training = build.build(settings_with(layout, **changes))
     program = training.program
     state, batch, health = program.advance(program.init(), UPDATES)

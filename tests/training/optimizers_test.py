@@ -1,4 +1,4 @@
-"""Updates against the formulas in NumPy float64, and which parameters are decayed."""
+"""Updates against the formulas in NumPy float64, and the choice of decayed parameters."""
 
 import dataclasses
 
@@ -37,7 +37,7 @@ GRADIENTS = [tree(seed) for seed in range(1, 1 + len(RATES))]
 
 
 def updated(config, gradients, peak_lr=PEAK_LR, warmup_steps=WARMUP_STEPS):
-    """Parameters after the updates, in float32, by the code."""
+    """Parameters after the updates by the tested optimizer, in float32."""
     optimizer = make_optimizer(
         config, Hypers(jnp.uint32(0), jnp.float32(peak_lr), jnp.int32(warmup_steps), {})
     )
@@ -55,7 +55,7 @@ def updated(config, gradients, peak_lr=PEAK_LR, warmup_steps=WARMUP_STEPS):
 
 
 def adamw(start, gradients, decayed):
-    """Loshchilov & Hutter 2019, algorithm 2, arXiv 1711.05101."""
+    """AdamW: Loshchilov & Hutter 2019, algorithm 2, arXiv 1711.05101."""
     w, m, v = start, 0.0, 0.0
     for t, (rate, g) in enumerate(zip(RATES, gradients, strict=False), start=1):
         m = ADAMW.b1 * m + (1 - ADAMW.b1) * g
@@ -66,7 +66,7 @@ def adamw(start, gradients, decayed):
 
 
 def sgd(start, gradients, decayed):
-    """Momentum on gradient and decay together."""
+    """SGD with momentum on the sum of gradient and decay."""
     w, m = start, 0.0
     for rate, g in zip(RATES, gradients, strict=False):
         m = SGD.b1 * m + g + SGD.weight_decay * decayed * w

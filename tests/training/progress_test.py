@@ -1,4 +1,4 @@
-"""What is watched is readable, and work outlives whoever watched it."""
+"""The progress line is readable, and a training outlives its reader."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""A flipped bit is seen where updates are made twice, and a sound machine never raises."""
+"""A flipped bit is detected where updates are made twice; a sound machine never raises."""
 
 import dataclasses
 import subprocess

@@ -1,4 +1,4 @@
-"""A run that was killed, or told to stop, ends bit for bit where an uninterrupted one does."""
+"""A run that was killed or stopped ends, once resumed, bit for bit as an uninterrupted one."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def finished(workdir, **environment):
 
 
 def started(workdir, **environment):
-    """A process that has saved, and goes on."""
+    """Start a training and wait for its first checkpoint; the process goes on."""
     before, deadline = trainings.steps(workdir), time.monotonic() + 240
     process = start(workdir, **environment)
     while trainings.steps(workdir) == before:

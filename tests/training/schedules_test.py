@@ -1,4 +1,4 @@
-"""Learning rates against optax's, and what optax's cannot do: a traced peak and warm-up."""
+"""Learning rates against optax's, and with a traced peak and warm-up, which optax lacks."""
 
 import jax
 import jax.numpy as jnp

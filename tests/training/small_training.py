@@ -1,4 +1,4 @@
-"""A training small enough to compile in seconds, and a sink that keeps what it is given."""
+"""A training small enough to compile in seconds, and a sink that keeps its rows."""
 
 from configs.el.copy import get_config
 from el_jax import build

@@ -1,4 +1,4 @@
-"""A training that goes on computes as many runs at once as it began with, or says it cannot."""
+"""A resumed training computes as many runs at once as it began with, or warns that it cannot."""
 
 import logging
 import math

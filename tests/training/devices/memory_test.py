@@ -1,4 +1,4 @@
-"""So many runs at once as fit into memory, and the same numbers however many there are."""
+"""As many runs at once as fit into memory, with the same numbers for any number of them."""
 
 import logging
 import math
@@ -95,7 +95,7 @@ def test_a_compiler_that_refuses_needs_more_than_there_is():
 
 
 def machine(root, cgroup="0::/"):
-    """The files in which Linux says what memory there is."""
+    """The files in which Linux reports the memory of the machine."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/meminfo").write_text("MemTotal:  9000 kB\nMemAvailable:    3000 kB\n")
     (root / "proc/self/cgroup").write_text(f"{cgroup}\n")
@@ -179,7 +179,7 @@ def test_errors_of_no_memory(error, expected):
 
 
 def trained(num_updates=100, **train):
-    """Parameters of every run after so many updates, and the metrics of these and of a test set."""
+    """Parameters of every run after some updates, with training metrics and test metrics."""
     config = small_config(seeds=4, **train)
     config.optim.epsilon = 1e-4  # else Adam makes updates of rounding errors, where gradients are 0
     training = built(config)
