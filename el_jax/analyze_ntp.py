@@ -1,4 +1,4 @@
-"""Say whether next-token data are separable, where training should go, and where it goes.
+"""Test whether next-token data are separable; compare training's direction with the predicted one.
 
     python -m el_jax.analyze_ntp --config=FILE[:ARGUMENT] --workdir=FOLDER [--config.KEY=VALUE]
 
@@ -23,7 +23,7 @@ from el_jax.runtime.workdir import hold, open_workdir
 
 
 def analyze_ntp(config: ConfigDict, workdir: pathlib.Path) -> None:
-    """Analyse the problem of a config, train on it, write what was found."""
+    """Analyse the problem of a config, train on it, and write the results."""
     settings = parse(config)
     with hold(workdir):
         open_workdir(workdir, json.loads(config.to_json_best_effort()), [], sys.argv)

@@ -46,7 +46,7 @@ def build(settings: Settings) -> Training:
         layout=settings.layout,
     )
     sizes = settings.evaluations
-    # one program: one for each split would start later
+    # one program for all splits: several would take longer to compile
     draw = partial(Once(_evaluations, static_argnums=(0, 1)), task, tuple(sizes.items()))
     check_memory(spec, jax.eval_shape(draw))
     probes = tuple(_probe(name, task, model) for name in train.probes)
@@ -57,7 +57,7 @@ def build(settings: Settings) -> Training:
 
 
 def _evaluations(task: Task, sizes: tuple[tuple[str, int], ...]) -> dict[str, Batch]:
-    """The batches to be measured."""
+    """The batch of every split, train first."""
     tests = {split: task.pack(task.test_set(num)) for split, num in sizes}
     return {"train": task.pack(task.train_set()), **tests}
 
@@ -70,7 +70,7 @@ def _probe(name: str, task: Task, model: ModelFns) -> Probe:
 
 
 def _head(settings: Settings, model: ModelFns) -> Head:
-    """The head that forms no logits where they are many, unless the config says otherwise."""
+    """The head of the config's loss path; "auto" is resolved by ``losses.choose_path``."""
     function: Callable[..., Array] = TOKEN_LOSSES[settings.loss_name]
 
     def token_loss(stats: TokenStats, numbers: dict[str, Array]) -> Array:

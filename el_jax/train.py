@@ -3,13 +3,13 @@
     python -m el_jax.train --config=FILE[:ARGUMENT] --workdir=FOLDER [--config.SECTION.KEY=VALUE]
 
 For example --config=configs/el/copy.py:loss=e1,smoke --config.optim.peak_lr=1e-3. The config file
-says which arguments it takes. The same command again goes on from the newest checkpoint.
+names the arguments it takes. The same command again resumes from the newest checkpoint.
 
-It uses all devices there are. On several machines, the same on each, with either
+A training uses all available devices. On several machines, give each the same command with either
     --coordinator=HOST:PORT --num_processes=N --process_id=I     (HOST is that of process 0)
     --distributed=auto                                           (SLURM, TPU pods)
-and all within --join_timeout=30 seconds. The first of them reads and writes the workdir; another
-number of them may go on with it.
+and start all within --join_timeout=30 seconds. Process 0 owns the workdir. A run can be resumed
+with a different number of processes.
 """
 
 import contextlib
@@ -88,7 +88,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
 
 
 def _tell_choices(settings: build.Settings) -> None:
-    """What was chosen for this machine, where there was a choice."""
+    """Print the choices made for this machine, if there were any to make."""
     if jax.device_count() > 1:
         print(f"shard={settings.layout}")
     if (platform := jax.default_backend()) != "cpu":

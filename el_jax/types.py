@@ -8,7 +8,7 @@ Letters, the same everywhere:
 ``P``  supervised positions in a window (those whose next token is trained on)
 ``V``  vocabulary size, the number of classes of every logit vector
 ``D``  width of the residual stream
-``E``  width of what the head multiplies, and of the token table; mostly D
+``E``  width of the head's input, and of the token table; mostly D
 ``H``  attention heads; ``KV`` key-value heads
 ``K``  size of one head
 ``F``  width of the MLP
@@ -35,10 +35,10 @@ class Batch(NamedTuple):
     """Windows of tokens and the positions at which the next token is supervised.
 
     Attributes:
-        tokens: what the model reads, ``[B, T]``.
+        tokens: the model's input, ``[B, T]``.
         supervised: the positions whose next token is trained on or asked for, ``[B, P]``.
         labels: the right next token at each supervised position, ``[B, P]``.
-        mask: False where a supervised slot is only filling, ``[B, P]``.
+        mask: False for supervised slots that are only filling, ``[B, P]``.
         groups: index of the group each supervised token belongs to, ``[B, P]``.
         positions: position fed to the position embedding; None means 0..T-1.
         documents: document index of each token; attention stays inside a document.
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
 
 class Readout(NamedTuple):
-    """What logits are the product of: ``hidden @ head + bias``, summed in float32.
+    """Factors of the logits: ``hidden @ head + bias``, summed in float32.
 
     Attributes:
         hidden: the last hidden state at each supervised position, ``[B, P, E]``, in the number
@@ -76,10 +76,11 @@ class ModelFns(NamedTuple):
         init: ``init(key) -> params``, float32 leaves.
         apply: ``apply(params, batch, key=None) -> logits [B, P, V]`` in float32, at the
             supervised positions only. A key switches dropout on.
-        attention: ``attention(params, batch) -> weights [N, B, H, P, T]``, what the query at
-            each supervised position attends to in each layer; None for models without attention.
-        readout: ``readout(params, batch, key=None) -> Readout``, whose product ``apply`` is; None
-            for models whose logits are no such product.
+        attention: ``attention(params, batch) -> weights [N, B, H, P, T]``, the attention weights
+            of the query at each supervised position in each layer; None for models without
+            attention.
+        readout: ``readout(params, batch, key=None) -> Readout``, the factors of the logits that
+            ``apply`` returns; None for models whose logits are no such product.
     """
 
     init: Callable[[Key], Params]
@@ -97,7 +98,7 @@ class Probe(NamedTuple):
     Attributes:
         of_params: from parameters, each leaf ``[R, ...]``, to named values, each ``[R]``; called
             with the evaluations.
-        of_split: from the numbers of one split, without its name before them, to further ones.
+        of_split: from the numbers of one split, named without the split, to further numbers.
     """
 
     of_params: Callable[[Params], dict[str, Array]] | None = None

@@ -3,9 +3,9 @@
     python -m el_jax.checkpoints inspect FOLDER
 
 FOLDER is a workdir or its checkpoints folder. Prints every step with its size and health (each file
-is read and compared with the manifest), the arrays of the newest intact one, and what its bits
-depend on besides the config: versions, commit, device, XLA flags, runs computed at once. The exit
-code is 0 where all are intact, 2 where there is nothing to inspect, 4 where one is damaged.
+is read and compared with the manifest), the arrays of the newest intact one, and the environment of
+its bits besides the config: versions, commit, device, XLA flags, runs computed at once. The exit
+code is 0 if all are intact, 2 if there is nothing to inspect, 4 if one is damaged.
 """
 
 import json
@@ -23,7 +23,7 @@ INTACT, USAGE_ERROR, DAMAGED = 0, 2, 4  # as in launch, which would import jax
 def _health(
     folder: pathlib.Path, rows: pathlib.Path | None, config_sha256: str | None
 ) -> tuple[Manifest | None, str]:
-    """The manifest, where it can be read, and ``ok`` or what is wrong."""
+    """The manifest, if it can be read, and ``ok`` or a description of the fault."""
     written = None
     try:
         written = manifest.read(folder)
@@ -69,7 +69,7 @@ def _print_origin(written: Manifest) -> None:
 
 
 def inspect(folder: pathlib.Path) -> int:
-    """Print what the checkpoints of a workdir hold and whether they are intact.
+    """Print contents and health of the checkpoints of a workdir.
 
     Args:
         folder: a workdir, or its checkpoints folder.
@@ -83,7 +83,7 @@ def inspect(folder: pathlib.Path) -> int:
     if not steps:
         print(f"error: {str(folder)!r}: no checkpoints there", file=sys.stderr)
         return USAGE_ERROR
-    workdir = folder.absolute().parent  # not that of the disk a link leads to
+    workdir = folder.absolute().parent  # not resolved: a link may lead to another disk
     rows = workdir / "metrics.jsonl"
     kept_rows = rows if is_workdir or rows.exists() else None
     config = _config_sha256(workdir)

@@ -1,4 +1,4 @@
-"""The arrays of a checkpoint on disk, by orbax; on several processes by the one that calls."""
+"""The arrays of a checkpoint on disk, by orbax; of several processes only the caller takes part."""
 
 import pathlib
 from collections.abc import Callable
@@ -19,19 +19,19 @@ class State(Protocol):
 
 
 S = TypeVar("S", bound=State)
-_STATE = "state"  # what orbax calls the one tree of a checkpoint
+_STATE = "state"  # orbax's name for the one tree of a checkpoint
 
 
 def import_orbax() -> None:
-    """Import what saving and loading need: 0.6 s, so only once a config was found good."""
+    """Import orbax, which takes 0.6 s: call it only after the config was found good."""
     from orbax.checkpoint import v1 as ocp  # noqa: F401
 
 
 def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
-    """Copy the arrays and begin to write them into a new folder; what is given waits for the end.
+    """Copy the arrays and begin to write them into a new folder; the result waits for the end.
 
-    On several processes the arrays must be NumPy's. Both calls raise what orbax and the libraries
-    beneath it do.
+    On several processes the arrays must be NumPy's. Both calls pass on the exceptions of orbax and
+    the libraries beneath it.
     """
     if jax.process_count() > 1:
         return _start_saving_alone(folder, state)
@@ -53,14 +53,14 @@ def _start_saving_alone(folder: pathlib.Path, state: State) -> Callable[[], None
     checkpointer = ocp.AsyncCheckpointer(handler, multiprocessing_options=alone)
     tree = ocp.args.PyTreeSave(state._asdict())
     checkpointer.save(folder, args=ocp.args.Composite(**{_STATE: tree}))
-    return checkpointer.close  # waits, and raises what went wrong meanwhile
+    return checkpointer.close  # waits, and raises errors of the background
 
 
 def load(folder: pathlib.Path, placed: S) -> S:
-    """Read what was saved; raises what orbax and the libraries beneath it do.
+    """Read the saved arrays; exceptions of orbax and the libraries beneath it pass through.
 
     Args:
-        folder: where it lies.
+        folder: folder of the arrays.
         placed: shape, type and sharding of every array, on devices of this process.
     """
     from orbax.checkpoint import v1 as ocp

@@ -1,4 +1,4 @@
-"""The folder of all checkpoints: which steps are in it, and who may change them."""
+"""The folder of all checkpoints: its steps, and the one process that may change them."""
 
 import contextlib
 import fcntl
@@ -18,8 +18,8 @@ _UNFINISHED, _DISCARDED = "unfinished-", "discarded-"
 class StepFolders:
     """A folder with one sub-folder per step, changed by one process at a time.
 
-    It stays the same folder when it is moved: what is renamed or deleted is renamed or deleted in
-    it, whatever has its name by then. Leftovers of a process that was killed are deleted.
+    The folder stays open: if it is moved, renames and deletions still happen in it, and never in
+    another folder of the old name. Leftovers of a process that was killed are deleted.
 
     Args:
         folder: made if missing; may be a link to another disk.
@@ -27,7 +27,7 @@ class StepFolders:
 
     Attributes:
         path: the folder.
-        own: the steps that this process found when it came, or wrote: no others are deleted.
+        own: the steps that this process found at its start, or wrote: no others are deleted.
 
     Raises:
         WorkdirBusyError: another process changes the folder.
@@ -47,15 +47,15 @@ class StepFolders:
         return self.path / str(step)
 
     def name_unfinished(self, step: int) -> pathlib.Path:
-        """Where a step may be written: a name no other process gives, and nobody else's to lose."""
+        """A path for a step that is being written, different from that of any other process."""
         return self.path / f"{_UNFINISHED}{step}-{secrets.token_hex(4)}"
 
     def publish(self, unfinished: pathlib.Path, step: int) -> None:
-        """Give a written folder the name of its step, which is then on disk.
+        """Rename a written folder to its step, and wait until the new name is on disk.
 
         Raises:
             WorkdirBusyError: see ``check``.
-            OSError: it cannot be, or has that name by somebody else.
+            OSError: the rename failed, or another process has made a folder of that name.
         """
         self.check()
         if step in self.own:
@@ -65,7 +65,7 @@ class StepFolders:
         self.own.add(step)
 
     def remove(self, step: int) -> None:
-        """Rename, then delete, so that killed halfway none is left with a step's name."""
+        """Rename, then delete: a crash never leaves a half-deleted checkpoint under its step."""
         discarded = f"{_DISCARDED}{step}"
         delete(discarded, self._open)
         with contextlib.suppress(FileNotFoundError):
@@ -74,15 +74,15 @@ class StepFolders:
         self.own.discard(step)
 
     def abandon(self, unfinished: pathlib.Path) -> None:
-        """Delete what could not be finished: it takes room that a full disk does not have."""
+        """Delete an unfinished folder: it takes room that a full disk does not have."""
         delete(unfinished.name, self._open)
-        shutil.rmtree(unfinished, ignore_errors=True)  # where a library has made its path anew
+        shutil.rmtree(unfinished, ignore_errors=True)  # a library may have made the path anew
 
     def check(self) -> None:
-        """Raise if what the folder's path leads to is no longer this process's.
+        """Raise if the folder's path no longer leads to the folder that this process holds.
 
         Raises:
-            WorkdirBusyError: the folder or its workdir was moved or replaced, or its lock was.
+            WorkdirBusyError: the folder, its workdir or the lock was moved, deleted or replaced.
         """
         if self._lock is not None:
             self._lock.check()
@@ -96,7 +96,7 @@ class StepFolders:
             )
 
     def close(self) -> None:
-        """Let others change the folder."""
+        """Close the folder, so that another process may change it."""
         os.close(self._open)
 
 

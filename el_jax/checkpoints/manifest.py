@@ -1,8 +1,8 @@
-"""The manifest of a checkpoint: what it holds, so that no damaged one is ever trusted.
+"""The manifest of a checkpoint: a list of its contents, so that no damaged one is ever trusted.
 
 Orbax notices neither a flipped bit in its data files nor a missing marker. So every file of a step
 is listed in manifest.json with its size and SHA-256, and manifest.json itself in manifest.sha256,
-which ``sha256sum -c`` reads. Knows nothing of JAX: a folder can be checked without it.
+which ``sha256sum -c`` reads. This module does without JAX, so a folder can be checked without it.
 """
 
 import dataclasses
@@ -22,15 +22,15 @@ _BLOCK_BYTES = 1 << 20
 
 
 class DamagedError(ValueError):
-    """A checkpoint is not what was written; the message names the file and says what is wrong."""
+    """A checkpoint has changed since it was written; the message names the file and the fault."""
 
 
 class FormatError(DamagedError):
-    """A checkpoint is of another version of el_jax, which wrote manifests of another form."""
+    """A checkpoint comes from another version of el_jax, with another form of manifest."""
 
 
 class Leaf(NamedTuple):
-    """One array of the saved tree: path in it, shape, and name of its type."""
+    """One array of the saved tree: path in the tree, shape, and name of the dtype."""
 
     name: str
     shape: tuple[int, ...]
@@ -46,17 +46,17 @@ class Digest(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """What was written.
+    """Contents of a checkpoint.
 
     Attributes:
-        step: updates made when it was saved.
-        config_sha256: the config it was trained with, see ``config_hash``.
+        step: updates made before the save.
+        config_sha256: hash of the training's config, see ``config_hash``.
         tree: every array.
-        files: files of the step by their path in its folder.
-        rows: what there was of metrics.jsonl, whose rows a training that goes on does not write
-            again; None where none were kept.
-        origin: what the numbers depend on besides the config, by name: versions, device, flags.
-        groups: how many runs were computed at once, by what was computed.
+        files: digest of every file of the step, by its path in the folder of the step.
+        rows: digest of metrics.jsonl at the save, because a resumed training does not rewrite these
+            rows; None if no rows were kept.
+        origin: environment of the numbers besides the config, by name: versions, device, flags.
+        groups: number of runs computed at once, by name of the function.
     """
 
     step: int
@@ -85,7 +85,7 @@ def config_hash(config: Mapping[str, Any]) -> str:
 
 
 def digest(path: pathlib.Path, size: int | None = None) -> Digest:
-    """Digest of a file, or of its first ``size`` bytes; of fewer if it is shorter."""
+    """Digest of a file, or of its first ``size`` bytes; of all bytes if the file is shorter."""
     sha256, left = hashlib.sha256(), os.stat(path).st_size if size is None else size
     done = 0
     with path.open("rb") as file:
@@ -110,7 +110,7 @@ def _seal(content: bytes) -> str:
 
 
 def write(folder: pathlib.Path, manifest: Manifest) -> None:
-    """Write the manifest into the folder of its step; on disk when this returns."""
+    """Write the manifest into the folder of its step, and wait until it is on disk."""
     text = json.dumps({"format": FORMAT, **dataclasses.asdict(manifest)}, indent=1) + "\n"
     write_durably(folder / MANIFEST, text)
     write_durably(folder / SEAL, _seal(text.encode()))
@@ -120,7 +120,7 @@ def read(folder: pathlib.Path) -> Manifest:
     """Read the manifest of a step.
 
     Raises:
-        DamagedError: it is missing or not as it was written, or stands in another step's folder.
+        DamagedError: the manifest is missing, was changed, or lies in another step's folder.
     """
     content, seal = (_content(folder / name) for name in (MANIFEST, SEAL))
     if seal != _seal(content).encode():
@@ -167,7 +167,7 @@ def _why(error: OSError) -> str:
 
 
 def check_files(folder: pathlib.Path, manifest: Manifest) -> None:
-    """Read every file of a step and compare.
+    """Read every file of a step and compare it with the manifest.
 
     Raises:
         DamagedError: names the first file that is missing or differs.
@@ -177,7 +177,7 @@ def check_files(folder: pathlib.Path, manifest: Manifest) -> None:
 
 
 def check_rows(path: pathlib.Path, manifest: Manifest) -> None:
-    """Compare the beginning of metrics.jsonl with what was there when the step was saved.
+    """Compare the beginning of metrics.jsonl with its digest at the save.
 
     Raises:
         DamagedError: rows are missing or differ.
@@ -218,9 +218,9 @@ def _type(leaf: Leaf | None) -> str:
 
 
 def committed_steps(folder: pathlib.Path) -> list[int]:
-    """Steps with a checkpoint, intact or not, oldest first; [] where there is no such folder.
+    """Steps with a checkpoint, intact or not, oldest first; [] if there is no such folder.
 
-    The folder of a step gets its name when its manifest is on disk: one without was damaged.
+    A folder gets the name of its step after its manifest is on disk: one without it was damaged.
     """
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     return sorted(int(name) for name in names if re.fullmatch(r"0|[1-9][0-9]*", name))

@@ -1,7 +1,7 @@
 """Checkpoints of a training on several processes: the first of them reads and writes the files.
 
-What it writes is what one process would have written, so a training may go on with any number of
-processes.
+The files are the same as those of a training on one process, so a training may be resumed with any
+number of processes.
 """
 
 import pathlib
@@ -24,12 +24,12 @@ Fetch = Callable[[Any], Any]
 class SharedCheckpoints:
     """``Checkpoints`` for all processes at once; only the first needs to see the folder.
 
-    Every process calls every method, in the same order. What goes wrong on the first is raised by
-    each.
+    Every process must call every method, in the same order. An error on the first process is raised
+    on all processes.
 
     Args:
         folder: see ``Checkpoints``.
-        fetch: gives the whole of an array in NumPy, wherever its parts are.
+        fetch: from an array on any devices to the whole array in NumPy.
         config_sha256: see ``Checkpoints``.
         rows: see ``Checkpoints``.
         lock: see ``Checkpoints``; of the first process.
@@ -63,7 +63,7 @@ class SharedCheckpoints:
 
     @property
     def row_bytes(self) -> int:
-        """See ``Checkpoints``; 0 but on the first process."""
+        """See ``Checkpoints``; 0 except on the first process."""
         return 0 if self._first is None else self._first.row_bytes
 
     def prepare(self) -> None:
@@ -83,10 +83,10 @@ class SharedCheckpoints:
                 self._first.save(whole)
 
     def wait(self) -> None:
-        """Wait until what is being saved is on disk.
+        """Wait until the save in progress is on disk.
 
         Raises:
-            CheckpointError: it cannot be written.
+            CheckpointError: the checkpoint cannot be written.
         """
         with together():
             if self._first is not None:
@@ -124,7 +124,7 @@ class SharedCheckpoints:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # without the others: not all of them may leave
+        # not together(): an error may have come to this process alone
         if self._first is not None:
             self._first.__exit__(kind, error, trace)
 
@@ -138,11 +138,11 @@ def open_checkpoints(
     origin: Mapping[str, str],
     groups: dict[str, int],
 ) -> Checkpoints | SharedCheckpoints:
-    """The checkpoints of a workdir and its metrics.jsonl, for as many processes as there are.
+    """Open the checkpoints of a workdir, together with its metrics.jsonl, on all processes.
 
     Args:
         workdir: the folder.
-        fetch: gives the whole of an array in NumPy, wherever its parts are.
+        fetch: from an array on any devices to the whole array in NumPy.
         config_sha256: see ``Checkpoints``.
         lock: of the workdir, on the first process.
         origin: see ``Checkpoints``.

@@ -1,6 +1,6 @@
 """Checkpoints of a training: orbax for the arrays, behind a manifest of our own.
 
-    checkpoints/40/arrays/         what orbax wrote
+    checkpoints/40/arrays/         written by orbax
     checkpoints/40/manifest.json   step, config, arrays, size and SHA-256 of every file
     checkpoints/unfinished-60-1f/  being written, or left by a process that was killed
 
@@ -37,7 +37,7 @@ class CheckpointError(UserError, RuntimeError):
 
 
 def describe(tree: Any) -> tuple[Leaf, ...]:
-    """Path, shape and type of every array of a tree, of arrays or of their shapes."""
+    """Path, shape and dtype of every leaf of a tree of arrays or ``jax.ShapeDtypeStruct``."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return tuple(
         Leaf(jax.tree_util.keystr(path, simple=True, separator="/"), leaf.shape, str(leaf.dtype))
@@ -46,7 +46,7 @@ def describe(tree: Any) -> tuple[Leaf, ...]:
 
 
 def on_first_device(_: jax.ShapeDtypeStruct) -> jax.sharding.Sharding:
-    """Where a training on one device has its state."""
+    """The sharding of every array in a training on one device."""
     return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
 
 
@@ -57,22 +57,22 @@ def _warn(message: str) -> None:
 class Checkpoints:
     """The checkpoints of one workdir; a context manager, since saving goes on in the background.
 
-    One process at a time: it deletes only steps that it found when it came, or wrote. What a killed
-    one left half written is deleted.
+    One process at a time holds the folder. It deletes only steps that it found at its start, or
+    wrote, and the unfinished folders of a process that was killed.
 
     Args:
-        folder: where they lie, one sub-folder per step.
-        keep: how many of the newest intact ones are kept.
-        config_sha256: the config they belong to, see ``manifest.config_hash``.
-        rows: a file that grows by what a training that goes on does not write again, such as
-            metrics.jsonl; a checkpoint vouches for what the file holds when it is made.
-        lock: of the workdir, checked before anything is changed.
-        origin: see ``Manifest``; where a restored checkpoint has another, each difference is told.
-        groups: see ``Manifest``; noted by every save, and filled by ``restore``.
-        warn: told of each checkpoint that cannot be used, in one line.
+        folder: folder of the checkpoints, one sub-folder per step.
+        keep: number of newest intact checkpoints that are kept.
+        config_sha256: hash of the training's config, see ``manifest.config_hash``.
+        rows: an append-only file such as metrics.jsonl. A checkpoint stores a digest of its
+            contents so far, because a resumed run does not rewrite them.
+        lock: lock of the workdir, checked before anything is changed.
+        origin: see ``Manifest``; each difference from the restored checkpoint's is reported.
+        groups: see ``Manifest``; recorded by every save, and filled by ``restore``.
+        warn: called with one line for each unusable checkpoint and each difference of origin.
 
     Attributes:
-        row_bytes: size of the rows that the restored checkpoint vouches for; 0 if none was.
+        row_bytes: size of the rows that the restored checkpoint covers; 0 if none was restored.
 
     Raises:
         WorkdirBusyError: another process has the folder open for writing.
@@ -104,7 +104,7 @@ class Checkpoints:
         return max([*self._steps, self._saving_step or 0], default=0) or None
 
     def prepare(self) -> None:
-        """Import in the background what the first save would else make updates wait for."""
+        """Import orbax in the background, so that the first save does not delay the updates."""
         self._background.submit(arrays.import_orbax)
 
     def save(self, state: State) -> None:
@@ -121,12 +121,13 @@ class Checkpoints:
         if step in self._steps:
             return
         unfinished = self._folders.name_unfinished(step)
+        # taken now, since the updates go on and append rows while the arrays are written
         num_bytes = self._rows.stat().st_size if self._rows else 0
         try:
             self._folders.check()
             unfinished.mkdir()
             written = arrays.start_saving(unfinished / ARRAYS, state)
-        except Exception as error:  # orbax raises what its libraries do
+        except Exception as error:  # orbax passes on those of its libraries
             raise self._cannot_write(step, unfinished, error) from error
         self._saving_step = step
         self._saving = self._background.submit(
@@ -134,10 +135,10 @@ class Checkpoints:
         )
 
     def wait(self) -> None:
-        """Wait until what is being saved is on disk.
+        """Wait until the save in progress is on disk.
 
         Raises:
-            CheckpointError: it cannot be written.
+            CheckpointError: the checkpoint cannot be written.
             WorkdirBusyError: the workdir is no longer this process's; nothing was touched.
         """
         saving = self._saving
@@ -146,14 +147,14 @@ class Checkpoints:
             saving.result()
 
     def restore(self, init: Callable[[], S], place: Placement = on_first_device) -> S | None:
-        """The newest intact state, or None where nothing was ever saved.
+        """The newest intact state, or None if nothing was ever saved.
 
-        Each newer checkpoint that is damaged, or of another training, is told in one line; the
-        next one saved removes it.
+        Each newer checkpoint that is damaged, or of another training, is reported in one line; the
+        next save removes it.
 
         Args:
-            init: gives a state with the structure, shapes and types that are needed; only traced.
-            place: where each array goes, whatever devices it was saved from.
+            init: returns a state with the structure, shapes and types needed; it is only traced.
+            place: from the shape of an array to its sharding, whatever devices it was saved from.
 
         Raises:
             CheckpointError: there are checkpoints, but none of them can be used.
@@ -205,7 +206,7 @@ class Checkpoints:
         )
         try:
             return arrays.load(self._folders.of(step) / ARRAYS, placed)
-        except Exception as error:  # as written, but not for this orbax or this machine
+        except Exception as error:  # intact, but not for this orbax or machine
             raise DamagedError(f"{ARRAYS}: orbax cannot read it ({_first_line(error)})") from error
 
     def _commit(
@@ -266,6 +267,6 @@ def _first_line(error: Exception) -> str:
         return error.strerror
     text = str(error)
     for reason in ("No space left on device", "File too large", "Read-only file system"):
-        if reason in text:  # somewhere in what the storage library says
+        if reason in text:  # somewhere in the storage library's message
             return reason
     return (text.splitlines() or [type(error).__name__])[0][:80]

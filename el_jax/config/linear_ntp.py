@@ -57,11 +57,11 @@ def text_problem(
     """Words of the King James Bible as contexts and next tokens.
 
     Args:
-        books: which; empty for all.
-        first_word: how many words of them to skip.
-        num_words: only so many from there; 0 for all.
+        books: names of the books; empty for all.
+        first_word: number of words to skip.
+        num_words: number of words from there; 0 for all.
         context_length: words in a context.
-        vocab_limit: words kept as next tokens, the most frequent; the others share one token.
+        vocab_limit: number of most frequent words kept as next tokens; the others share one token.
         min_count: contexts that occur less often are left out.
         embedding: ``gaussian``, independent for each context; or of its words, regardless of
             order (``bag_of_words``) or place by place (``one_hot_positions``), projected to
@@ -70,7 +70,7 @@ def text_problem(
         seed: of the Gaussian numbers.
 
     Raises:
-        ValueError: a book that is none, or nothing is left.
+        ValueError: a number is out of range, a book is unknown, or no context is left.
     """
     least = (("first_word", first_word, 0), ("context_length", context_length, 1))
     for name, value, lowest in (*least, ("vocab_limit", vocab_limit, 1)):
@@ -102,17 +102,17 @@ def _projected(
 
 
 def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTPProblem:
-    """Frozen activations of a network, merged where they coincide.
+    """Frozen activations of a network; equal ones are merged.
 
     Args:
         embeddings: ``.npy`` file, or ``.npz`` file with an array of that name or one array only;
-            an activation of d numbers a row.
-        counts: ``.npy`` file, or ``.npz`` file with an array of that name, ``[V, contexts]``; how
-            often each token followed each of them.
+            one activation of d numbers per row.
+        counts: ``.npy`` file, or ``.npz`` file with an array of that name, ``[V, contexts]``: the
+            number of times that each token followed each context.
         unit_norm: scale activations to length 1.
 
     Raises:
-        ValueError: a file or an array that is not there, or as :func:`from_counts`.
+        ValueError: a file or an array is missing; or see :func:`from_counts`.
     """
     several = len(array_names(embeddings)) > 1
     activations = load_activations(
@@ -144,8 +144,8 @@ class TrajectorySettings:
         method: a name in ``DIRECTIONS``; None for no training.
         step_size: η; None for 1 / (2 L) with the bound on the smoothness L.
         decay: a of η (k + 1)^-a.
-        num_steps: steps.
-        num_marks: log-spaced steps at which is measured.
+        num_steps: number of steps.
+        num_marks: number of log-spaced steps with a measurement.
     """
 
     method: str | None
@@ -174,8 +174,8 @@ class NTPSettings:
 
     Attributes:
         problem: the data.
-        norms: in which to solve NTP-SVM.
-        trajectory: how to train.
+        norms: the norms in which NTP-SVM is solved.
+        trajectory: method, step size and length of the training.
     """
 
     problem: NTPProblem
@@ -192,7 +192,7 @@ def parse(config: ConfigDict) -> NTPSettings:
     """Read and check a config, and build its problem.
 
     Raises:
-        ConfigError: one line naming the dotted field, its value and what is allowed.
+        ConfigError: one line that names the dotted field, its value and the allowed ones.
     """
     values = keys_and_values("", config.to_dict())
     check_keys("", values, SECTIONS)

@@ -1,9 +1,8 @@
-"""From a ConfigDict to frozen dataclasses, with one clear message for whatever does not fit.
+"""From a ConfigDict to frozen dataclasses, with one clear message for each value that does not fit.
 
 ``ConfigDict`` alone accepts a negative learning rate or an unknown loss. Here every section of a
-config becomes a dataclass: the annotations say which keys and types there are, and
-``__post_init__`` says which values. Every complaint names the dotted field, the value and what is
-allowed.
+config becomes a dataclass: the annotations give its keys and types, and ``__post_init__`` checks
+its values. Every error names the dotted field, the value and the allowed ones.
 """
 
 import dataclasses
@@ -22,10 +21,10 @@ _FLOAT32 = np.finfo(np.float32)
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, or its type where it cannot be written."""
+    """The ``repr`` of a value, or the name of its type if that fails."""
     try:
         return repr(value)
-    except Exception:  # whatever the class of a value does, or an integer of thousands of digits
+    except Exception:  # a faulty __repr__, or an integer of thousands of digits
         return f"<{type(value).__name__}>"
 
 
@@ -56,7 +55,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind is float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and abs(value) <= sys.float_info.max  # which NaN and 10**400 are not
-    if kind is int:  # of 32 bits: what a step counter or the side of an array can be
+    if kind is int:  # 32 bits, as step counters and sides of arrays have
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
     return value is None if kind is types.NoneType else isinstance(value, kind)
 
@@ -71,7 +70,7 @@ def keys_and_values(path: str, values: Any) -> dict[str, Any]:
     """A section of a config, as a new dict.
 
     Raises:
-        ConfigError: it is no section.
+        ConfigError: the value is no section.
     """
     if not isinstance(values, Mapping):
         raise ConfigError(f"config.{path}={shown(values)}: must be a section of keys and values")
@@ -95,7 +94,7 @@ def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
 
 
 def check_float32(path: str, value: Any) -> None:
-    """Raise for a number that would be another on a device: 0, 1 or infinite in float32.
+    """Raise for a number that float32, and so a device, would turn into 0, 1 or infinity.
 
     Args:
         path: dotted name of the value, for the message.

@@ -30,7 +30,7 @@ from el_jax.training.devices.runs import RunAxis
 from el_jax.training.fit import FitOptions
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
 
-Config: TypeAlias = ConfigDict  # what a config file returns
+Config: TypeAlias = ConfigDict  # the result of a config file
 Numbers: TypeAlias = dict[str, int | float]
 MAX_RUNS = 100_000  # of one program
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
@@ -71,7 +71,7 @@ class SweepSection:
 
 @dataclasses.dataclass(frozen=True)
 class _Pace:
-    """What runs may differ in of their optimizer."""
+    """Optimizer numbers that may differ between runs."""
 
     peak_lr: float
     warmup_steps: int
@@ -80,7 +80,7 @@ class _Pace:
 _Range = tuple[str, Callable[[float], bool]]
 _FROM_0: _Range = ("a number from 0", lambda value: value >= 0)
 _POSITIVE: _Range = ("positive", lambda value: value > 0)
-# what every number of a loss and of a run may be; finite they are all
+# allowed range of every number of a loss and of a run; infinity and NaN are refused before
 _ALLOWED: dict[str, _Range] = {
     **dict.fromkeys(("lam", "b", "gamma", "alpha", "beta", "warmup_steps"), _FROM_0),
     **dict.fromkeys(("peak_lr", "logit_temperature", "temperature", "scale"), _POSITIVE),
@@ -101,12 +101,12 @@ class Settings:
         loss_name: key of ``TOKEN_LOSSES``.
         loss_options: the loss's string options.
         logit_temperature: logits are divided by it.
-        loss_path: how the loss gets at the logits; "auto" is ``losses.choose_path``.
-        optimizer: what the runs share of their optimizer.
-        train: how long, how many seeds, how often to look.
-        evaluations: how many test examples each split has.
+        loss_path: implementation of the loss; "auto" is ``losses.choose_path``.
+        optimizer: the optimizer options that all runs share.
+        train: the train section.
+        evaluations: split name -> number of test examples.
         runs: one dict per run: seed, peak_lr, warmup_steps and the loss's numbers.
-        layout: which of the devices there are computes what.
+        layout: distribution of runs or windows over the available devices.
     """
 
     task: Task
@@ -126,7 +126,7 @@ def parse(config: Config) -> Settings:
     """Read and check a config.
 
     Raises:
-        ConfigError: one line naming the dotted field, its value and what is allowed.
+        ConfigError: one line that names the dotted field, its value and the allowed ones.
     """
     values = keys_and_values("", config.to_dict())
     check_keys("", values, SECTIONS)
@@ -178,7 +178,10 @@ def _model(values: Any, task: Task) -> TransformerConfig:
 
 
 def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
-    """The preset of a name, if the task can be asked of it given the switch ``model.causal``."""
+    """The preset of a name, unless its models would see the task's labels.
+
+    ``causal`` is the config's ``model.causal``; None leaves the preset's own.
+    """
     if not task.labels_follow:
         return choose("model.preset", name, PRESETS)
     reads = "a model that sees later tokens reads the answers there"
@@ -271,7 +274,7 @@ def _check_warmup(runs: tuple[Numbers, ...], train: TrainSection) -> None:
 
 
 def _evaluations(values: Any, task: Task) -> dict[str, int]:
-    """How many test examples each split has."""
+    """Number of test examples of each split."""
     sizes = keys_and_values("eval", values)
     for name, num in sizes.items():
         if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in ("train", "batch"):
@@ -283,6 +286,6 @@ def _evaluations(values: Any, task: Task) -> dict[str, int]:
             raise ConfigError(f"config.eval.{name}={shown(num)}: must be an integer, at least 1")
         try:
             jax.eval_shape(lambda num=num: task.pack(task.test_set(num)))
-        except ValueError as error:  # they do not fill whole windows
+        except ValueError as error:  # the examples do not fill whole windows
             raise ConfigError(f"config.eval.{name}={num}: {error}") from error
     return sizes

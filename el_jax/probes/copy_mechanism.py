@@ -1,6 +1,6 @@
-"""Which mechanism answers the copy task: the copy of the first letters, or the shifted padding?
+"""Probes of the mechanism behind answers to the copy task: copying, or undoing the padding's shift.
 
-Accuracy on hard strings says that a network does not copy; these checks say what it does instead.
+Accuracy on hard strings tells that a network does not copy; these probes tell its other mechanism.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,14 @@ def _whole_windows(task: PaddedCopy, num: int) -> int:
 
 
 def swap_test(task: Task, model: ModelFns, num: int = 256) -> Probe:
-    """Answers on ``num`` strings, at least, whose padding is the shift of another sequence.
+    """Probe the answers on at least ``num`` strings whose padding is the shift of other letters.
 
-    On these the two mechanisms disagree. Returns ``swap_copies``, the fraction of tokens that are
-    the right letter; ``swap_undoes_shift``, the fraction that are the letter the padding stands
-    for; what remains is neither.
+    On these strings the two mechanisms disagree. The probe returns ``swap_copies``, the fraction of
+    answers that are the right letter, and ``swap_undoes_shift``, the fraction that are the letter
+    behind the padding; the other answers follow neither mechanism.
 
     Raises:
-        ValueError: the task is another.
+        ValueError: the task is not the copy task.
     """
     task = _copy_task(task)
 
@@ -60,14 +60,14 @@ def swap_test(task: Task, model: ModelFns, num: int = 256) -> Probe:
 
 
 def attention_mass(task: Task, model: ModelFns, num: int = 64) -> Probe:
-    """Where the answering query looks, on ``num`` test strings at least.
+    """Probe the attention of the answering query, on at least ``num`` test strings.
 
-    Returns ``attention_on_answer``, the weight on the letter to copy, of the head (over all
-    layers) that gives it the most; ``attention_on_padding``, the weight on the string's padding
-    averaged over heads and layers. A network that attends evenly gives about 1/L and L_p/L.
+    The probe returns ``attention_on_answer``, the weight on the letter to copy, of the head (over
+    all layers) that gives it the most; and ``attention_on_padding``, the weight on the string's
+    padding averaged over heads and layers. Even attention over L tokens gives about 1/L and L_p/L.
 
     Raises:
-        ValueError: the task is another, or the model has no attention.
+        ValueError: the task is not the copy task, or the model has no attention.
     """
     task = _copy_task(task)
     if model.attention is None:

@@ -1,6 +1,7 @@
-"""Were easy tokens fitted while hard ones were not, and were the hard ones then memorised?
+"""Stratification: easy tokens are fitted while hard ones are not, and hard ones then memorised.
 
-The diagnostics of Yang, Puli, Ranganath 2025, section 3.2; for tasks with easy and hard tokens.
+These are the diagnostics of Yang, Puli, Ranganath 2025, section 3.2, for tasks with easy and hard
+tokens.
 """
 
 from collections.abc import Sequence
@@ -16,13 +17,14 @@ FITTED_ACCURACY = 0.99  # training accuracy from which a group counts as fitted
 
 
 def stratification(task: Task, model: ModelFns) -> Probe:
-    """Of each split ``ce_gap``, hard minus easy cross-entropy in nats, and two verdicts, 0 or 1.
+    """Probe each split for ``ce_gap``, hard minus easy cross-entropy in nats, and two verdicts.
 
-    ``stratified``: easy CE < 0.01 while hard CE > 1. ``stratified_by_accuracy``: easy accuracy >=
-    .99 while hard <= .5, which also speaks of losses whose CE is bounded away from 0.
+    A verdict is 0 or 1. ``stratified``: easy CE < 0.01 while hard CE > 1.
+    ``stratified_by_accuracy``: easy accuracy >= .99 while hard <= .5, a criterion that also serves
+    losses whose CE is bounded away from 0.
 
     Raises:
-        ValueError: the task's groups are others.
+        ValueError: the task's groups are not easy and hard.
     """
     del model
     if task.group_names != ("easy", "hard"):
@@ -41,7 +43,7 @@ def _stratified(row: Row) -> Row:
 
 
 def when_fitted(steps: Sequence[int], rows: Sequence[Row]) -> Row:
-    """How each run fitted its hard training strings: by memory or by the right mechanism.
+    """Tell runs that memorised their hard training strings from runs that learnt the mechanism.
 
     Args:
         steps: steps of the rows, increasing.
@@ -50,8 +52,8 @@ def when_fitted(steps: Sequence[int], rows: Sequence[Row]) -> Row:
     Returns:
         ``fitted_step``: the first step at which hard training accuracy is at least .99 (NaN if
         never); ``hard_accuracy_when_fitted``: hard test accuracy at that step, near chance for a
-        run that memorised and near 1 for one that rectified; ``rectified_afterwards``: what hard
-        test accuracy still gained from then to the last row.
+        run that memorised and near 1 for one that rectified; ``rectified_afterwards``: the gain of
+        hard test accuracy from that step to the last row.
     """
     train = np.stack([row["train_hard_accuracy"] for row in rows])  # [steps, R]
     test = np.stack([row["test_hard_accuracy"] for row in rows])

@@ -1,4 +1,4 @@
-"""Right sums on CPUs: the XLA flag they need, and a canary that sees when it is missing.
+"""Right sums on CPUs: the XLA flag they need, and a canary that detects its absence.
 
 On CPUs jaxlib 0.10 to 0.12 computes some sums with YNNPACK kernels that return garbage:
 
@@ -6,9 +6,9 @@ On CPUs jaxlib 0.10 to 0.12 computes some sums with YNNPACK kernels that return 
 * the squares of 32,769 and more rows of three, summed row by row under vmap (0.10);
 * a product of seven axes, summed over one of them, which kills the process (0.10).
 
-XLA's other kernels for sums are right. ``import el_jax`` selects them, which XLA obeys only until
-the first computation of the process. experiments/README.md has the six lines that show
-the fault.
+XLA's other kernels for sums are right. ``import el_jax`` selects them by a flag, which XLA reads
+at the first computation of the process. experiments/README.md has the six lines that show the
+fault.
 """
 
 import functools
@@ -36,7 +36,7 @@ class WrongArithmeticError(UserError, RuntimeError):
 
 
 def select_right_sums() -> None:
-    """Append ``FLAG`` to ``XLA_FLAGS``, unless that names the same option already.
+    """Append ``FLAG`` to ``XLA_FLAGS``, unless the variable names the same option already.
 
     Warns:
         RuntimeWarning: JAX has computed in this process without the flag, which comes too late.
@@ -60,7 +60,7 @@ def check() -> None:
     """Run the canary: milliseconds, and a fraction of a second to compile the first time.
 
     Raises:
-        WrongArithmeticError: names the fault, the flag and the version; only a warning where the
+        WrongArithmeticError: names the fault, the flag and the version; only a warning if the
             environment variable ``EL_JAX_WRONG_ARITHMETIC`` is ``allow``.
     """
     wrong = wrong_sums()
@@ -77,9 +77,9 @@ def check() -> None:
 
 @functools.cache  # XLA reads its flags once in the life of a process
 def wrong_sums() -> tuple[str, ...]:
-    """The sums of the canary that differ from exact arithmetic; empty where all are right.
+    """The sums of the canary that differ from exact arithmetic; empty if all are right.
 
-    Always empty on accelerators, whose kernels are others.
+    Always empty on accelerators, which have other kernels.
     """
     import jax  # not above: whoever imports el_jax may still choose devices
     import jax.numpy as jnp
@@ -107,7 +107,7 @@ def wrong_sums() -> tuple[str, ...]:
 
 
 def record() -> dict[str, str]:
-    """The XLA flags of this process and what the canary says of them, for records of a run."""
+    """The XLA flags of this process and the verdict of the canary, for the records of a run."""
     wrong = wrong_sums()
     canary = f"wrong: {', '.join(wrong)}" if wrong else "right"
     return {"xla_flags": os.environ.get("XLA_FLAGS", ""), "canary": canary}

@@ -1,4 +1,4 @@
-"""Compilation: kept from one process to the next, and short where a program runs once."""
+"""Compilation: a cache shared by all processes, and less work for programs that run once."""
 
 import os
 from collections.abc import Callable
@@ -11,11 +11,11 @@ import jax.numpy as jnp
 class Once:
     """``jax.jit`` of a function that is called once, such as one that draws data or parameters.
 
-    On CPUs LLVM optimises it less, which takes a third of the time to compile; random numbers keep
+    On CPUs LLVM optimises it less, so compilation takes a third of the time; random numbers keep
     their bits (tested). Other compilers have no such level.
 
     Args:
-        function: to be compiled.
+        function: the function to compile.
         **options: as for ``jax.jit``.
     """
 
@@ -37,7 +37,7 @@ class Once:
 def use_compilation_cache() -> None:
     """Keep compiled programs in the user's cache folder, so that a second start is quick.
 
-    ``JAX_COMPILATION_CACHE_DIR`` moves it, or switches it off when set to nothing.
+    ``JAX_COMPILATION_CACHE_DIR`` moves the folder, or switches the cache off if it is empty.
     """
     folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
     if folder is None and (caches := os.environ.get("XDG_CACHE_HOME") or _home_cache()):

@@ -2,11 +2,11 @@
 
     --coordinator=HOST:PORT --num_processes=N --process_id=I
 
-on each of N machines, where HOST is that of process 0; or ``--distributed=auto`` where the cluster
-says so itself (SLURM, Open MPI, Kubernetes, TPU pods). Every process gets the same config.
+on each of N machines, where HOST is that of process 0; or ``--distributed=auto`` on a cluster that
+tells jax its processes (SLURM, Open MPI, Kubernetes, TPU pods). Every process gets the same config.
 
-jax's runtime ends a process with SIGABRT and a C++ stack where another is gone or does not come.
-So the processes meet, and watch each other, over connections of their own.
+jax's runtime ends a process with SIGABRT and a C++ stack if another process is gone or never
+arrives. So the processes meet, and watch each other, over connections of their own.
 """
 
 import atexit
@@ -36,7 +36,7 @@ _watches: list[Watch] = []  # of this process: one at the most
 
 
 def start() -> None:
-    """Join the other processes, if the command line names any; before jax sees its devices.
+    """Join the other processes, if the command line names any; call it before jax finds devices.
 
     Raises:
         ConfigError: the flags do not go together, or the cluster does not tell.
@@ -59,10 +59,10 @@ def start() -> None:
 
 
 def is_of_runtime(error: Exception) -> bool:
-    """Whether an error is of what the processes compute together, rather than of one's own code.
+    """True if an error comes from the joint computation of the processes, not from one's own code.
 
-    jax raises it as its own class where it waits for a result, and where it dispatches as a
-    ValueError with the same words: the kind of failure, then what the transport says.
+    jax raises such an error as ``JaxRuntimeError`` when it waits for a result, and as a ValueError
+    with the same words when it dispatches: the kind of failure, then the transport's message.
     """
     kinds = "ABORTED|CANCELLED|DEADLINE_EXCEEDED|INTERNAL|UNAVAILABLE|UNKNOWN"
     return isinstance(error, jax.errors.JaxRuntimeError) or (
@@ -71,16 +71,16 @@ def is_of_runtime(error: Exception) -> bool:
 
 
 def why_lost(error: Exception) -> str:
-    """The sentence that says which process is gone, where ``error`` may come of that."""
+    """The sentence that names the lost process, or that quotes ``error`` if none is known."""
     known = _watches[0].why(seconds=1.0) if _watches else None
     return known or f"what the processes compute together failed, is one gone? ({error})"
 
 
 def leave(code: int) -> NoReturn:
-    """End this process because of an error, which the others may have met or not.
+    """End this process because of an error, whether or not the other processes met it.
 
-    Those that have not are told, and end too. The ordinary way out of jax would wait for them, for
-    minutes, where they wait for what will never come.
+    The other processes are told, and end too. jax's ordinary exit would wait for them, for minutes,
+    while they wait for a result that never comes.
     """
     if _watches:
         _watches[0].leave(code)
@@ -103,6 +103,7 @@ def _join(address: str | None = None, num: int | None = None, this: int | None =
             address = relay(*split(address))
     with _time_limit(seconds, f"{flag}: cannot join the other processes within {seconds:g} s"):
         try:
+            # jax's own time limit is longer, so that _time_limit always comes first
             jax.distributed.initialize(
                 address, num, this, initialization_timeout=int(10 * seconds + 300)
             )
@@ -113,7 +114,7 @@ def _join(address: str | None = None, num: int | None = None, this: int | None =
 
 @contextlib.contextmanager
 def _time_limit(seconds: float, message: str) -> Iterator[None]:
-    """End the process with the message, unless the block ends in time; jax's own end is a stack."""
+    """End the process with a message unless the block ends in time; jax would print a C++ stack."""
 
     def end() -> None:
         os.write(2, f"error: {message}\n".encode())

@@ -1,4 +1,4 @@
-"""What a number depends on besides its config: code, versions, hardware."""
+"""The environment on which a number depends besides its config: code, versions, hardware."""
 
 import importlib.metadata
 import os
@@ -9,7 +9,7 @@ import subprocess
 import jax
 
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
-SOURCES = ("*.py", "requirements.txt")  # what numbers depend on; results and figures do not count
+SOURCES = ("*.py", "requirements.txt")  # numbers depend on these files alone
 
 
 def hardware() -> dict[str, str | int]:

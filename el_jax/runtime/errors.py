@@ -1,6 +1,7 @@
 """Errors that a user can do something about: one line on standard error and an exit code each.
 
-Rooms define their own as subclasses of ``UserError``; here are those that several rooms raise.
+Rooms define their own subclasses of ``UserError``; this module holds those that several rooms
+raise.
 """
 
 import difflib
@@ -20,7 +21,7 @@ class ConfigError(UserError, ValueError):
 
 
 class NotEnoughMemoryError(UserError, RuntimeError):
-    """A training does not fit into memory; the message says what it needs and what there is."""
+    """A training does not fit into memory; the message names the bytes needed and available."""
 
     exit_code = NO_ROOM
 
@@ -32,7 +33,7 @@ class WorkdirBusyError(UserError, RuntimeError):
 
 
 class LostError(UserError, RuntimeError):
-    """Of several processes one is gone, or did not come."""
+    """One of several processes is gone, or never arrived."""
 
     exit_code = LOST
 
@@ -45,7 +46,7 @@ def exit_code(error: BaseException) -> int | None:
 
 
 def describe(error: BaseException) -> str:
-    """The message of an error, on files with their name."""
+    """The message of an error; for an ``OSError``, with the name of its file."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
@@ -66,10 +67,10 @@ def require(field: str, value: object, valid: bool, allowed: str) -> None:
     """Refuse the value of a field.
 
     Args:
-        field: its name.
+        field: name of the field.
         value: its value, shown in the message.
-        valid: whether it may be so.
-        allowed: a phrase that goes behind "must be".
+        valid: True if the value is allowed.
+        allowed: a phrase that follows "must be".
 
     Raises:
         ValueError: unless ``valid``; the message starts with ``field=value``.
@@ -79,8 +80,8 @@ def require(field: str, value: object, valid: bool, allowed: str) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there was no memory left, in Python or on a device."""
-    import jax  # not by those who only look at files
+    """True if an error reports that memory ran out, in Python or on a device."""
+    import jax  # not above: commands that only read files start without jax
 
     refused = isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
     return refused or isinstance(error, MemoryError)

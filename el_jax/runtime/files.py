@@ -1,4 +1,4 @@
-"""Files that survive a power cut, and writing that follows no link somebody has put in its way."""
+"""Files that survive a power cut, and writes that follow no link."""
 
 import errno
 import os
@@ -11,12 +11,13 @@ def open_own(path: pathlib.Path) -> int:
     """Open a file for reading and appending; made if missing.
 
     Returns:
-        Its descriptor.
+        The file's descriptor.
 
     Raises:
-        OSError: it cannot be opened, or is a link or another name of some other file: what is
-            written would end up there.
+        OSError: the file cannot be opened, is not a regular file, or is a symbolic or hard link,
+            through which a write would reach another file.
     """
+    # O_NONBLOCK: a named pipe in place of the file is refused below; without it, open would wait
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o666)
@@ -65,11 +66,11 @@ def write_durably(path: pathlib.Path, text: str) -> None:
 
 
 def delete(name: str, folder: int) -> None:
-    """Delete a file, a link or a folder with all that is in it; no error where it cannot be.
+    """Delete a file, a link or a folder with its contents; a failure raises no error.
 
     Args:
-        name: its name in the folder.
-        folder: descriptor of an open folder, so that one moved meanwhile is still the one meant.
+        name: name of the file in the folder.
+        folder: descriptor of the open folder, which stays valid if the folder is moved.
     """
     try:
         is_folder = stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -82,7 +83,7 @@ def delete(name: str, folder: int) -> None:
 
 
 def to_nowhere(descriptor: int) -> None:
-    """Let everything written to a file descriptor vanish."""
+    """Redirect a file descriptor to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)

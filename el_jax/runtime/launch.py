@@ -1,4 +1,4 @@
-"""From a command line to a config; from what ends a command early to one line and an exit code."""
+"""From a command line to a config, and from an error to one line and an exit code."""
 
 import inspect
 import logging
@@ -40,7 +40,7 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
     """Read ``--config`` (with its overrides) and ``--workdir``.
 
     Raises:
-        ConfigError: one line saying which flag or key is wrong and what is allowed.
+        ConfigError: one line that names the wrong flag or key and the allowed values.
     """
     file, rest = _config_file(argv)
     config = _load(file)
@@ -68,7 +68,7 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
 
 
 def _flag_error(error: Exception) -> ConfigError:
-    """What the flag parser meant."""
+    """The flag parser's error as one line."""
     lines = [line.removeprefix("ERROR:: ").strip() for line in str(error).splitlines()]
     lines = [line for line in lines if line]
     flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
@@ -77,10 +77,10 @@ def _flag_error(error: Exception) -> ConfigError:
 
 
 def _config_file(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """What ``--config`` says, and the other arguments.
+    """The value of ``--config``, and the other arguments.
 
     Raises:
-        ConfigError: it is missing, empty, or given twice.
+        ConfigError: the flag is missing, empty, or given twice.
     """
     given, rest, items = [], [], iter(argv)
     for item in items:
@@ -100,14 +100,14 @@ def _load(file: str) -> ConfigDict:
     """The config of ``FILE:ARGUMENT``.
 
     Raises:
-        ConfigError: there is no such file, or it does not give a config.
+        ConfigError: the file is missing, or it returns no config.
     """
     path, _, argument = file.partition(":")
     if not os.path.isfile(path):
         raise ConfigError(f"--config={file!r}: there is no such file")
     try:
         config = runpy.run_path(path)["get_config"](argument or None)
-    except (Exception, SystemExit) as error:  # whatever a config file may raise
+    except (Exception, SystemExit) as error:  # a config file may raise anything
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ConfigError(f"--config={file!r}: {kind}{error}") from error
     if not isinstance(config, ConfigDict):
@@ -116,10 +116,10 @@ def _load(file: str) -> ConfigDict:
 
 
 def _check_overrides(argv: Sequence[str], config: ConfigDict) -> None:
-    """Refuse the first ``--config.a.b`` that the config does not have.
+    """Refuse the first ``--config.a.b`` whose key is not in the config.
 
     Raises:
-        ConfigError: names it, and the keys there are.
+        ConfigError: names the key, and the known keys.
     """
     for item in argv:
         flag = item.lstrip("-").partition("=")[0]
@@ -133,9 +133,9 @@ def _check_overrides(argv: Sequence[str], config: ConfigDict) -> None:
 
 
 def one_line(message: str) -> str:
-    """A message on one line of at most 1,000 characters, without losing what is allowed.
+    """Put a message on one line of at most 1,000 characters, and keep the allowed values.
 
-    Long words are cut in their middle, then what stands before ``: must be``, then the end.
+    Long words lose their middle; then the text before ``: must be`` is cut, and last the end.
     """
 
     def cut(text: str, length: int) -> str:
@@ -177,7 +177,7 @@ def _end(error: Exception) -> NoReturn:
 def run(
     main: Callable[[ConfigDict, pathlib.Path], None], argv: Sequence[str] | None = None
 ) -> None:
-    """Call ``main(config, workdir)``; what ends it early is one line and an exit code.
+    """Call ``main(config, workdir)``; an error that may be expected ends in one line and a code.
 
     With ``--help``, print the documentation of main's module instead.
     """
@@ -186,7 +186,7 @@ def run(
         print(inspect.getdoc(inspect.getmodule(main)))
         return
     use_compilation_cache()
-    for library in ("absl", "asyncio"):  # what orbax logs there it also raises
+    for library in ("absl", "asyncio"):  # orbax also raises the errors it logs there
         logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
         config, workdir = command_line(given)

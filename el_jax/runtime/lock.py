@@ -1,8 +1,8 @@
-"""A folder in which one process at a time writes, for as long as its lock is the one found there.
+"""A lock that lets one process at a time write in a folder.
 
-The operating system locks a file, whatever it is called; files are written by name. So a process
-whose folder was moved, or whose lock was deleted, holds its lock on, while another holds a new one
-in the folder of the old name. ``Lock.check`` tells the first that it must write there no more.
+The operating system locks an open file, not its name; but a process writes files by name. So after
+the folder is moved, or the lock file deleted, the first process still holds its lock, while a
+second one can lock a new file under the old name. ``Lock.check`` then stops the first process.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ class Lock:
     """The lock of a folder, held by this process.
 
     Attributes:
-        folder: the folder, by its whole path.
+        folder: absolute path of the folder.
         descriptor: of the locked file.
     """
 
@@ -30,10 +30,10 @@ class Lock:
     descriptor: int
 
     def check(self) -> None:
-        """Raise if the folder of that name is no longer the one that is locked.
+        """Raise if the lock file in the folder is no longer the locked file.
 
         Raises:
-            WorkdirBusyError: the folder was moved or replaced, or the lock was.
+            WorkdirBusyError: the folder or its lock file was moved, deleted or replaced.
         """
         if not self.is_found():
             raise WorkdirBusyError(
@@ -42,7 +42,7 @@ class Lock:
             )
 
     def is_found(self) -> bool:
-        """Whether the file of that name is the one that is locked."""
+        """True if the lock file in the folder is the locked file."""
         try:
             found = os.stat(self.folder / LOCK, follow_symlinks=False)
         except OSError:
@@ -50,16 +50,16 @@ class Lock:
         return os.path.samestat(found, os.fstat(self.descriptor))
 
     def release(self) -> None:
-        """Let others in."""
+        """Unlock the folder."""
         os.close(self.descriptor)
 
 
 def acquire(folder: pathlib.Path) -> Lock:
-    """Lock a folder, which exists.
+    """Lock an existing folder.
 
     Raises:
-        WorkdirBusyError: another process holds it; the message says which.
-        OSError: the lock cannot be written, or is a link.
+        WorkdirBusyError: another process holds the lock; the message names it.
+        OSError: the lock file cannot be written, or is a link.
     """
     folder = folder.absolute()
     while True:
@@ -76,4 +76,4 @@ def acquire(folder: pathlib.Path) -> Lock:
             os.ftruncate(lock.descriptor, 0)
             os.write(lock.descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
             return lock
-        lock.release()  # deleted before it was locked
+        lock.release()  # another process replaced the file before it was locked here: try again

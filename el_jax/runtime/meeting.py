@@ -1,9 +1,9 @@
 """The processes of one training find each other over TCP, and keep the connections.
 
-Process 0 listens where its coordination service will, each of the others connects and says who it
-is, and all go on once everybody is there. jax's own runtime ends a process with SIGABRT or SIGSEGV
-where the port is taken or somebody does not come; here each of these is an error with a message.
-Messages are JSON, one a line.
+Process 0 listens on the port of its later coordination service, each other process connects and
+sends its number, and all go on once every process has connected. jax's own runtime ends a process
+with SIGABRT or SIGSEGV if the port is taken or a process never arrives; here each of these is an
+error with a message. Messages are JSON, one a line.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _MAX_LINE = 1 << 16
 
 
 class DisagreeError(ConfigError):
-    """The processes were not given flags that go together."""
+    """The flags of the processes do not go together."""
 
 
 class Link:
@@ -37,20 +37,20 @@ class Link:
                 connection.setsockopt(socket.IPPROTO_TCP, vars(socket)[option], value)
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message; one that the other end does not take any more is dropped."""
+        """Send a message; it is dropped if the other end is gone."""
         with contextlib.suppress(OSError):
             self.connection.sendall(json.dumps(message).encode() + b"\n")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self.connection.close()
 
     def receive(self) -> list[dict[str, Any]] | None:
         """Wait for messages; None once the other end is gone.
 
         Raises:
-            TimeoutError: none came within the connection's time limit.
-            ValueError: the other end does not speak like a process of ours.
+            TimeoutError: no message came within the connection's time limit.
+            ValueError: the other end sent other bytes than lines of JSON objects.
         """
         try:
             content = self.connection.recv(_MAX_LINE)
@@ -68,11 +68,11 @@ class Link:
 
 
 def meet(address: str, num_processes: int, this: int, seconds: float) -> dict[int, Link]:
-    """Wait until all processes are there.
+    """Wait until all processes have connected.
 
     Args:
         address: ``HOST:PORT`` of process 0; the port is free again when this returns.
-        num_processes: of all.
+        num_processes: number of processes in all.
         this: number of this process.
         seconds: time limit.
 
@@ -80,7 +80,7 @@ def meet(address: str, num_processes: int, this: int, seconds: float) -> dict[in
         The link to process 0, or on process 0 those to all others, by their number.
 
     Raises:
-        LostError: the port is taken, or somebody did not come in time.
+        LostError: the port is taken, or a process did not arrive in time.
         DisagreeError: the flags of two processes do not go together.
     """
     host, port = split(address)
@@ -115,7 +115,7 @@ def split(address: str) -> tuple[str, int]:
     """Host and port of ``HOST:PORT``; the host of an IPv6 address is in brackets.
 
     Raises:
-        DisagreeError: it is none.
+        DisagreeError: the address has another form.
     """
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
@@ -135,7 +135,7 @@ def _listen(address: str, port: int) -> socket.socket:
 
 
 def _visitor(listener: socket.socket, deadline: float) -> tuple[Link, dict[str, Any]] | None:
-    """The next that connects, and how it introduces itself; None for a stranger or for nobody."""
+    """The next connection and its first message; None for a stranger, or if nobody connects."""
     try:
         listener.settimeout(max(deadline - time.monotonic(), 0.01))
         link = Link(listener.accept()[0])
@@ -172,7 +172,7 @@ def _join(
             link = Link(socket.create_connection((host, port), timeout=left))
         except socket.gaierror as error:
             raise LostError(f"--coordinator={address}: {error.strerror}") from error
-        except OSError:  # nobody is there yet
+        except OSError:  # process 0 does not listen yet
             time.sleep(_RETRY_SECONDS)
             continue
         with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What the processes of one training decide together, and who writes its files."""
+"""Agreement among the processes of one training, of which the first writes the files."""
 
 import contextlib
 import json
@@ -19,11 +19,11 @@ _BLOCK_BYTES = 1 << 26  # sent at once: bounds the room it takes on the devices
 
 
 class DifferentError(UserError, ValueError):
-    """The processes of one training were not given the same."""
+    """The processes of one training were given different values."""
 
 
 class ElsewhereError(UserError, RuntimeError):
-    """Another process of the training met an error; this one ends as that one does."""
+    """Another process of the training met an error; this one ends with the same exit code."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -31,14 +31,14 @@ class ElsewhereError(UserError, RuntimeError):
 
 
 def is_first() -> bool:
-    """Whether this process reads and writes the files."""
+    """True on process 0, which reads and writes the files."""
     return jax.process_index() == 0
 
 
 def agreed(stop: Callable[[], int | None]) -> Callable[[], int | None]:
-    """``stop`` for all processes: the signal that any of them has noted, at the same update.
+    """``stop`` for all processes: a signal noted by any of them stops all at the same update.
 
-    To be asked equally often by each.
+    Every process must call the result the same number of times.
     """
     if jax.process_count() == 1:
         return stop
@@ -51,10 +51,11 @@ def agreed(stop: Callable[[], int | None]) -> Callable[[], int | None]:
 
 
 def smallest(num_bytes: int | None) -> int | None:
-    """The smallest of what the processes have, to a mebibyte; None if none of them can tell."""
+    """The smallest number on any process, rounded down to a mebibyte; None if none has a number."""
     if jax.process_count() == 1:
         return num_bytes
     unknown = np.iinfo(np.int32).max
+    # jax sends integers of 32 bits, too few for bytes
     mebibytes = unknown if num_bytes is None else num_bytes >> 20
     least = int(multihost_utils.process_allgather(np.int32(mebibytes)).min())
     return None if least == unknown else least << 20
@@ -68,8 +69,8 @@ def together() -> Iterator[None]:
     it: a process that failed never arrives.
 
     Raises:
-        Exception: on the first process that met one, that; on all others an ``ElsewhereError``
-            that tells of it.
+        Exception: the first process that failed raises its own exception; all others raise an
+            ``ElsewhereError`` with the same message.
     """
     if jax.process_count() == 1:
         yield
@@ -89,14 +90,14 @@ def together() -> Iterator[None]:
 
 
 def from_first(action: Callable[[], T]) -> T:
-    """What ``action`` gives on the first process, where alone it is called, on every process.
+    """Call ``action`` on the first process only, and return its result on every process.
 
     Args:
-        action: gives None, numbers, strings and arrays, in lists and in dicts with strings as
+        action: returns None, numbers, strings and arrays, in lists and in dicts with strings as
             keys; arrays arrive bit for bit, tuples as lists.
 
     Raises:
-        Exception: what ``action`` raised; an ``ElsewhereError`` on the other processes.
+        Exception: the exception of ``action``; an ``ElsewhereError`` on the other processes.
     """
     found: Any = None
     with together():
@@ -109,11 +110,11 @@ def check_same(name: str, value: Any) -> None:
     """Raise on every process unless each has the same value.
 
     Args:
-        name: what it is, for the message.
-        value: as ``from_first`` takes it, without arrays.
+        name: name of the value, for the message.
+        value: of the types that ``from_first`` sends, without arrays.
 
     Raises:
-        DifferentError: names the first process that has another one than the first.
+        DifferentError: names the lowest process whose value differs from that of process 0.
     """
     if jax.process_count() == 1:
         return
@@ -125,7 +126,7 @@ def check_same(name: str, value: Any) -> None:
 
 
 def _encode(value: Any) -> bytes:
-    """One line of JSON, then the bytes of all arrays one after the other."""
+    """Encode a value as one line of JSON, then the bytes of all arrays one after the other."""
     contents: list[bytes] = []
 
     def tagged(node: Any) -> Any:
@@ -143,7 +144,7 @@ def _encode(value: Any) -> bytes:
 
 
 def _decode(content: bytes) -> Any:
-    """The value that was encoded."""
+    """Decode the bytes that ``_encode`` made."""
     header, _, rest = content.partition(b"\n")
     position = 0
 
@@ -166,7 +167,7 @@ def _decode(content: bytes) -> Any:
 
 
 def _broadcast(value: Any, source: int) -> Any:
-    """``value`` of one process on every process."""
+    """Send ``value`` from the process ``source`` to every process."""
     sends = jax.process_index() == source
     content = np.frombuffer(_encode(value) if sends else b"", np.uint8)
 
@@ -177,6 +178,6 @@ def _broadcast(value: Any, source: int) -> Any:
     if not sends:
         content = np.zeros(whole * _BLOCK_BYTES + rest, np.uint8)
     starts = range(0, len(content), _BLOCK_BYTES)
-    # bytes, since a sum with zeros, which is how it is sent, would lose the sign of a zero
+    # as bytes: jax broadcasts by a sum with zeros, in which -0.0 would lose its sign
     blocks = [send(content[start : start + _BLOCK_BYTES]) for start in starts]
     return value if sends else _decode(np.concatenate(blocks).tobytes())

@@ -1,8 +1,8 @@
-"""A process's way to the coordination service that stays open when the service is gone.
+"""A relay to the coordination service, whose near end stays open when the service is gone.
 
 jax's client of that service ends its process with SIGABRT and a C++ stack as soon as the connection
-breaks. So it connects here, in its own process, and what it sends is carried to process 0. When
-process 0 dies, the client hears nothing more and waits, and there is time to say what happened.
+breaks. So the client connects to a relay in its own process, which carries its bytes to process 0.
+When process 0 dies, the client hears nothing more and waits, which leaves time for a message.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _RETRY_SECONDS = 0.1
 
 
 def relay(host: str, port: int) -> str:
-    """Carry every connection to the returned address on to ``host:port``, until the process ends.
+    """Forward connections from the returned address to ``host:port``, until the process ends.
 
     Returns:
         ``HOST:PORT`` of this process.
@@ -43,7 +43,7 @@ def _carry(inner: socket.socket, host: str, port: int) -> None:
 
 
 def _connect(host: str, port: int) -> socket.socket:
-    """A connection to the service, which may not be up yet."""
+    """Connect to the service; retry until it is up."""
     while True:
         try:
             return socket.create_connection((host, port))

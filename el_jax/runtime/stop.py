@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT, SIGHUP: save what there is and leave, or leave at once if there is nothing."""
+"""SIGTERM, SIGINT, SIGHUP: save the state and leave; before the first update, leave at once."""
 
 import os
 import signal
@@ -14,17 +14,21 @@ _SHOW_CURSOR = b"\x1b[?25h"  # a progress bar hides it
 
 
 def _note_nothing(signum: int, frame: FrameType | None) -> None:
-    """A handler there must be, or Python would not wake the thread that watches."""
+    """No-op.
+
+    Without a Python-level handler the signal would not be written to the wake-up pipe that the
+    watcher thread reads.
+    """
     del signum, frame
 
 
 class StopSignal:
-    """Notes the signals that stop; ask it after each dispatch, and save when it names one.
+    """Notes the signals that stop a training; call it after each dispatch, save if it names one.
 
-    A signal before it was asked for the first time ends the process at once, since nothing new
-    can be lost; so does every second one. Python runs handlers in the main thread only, which may
-    be compiling for minutes, so it is a thread that hears the signals, from Python's wake-up pipe.
-    Under ``nohup``, which ignores SIGHUP, it goes on being ignored.
+    A signal before the first call ends the process at once, since nothing new can be lost; so does
+    a second signal. Python runs handlers in the main thread only, which may be compiling for
+    minutes, so a thread of its own reads the signals from Python's wake-up pipe. Under ``nohup``,
+    which ignores SIGHUP, SIGHUP stays ignored.
     """
 
     def __init__(self) -> None:
@@ -43,7 +47,7 @@ class StopSignal:
         self._watcher.start()
 
     def __call__(self) -> int | None:
-        """The signal that came, or None."""
+        """The number of the signal that came, or None."""
         self._asked = True
         return self.received
 
@@ -52,7 +56,7 @@ class StopSignal:
             number = heard[0]
             if number not in STOPPING:
                 continue
-            if number == _HANGUP:  # what is written to a terminal that is gone would be an error
+            if number == _HANGUP:  # a write to a closed terminal would be an error
                 for descriptor in self._terminals:
                     to_nowhere(descriptor)
             if not self._asked:

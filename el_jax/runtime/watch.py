@@ -24,19 +24,19 @@ def leave_at_once(code: int) -> NoReturn:
 class Watch:
     """Listens to the other processes in a thread of its own.
 
-    Process 0 hears all of them and tells each what became of the others. A process that is gone
-    without a word, or leaves with an error that the others did not meet, ends them too: jax raises
-    an error where they compute together, or this thread ends them after a time of grace.
+    Process 0 hears all processes and tells each of them about the others. A process that is gone
+    without a message, or leaves with an error that the others did not meet, ends the others too:
+    jax raises an error in their joint computation, or this thread ends them after a time of grace.
 
     Args:
-        links: to process 0, or on process 0 to all others.
-        num_processes: of all.
+        links: the link to process 0, or on process 0 those to all others, by their number.
+        num_processes: number of processes in all.
     """
 
     def __init__(self, links: Mapping[int, Link], num_processes: int) -> None:
         self._links, self._num = dict(links), num_processes
         self._is_first = 0 not in links
-        self._left: set[int] = set()  # neighbours that said so, or are gone
+        self._left: set[int] = set()  # neighbours that announced their end, or are gone
         self._leaving = False
         self._why: str | None = None
         self._deadline = float("inf")
@@ -49,12 +49,12 @@ class Watch:
         threading.Thread(target=self._listen, name="watch", daemon=True).start()
 
     def why(self, seconds: float) -> str | None:
-        """The sentence that says who is gone; None if nobody is, after waiting so long."""
+        """The sentence that names the lost process; None if all are there after ``seconds``."""
         self._noticed.wait(seconds)
         return self._why
 
     def leave(self, code: int) -> None:
-        """Say that this process ends, and wait until all do, for a limited time."""
+        """Tell the others that this process ends; after an error, wait a limited time for them."""
         with self._lock:
             self._leaving = True
         for link in self._links.values():
@@ -103,7 +103,7 @@ class Watch:
             self._see_who_is_left()
 
     def _notice(self, why: str, source: int) -> None:
-        """Take note of the first misfortune and, on process 0, pass it on."""
+        """Note the first loss and, on process 0, pass it on."""
         with self._lock:
             if self._why is not None:
                 return
@@ -115,7 +115,7 @@ class Watch:
                     link.send({"lost": why})
 
     def _see_who_is_left(self) -> None:
-        """Process 0 lets the others go once all are leaving."""
+        """On process 0, release the other processes once all are leaving."""
         if self._is_first and self._leaving and len(self._left) == len(self._links):
             for link in self._links.values():
                 link.send({"all": True})

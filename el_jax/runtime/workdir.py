@@ -21,11 +21,11 @@ _LISTED = 3  # differing keys in a message; of more, the number
 def hold(workdir: pathlib.Path) -> Iterator[Lock]:
     """Make the workdir if need be, and keep every other process out of it.
 
-    The operating system lets go when the process ends, however it ends.
+    The operating system releases the lock when the process ends, however it ends.
 
     Raises:
-        WorkdirBusyError: another process holds it; the message says which.
-        ConfigError: it cannot be made or written.
+        WorkdirBusyError: another process holds the workdir; the message names it.
+        ConfigError: the workdir cannot be made or written.
         OSError: the disk is full.
     """
     with _writing(workdir):
@@ -76,7 +76,7 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
 
 
 def origin() -> dict[str, str]:
-    """What the bits of a training depend on besides its config, by name."""
+    """The environment on which the bits of a training depend besides its config, by name."""
     commit, dirty = environment.checkout_state()
     versions, hardware = environment.versions(), environment.hardware()
     return {
@@ -94,16 +94,16 @@ def open_workdir(
     runs: Sequence[dict[str, int | float]],
     argv: Sequence[str],
 ) -> None:
-    """Check that the workdir, which exists, belongs to this config, or make it so.
+    """Check that an existing workdir belongs to this config, or claim an unused one.
 
-    A workdir whose training ended before its first row, for want of memory say, belongs to nobody.
-    Writes config.json (resolved), runs.json (seed and numbers of each run, in the order of every
-    list in metrics.jsonl) and environment.json.
+    A workdir is unused if it has no config.json, or if its training ended before the first row, for
+    lack of memory say. Writes config.json (resolved), runs.json (seed and numbers of each run, in
+    the order of every list in metrics.jsonl) and environment.json.
 
     Args:
         workdir: the folder.
         config: the resolved config, as plain values.
-        runs: the runs it means.
+        runs: the runs of the config.
         argv: the command line.
 
     Raises:
@@ -121,7 +121,7 @@ def open_workdir(
 
 
 def _is_unused(workdir: pathlib.Path) -> bool:
-    """Whether a training took the workdir and left it without a row or a checkpoint."""
+    """True if a training took the workdir and left it without a row or a checkpoint."""
     rows = workdir / "metrics.jsonl"
     ours = all((workdir / name).exists() for name in ("runs.json", "environment.json"))
     has_rows = rows.exists() and rows.stat().st_size > 0

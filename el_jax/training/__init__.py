@@ -1,1 +1,1 @@
-"""Running a training: state, step, loop, checkpoints, metrics."""
+"""Training: state, step, program, loop, and the sinks of its metrics."""

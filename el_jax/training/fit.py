@@ -27,18 +27,18 @@ from el_jax.types import Batch, Params, Probe, Row
 
 @dataclasses.dataclass(frozen=True)
 class FitOptions:
-    """How long to train and how often to look, in updates.
+    """Length of a training and intervals between logs, evaluations and checkpoints, in updates.
 
     Attributes:
         num_updates: total, counted from step 0.
         log_every: updates per dispatch; a row of batch metrics is their mean.
-        eval_every: between evaluations; a multiple of ``log_every``.
-        checkpoint_every: between checkpoints; a multiple of ``log_every``.
-        on_non_finite: what a NaN or infinity in one run does: "raise" ends the training; with
-            "stop" and "rewind" the others go on, and it is an error only once none is left.
-            The rewind policy itself is ``step.guarded``.
+        eval_every: updates between evaluations; a multiple of ``log_every``.
+        checkpoint_every: updates between checkpoints; a multiple of ``log_every``.
+        on_non_finite: consequence of a NaN or infinity in one run: "raise" ends the training; with
+            "stop" and "rewind" the other runs go on, and the training fails only once no run is
+            left. The rewind policy itself is ``step.guarded``.
         replay_every: with K > 0, one of K dispatches (``log_every`` updates each) is computed
-            twice and every bit compared, which takes 1/K of the time; 0 for never.
+            twice and every bit compared, which adds 1/K to the time; 0 means never.
     """
 
     num_updates: int
@@ -67,9 +67,9 @@ class Training:
 
     Attributes:
         program: the compiled functions.
-        options: how long and how often.
+        options: length of the training and intervals of its records.
         evaluations: split name -> batch, measured every ``eval_every`` and at the end.
-        final_evaluations: measured at the end only.
+        final_evaluations: split name -> batch, measured at the end only.
         probes: further measurements.
     """
 
@@ -81,7 +81,7 @@ class Training:
 
     @property
     def watched(self) -> Watched:
-        """Metrics that people watch while it runs."""
+        """Metrics that the progress display shows."""
         return watched(self.evaluations, self.program.group_names)
 
     @property
@@ -90,7 +90,7 @@ class Training:
         return self.program.spec
 
     def with_head(self, head: Head) -> "Training":
-        """The same training of another head: model, loss, or both."""
+        """The same training with another head: model, loss, or both."""
         objective = self.spec.objective._replace(head=head)
         spec = dataclasses.replace(self.spec, objective=objective)
         return dataclasses.replace(self, program=make_program(spec))
@@ -115,16 +115,16 @@ class Stopped(UserError, RuntimeError):
 
 @runtime_checkable
 class Saves(Protocol):
-    """Where states are saved, such as the checkpoints of a workdir."""
+    """A store of training states, such as the checkpoints of a workdir."""
 
     def prepare(self) -> None:
         """Get ready in the background; called when the devices have work."""
 
     def save(self, state: TrainState, /) -> None:
-        """Start saving; returns when the state may be donated."""
+        """Start saving a state; return when its buffers may be donated."""
 
     def wait(self) -> None:
-        """Wait until what is being saved is safe."""
+        """Wait until the save in progress is on disk."""
 
 
 Probed = dict[str, Array]
@@ -152,7 +152,7 @@ def _record(
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
     going_on = fetched.health.stopped_at < 0  # a stopped run has no numbers
     row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
-    with together():
+    with together():  # only process 0 has sinks; if one of them fails, all processes must end
         for sink in sinks:
             sink.write(fetched.step, row)
 
@@ -184,11 +184,12 @@ def fit(
     """Train from ``state`` (default: step 0) to ``training.options.num_updates``.
 
     Args:
-        training: what to train, and when to look.
-        state: where to go on from; its buffers are donated to the next update.
-        sinks: take one row at every multiple of ``log_every``.
-        checkpoints: saved every ``checkpoint_every``, at the end, and on ``stop``.
-        stop: asked after each dispatch; a signal number means save and leave.
+        training: program, options, evaluations and probes.
+        state: the state to start from; its buffers are donated to the next update.
+        sinks: receivers of one row at every multiple of ``log_every``.
+        checkpoints: the store; a state is saved every ``checkpoint_every``, at the end, and on
+            ``stop``.
+        stop: called after each dispatch; a signal number means save and leave.
 
     Returns:
         The state after the last update.
@@ -196,7 +197,7 @@ def fit(
     Raises:
         NonFiniteError: names the first step and seed; see ``FitOptions.on_non_finite``.
         ReplayError: updates computed twice differ; see ``FitOptions.replay_every``.
-        Stopped: after saving.
+        Stopped: ``stop`` returned a signal, and the state is saved.
     """
     program, options = training.program, training.options
     state = program.init() if state is None else state

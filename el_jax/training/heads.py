@@ -27,17 +27,17 @@ SweptLoss = Callable[[TokenStats, Numbers], PerToken]
 
 @runtime_checkable
 class Head(Protocol):
-    """The last step of a model under a token loss; ``outputs`` are what all else is computed of."""
+    """The last step of a model under a token loss; its other methods take its ``outputs``."""
 
     @property
     def model(self) -> ModelFns:
         """The network."""
 
     def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> Any:
-        """Whatever the head knows of the logits at the supervised positions."""
+        """The logits at the supervised positions, or statistics of them."""
 
     def stats(self, outputs: Any, batch: Batch) -> TokenStats:
-        """Statistics of the logits as they are, whatever the loss's temperature."""
+        """Statistics of the logits before their division by the loss's temperature."""
 
     def loss(self, outputs: Any, batch: Batch, numbers: Numbers) -> PerToken:
         """The loss of each token, nats."""
@@ -47,12 +47,12 @@ class Head(Protocol):
 
 
 class LogitHead(NamedTuple):
-    """Forms the logits ``[B, P, V]``.
+    """A head that forms the logits ``[B, P, V]``.
 
     Attributes:
         model: the network.
-        token_loss: per-token loss of statistics.
-        temperature: the logits are divided by it before the loss sees them.
+        token_loss: per-token loss, a function of ``TokenStats``.
+        temperature: divisor of the logits under the loss.
     """
 
     model: ModelFns
@@ -74,18 +74,19 @@ class LogitHead(NamedTuple):
 
     def gradient_norm(self, outputs: Array, batch: Batch, numbers: Numbers) -> PerToken:
         """See ``Head``."""
-        # losses of different tokens share no logits, so the gradient of their sum has them all
+        # losses of different tokens share no logits, so the gradient of the sum of losses holds
+        # the gradient of each
         gradient = jax.grad(lambda logits: self.loss(logits, batch, numbers).sum())(outputs)
         return jnp.square(gradient).sum(-1)
 
 
 class FusedOutputs(NamedTuple):
-    """What is known of logits that were never formed.
+    """Statistics of logits that were never formed.
 
     Attributes:
-        scaled: their statistics at the loss's temperature.
-        moments: the softmax moments that go with them.
-        stats: their statistics as they are.
+        scaled: statistics of the logits divided by the loss's temperature.
+        moments: softmax moments of the same divided logits.
+        stats: statistics of the logits themselves.
     """
 
     scaled: TokenStats
@@ -94,14 +95,16 @@ class FusedOutputs(NamedTuple):
 
 
 class FusedHead(NamedTuple):
-    """Takes statistics from a model's readout, block by block; see ``losses.fused_token_stats``.
+    """A head that takes statistics from a model's readout, block by block.
+
+    See ``losses.fused_token_stats`` for the computation.
 
     Attributes:
         model: the network; must have a readout.
-        token_loss: per-token loss of statistics.
-        temperature: the logits are divided by it before the loss sees them.
-        path: which way.
-        precision: of the products, that of the model.
+        token_loss: per-token loss, a function of ``TokenStats``.
+        temperature: divisor of the logits under the loss.
+        path: implementation of the statistics.
+        precision: of the matrix products, the same as in the model.
         vocab_chunk: classes in a block.
         token_chunk: tokens in a block.
     """
@@ -153,4 +156,4 @@ class FusedHead(NamedTuple):
         squared = squared_gradient_norm(
             lambda stats: self.token_loss(stats, numbers), outputs.scaled, outputs.moments
         )
-        return squared / self.temperature**2
+        return squared / self.temperature**2  # d(logits / temperature) / d(logits), squared

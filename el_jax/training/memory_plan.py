@@ -1,4 +1,4 @@
-"""The least memory a training can do with, from shapes alone: nothing is compiled or allocated."""
+"""Lower bound on a training's memory, from shapes alone: nothing is compiled or allocated."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,15 +15,14 @@ from el_jax.types import Batch
 def check_memory(spec: Spec, evaluations: Mapping[str, Batch]) -> None:
     """Raise unless the devices have room for the least that a training takes.
 
-    What the compiler adds to it (activations, copies) is known when the functions are compiled, and
-    checked then.
+    The compiler adds activations and copies; these are checked when the functions are compiled.
 
     Args:
-        spec: of the program; traced only.
+        spec: the parts of the program; they are only traced.
         evaluations: shapes of the batches to be measured.
 
     Raises:
-        NotEnoughMemoryError: says what is needed and what is available, on each device.
+        NotEnoughMemoryError: names the bytes needed and available on each device.
     """
     layout, num_runs = spec.layout, spec.hypers.num_runs
     state = jax.eval_shape(initial_state(spec), spec.hypers)
@@ -36,6 +35,7 @@ def check_memory(spec: Spec, evaluations: Mapping[str, Batch]) -> None:
         for batch in evaluations.values()
     ]
     devices = layout.num_devices if layout.splits_windows else 1
+    # runs and blocks may be computed one after the other, so one of each is the least
     needed = {
         "parameters and optimizer state": num_bytes(state) * share,
         "gradients of one run": num_bytes(params),
@@ -46,7 +46,7 @@ def check_memory(spec: Spec, evaluations: Mapping[str, Batch]) -> None:
 
 
 def _block_bytes(objective: Objective, params: Any, batch: Batch, windows: int) -> int:
-    """Bytes of ``windows`` windows like those of a batch, and of what a model says of them."""
+    """Bytes of a block of ``windows`` windows of a batch, and of the head's outputs for it."""
     block = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct((windows, *leaf.shape[1:]), leaf.dtype), batch
     )

@@ -1,4 +1,4 @@
-"""Metrics as people read them: named numbers per run, from the moments a program returns."""
+"""Named metrics, one number per run, from the moments that a program returns."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,6 +23,7 @@ def _pooled(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gradient_shares(moments: Moments, groups: Sequence[str]) -> Row:
+    # where all gradients are 0, so is the share of each group, and not NaN
     total = np.asarray(moments.num, np.float64) * moments.mean
     shares = total / np.maximum(total.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
     return {f"{group}_gradient_share": shares[:, i] for i, group in enumerate(groups)}
@@ -40,12 +41,12 @@ def summarise(
         metrics: moments with host leaves ``[R, G]``, or ``[R]`` for whole-update quantities.
         groups: the G group names.
         prefix: the split, put before every name (``train``, ``test``, ``batch``).
-        probes: those that derive further numbers.
+        probes: measurements; some derive further numbers from a row.
 
     Returns:
         For each per-token quantity its mean over all tokens and over each group; the standard
         deviation over tokens of ``ce`` and ``margin``; each group's share of the summed squared
-        logit-gradient; and what the probes make of these.
+        logit-gradient; and the numbers that the probes derive from these.
     """
     row: Row = {}
     for name, moments in metrics.items():

@@ -13,7 +13,7 @@ class Moments(NamedTuple):
 
     Attributes:
         num: number of values.
-        mean: their mean; 0 where there are none.
+        mean: their mean; 0 if there are no values.
         m2: their summed squared deviation from the mean.
     """
 
@@ -23,7 +23,7 @@ class Moments(NamedTuple):
 
 
 def single(value: Float[Array, "*shape"]) -> Moments:
-    """Moments of one value each."""
+    """Moments of single values, one per entry."""
     return Moments(jnp.ones_like(value), value, jnp.zeros_like(value))
 
 
@@ -44,7 +44,7 @@ def moments_by_group(
 
 
 def pool(moments: Moments, axis: int = 0) -> Moments:
-    """Moments of all the values behind the entries along ``axis``."""
+    """Merge the moments along ``axis`` into those of all their values."""
     count = moments.num.sum(axis)
     total = (moments.num * moments.mean).sum(axis)
     mean = total / jnp.maximum(count, 1.0)

@@ -1,4 +1,4 @@
-"""Runs that met a NaN or an infinity: which one, where, and what becomes of the training."""
+"""Reports of NaNs and infinities, each with its run and update, and the end of a training."""
 
 import logging
 from typing import Literal
@@ -18,15 +18,15 @@ class NonFiniteError(UserError, RuntimeError):
     """A loss, gradient or parameter update was NaN or infinite; earlier checkpoints are intact.
 
     Attributes:
-        step: the first update at which it happened, in any run.
+        step: the first update that was not finite, in any run.
         run: index of that run.
-        seed: its seed.
+        seed: seed of that run.
     """
 
     exit_code = NOT_FINITE
 
     def __init__(self, message: str, step: int, run: int, seed: int) -> None:
-        super().__init__(message, step, run, seed)  # all of them, so that it can be pickled
+        super().__init__(message, step, run, seed)  # all arguments: unpickling needs them
         self.step, self.run, self.seed = step, run, seed
 
     def __str__(self) -> str:
@@ -55,17 +55,17 @@ def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
 
 
 class HealthWatch:
-    """Reads the health of every dispatch, and says or raises what it finds."""
+    """Reads the health of all runs after every dispatch; warns of new faults, or raises."""
 
     def __init__(self, hypers: Hypers, on_non_finite: OnNonFinite, health: Health) -> None:
         self._hypers, self._policy = jax.device_get(hypers), on_non_finite
         self._known = health
 
     def __call__(self, health: Health) -> None:
-        """Take what is known of the runs after a dispatch.
+        """Compare the health of the runs after a dispatch with their health before it.
 
         Raises:
-            NonFiniteError: a run was stopped and the policy is to raise, or none is left.
+            NonFiniteError: a run was stopped and the policy is to raise, or no run is left.
         """
         stopped = health.stopped_at >= 0
         if stopped.any() and (self._policy == "raise" or stopped.all()):

@@ -1,4 +1,4 @@
-"""A training's objective: the mean loss of an update, and what is measured of every token."""
+"""A training's objective: the mean loss of an update, and the metrics of every token."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ class Objective(NamedTuple):
 
     Attributes:
         head: the model and the loss.
-        num_groups: groups the task knows.
+        num_groups: number of the task's groups.
         answer_length: consecutive supervised tokens that form one answer, for exact match.
     """
 
@@ -26,7 +26,7 @@ class Objective(NamedTuple):
     answer_length: int
 
     def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> Any:
-        """What loss and metrics are computed of: logits or, where these are not formed, less."""
+        """The head's outputs, from which loss and metrics follow: logits or their statistics."""
         return self.head.outputs(params, batch, key)
 
     def loss(
@@ -39,8 +39,8 @@ class Objective(NamedTuple):
     ) -> tuple[Array, Any]:
         """Mean loss over supervised tokens (nats) and the ``outputs`` it was computed from.
 
-        Where ``batch`` is a part of an update, ``num_supervised`` is the number of tokens in all
-        of it, so that the losses of the parts, and their gradients, add up to those of the whole.
+        If ``batch`` is a part of an update, ``num_supervised`` is the number of supervised tokens
+        in the whole update; losses and gradients of the parts then add up to those of the whole.
         """
         outputs = self.outputs(params, batch, key)
         total, count = masked_sum_and_count(self.head.loss(outputs, batch, numbers), batch.mask)

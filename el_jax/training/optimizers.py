@@ -16,7 +16,7 @@ from el_jax.training.state import Hypers
 
 @dataclasses.dataclass(frozen=True)
 class OptimizerConfig:
-    """What all runs of a training share about their optimizer.
+    """Optimizer options that all runs of a training share.
 
     Attributes:
         name: one of ``OPTIMIZERS``.
@@ -26,7 +26,7 @@ class OptimizerConfig:
         b1: decay of the first moment (``adamw``), or the momentum (``sgd``).
         b2: decay of the second moment.
         epsilon: added to the root of the second moment.
-        weight_decay: decoupled; on matrices only, never on biases or norms.
+        weight_decay: decoupled decay of matrices, never of biases or norms.
         clip_norm: largest global gradient norm; 0 means no clipping.
     """
 
@@ -52,7 +52,7 @@ class OptimizerConfig:
 
 
 def _is_matrix(params: optax.Params) -> optax.Params:
-    """True for matrices and tables. A bias is neither, also where it has a row per head."""
+    """True for matrices and tables; False for biases, even for those with one row per head."""
 
     def decays(path: tuple[Any, ...], leaf: jax.Array) -> bool:
         return leaf.ndim >= 2 and jax.tree_util.keystr(path[-1:], simple=True) != "bias"
@@ -85,7 +85,7 @@ def make_optimizer(config: OptimizerConfig, hypers: Hypers) -> optax.GradientTra
     """The optimizer of one run.
 
     Args:
-        config: what all runs share.
+        config: the options that all runs share.
         hypers: the run's own numbers, without the run axis; may be traced, since the structure of
             the optimizer's state does not depend on them.
     """

@@ -25,20 +25,20 @@ _STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignor
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """What a program is compiled from.
+    """The parts from which a program is compiled.
 
     Attributes:
-        task: where batches come from.
+        task: source of the batches.
         objective: model and loss.
-        optimizer: what all runs share of their optimizer.
-        hypers: what differs between runs; R is their number.
+        optimizer: the options that all runs share.
+        hypers: the numbers that differ between the R runs.
         run_axis: see ``over_runs``.
-        max_runs_at_once: how many of its runs a device computes together under ``vmap``; with 0,
-            all if they fit into its memory, else half of them, a quarter ...
+        max_runs_at_once: number of runs a device computes together under ``vmap``; 0 means all if
+            they fit into its memory, else half of them, a quarter ...
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
-        max_rewinds: how often a run whose update is not finite goes back to the start of the
+        max_rewinds: number of times a run whose update is not finite goes back to the start of the
             dispatch, see ``guarded``.
-        layout: which device computes what.
+        layout: distribution of runs or windows over devices.
     """
 
     task: Task
@@ -60,12 +60,12 @@ class Program:
         init: ``init() -> TrainState`` at step 0.
         advance: ``advance(state, num_updates) -> (state, metrics, health)``; donates ``state``,
             whose ``health`` is returned beside it to outlive the next donation. Leaves of the
-            metrics are ``[R, num_groups]``, or ``[R]`` for quantities an update has one of.
+            metrics are ``[R, num_groups]``, or ``[R]`` for whole-update quantities.
         evaluate: ``evaluate(params, batch) -> metrics`` over all windows of a batch.
-        spec: what it was compiled from.
-        groups: how many runs a function computes at once, by its name. Chosen by its first call
-            where there is a choice, unless it is there already: a training that goes on keeps to
-            what it began with, since the bits depend on it.
+        spec: the parts it was compiled from.
+        groups: number of runs computed at once, by name of the function. The first call of a
+            function chooses it, if there is a choice. A resumed training tries its earlier number
+            first, since the bits depend on it.
     """
 
     init: Callable[[], TrainState]
@@ -76,12 +76,12 @@ class Program:
 
     @property
     def layout(self) -> Layout:
-        """Which device computes what; reads what the functions return."""
+        """Distribution over devices; its ``fetch`` reads the arrays that the functions return."""
         return self.spec.layout
 
     @property
     def hypers(self) -> Hypers:
-        """What differs between the runs."""
+        """The numbers that differ between the runs."""
         return self.spec.hypers
 
     @property
@@ -104,7 +104,7 @@ def make_program(spec: Spec) -> Program:
 
 
 def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
-    """The function from what differs between runs to the state of all of them at step 0."""
+    """The function from the ``Hypers`` of all runs to their ``TrainState`` at step 0."""
 
     def init_run(hypers: Hypers, _: None) -> Run:
         params = spec.objective.head.model.init(run_key(hypers))
@@ -119,7 +119,7 @@ def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
 
 
 def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Metrics, Health]]:
-    """The updates of a dispatch: the step, its policy, the loop, all runs, all devices."""
+    """Compose the updates of a dispatch: the step, its policy, the loop, all runs, all devices."""
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
     data = layout.place(Once(spec.task.train_set)(), "shared")
@@ -132,7 +132,7 @@ def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Met
         guarded(step_of, spec.max_rewinds), spec.task.batch_at, layout.pool_over_devices
     )
 
-    @functools.cache
+    @functools.cache  # the number of updates is a shape: each needs a program of its own
     def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
         def make(at_once: int) -> OnDevices:
             all_runs = over_runs(one_run, runs.axis, at_once)

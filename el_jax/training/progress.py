@@ -1,4 +1,4 @@
-"""What people watch while a training runs: a bar on a terminal, plain lines elsewhere."""
+"""Progress display of a training: a bar on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ from rich.progress import (
 from el_jax.runtime.files import to_nowhere
 from el_jax.types import Row
 
-Watched = Mapping[str, str]  # metrics that people watch -> how a line calls them
+Watched = Mapping[str, str]  # metric shown -> its name in the display
 
 
 def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
@@ -26,7 +26,7 @@ def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
     names = {
         f"{split}_{group}_accuracy": f"{split} {group}"
         for split in splits
-        for group in reversed(groups)  # the one that is learnt last is looked at first
+        for group in reversed(groups)  # the group learnt last is the most watched
     }
     return {"batch_loss": "loss", **names}
 
@@ -87,7 +87,7 @@ class LineProgress:
         self._seconds = seconds
 
     def write(self, step: int, row: Row) -> None:
-        """Print the row if it holds an evaluation, or if nothing was printed for long."""
+        """Print the row if it holds an evaluation, or if the last line is ``seconds`` old."""
         now = time.monotonic()
         evaluated = any(name in row for name in self._watched if name != "batch_loss")
         if not evaluated and now - self._last < self._seconds:
@@ -103,11 +103,11 @@ class LineProgress:
             _nobody_reads()
 
     def close(self) -> None:
-        """Nothing to finish."""
+        """No-op: every line is complete."""
 
 
 def _nobody_reads() -> None:
-    """Write to nowhere from here on: work is not lost because its reader is gone."""
+    """Redirect stdout to /dev/null, so that a closed pipe does not end the training."""
     to_nowhere(1)
     try:
         print("warning: nobody reads standard output any more; going on", file=sys.stderr)

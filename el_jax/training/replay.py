@@ -1,8 +1,8 @@
-"""Silent corruption: some updates are made twice, and every bit must come out the same.
+"""Detection of silent corruption: some updates are computed twice and compared bit by bit.
 
-A flipped bit in memory or a core that computes wrongly leaves numbers that look like any others.
-Computed again from a copy of the state, by the same program on the same devices, they differ. On
-CPUs and TPUs a sound machine always gives the same bits; on NVIDIA GPUs it does where XLA_FLAGS has
+A flipped bit in memory or a faulty core leaves numbers that look like any others. A second
+computation, from a copy of the state, by the same program on the same devices, gives other bits.
+On CPUs and TPUs a sound machine always gives the same bits; on NVIDIA GPUs it does if XLA_FLAGS has
 --xla_gpu_deterministic_ops=true.
 """
 
@@ -17,7 +17,7 @@ from el_jax.training.program import Program
 from el_jax.training.state import Health, TrainState
 from el_jax.training.step import Metrics
 
-Dispatch = tuple[TrainState, Metrics, Health]  # what ``Program.advance`` gives
+Dispatch = tuple[TrainState, Metrics, Health]  # the result of ``Program.advance``
 
 
 class ReplayError(UserError, RuntimeError):
@@ -31,7 +31,7 @@ class ReplayError(UserError, RuntimeError):
     exit_code = REPLAY
 
     def __init__(self, message: str, step: int, run: int) -> None:
-        super().__init__(message, step, run)  # all of them, so that it can be pickled
+        super().__init__(message, step, run)  # all arguments: unpickling needs them
         self.step, self.run = step, run
 
     def __str__(self) -> str:
@@ -48,20 +48,20 @@ class _Found(NamedTuple):
 def advance_twice(program: Program, state: TrainState, num_updates: int) -> Dispatch:
     """``program.advance``, computed twice and compared.
 
-    Needs room for two more states, and twice the time. The device is waited for.
+    This needs memory for two more states and twice the time, and it waits for the devices.
 
     Args:
         program: the compiled functions.
-        state: where to go on from; donated.
-        num_updates: how many updates are made.
+        state: the state to start from; donated.
+        num_updates: number of updates.
 
     Returns:
-        What the first of the two gave.
+        The result of the first computation.
 
     Raises:
         ReplayError: names the updates, the run and the first array that differs.
     """
-    kept = jax.tree.map(jnp.copy, state)
+    kept = jax.tree.map(jnp.copy, state)  # since the first computation donates the state
     first = program.advance(state, num_updates)
     found = _first_difference(program, first, program.advance(kept, num_updates))
     if found is None:
@@ -87,7 +87,7 @@ def _first_difference(program: Program, first: Dispatch, second: Dispatch) -> _F
 
 
 def _by_run(dispatch: Dispatch) -> dict[str, Any]:
-    """Every array that has a leading axis of runs, by names people know."""
+    """The arrays of a dispatch, each with a leading axis, as a tree whose paths name them."""
     state, metrics, _ = dispatch
     return {**state._asdict(), "metrics": metrics} | {"step": state.step[None]}
 

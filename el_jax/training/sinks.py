@@ -1,4 +1,4 @@
-"""Where rows of metrics go: memory, metrics.jsonl, TensorBoard."""
+"""Sinks for rows of metrics: memory, metrics.jsonl, TensorBoard."""
 
 import contextlib
 import json
@@ -19,17 +19,17 @@ from el_jax.types import Row
 
 @runtime_checkable
 class Sink(Protocol):
-    """Takes one row of metrics at a time."""
+    """A receiver of metrics, one row at a time."""
 
     def write(self, step: int, row: Row) -> None:
         """Take the row of ``step``, one value per run for each metric."""
 
     def close(self) -> None:
-        """Finish: nothing is written after this."""
+        """Finish; no row may follow."""
 
 
 class History:
-    """Keeps every row in memory: what notebooks and experiments read."""
+    """A sink that keeps every row in memory, for notebooks and experiments."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []
@@ -41,13 +41,13 @@ class History:
         self.rows.append(row)
 
     def close(self) -> None:
-        """Nothing to finish."""
+        """No-op: the rows stay in memory."""
 
     def curve(self, metric: str) -> tuple[np.ndarray, np.ndarray]:
         """Steps ``[rows]`` at which ``metric`` was measured and its values ``[rows, R]``.
 
         Raises:
-            KeyError: no row holds the metric; the message lists those there are.
+            KeyError: no row holds the metric; the message lists the known metrics.
         """
         found = [(s, r[metric]) for s, r in zip(self.steps, self.rows, strict=True) if metric in r]
         if not found:
@@ -65,12 +65,12 @@ class JsonLines:
 
     Args:
         path: the file, made if missing.
-        num_bytes: what is kept of it: the rows a checkpoint vouches for. Those after it are
-            dropped, whatever they are, since they will be written again.
-        check: called before each row; raises where the file is no longer this process's to write.
+        num_bytes: length of the rows that the restored checkpoint covers. The rest of the file is
+            cut off, whatever its bytes, since those rows will be written again.
+        check: called before each row; raises if this process has lost the workdir.
 
     Raises:
-        OSError: it cannot be written, or is a link.
+        OSError: the file cannot be written, or is a link.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class JsonLines:
     ) -> None:
         self._path, self._check = path, check
         self._file = os.fdopen(open_own(path), "ab", buffering=0)
-        # shortened in place: that needs no room on a full disk, and is done or not done
+        # shortened in place: that needs no room on a full disk, and cannot be half done
         self._file.truncate(num_bytes)
 
     def write(self, step: int, row: Row) -> None:
         """Append one line and hand it to the operating system.
 
         Raises:
-            OSError: there is no room; the file is as it was before.
+            OSError: the disk is full, say; the file is as it was before.
         """
         self._check()
         values = {name: [_json_value(v) for v in row[name]] for name in sorted(row)}
@@ -124,11 +124,11 @@ class TensorBoard:
     """Scalars for TensorBoard, one curve per run: ``test_hard_accuracy/run_3``.
 
     Args:
-        folder: where the event files go.
-        resume_step: events after it are purged, since they will be written again.
+        folder: folder of the event files.
+        resume_step: events after this step are purged, since they will be written again.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: an event file cannot be written.
     """
 
     def __init__(self, folder: pathlib.Path, resume_step: int = 0) -> None:
@@ -177,13 +177,13 @@ def open_sinks(
 
     Args:
         workdir: the folder for files.
-        title: what the progress is of.
-        num_updates: how many there will be.
-        watched: what the progress shows.
-        start: the step training goes on from; TensorBoard's events after it are purged.
-        row_bytes: size of the rows until then; metrics.jsonl is cut to it.
-        lock: of the workdir, checked before each row.
-        tensorboard: whether to write event files.
+        title: name of the training in the progress display.
+        num_updates: number of updates of the training.
+        watched: metrics that the progress display shows.
+        start: the step from which training goes on; TensorBoard's later events are purged.
+        row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
+        lock: lock of the workdir, checked before each row.
+        tensorboard: True to write event files.
 
     Raises:
         OSError: a file cannot be written.

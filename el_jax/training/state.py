@@ -1,4 +1,4 @@
-"""What a training carries from update to update, for all of its runs at once."""
+"""State of a training between updates, for all of its runs at once."""
 
 from typing import NamedTuple
 
@@ -10,13 +10,14 @@ from el_jax.types import Params
 
 
 class Health(NamedTuple):
-    """Whether the updates of each run were finite; an update that is not is never applied.
+    """Record of updates that were not finite, of each run; such an update is never applied.
 
     Attributes:
         stopped_at: the update that stopped the run for good, -1 for a run that goes on, ``[R]``.
-        rewinds: how often the run was set back to where its dispatch began, ``[R]``.
+        rewinds: number of times the run went back to the start of a dispatch, ``[R]``.
         last_bad: the last update that was not finite, -1 if there was none, ``[R]``.
-        bad_part: what was not finite in that update, an index into ``BAD_PARTS``, ``[R]``.
+        bad_part: first part of that update that was not finite, an index into ``BAD_PARTS``,
+            ``[R]``.
     """
 
     stopped_at: Int[Array, "*R"]
@@ -25,11 +26,12 @@ class Health(NamedTuple):
     bad_part: Int[Array, "*R"]
 
 
+# in the order of their computation: the first that is not finite infects those after it
 BAD_PARTS = ("loss", "gradient", "parameter update")
 
 
 class Run(NamedTuple):
-    """What one run carries from update to update; with a leading axis ``R``, all of them."""
+    """State of one run between updates; with a leading axis ``R``, that of all runs."""
 
     params: Params
     opt_state: Params
@@ -37,13 +39,13 @@ class Run(NamedTuple):
 
 
 class TrainState(NamedTuple):
-    """Parameters and optimizer state of R runs, and the updates they have all made.
+    """Parameters and optimizer state of R runs, and the number of updates all of them have made.
 
     Attributes:
-        step: updates made so far, scalar; a run that was stopped does not move any more.
+        step: updates made so far, scalar; a stopped run no longer changes.
         params: every leaf has a leading run axis ``[R, ...]``.
         opt_state: optax state, every leaf with the same leading axis.
-        health: which runs are still finite.
+        health: record of updates that were not finite.
     """
 
     step: Int[Array, ""]
@@ -53,12 +55,12 @@ class TrainState(NamedTuple):
 
     @property
     def runs(self) -> Run:
-        """All but the step."""
+        """The state without the step."""
         return Run(self.params, self.opt_state, self.health)
 
 
 class Hypers(NamedTuple):
-    """What differs between the runs of one training: traced, so that a sweep compiles once.
+    """Numbers that differ between the runs of one training: traced, so that a sweep compiles once.
 
     Attributes:
         seed: seed of the initialisation and of dropout, ``[R]``.

@@ -22,12 +22,12 @@ Metrics = dict[str, Moments]
 
 
 class Measured(NamedTuple):
-    """What an update tells of itself.
+    """Measurements of one update.
 
     Attributes:
-        of_tokens: moments of per-token quantities by group, each ``[num_groups]``; where a batch
-            is split over devices, those of this device's windows.
-        of_update: moments of quantities an update has one of.
+        of_tokens: moments of per-token quantities by group, each ``[num_groups]``; if a batch is
+            split over devices, of this device's windows only.
+        of_update: moments of whole-update quantities.
         norms: loss, and norms of gradient and parameter update, in the order of ``BAD_PARTS``.
     """
 
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
     norms: Float[Array, "3"]
 
 
-# (params, batch, hypers, key of dropout) -> ((loss, gradient), moments of what was measured)
+# (params, batch, hypers, key of dropout) -> ((loss, gradient), moments of the metrics)
 Gradient = Callable[..., tuple[tuple[Array, Params], Metrics]]
 
 
@@ -67,16 +67,17 @@ def update(
 
     Args:
         run: parameters and optimizer state.
-        step: updates made before; with the run's seed it makes the key of dropout.
+        step: number of earlier updates; with the run's seed it gives the key of dropout.
         batch: the windows to learn from.
         hypers: the run's own numbers.
-        gradient: of the objective.
-        optimizer: from a run's numbers to its optimizer.
+        gradient: the gradient of the objective.
+        optimizer: function from a run's numbers to its optimizer.
     """
     key = jax.random.fold_in(run_key(hypers), step)
     (loss, grads), of_tokens = gradient(run.params, batch, hypers, key)
     updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params)
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
+    # a norm is finite only if every entry is: three numbers tell the health of an update
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
     return after, Measured(of_tokens, {"grad_norm": single(norms[1])}, norms)
 
@@ -86,10 +87,10 @@ GuardedStep = Callable[[Run, Run, Int[Array, ""], Batch, Hypers], tuple[Run, Mea
 
 
 def guarded(step_of: Step, max_rewinds: int) -> GuardedStep:
-    """The policy on updates that are not finite: none is ever applied.
+    """Add the policy on updates that are not finite: such an update is never applied.
 
     Up to ``max_rewinds`` times such an update sets the run back to ``start``, its state at the
-    beginning of the dispatch, and it goes on with the next batch. Once more stops it for good.
+    beginning of the dispatch, and the run goes on with the next batch. One more stops it for good.
     """
 
     def guarded_step(
@@ -108,11 +109,12 @@ def guarded(step_of: Step, max_rewinds: int) -> GuardedStep:
 
 
 def _where(condition: Array, ours: Run, theirs: Run) -> Run:
+    # A select, not arithmetic: 0 * NaN is NaN. Not lax.cond: under vmap that computes both sides.
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), ours, theirs)
 
 
 def _judge(health: Health, step: Array, finite: Array, max_rewinds: int) -> Health:
-    """The health of a run after an update whose parts (see ``BAD_PARTS``) are ``finite [3]``."""
+    """The health of a run after an update, given ``finite [3]`` for each of its ``BAD_PARTS``."""
     bad = ~finite.all() & (health.stopped_at < 0)
     rewound = bad & (health.rewinds < max_rewinds)
     return Health(
@@ -128,12 +130,12 @@ def epoch(
     batch_at: Callable[[object, Array], Batch],
     pool_over_devices: Callable[[Metrics], Metrics],
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, object]], tuple[Run, Metrics]]:
-    """The loop over the updates of a dispatch, whose metrics are pooled.
+    """Loop over the updates of a dispatch and pool their metrics.
 
     Args:
         step_of: the guarded step.
         batch_at: ``batch_at(data, step)``, the batch of an update.
-        pool_over_devices: from the moments of one device's windows to those of all.
+        pool_over_devices: function from the moments of one device's windows to those of all.
 
     Returns:
         ``((run, hypers), (steps, data)) -> (run, metrics)``.
@@ -147,6 +149,7 @@ def epoch(
             return run, (measured.of_tokens, measured.of_update)
 
         run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)
+        # over devices once a dispatch, not once an update: fewer messages between them
         return run, pool_over_devices(pool_tree(of_tokens)) | pool_tree(of_update)
 
     return one_run

@@ -1,1 +1,1 @@
-"""A training on the devices there are: which of them has what, and how much fits."""
+"""A training on many devices: layout of its arrays, its runs, and their memory."""

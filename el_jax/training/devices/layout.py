@@ -1,11 +1,11 @@
-"""One training over many devices: what each of them computes, by ``jit`` or by ``pmap``.
+"""One training over many devices, by ``jit`` or by ``pmap``.
 
-A training is written once, as functions of what one device has. ``Layout.over_devices`` makes
-them functions of whole arrays that run on every device:
+A training is written once, as functions of one device's arrays. ``Layout.over_devices`` compiles
+them into functions of global arrays that run on every device:
 
-* ``runs``: every device trains some of the runs. They share nothing, so nothing is sent.
+* ``runs``: every device trains some of the runs. Runs share nothing, so nothing is sent.
 * ``data``: every device has all runs and takes some windows of each update; gradients are summed.
-* ``none``: one device has all.
+* ``none``: one device has everything.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from el_jax.types import Batch, Key
 
 Method = Literal["jit", "pmap"]
 Shard = Literal["auto", "runs", "data", "none"]  # "auto": see layout_choice
-Axis = Literal["runs", "windows", "shared"]  # what the leading axis of an array goes over
+Axis = Literal["runs", "windows", "shared"]  # meaning of an array's leading axis
 
 _DEVICES = "devices"  # the one axis of the mesh
 _SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows"}
@@ -30,35 +30,36 @@ _SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows"}
 
 @dataclasses.dataclass(frozen=True)
 class OnDevices:
-    """A function of whole arrays, computed on all devices of a layout.
+    """A function of global arrays, computed on all devices of a layout.
 
     Attributes:
         call: the function.
-        lower: of the same arguments, what can be compiled without a call; None under ``pmap``.
+        lower: takes the same arguments and returns the lowered program, which can be compiled
+            without a call; None under ``pmap``.
     """
 
     call: Callable[..., Any]
     lower: Callable[..., jax.stages.Lowered] | None = None
 
     def __call__(self, *args: Any) -> Any:
-        """What the function gives."""
+        """Call the function."""
         return self.call(*args)
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Which device computes what.
+    """Distribution of runs or windows over devices.
 
     Attributes:
-        shard: what is split over the devices.
-        method: how a function gets onto all of them. ``jit`` partitions whole arrays over a mesh;
-            ``pmap`` maps over a leading axis of devices. The function and its numbers are the same.
-        num_devices: the first so many of all devices.
-        reduce_groups: with 0, gradients are summed as is fastest: in another order on another
+        shard: the axis that is split over the devices.
+        method: the transformation of per-device functions. ``jit`` partitions global arrays over a
+            mesh; ``pmap`` maps over a leading axis of devices. Functions and numbers are the same.
+        num_devices: number of devices used, the first of ``jax.devices()``.
+        reduce_groups: with 0, gradients are summed in the fastest order, which depends on the
             number of devices. With G > 0, a multiple of the number of devices, an update's windows
-            are cut into G groups whose gradients are summed one after the other, whichever device
-            they come from: the same bits on any number of devices from 2 to G.
-        reason: why this layout, in a few words.
+            are cut into G groups, whose gradients are summed in the order of the groups: the same
+            bits on any number of devices from 2 to G.
+        reason: reason for the choice of this layout, in a few words.
     """
 
     shard: Literal["runs", "data", "none"] = "none"
@@ -76,12 +77,12 @@ class Layout:
         return jax.devices()[: self.num_devices]
 
     def share(self, num_runs: int) -> int:
-        """How many of R runs one device has."""
+        """Number of runs on one device, if there are ``num_runs`` in all."""
         return num_runs // self.num_devices if self._splits("runs") else num_runs
 
     @property
     def splits_windows(self) -> bool:
-        """Whether a device sees only a part of the windows of an update."""
+        """True if a device sees only a part of the windows of an update."""
         return self.shard == "data"
 
     def over_devices(
@@ -92,14 +93,17 @@ class Layout:
         donate: tuple[int, ...] = (),
         jit: Callable[..., Any] = jax.jit,
     ) -> OnDevices:
-        """Compile a per-device function into one that takes and returns whole arrays.
+        """Compile a per-device function into one that takes and returns global arrays.
+
+        The compiled function runs on every device.
 
         Args:
-            function: of positional arguments; may call the methods below.
+            function: takes positional arguments; may call the methods below.
             takes: an ``Axis`` for each argument, or a tree of them for the arrays of a tree.
-            gives: the same for what it returns; what is not split must be equal on all devices.
+            gives: the same for its results; a result that is not split must be equal on all
+                devices.
             donate: indices of the arguments whose memory may be used for the result.
-            jit: what compiles it, where it is not ``pmap``.
+            jit: the compiler, with the interface of ``jax.jit``; unused under ``pmap``.
         """
         if self.shard == "none":
             compiled = jit(function, donate_argnums=donate)
@@ -120,38 +124,38 @@ class Layout:
         )
 
     def place(self, tree: Any, axes: Any) -> Any:
-        """Put every array of a tree where such a function that takes ``axes`` wants it.
+        """Put every array of a tree on the devices where a function that takes ``axes`` needs it.
 
-        On several processes each of them gives the whole array.
+        On several processes, each of them passes the whole array.
         """
         if self.shard == "none":
             return tree
         return jax.tree.map(self._place, axes, tree)
 
     def fetch(self, tree: Any) -> Any:
-        """The whole arrays of a tree in NumPy, on every process, wherever their parts are."""
+        """Global arrays of a tree in NumPy, on every process, whatever devices hold their parts."""
         leaves, structure = jax.tree.flatten(tree)
         apart = [i for i, leaf in enumerate(leaves) if not _is_readable(leaf)]
-        if apart:
+        if apart:  # no process can read all parts, so the devices exchange them
             replicate = jax.jit(_same, out_shardings=NamedSharding(self._mesh, self._spec()))
             for i, whole in zip(apart, replicate(*[leaves[i] for i in apart]), strict=True):
                 leaves[i] = whole
         return jax.tree.unflatten(structure, jax.device_get(leaves))
 
-    # ── inside such a function ─────────────────────────────────────────────────────────────────
+    # ── inside a per-device function ───────────────────────────────────────────────────────────
 
     def sum_over_windows(self, gradient: Callable[..., Any]) -> Callable[..., Any]:
-        """A gradient whose windows are computed each on one device, then summed.
+        """Divide the windows of a gradient among the devices and sum the results.
 
         Args:
-            gradient: ``(params, batch, hypers, key, num_supervised) -> (to be summed, moments)``;
-                with the number of supervised tokens of the whole update, the results of its parts
-                add up to that of the whole.
+            gradient: ``(params, batch, hypers, key, num_supervised) -> (summands, moments)``; given
+                the number of supervised tokens of the whole update, the summands of its parts add
+                up to its loss and gradient.
 
         Returns:
             ``(params, batch, hypers, key) -> (sums, moments)``: the sums, equal on all devices, and
-            the moments of this device's windows, which ``pool_over_devices`` pools; that can wait
-            for many batches.
+            the moments of this device's windows. ``pool_over_devices`` pools the moments; one call
+            of it may serve many batches.
         """
         if not self.splits_windows:
             return gradient
@@ -159,16 +163,19 @@ class Layout:
         here = num_groups // self.num_devices
 
         def summed(params: Any, batch: Batch, hypers: Any, key: Key) -> Any:
+            # every device has the whole batch, and computes the gradients of its own groups only
             num_supervised = batch.mask.sum(dtype=jnp.float32)
             groups = jax.tree.map(lambda leaf: leaf.reshape(num_groups, -1, *leaf.shape[1:]), batch)
 
             def one(group: Array) -> tuple[Any, dict[str, Moments]]:
                 part = jax.tree.map(lambda leaf: leaf[group], groups)
-                own = jax.random.fold_in(key, group)  # windows drop units of their own
+                own = jax.random.fold_in(key, group)  # own dropout mask
                 return gradient(params, part, hypers, own, num_supervised)
 
             first = jax.lax.axis_index(_DEVICES) * here
             if not self.reduce_groups:
+                # psum chooses the order of summation by the number of devices; float addition is
+                # not associative, so the last bits depend on that number
                 sums, moments = one(first)
                 return jax.lax.psum(sums, _DEVICES), moments
             sums, moments = _one_by_one(lambda i: one(first + i), here)
@@ -177,10 +184,10 @@ class Layout:
         return summed
 
     def pool_over_devices(self, moments: dict[str, Moments]) -> dict[str, Moments]:
-        """Moments of all windows, from those of each device's."""
+        """Moments of all windows, from the moments of each device's windows."""
         return pool_tree(jax.lax.all_gather(moments, _DEVICES)) if self.splits_windows else moments
 
-    # ── where things are ─────────────────────────────────────────────────────────────────────────
+    # ── placement ────────────────────────────────────────────────────────────────────────────────
 
     @property
     def _mesh(self) -> jax.sharding.Mesh:
@@ -207,7 +214,7 @@ class Layout:
         def mapped_axis(axis: Axis) -> int | None:
             return 0 if self._splits(axis) else None
 
-        # pmap wants one argument at least that differs between devices: their numbers
+        # pmap needs an argument that is split over the devices, even if all others are shared
         mapped = jax.pmap(
             lambda _, *args: function(*args),
             axis_name=_DEVICES,
@@ -221,14 +228,14 @@ class Layout:
         def call(*args: Any) -> Any:
             placed = self.place(args, takes)
             cut = jax.tree.map(self._cut, takes, placed)
-            for i in donate:  # what was cut is a copy
+            for i in donate:  # a split argument was copied: pmap frees the copy, this the original
                 jax.tree.map(lambda whole, part: part is whole or whole.delete(), placed[i], cut[i])
             return jax.tree.map(self._join, gives, mapped(numbers, *cut))
 
         return call
 
     def _cut(self, axis: Axis, tree: Any) -> Any:
-        """``[N, ...]`` to ``[devices, N / devices, ...]``, where it is split."""
+        """Reshape split arrays from ``[N, ...]`` to ``[devices, N / devices, ...]``."""
         if not self._splits(axis):
             return tree
         return jax.tree.map(lambda a: a.reshape(self.num_devices, -1, *a.shape[1:]), tree)
@@ -248,15 +255,15 @@ def _same(*arrays: Array) -> tuple[Array, ...]:
 
 
 def _is_readable(leaf: Any) -> bool:
-    """Whether this process has all the values."""
+    """True if this process has all values of a leaf."""
     return not isinstance(leaf, jax.Array) or leaf.is_fully_addressable or leaf.is_fully_replicated
 
 
 def _one_by_one(function: Callable[[Array], Any], num: int) -> Any:
-    """``function`` of 0 to num - 1, stacked; the same compiled code whatever ``num``."""
+    """Stack ``function(0)`` to ``function(num - 1)``; their code does not depend on ``num``."""
     shapes = jax.eval_shape(function, jnp.int32(0))
     rows = jax.tree.map(lambda leaf: jnp.zeros((num, *leaf.shape), leaf.dtype), shapes)
-    # a loop of known length is unrolled if it is short, and fused with what is around it
+    # XLA unrolls a short loop of known length and fuses it with its surroundings: other bits
     unknown = jax.lax.optimization_barrier(jnp.int32(num))
 
     def body(i: Array, rows: Any) -> Any:
@@ -266,7 +273,8 @@ def _one_by_one(function: Callable[[Array], Any], num: int) -> Any:
 
 
 def _sum_in_order(parts: Array) -> Array:
-    """Sum over the first axis and all devices, each group after the one before."""
+    """Sum over the first axis and all devices, in the order of the groups."""
+    # not per device first: that order would depend on how many groups a device has
     gathered = jax.lax.all_gather(parts, _DEVICES, tiled=True)  # [G, ...]
     total, _ = jax.lax.scan(
         lambda so_far, group: (so_far + group, None), jnp.zeros_like(gathered[0]), gathered

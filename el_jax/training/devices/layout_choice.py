@@ -1,4 +1,4 @@
-"""What of a training is split over the devices there are."""
+"""Choose how a training is sharded over the available devices."""
 
 import jax
 
@@ -8,17 +8,17 @@ from el_jax.training.devices.layout import Layout, Method, Shard
 def choose_layout(
     method: Method, shard: Shard, reduce_groups: int, num_runs: int, num_windows: int
 ) -> Layout:
-    """The layout of a training on all devices there are.
+    """Choose the layout of a training on all available devices.
 
     Args:
         method: see ``Layout``.
-        shard: what to split; "auto" for the first of runs, data and none that divides evenly.
+        shard: axis to split; "auto" means the first of runs, data and none that divides evenly.
         reduce_groups: see ``Layout``.
         num_runs: R.
         num_windows: windows of an update.
 
     Raises:
-        ValueError: it cannot be split so; the message begins with the key of the config.
+        ValueError: the devices do not divide it so; the message begins with the key of the config.
     """
     num_devices, num_processes = jax.device_count(), jax.process_count()
     if num_processes > 1 and method == "pmap":
@@ -37,6 +37,7 @@ def choose_layout(
     if num_devices == 1 or (shard == "none" and num_processes == 1):
         return Layout(reason="one device" if num_devices == 1 else "as asked for")
     runs, windows = f"{num_runs} runs", f"{num_windows} windows of an update"
+    # runs before windows: runs share nothing, so no gradients travel between devices
     if shard in ("auto", "runs") and num_runs % num_devices == 0:
         return Layout("runs", method, num_devices, reason=f"{runs} on {num_devices} devices")
     if shard in ("auto", "data") and num_windows % num_devices == 0:

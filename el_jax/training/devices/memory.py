@@ -1,8 +1,8 @@
-"""What fits into memory: the data, the state, and how many runs are computed at once.
+"""Memory checks: data, state, and the number of runs computed at once.
 
 Linux promises a process more memory than the machine has, and a process that uses it then waits
-for ever or is killed. So the bytes a training needs are compared with those that are free before
-any is asked for.
+for ever or is killed. So the bytes a training needs are compared with the free bytes before any
+are allocated.
 """
 
 import math
@@ -18,9 +18,9 @@ import jax.numpy as jnp
 from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training.devices.layout import OnDevices
 
-USABLE = 0.9  # of the free memory; the rest is lost between blocks
+USABLE = 0.9  # share of the free memory; the rest is lost between blocks
 _ROOT = pathlib.Path("/")
-# files of a control group, version 2 and 1: memory in use, its limit, and what of it is only cache
+# files of a control group, version 2 and 1: memory in use, its limit, and the cache in use
 _GROUP_FILES = {
     "": ("memory.current", "memory.max", "inactive_file"),
     "memory": ("memory.usage_in_bytes", "memory.limit_in_bytes", "total_inactive_file"),
@@ -28,7 +28,7 @@ _GROUP_FILES = {
 
 
 class Group(NamedTuple):
-    """How many runs at once, the function that computes so many, and why if not all of them."""
+    """Number of runs computed at once, the function for so many, and the reason if not for all."""
 
     size: int
     function: OnDevices
@@ -49,15 +49,17 @@ def fitting_group(
 
     Args:
         what: name of the function, for the message.
-        make: the function that computes so many runs at once.
+        make: from a number of runs to the function that computes them at once.
         num_runs: R, runs of one device.
-        free: bytes there are on each device; None if nobody can tell, when all runs are taken.
+        free: free bytes on each device; None if unknown, and then all runs are taken.
         needed: bytes that a call allocates beside its arguments.
 
     Raises:
         NotEnoughMemoryError: not even one run fits.
     """
     size, function = num_runs, make(num_runs)
+    # Without numbers to compare (no statistics, or pmap, which has no plan) nothing can be chosen:
+    # all runs are computed at once, and the device's allocator raises if they do not fit.
     if free is None or function.lower is None:
         return Group(size, function)
     usable = int(USABLE * free)
@@ -78,19 +80,19 @@ def _gigabytes(num_bytes: int | float) -> str:
 
 
 def num_bytes(tree: Any) -> int:
-    """Bytes of all arrays of a tree, or of what has their shapes and types."""
+    """Bytes of all arrays of a tree, which may hold ``jax.ShapeDtypeStruct`` in their place."""
     return sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
 def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
-    """Raise unless all of it fits at once.
+    """Raise unless all parts fit at once.
 
     Args:
-        needed: bytes on each device, by what takes them.
-        free: bytes there are on each device; None if nobody can tell.
+        needed: bytes on each device, by name of the part.
+        free: free bytes on each device; None if unknown, and then nothing is checked.
 
     Raises:
-        NotEnoughMemoryError: names the large parts and what is available.
+        NotEnoughMemoryError: names the large parts and the available bytes.
     """
     total = sum(needed.values())
     if free is None or total <= free:
@@ -106,16 +108,17 @@ def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
 def within_memory(
     what: str, function: OnDevices, free: Callable[[], int | None]
 ) -> Callable[..., Any]:
-    """``function``, whose first call raises if it needs more than there is; not when it is traced.
+    """``function`` with a check of its memory before the first call; tracing it checks nothing.
 
     Args:
-        what: its name, for the message.
-        function: compiled by its plan, which a call then uses.
-        free: asked before the first call; bytes there are on each device.
+        what: name of the function, for the message.
+        function: the check compiles it, and the call reuses that compilation.
+        free: returns the free bytes on each device; called before the first call.
     """
     checked: list[bool] = []
 
     def call(*args: Any) -> Any:
+        # while a function is traced, as for its shapes, even a constant is a tracer
         if not checked and not isinstance(jnp.zeros(()), jax.core.Tracer):
             check_room({what: planned_bytes(function, args)}, free())
             checked.append(True)
@@ -125,9 +128,9 @@ def within_memory(
 
 
 def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
-    """Bytes that a call allocates on each device beside its arguments, as the compiler plans.
+    """Bytes that a call allocates on each device beside its arguments, by the compiler's plan.
 
-    Infinite where the compiler finds that it cannot be; 0 where nobody plans.
+    Infinite if the compiler refuses the program for lack of memory; 0 if there is no plan.
     """
     if function.lower is None:
         return 0
@@ -144,9 +147,9 @@ def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
 
 
 def free_bytes(devices: Sequence[jax.Device]) -> int | None:
-    """Bytes free on the fullest of this process's devices; None if they do not tell.
+    """Free bytes on the fullest of this process's devices; None if the backend does not tell.
 
-    On CPUs: what the machine has available, shared out among its devices.
+    On CPUs: the machine's available memory, divided by the number of devices.
     """
     if devices[0].platform == "cpu":
         available = _available_bytes(_ROOT)
@@ -157,7 +160,7 @@ def free_bytes(devices: Sequence[jax.Device]) -> int | None:
 
 
 def _available_bytes(root: pathlib.Path) -> int | None:
-    """What Linux would give without swapping, to this container or job; None on other systems."""
+    """Bytes Linux would give this container or job without swapping; None on other systems."""
     meminfo = root / "proc/meminfo"
     text = meminfo.read_text() if meminfo.exists() else ""
     found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
@@ -167,8 +170,8 @@ def _available_bytes(root: pathlib.Path) -> int | None:
 def _left_in_groups(root: pathlib.Path) -> Iterator[int]:
     """Bytes left below the limit of each control group that this process is in.
 
-    Docker and SLURM limit memory so, and what takes more is killed. A container may see its own
-    group as the top one, whatever its path is outside.
+    Docker and SLURM limit memory by such groups, and kill a process that takes more. A container
+    may see its own group as the top one, whatever the group's path is outside.
     """
     listed = root / "proc/self/cgroup"
     for line in listed.read_text().splitlines() if listed.exists() else []:
@@ -178,7 +181,7 @@ def _left_in_groups(root: pathlib.Path) -> Iterator[int]:
         top = root / "sys/fs/cgroup" / controllers
         used, limit, cache = _GROUP_FILES[controllers]
         own = top / path.lstrip("/")
-        for group in (own, *own.parents):
+        for group in (own, *own.parents):  # the limit of every ancestor holds as well
             if group.is_relative_to(top) and (group / limit).exists():
                 largest = (group / limit).read_text().strip()
                 kept = re.search(rf"^{cache} (\d+)$", (group / "memory.stat").read_text(), re.M)

@@ -1,4 +1,4 @@
-"""From a function of one run to one of all runs on all devices."""
+"""Functions of one run, lifted to all runs on all devices."""
 
 import dataclasses
 import logging
@@ -21,7 +21,7 @@ def over_runs(
 ) -> Callable[..., Any]:
     """Compute ``function(run_args, shared_args)`` for all runs, a leading axis of ``run_args``.
 
-    ``vmap`` computes all runs together, or ``at_once`` of them: fastest where one run does not fill
+    ``vmap`` computes all runs together, or ``at_once`` of them: fastest if one run does not fill
     the machine. ``map`` computes them one after the other, and each is bit-equal to the same run
     trained alone. A single run is mapped: a batch axis of 1 on every array would only cost time.
     """
@@ -39,9 +39,9 @@ def over_runs(
 
 
 def free_everywhere(layout: Layout) -> int | None:
-    """Bytes free on the fullest device of a layout; None if nobody can tell.
+    """Free bytes on the fullest device of a layout; None if unknown.
 
-    The same on all processes, which must ask equally often.
+    All processes get the same answer, and must call this function the same number of times.
     """
     here = [d for d in layout.devices if d.process_index == jax.process_index()]
     return smallest(free_bytes(here))
@@ -49,13 +49,13 @@ def free_everywhere(layout: Layout) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """How functions of one run become one of all runs on all devices.
+    """The R runs of a training: compiles functions of them that fit into memory.
 
     Attributes:
         axis: see ``over_runs``.
         num_runs: R.
-        at_once: how many of its runs a device computes at once; 0 for as many as fit.
-        layout: which device computes what.
+        at_once: number of runs a device computes at once; 0 means as many as fit.
+        layout: distribution of runs or windows over devices.
         groups: see ``Program``.
     """
 
@@ -68,8 +68,8 @@ class Runs:
     def fitting(self, what: str, make: Callable[[int], OnDevices]) -> Callable[..., Any]:
         """Compile ``make(n)`` for the largest n that fits into memory.
 
-        n is chosen at the first call, and told if it is smaller than the number of runs. The number
-        in ``groups`` is tried first, and it is told if so many do not fit any more.
+        n is chosen at the first call, and reported if it is smaller than the number of runs. A
+        number in ``groups`` is tried first, and a smaller choice than that is reported, too.
         """
         num_here = self.layout.share(self.num_runs)
         if self.at_once or self.axis == "map" or num_here == 1:
@@ -84,7 +84,7 @@ class Runs:
         return call
 
     def within_memory(self, what: str, function: OnDevices) -> Callable[..., Any]:
-        """``function``, whose first call raises if it needs more memory than there is."""
+        """``function`` with a check of its memory before the first call."""
         return within_memory(what, function, lambda: free_everywhere(self.layout))
 
     def _choose(
