@@ -68,7 +68,13 @@ class SavedRun:
         Raises:
             ConfigError: the config is of another version of el_jax.
         """
-        return parse(self.config)
+        try:
+            return parse(self.config)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{self.workdir / 'config.json'} is not of this version of el_jax ({error}); "
+                "environment.json names the commit that reads it"
+            ) from error
 
     @property
     def task(self) -> Task:

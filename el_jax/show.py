@@ -17,6 +17,7 @@ from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import UserError, describe, exit_code
 from el_jax.saved_run import SavedRun, load
 from el_jax.training.progress import watched
+from el_jax.training.sinks import History
 
 _USAGE = "call it as python -m el_jax.show WORKDIR"
 
@@ -38,16 +39,22 @@ def show(run: SavedRun) -> pathlib.Path:
     print(f"{run.workdir}: step {history.steps[-1]} of {settings.train.num_updates}")
     print(*_table(run, measured), sep="\n")
     loss = {"loss, nats": ["batch_loss"]}
-    accuracy = {"accuracy": [name for name in measured if name != "batch_loss"]}
+    # a split that is measured at the end only has no curve
+    curves = [name for name in measured if name != "batch_loss" and _marks(history, name) > 1]
+    accuracy = {"accuracy": curves}
     panels = {
         label: {measured[name]: history.curve(name) for name in names}
         for label, names in (loss | accuracy).items()
         if names
     }
-    title = f"{settings.loss_name}, {len(run.runs)} runs of {run.workdir.name}"
+    title = f"{run.workdir.name}: {settings.loss_name}, mean (thick) of {len(run.runs)} runs (thin)"
     path = run.workdir / "curves.png"
     save_figure(plot_training(panels, title), path)
     return path
+
+
+def _marks(history: History, name: str) -> int:
+    return len(history.curve(name)[0])
 
 
 def _is_in(rows: Sequence[dict[str, np.ndarray]], name: str) -> bool:

@@ -27,14 +27,17 @@ def plot_training(panels: Mapping[str, Mapping[str, Course]], title: str) -> Fig
             run. Thick lines are means over the runs that have a number, thin lines single runs.
         title: the sentence above.
     """
-    figure, axes = new_figure(1, len(panels), size=(4.2 * len(panels), 3.4))
+    figure, axes = new_figure(1, len(panels), size=(4.4 * len(panels), 3.8))
     for ax, (label, courses) in zip(axes[0], panels.items(), strict=True):
         colours = cycle([*LOSS_COLOURS.values(), *SPARE_COLOURS])
         for (name, course), colour in zip(courses.items(), colours, strict=False):
             _plot_runs(ax, course, name, colour)
         ax.set_xlabel("updates")
         ax.set_ylabel(label)
-        ax.legend(frameon=False, fontsize=LEGEND_FONT_SIZE)
+        ax.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False,
+            fontsize=LEGEND_FONT_SIZE,
+        )  # fmt: skip
     add_question(figure, title)
     return figure
 
