@@ -2,7 +2,7 @@
 # its .venv ready and leaves the path of that interpreter in $python.
 #
 # Needs a Python 3.11 or newer (PYTHON=/path/to/python names one) and bash 3.2 or newer, and the
-# network only when requirements.txt asks for something .venv does not hold. A second run does
+# network only when a requirements.txt asks for something .venv does not hold. A second run does
 # nothing. A set-up that was interrupted is done again: `unfinished` stands in .venv while pip works.
 
 # What an interpreter says of itself: its version, and why it will not do.
@@ -58,17 +58,17 @@ make_environment() {
 
 install_requirements() {
   local start=$SECONDS
-  echo "setup: installing requirements.txt into .venv (a few minutes the first time) ..."
+  echo "setup: installing $requirements into .venv (a few minutes the first time) ..."
   touch .venv/unfinished
   # an interrupted pip leaves half-written packages: keep the mark, so that the next run starts afresh
   trap 'exit 130' INT TERM HUP
   if ! { "$python" -c 'import pip' 2>/dev/null || "$python" -m ensurepip >/dev/null; } ||
-    ! "$python" -m pip install --quiet --disable-pip-version-check -r requirements.txt; then
+    ! "$python" -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt; then
     rm -f .venv/unfinished
-    stop "pip could not install requirements.txt (see above)."
+    stop "pip could not install $requirements (see above)."
   fi
   trap - INT TERM HUP
-  cp requirements.txt .venv/installed.txt
+  cat $requirements >.venv/installed.txt
   rm -f .venv/unfinished
   echo "setup: installed in $((SECONDS - start)) s"
 }
@@ -76,9 +76,10 @@ install_requirements() {
 root=$(CDPATH='' cd -- "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 python=$root/.venv/bin/python
+requirements="requirements.txt tests/requirements.txt"
 if [ -e .venv/unfinished ] || ! works; then
   make_environment
 fi
-if ! cmp -s requirements.txt .venv/installed.txt; then
+if ! cat $requirements | cmp -s - .venv/installed.txt; then
   install_requirements
 fi

@@ -1,10 +1,52 @@
 """el_jax: which solution does training pick among the many that fit next-token data?
 
 Three tracks on shared rooms: equal learning, flatness, and linear next-token prediction.
+
+    el_jax.losses        per-token losses as functions of token statistics; equilibrium margins
+    el_jax.linear_ntp    separability, certificates, max margins, trajectories, in float64
+    el_jax.tasks         tasks that are sampled on the device
+    el_jax.models        networks as pure functions
+    el_jax.training      the step, the program over runs and devices, the loop
+    el_jax.probes        measurements of a model beside its loss
+    el_jax.checkpoints   states on disk, sealed
+    el_jax.plots         figures from arrays
+    el_jax.config        from a config to checked settings
+    el_jax.build         from settings to a training
+    el_jax.load(WORKDIR) a run that was trained here: config, metrics, parameters, model
+
+Commands, each with --help:
+
+    python -m el_jax.train           train the runs of a config
+    python -m el_jax.show            a finished or running workdir: last numbers and curves
+    python -m el_jax.analyze_ntp     a linear problem: verdicts, margins, trajectories
+    python -m el_jax.checkpoints     inspect checkpoints
+
+Rooms are imported when they are first used.
 """
+
+import importlib
+from typing import Any
 
 from el_jax.runtime import arithmetic as _arithmetic
 
 __version__ = "0.1.0"
 
 _arithmetic.select_right_sums()
+
+_ROOMS = (
+    *("build", "checkpoints", "config", "linear_ntp", "losses", "models", "plots", "probes"),
+    *("runtime", "tasks", "training", "types"),
+)
+__all__ = [*_ROOMS, "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"el_jax.{name}")
+    if name == "load":
+        return importlib.import_module("el_jax.saved_run").load
+    raise AttributeError(f"module 'el_jax' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -26,17 +26,13 @@ from el_jax.types import Batch, ModelFns, Probe
 __all__ = ["Config", "Numbers", "Settings", "Training", "build", "parse"]
 
 
-def build(settings: Settings) -> Training:
-    """Put the parts of a training together; draws the data sets on the device.
-
-    Raises:
-        NotEnoughMemoryError: the training does not fit; nothing has been allocated.
-    """
+def spec_of(settings: Settings) -> Spec:
+    """What the program of a training is compiled from; nothing is drawn or compiled."""
     task, train = settings.task, settings.train
-    model = transformer(settings.model)
-    spec = Spec(
+    head = _head(settings, transformer(settings.model))
+    return Spec(
         task,
-        Objective(_head(settings, model), len(task.group_names), task.answer_length),
+        Objective(head, len(task.group_names), task.answer_length),
         settings.optimizer,
         _hypers(settings),
         run_axis=train.run_axis,
@@ -45,10 +41,21 @@ def build(settings: Settings) -> Training:
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
     )
+
+
+def build(settings: Settings) -> Training:
+    """Put the parts of a training together; draws the data sets on the device.
+
+    Raises:
+        NotEnoughMemoryError: the training does not fit; nothing has been allocated.
+        ConfigError: a probe is not for this task or model.
+    """
+    task, train, spec = settings.task, settings.train, spec_of(settings)
     sizes = settings.evaluations
     # one program for all splits: several would take longer to compile
     draw = partial(Once(_evaluations, static_argnums=(0, 1)), task, tuple(sizes.items()))
     check_memory(spec, jax.eval_shape(draw))
+    model = spec.objective.head.model
     probes = tuple(_probe(name, task, model) for name in train.probes)
     program = make_program(spec)
     drawn = draw()

@@ -16,6 +16,7 @@ LAYERS = (
     {"models"},
     {"training", "checkpoints", "probes"},
     {"config", "build"},
+    {"saved_run"},
     {"train", "measure", "analyze_ntp", "plan", "show"},
 )
 # Side by side, but for these: (room, what it may import).
@@ -28,7 +29,7 @@ ONLY_IN = {
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},
     "ml_collections": {"config", "runtime.launch", "analyze_ntp", "configs"},
-    "pandas": {"experiments", "colab"},
+    "pandas": {"saved_run", "experiments", "colab"},
     "scipy": {"linear_ntp", "curvature", "probes", "experiments"},
 }
 

@@ -13,7 +13,6 @@ import pathlib
 import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
 
 import jax
 
@@ -21,33 +20,24 @@ from el_jax.checkpoints import arrays, manifest
 from el_jax.checkpoints.arrays import S, State
 from el_jax.checkpoints.folders import StepFolders
 from el_jax.checkpoints.manifest import DamagedError, FormatError, Leaf, Manifest
+from el_jax.checkpoints.steps import (
+    ARRAYS,
+    Placement,
+    check_step,
+    describe,
+    first_line,
+    load_step,
+    on_first_device,
+)
 from el_jax.runtime.errors import NO_ROOM, UserError, WorkdirBusyError
 from el_jax.runtime.files import sync
 from el_jax.runtime.lock import Lock
-
-ARRAYS = "arrays"  # folder of a step that orbax writes
-
-Placement = Callable[[jax.ShapeDtypeStruct], jax.sharding.Sharding]
 
 
 class CheckpointError(UserError, RuntimeError):
     """A checkpoint cannot be written, or none can be read."""
 
     exit_code = NO_ROOM
-
-
-def describe(tree: Any) -> tuple[Leaf, ...]:
-    """Path, shape and dtype of every leaf of a tree of arrays or ``jax.ShapeDtypeStruct``."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return tuple(
-        Leaf(jax.tree_util.keystr(path, simple=True, separator="/"), leaf.shape, str(leaf.dtype))
-        for path, leaf in leaves
-    )
-
-
-def on_first_device(_: jax.ShapeDtypeStruct) -> jax.sharding.Sharding:
-    """The sharding of every array in a training on one device."""
-    return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
 
 
 def _warn(message: str) -> None:
@@ -164,7 +154,7 @@ class Checkpoints:
         for step in reversed(found):
             try:
                 written = self._check(step, describe(target))
-                state = self._load(step, target, place)
+                state: S = load_step(self._folders.of(step), target, place)
             except FormatError as error:
                 raise CheckpointError(
                     f"{self._folders.of(step)} is of another version of el_jax ({error}); go on "
@@ -185,29 +175,13 @@ class Checkpoints:
 
     def _check(self, step: int, needed: tuple[Leaf, ...]) -> Manifest:
         folder = self._folders.of(step)
-        written = manifest.read(folder)
-        if written.config_sha256 != self._config_sha256:
-            raise DamagedError(f"{manifest.MANIFEST}: it is of a training with another config")
-        manifest.check_tree(written, needed)
-        manifest.check_files(folder, written)
-        if self._rows is not None:
-            manifest.check_rows(self._rows, written)
-        return written
+        return check_step(folder, needed, self._config_sha256, self._rows)
 
     def _go_on_from(self, written: Manifest) -> None:
         self.row_bytes = written.rows.size if written.rows else 0
         self._groups.update(written.groups)
         for difference in manifest.origin_differences(written.origin, self._origin):
             self._warn(f"since step {written.step}, bits may differ by {difference}")
-
-    def _load(self, step: int, target: Any, place: Placement) -> Any:
-        placed = jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place(leaf)), target
-        )
-        try:
-            return arrays.load(self._folders.of(step) / ARRAYS, placed)
-        except Exception as error:  # intact, but not for this orbax or machine
-            raise DamagedError(f"{ARRAYS}: orbax cannot read it ({_first_line(error)})") from error
 
     def _commit(
         self,
@@ -243,7 +217,7 @@ class Checkpoints:
         kept = f"that of step {max(self._steps)} is intact" if self._steps else "there is none yet"
         return CheckpointError(
             f"{self._folders.path}: cannot write the checkpoint of step {step} "
-            f"({_first_line(error)}); {kept}"
+            f"({first_line(error)}); {kept}"
         )
 
     def __enter__(self) -> "Checkpoints":
@@ -260,13 +234,3 @@ class Checkpoints:
         finally:
             self._background.shutdown()
             self._folders.close()
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    text = str(error)
-    for reason in ("No space left on device", "File too large", "Read-only file system"):
-        if reason in text:  # somewhere in the storage library's message
-            return reason
-    return (text.splitlines() or [type(error).__name__])[0][:80]

@@ -19,6 +19,7 @@ from el_jax.plots.style import (
     save_figure,
 )
 from el_jax.plots.tables import Curve, CurveTable, SeedTable, SeedValues, look_up, mean_and_sem
+from el_jax.plots.training import plot_training
 
 __all__ = [
     "EASY",
@@ -43,6 +44,7 @@ __all__ = [
     "plot_geometry",
     "plot_lines_vs",
     "plot_seed_dots",
+    "plot_training",
     "plot_trajectory",
     "save_figure",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from orbax.checkpoint import v1 as ocp
 
 from el_jax.checkpoints import manifest
-from el_jax.checkpoints.store import ARRAYS
+from el_jax.checkpoints.steps import ARRAYS
 
 ROOT = pathlib.Path(__file__).parents[2]
 # tiny, and with dropout: randomness must resume too

@@ -1,0 +1,176 @@
+"""A workdir read back: its config, its metrics as a table, its parameters and its model.
+
+    run = el_jax.load("runs/copy_e1")
+    run.metrics.query("metric == 'test_hard_accuracy'").groupby("step").value.mean()
+    params = run.params(seed=0)
+    logits = run.model.apply(params, run.task.batch_at(run.task.train_set(), 0))
+
+A running or interrupted training can be read as well; nothing is changed.
+"""
+
+import functools
+import json
+import pathlib
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+
+from el_jax import build
+from el_jax.checkpoints import manifest
+from el_jax.checkpoints.manifest import DamagedError
+from el_jax.checkpoints.steps import check_step, describe, load_step
+from el_jax.checkpoints.store import CheckpointError
+from el_jax.config.training import Config, Numbers, Settings, parse
+from el_jax.runtime.errors import ConfigError
+from el_jax.tasks import Task
+from el_jax.training.program import initial_state
+from el_jax.training.sinks import History, read_rows
+from el_jax.training.state import TrainState
+from el_jax.types import ModelFns, Params
+
+_FILES = ("config.json", "runs.json", "metrics.jsonl")
+
+
+class SavedRun:
+    """What a training left in its workdir.
+
+    Args:
+        workdir: the folder.
+
+    Attributes:
+        workdir: the folder.
+        config: the resolved config, as ``build.parse`` takes it.
+        runs: seed and numbers of each run, in the order of every list of metrics.
+
+    Raises:
+        ConfigError: it is not the workdir of a training, or of another version of el_jax.
+    """
+
+    def __init__(self, workdir: str | pathlib.Path) -> None:
+        self.workdir = pathlib.Path(workdir)
+        missing = [name for name in _FILES if not (self.workdir / name).exists()]
+        if missing:
+            raise ConfigError(f"{self.workdir}: not the workdir of a training, has no {missing[0]}")
+        self._resolved: dict[str, Any] = self._read("config.json")
+        self.config = Config(self._resolved)
+        runs: list[Numbers] = self._read("runs.json")
+        self.runs: list[Numbers] = [{"seed": run["seed"], **run} for run in runs]
+
+    def __repr__(self) -> str:
+        return f"SavedRun({str(self.workdir)!r}: {len(self.runs)} runs, steps {self.steps})"
+
+    @functools.cached_property
+    def settings(self) -> Settings:
+        """The config, checked.
+
+        Raises:
+            ConfigError: the config is of another version of el_jax.
+        """
+        try:
+            return parse(self.config)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{self.workdir / 'config.json'} is not of this version of el_jax ({error}); "
+                "environment.json names the commit that reads it"
+            ) from error
+
+    @property
+    def task(self) -> Task:
+        """The task that was trained on."""
+        return self.settings.task
+
+    @property
+    def model(self) -> ModelFns:
+        """The network as pure functions."""
+        return build.spec_of(self.settings).objective.head.model
+
+    @property
+    def history(self) -> History:
+        """Every row of metrics.jsonl."""
+        return read_rows(self.workdir / "metrics.jsonl")
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """Every number that was measured, one a line.
+
+        Returns:
+            Columns run, seed, the numbers in which runs differ or might (``lam``, ``peak_lr``,
+            ...), step, metric, value. A run that was stopped has NaN.
+        """
+        history = self.history
+        frames = [
+            pd.DataFrame(
+                {"run": range(len(self.runs)), "step": step, "metric": metric, "value": values}
+            )
+            for step, row in zip(history.steps, history.rows, strict=True)
+            for metric, values in row.items()
+        ]
+        columns = ["run", "step", "metric", "value"]
+        measured = pd.concat(frames) if frames else pd.DataFrame(columns=columns)
+        runs = pd.DataFrame(self.runs).rename_axis("run").reset_index()
+        order = [*runs.columns, "step", "metric", "value"]
+        return measured.merge(runs, on="run")[order].reset_index(drop=True)
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps whose checkpoint is there, oldest first."""
+        return manifest.committed_steps(self.workdir / "checkpoints")
+
+    def params(self, seed: int, step: int | None = None, **numbers: float) -> Params:
+        """Parameters of one run, from a checkpoint that is verified first.
+
+        Args:
+            seed: of the run.
+            step: of the checkpoint; None for the newest.
+            **numbers: further numbers of the run, such as ``lam=2.0``, where a sweep has several
+                runs of the seed.
+
+        Raises:
+            ConfigError: there is no such run or step, or several such runs.
+            CheckpointError: the checkpoint is damaged.
+        """
+        run = self._run({"seed": seed, **numbers})
+        state = self._state(step)
+        return jax.tree.map(lambda leaf: leaf[run], state.params)
+
+    def _run(self, wanted: Numbers) -> int:
+        unknown = [name for name in wanted if name not in self.runs[0]]
+        if unknown:
+            known = ", ".join(self.runs[0])
+            raise ConfigError(f"{unknown[0]}: no number of these runs; they have {known}")
+        found = [
+            number
+            for number, run in enumerate(self.runs)
+            if all(np.isclose(run[name], value) for name, value in wanted.items())
+        ]
+        if len(found) == 1:
+            return found[0]
+        shown = ", ".join(f"{name}={value:g}" for name, value in wanted.items())
+        among = [self.runs[number] for number in found] or self.runs
+        raise ConfigError(f"{shown}: {len(found)} runs of {len(self.runs)}; choose from {among}")
+
+    def _state(self, step: int | None) -> TrainState:
+        steps = self.steps
+        if not steps or step not in (None, *steps):
+            raise ConfigError(f"step={step}: must be one of {steps} in {self.workdir}/checkpoints")
+        folder = self.workdir / "checkpoints" / str(steps[-1] if step is None else step)
+        spec = build.spec_of(self.settings)
+        target = jax.eval_shape(initial_state(spec), spec.hypers)
+        try:
+            check_step(folder, describe(target), manifest.config_hash(self._resolved))
+            return load_step(folder, target)
+        except DamagedError as error:
+            raise CheckpointError(f"{folder}: {error}") from error
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.workdir / name).read_bytes())
+        except ValueError as error:
+            raise ConfigError(f"{self.workdir / name}: damaged ({error})") from error
+
+
+def load(workdir: str | pathlib.Path) -> SavedRun:
+    """Read a workdir; see ``SavedRun``."""
+    return SavedRun(workdir)

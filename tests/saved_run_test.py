@@ -1,0 +1,121 @@
+"""A workdir is read back as it was written, and shown; nothing in it changes."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+import el_jax
+from el_jax import build, show
+from el_jax.checkpoints.store import CheckpointError
+from el_jax.runtime.errors import ConfigError
+from tests.campaigns import trainings
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A sweep of two seeds, by the command."""
+    workdir = tmp_path_factory.mktemp("sweep")
+    pace = trainings.pace(20, log_every=10, eval_every=10, checkpoint_every=10)
+    sweep = ["--config.sweep.lam=(0.5, 2.0)", "--config.train.seeds=2"]
+    command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace, *sweep]
+    subprocess.run([*command, f"--workdir={workdir}"], cwd=trainings.ROOT, check=True)
+    return workdir
+
+
+@pytest.fixture
+def workdir(trained, tmp_path):
+    return shutil.copytree(trained, tmp_path / "run")
+
+
+def test_metrics_are_one_number_a_line(workdir):
+    run = el_jax.load(workdir)
+    assert run.config.loss.name == run.settings.loss_name
+    found = run.metrics
+    assert list(found)[:2] == ["run", "seed"]
+    assert list(found)[-3:] == ["step", "metric", "value"]
+    row = json.loads((workdir / "metrics.jsonl").read_text().splitlines()[-1])
+    for number, numbers in enumerate(json.loads((workdir / "runs.json").read_text())):
+        ours = found.query(f"run == {number} and step == 20").set_index("metric")
+        assert set(ours.seed) == {numbers["seed"]}
+        assert set(ours.lam) == {numbers["lam"]}
+        expected = {name: v[number] for name, v in row.items() if name != "step"}
+        assert ours.value.dropna().to_dict() == {k: v for k, v in expected.items() if v is not None}
+
+
+def test_parameters_are_those_that_were_measured(workdir):
+    run = el_jax.load(str(workdir))
+    assert run.steps == [10, 20]
+    training = build.build(run.settings)
+    for step in run.steps:
+        batch = training.evaluations["test"]
+        params = run.params(1, step, lam=2.0)
+        logits = run.model.apply(params, batch)
+        accuracy = np.asarray(logits.argmax(-1) == batch.labels).mean()
+        measured = run.metrics.query(f"step == {step} and metric == 'test_accuracy' and lam == 2")
+        (value,) = measured.query("seed == 1").value
+        np.testing.assert_allclose(accuracy, value, atol=1e-6)
+    newest = run.params(1, lam=2.0)
+    jax.tree.map(np.testing.assert_array_equal, newest, params)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"seed": 1}, "seed=1: 2 runs of 4; choose from "),
+        ({"seed": 7, "lam": 0.5}, "seed=7, lam=0.5: 0 runs of 4; choose from "),
+        ({"seed": 1, "lamda": 0.5}, "lamda: no number of these runs; they have seed, "),
+        ({"seed": 1, "lam": 2.0, "step": 15}, r"step=15: must be one of \[10, 20\] in "),
+    ],
+)
+def test_a_run_that_is_not_there_is_one_line(workdir, arguments, said):
+    with pytest.raises(ConfigError, match=f"^{said}"):
+        el_jax.load(workdir).params(**arguments)
+
+
+def test_damage_is_told(workdir):
+    largest = max((workdir / "checkpoints" / "20").rglob("*"), key=lambda p: p.stat().st_size)
+    content = bytearray(largest.read_bytes())
+    content[len(content) // 2] ^= 1
+    largest.write_bytes(content)
+    run = el_jax.load(workdir)
+    with pytest.raises(CheckpointError, match="differ from what was written"):
+        run.params(0, lam=0.5)
+    run.params(0, 10, lam=0.5)
+
+
+def test_other_folders_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"has no config\.json$"):
+        el_jax.load(tmp_path)
+
+
+def test_show_prints_a_line_for_each_run_and_draws(workdir, capsys):
+    before = {p: p.read_bytes() for p in workdir.rglob("*") if p.is_file()}
+    assert show.main([str(workdir)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("step 20 of 20")
+    assert lines[1].split()[:3] == ["run", "seed", "lam"]
+    assert len(lines) == 2 + 4 + 1
+    assert (workdir / "curves.png").stat().st_size > 10_000
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+@pytest.mark.parametrize(("arguments", "said"), [([], "call it as"), (["no/such"], "not the ")])
+def test_a_wrong_command_is_one_line(arguments, said, capsys):
+    assert show.main(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_rooms_are_there_when_they_are_used():
+    program = "import el_jax, sys; assert 'jax' not in sys.modules; print(el_jax.losses.e1)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.startswith("<function e1 "), done.stderr
+    assert {"losses", "linear_ntp", "load", "tasks"} <= set(dir(el_jax))
+    with pytest.raises(AttributeError, match="no attribute 'loses'; it has build, "):
+        el_jax.loses  # noqa: B018
