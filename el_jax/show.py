@@ -6,6 +6,7 @@ WORKDIR is that of a training that runs, was interrupted or is done. Prints a ta
 each run and writes WORKDIR/curves.png: loss, and accuracy of every group of every split.
 """
 
+import argparse
 import pathlib
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,6 @@ from el_jax.runtime.errors import UserError, describe, exit_code
 from el_jax.saved_run import SavedRun, load
 from el_jax.training.progress import watched
 from el_jax.training.sinks import History
-
-_USAGE = "call it as python -m el_jax.show WORKDIR"
 
 
 def show(run: SavedRun) -> pathlib.Path:
@@ -77,20 +76,19 @@ def _table(run: SavedRun, measured: dict[str, str]) -> list[str]:
     ]
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Read the command line and show.
 
     Returns:
         The exit code.
     """
-    if {"-h", "--help"} & set(argv):
-        print((__doc__ or "").strip())
-        return 0
+    parser = argparse.ArgumentParser("python -m el_jax.show", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("workdir", metavar="WORKDIR")
+    arguments = parser.parse_args(argv)
     use_compilation_cache()
     try:
-        if len(argv) != 1:
-            raise UserError(_USAGE)
-        print(f"curves: {show(load(argv[0]))}")
+        print(f"curves: {show(load(arguments.workdir))}")
     except (UserError, OSError) as error:
         print(f"error: {describe(error)}", file=sys.stderr)
         return exit_code(error) or 1
@@ -98,4 +96,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
