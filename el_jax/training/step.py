@@ -1,7 +1,7 @@
 """The training step: one update of one run, its policy on numbers that are not finite, the loop.
 
 ``update`` is the step. It knows no devices, no seeds beside its own and no second run: ``program``
-lifts it over runs and devices.
+computes it for all runs, on all devices.
 """
 
 from collections.abc import Callable

@@ -100,6 +100,7 @@ def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> buil
     """
     config = copy_config(seeds=seeds)
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0)
+    config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
     task = OneBatch(batch, model.vocab_size)
     return build.build(dataclasses.replace(settings, task=task, model=model))
