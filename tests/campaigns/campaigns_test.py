@@ -88,7 +88,7 @@ def test_the_readme_has_the_results_and_they_have_no_fault():
 )
 def test_how_far_a_curve_is_from_that_without_the_flag(ours, control_leaves, outcome):
     theirs, steps = np.array([1.0, 0.5, 0.25, 0.2]), np.array([10, 20, 30, 40])
-    found = xla_flag.judge_curve(np.array(ours), theirs, steps, 1.0, control_leaves)
+    found = xla_flag.judge_curve(np.array(ours), theirs, steps, 1e-4, control_leaves)
     assert found == outcome
 
 
@@ -103,8 +103,9 @@ def test_a_training_leaves_where_the_first_of_its_curves_does():
         (table(ce=[3.0, 2.0, 1.0], accuracy=[0.5, 1.0]), np.inf),
         (table(ce=[3.0, 2.0, 1.5], accuracy=[0.5, 0.8]), 30),
         (table(ce=[3.0, 2.0, 1.5], accuracy=[0.6, 0.8]), 20),
+        (table(ce=[3.0, 2.0, 1.0], accuracy=[0.51, 0.99]), np.inf),
     ):
-        found = xla_flag.departures(ours, theirs, {"ce": 3.0, "accuracy": 1.0})
+        found = xla_flag.departures(ours, theirs, {"ce": 3e-4, "accuracy": 0.013})
         assert found == {("E1", 0): mark}
 
 
@@ -121,7 +122,7 @@ def test_a_training_leaves_where_the_first_of_its_curves_does():
 )
 def test_how_far_a_result_is_from_that_without_the_flag(ours, chaotic, outcome):
     seeds = np.array([0.4, 0.5, 0.6])
-    assert xla_flag.judge_result(ours, 0.5, 1.0, seeds, chaotic) == outcome
+    assert xla_flag.judge_result(ours, 0.5, 1e-4, seeds, chaotic) == outcome
 
 
 def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
