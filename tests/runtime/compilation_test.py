@@ -1,5 +1,7 @@
 """Programs are cached between processes, and programs that run once compile in less time."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
