@@ -44,6 +44,7 @@ def test_parameters_of_every_preset_have_the_same_bits(name):
     import dataclasses
 
     sizes = {"vocab_size": 29, "width": 16, "num_layers": 2, "num_heads": 2}
+    sizes |= dict.fromkeys(("num_kv_heads", "head_size", "mlp_width", "embedding_width"))
     config = dataclasses.replace(PRESETS[name], **sizes)
     init = transformer(config).init
     assert_same_bits(Once(init)(jax.random.key(3)), jax.jit(init)(jax.random.key(3)))
