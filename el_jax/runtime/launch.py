@@ -44,6 +44,10 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
     """
     file, rest = _config_file(argv)
     config = _load(file)
+    try:
+        config.to_json_best_effort()
+    except Exception as error:  # such as an integer of thousands of digits
+        raise ConfigError(f"--config: a value in it cannot be written as JSON ({error})") from error
     _check_overrides(rest, config)
     known = flags.FlagValues()
     known.append_flag_values(flags.FLAGS)
@@ -58,10 +62,6 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
         raise _flag_error(error) from error
     if len(unread) > 1:
         raise ConfigError(f"{unread[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
-    try:
-        config.to_json_best_effort()
-    except Exception as error:  # such as an integer of thousands of digits
-        raise ConfigError(f"--config: a value in it cannot be written as JSON ({error})") from error
     if not _WORKDIR.value:
         raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
     return config, pathlib.Path(_WORKDIR.value)
