@@ -39,9 +39,8 @@ def fetch(repository: str) -> pathlib.Path:
     clone = pathlib.Path.cwd() / "el_jax_clone"
     if not clone.exists():
         run("git", "clone", "--quiet", "--depth=1", repository, str(clone))
-    # What runs need is listed before what tests need. The jax of this machine fits its accelerator,
-    # so no package may bring another one.
-    listed = (clone / "requirements.txt").read_text().split("# tests")[0].splitlines()
+    # The jax of this machine fits its accelerator, so no package may bring another one.
+    listed = (clone / "requirements.txt").read_text().splitlines()
     wanted = [name for name in (line.split("#")[0].strip() for line in listed) if name]
     packages = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
     held = [f"{name}=={packages[name]}" for name in ("jax", "jaxlib") if name in packages]

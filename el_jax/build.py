@@ -27,7 +27,7 @@ __all__ = ["Config", "Numbers", "Settings", "Training", "build", "parse"]
 
 
 def spec_of(settings: Settings) -> Spec:
-    """What the program of a training is compiled from; nothing is drawn or compiled."""
+    """The specification of a training's program; nothing is drawn or compiled."""
     task, train = settings.task, settings.train
     head = _head(settings, transformer(settings.model))
     return Spec(

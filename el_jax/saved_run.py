@@ -34,7 +34,7 @@ _FILES = ("config.json", "runs.json", "metrics.jsonl")
 
 
 class SavedRun:
-    """What a training left in its workdir.
+    """The files of a training, read from its workdir.
 
     Args:
         workdir: the folder.

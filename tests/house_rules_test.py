@@ -21,8 +21,10 @@ def jit_breaches(path: str, text: str) -> Iterator[str]:
     if path.split("/")[1] not in UNCOMPILED:
         return
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Attribute) and node.attr in ("jit", "pmap"):
-            yield f"{path}:{node.lineno}: {node.attr} in the mathematics; leave it to the caller"
+        names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        names += [node.attr] if isinstance(node, ast.Attribute) else []
+        for name in {"jit", "pmap"} & set(names):
+            yield f"{path}:{node.lineno}: {name} in the mathematics; leave it to the caller"
 
 
 def functions(text: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -4,6 +4,7 @@ The files are the same as those of a training on one process, so a training may 
 number of processes.
 """
 
+import functools
 import pathlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -28,38 +29,19 @@ class SharedCheckpoints:
     on all processes.
 
     Args:
-        folder: see ``Checkpoints``.
+        open_first: opens the checkpoints; called on the first process.
         fetch: from an array on any devices to the whole array in NumPy.
-        config_sha256: see ``Checkpoints``.
-        rows: see ``Checkpoints``.
-        lock: see ``Checkpoints``; of the first process.
-        origin: see ``Checkpoints``.
         groups: see ``Checkpoints``; filled on every process.
     """
 
     def __init__(
-        self,
-        folder: pathlib.Path,
-        fetch: Fetch,
-        *,
-        config_sha256: str,
-        rows: pathlib.Path,
-        lock: Lock | None,
-        origin: Mapping[str, str],
-        groups: dict[str, int],
+        self, open_first: Callable[[], Checkpoints], fetch: Fetch, groups: dict[str, int]
     ) -> None:
         self._fetch, self._groups = fetch, groups
         self._first: Checkpoints | None = None
         with together():
             if is_first():
-                self._first = Checkpoints(
-                    folder,
-                    config_sha256=config_sha256,
-                    rows=rows,
-                    lock=lock,
-                    origin=origin,
-                    groups=groups,
-                )
+                self._first = open_first()
 
     @property
     def row_bytes(self) -> int:
@@ -148,22 +130,15 @@ def open_checkpoints(
         origin: see ``Checkpoints``.
         groups: see ``Checkpoints``.
     """
-    folder, rows = workdir / "checkpoints", workdir / "metrics.jsonl"
-    if jax.process_count() == 1:
-        return Checkpoints(
-            folder,
-            config_sha256=config_sha256,
-            rows=rows,
-            lock=lock,
-            origin=origin,
-            groups=groups,
-        )
-    return SharedCheckpoints(
-        folder,
-        fetch,
+    open_first = functools.partial(
+        Checkpoints,
+        workdir / "checkpoints",
         config_sha256=config_sha256,
-        rows=rows,
+        rows=workdir / "metrics.jsonl",
         lock=lock,
         origin=origin,
         groups=groups,
     )
+    if jax.process_count() == 1:
+        return open_first()
+    return SharedCheckpoints(open_first, fetch, groups)

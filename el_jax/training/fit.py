@@ -96,9 +96,12 @@ class Training:
         return dataclasses.replace(self, program=make_program(spec))
 
     def with_loss(self, loss: TokenLoss) -> "Training":
-        """The same training under another loss, a function of ``TokenStats`` alone."""
-        model = self.spec.objective.head.model
-        return self.with_head(LogitHead(model, lambda stats, _: loss(stats)))
+        """The same training under another loss, a function of ``TokenStats`` alone.
+
+        The logits are formed, whatever the path of the loss before.
+        """
+        head = self.spec.objective.head
+        return self.with_head(LogitHead(head.model, lambda stats, _: loss(stats), head.temperature))
 
 
 class Stopped(UserError, RuntimeError):

@@ -33,6 +33,10 @@ class Head(Protocol):
     def model(self) -> ModelFns:
         """The network."""
 
+    @property
+    def temperature(self) -> float:
+        """The logits are divided by it before the loss sees them."""
+
     def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> Any:
         """The logits at the supervised positions, or statistics of them."""
 

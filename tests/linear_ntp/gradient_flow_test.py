@@ -7,8 +7,8 @@ from el_jax.linear_ntp import gradient_flow, orthonormal_problem, random_problem
 def test_flow_is_the_limit_of_small_steps():
     problem = random_problem(4, 6, 4, 2, seed=1)
     start = np.random.default_rng(0).standard_normal((4, 6))
-    flow = gradient_flow(problem, np.array([0.0, 2.0]), initial=start)
-    steps = run_trajectory(problem, "gd", 1e-3, 2000, initial=start, marks=[2000])
+    flow = gradient_flow(problem, np.array([0.0, 5.0]), initial=start)
+    steps = run_trajectory(problem, "gd", 1e-3, 5000, initial=start, marks=[5000])
     np.testing.assert_allclose(flow.final, steps.final, atol=2e-3)
     assert flow.metrics["norm"][0] == pytest.approx(np.linalg.norm(start))
 

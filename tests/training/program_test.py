@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 
 from el_jax import build
+from el_jax.losses import e2
 from el_jax.training.fit import FitOptions, Stopped, fit
 from el_jax.training.metrics import summarise
 from el_jax.training.non_finite import NonFiniteError
@@ -141,3 +143,16 @@ def test_stop_leaves_after_a_whole_dispatch():
 def test_options_that_do_not_fit_are_named(changes, field):
     with pytest.raises(ValueError, match=field):
         dataclasses.replace(FitOptions(20, 10, 20, 20), **changes)
+
+
+def test_another_loss_gives_the_training_that_its_config_would():
+    trained = []
+    for name in ("cross_entropy", "e2"):
+        config = small_config(f"loss={name},smoke", seeds=1)
+        config.loss.logit_temperature = 2.0
+        training = built(config)
+        if name != "e2":
+            training = training.with_loss(functools.partial(e2, lam=4.0))
+        state, metrics, _ = training.program.advance(training.program.init(), 10)
+        trained.append(jax.device_get((state.params, metrics["loss"].mean)))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), *trained)

@@ -1,4 +1,4 @@
-"""Functions of one run, lifted to all runs on all devices."""
+"""From functions of one run to functions of all runs, as many at once as fit into memory."""
 
 import dataclasses
 import logging
