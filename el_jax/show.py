@@ -28,7 +28,7 @@ def show(run: SavedRun) -> pathlib.Path:
         The figure.
 
     Raises:
-        ConfigError: nothing was measured yet.
+        UserError: there is no row of metrics yet, or the config is of another version.
     """
     settings, history = run.settings, run.history
     if not history.steps:

@@ -230,3 +230,25 @@ def test_messages_are_one_line_of_1000_characters(message, shown):
 )
 def test_errors_of_what_processes_compute_together(error, expected):
     assert distributed.is_of_runtime(error) is expected
+
+
+_COUNTING = """
+import pathlib
+from ml_collections import ConfigDict
+
+def get_config(arg=None):
+    with pathlib.Path({log!r}).open("a") as file:
+        file.write(f"{{arg}} ")
+    return ConfigDict({{"seed": 0, "train": {{"rate": 0.5}}}})
+"""
+
+
+def test_a_config_file_is_executed_once_and_overridden_by_type(tmp_path):
+    log, file = tmp_path / "log", tmp_path / "counting.py"
+    file.write_text(_COUNTING.format(log=str(log)))
+    given = [f"--config={file}:some", "--config.train.rate=2", f"--workdir={tmp_path / 'run'}"]
+    config, workdir = launch.command_line(["train", *given])
+    assert log.read_text() == "some "
+    assert (config.seed, config.train.rate, workdir) == (0, 2.0, tmp_path / "run")
+    assert type(config.train.rate) is float
+    assert config.is_locked
