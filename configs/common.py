@@ -1,45 +1,23 @@
 """Shared parts of config files: the argument after the colon, and the sections of a training."""
 
+import dataclasses
+import typing
+from collections.abc import Mapping
 from typing import Any
 
 from ml_collections import ConfigDict, config_dict
 
-# The numbers each loss takes. E1 and E3: the paper's values for its larger experiments; E2: the
-# strength that suits the copy task's 29 classes; the baselines: their papers' usual values.
-LOSS_PARAMETERS: dict[str, dict[str, float | str]] = {
-    "cross_entropy": {},
-    "e1": {"lam": 1.0},
-    "e2": {"lam": 4.0, "variance": "all"},
-    "e3": {"b": 1.0, "reduction": "sum"},
-    "label_smoothing": {"smoothing": 0.1},
-    "focal": {"gamma": 2.0},
-    "poly1": {"epsilon": 1.0},
-    "generalised_cross_entropy": {"q": 0.7},
-    "z_loss": {"lam": 1e-4},
-    "max_sup": {"alpha": 0.1},
-    "marg_log": {"lam": 1.0},
-    "sigma_damp": {"temperature": 2.0},
-    "spectral_decoupling": {"lam": 0.1},
-    "squentropy": {},
-    "rescaled_square": {"scale": 1.0, "target": 1.0},
-    "logit_penalty": {"beta": 2e-3},
-}
+from el_jax.config.models import config_class
+from el_jax.config.sections import kinds_of
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.models import MODELS, PRESETS, TransformerConfig
+from el_jax.parameters import defaults_of, numbers_of
+from el_jax.tasks import TASKS
+from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
+
 E_LOSSES = ("e1", "e2", "e3")
 
 PARALLEL = "jit"  # or pmap: how a training gets onto all devices
-
-# Every switch of the transformer, None for "as the preset has it".
-_MODEL_SWITCHES: dict[str, type] = {
-    **dict.fromkeys(("num_kv_heads", "head_size", "mlp_width", "embedding_width"), int),
-    **dict.fromkeys(("max_length", "position_offset", "num_token_types"), int),
-    **dict.fromkeys(("norm", "norm_placement", "position", "activation", "init"), str),
-    **dict.fromkeys(("dtype", "matmul_precision", "attention_impl"), str),
-    **dict.fromkeys(("norm_epsilon", "rotary_fraction", "rotary_base", "init_std"), float),
-    **dict.fromkeys(("embedding_dropout", "attention_dropout", "residual_dropout"), float),
-    **dict.fromkeys(("parallel_residual", "final_norm", "embedding_norm", "gated_mlp"), bool),
-    **dict.fromkeys(("attention_bias", "attention_out_bias", "mlp_bias"), bool),
-    **dict.fromkeys(("tie_head", "head_bias", "head_transform", "causal", "scan_layers"), bool),
-}
 
 
 def parse_arg(arg: str | None, **defaults: Any) -> ConfigDict:
@@ -72,58 +50,119 @@ def _read(name: str, text: str, kind: type) -> Any:
         raise ValueError(f"{name}={text!r}: must be of type {kind.__name__}") from error
 
 
-def loss(name: str) -> ConfigDict:
-    """The loss section: its name, the logits' temperature and path, and the loss's own numbers.
+def task(name: str, **fields: Any) -> ConfigDict:
+    """The task section: every field of the task, at its default unless it is given."""
+    return ConfigDict({"name": name, **_fields(_known("task", name, TASKS)), **fields})
+
+
+def loss(name: str, **numbers: float | str) -> ConfigDict:
+    """The loss section: its name, the logits' temperature and path, its own numbers and options.
 
     The path (auto, plain, chunked, gram or remat; see el_jax/losses/fused.py) decides if the logits
     of all classes are in memory. auto avoids that only where classes are many for the width.
+
+    Args:
+        name: of the loss.
+        **numbers: values other than the published ones.
     """
-    if name not in LOSS_PARAMETERS:
-        raise ValueError(f"loss={name!r}: must be one of {', '.join(LOSS_PARAMETERS)}")
-    common = {"logit_temperature": 1.0, "path": "auto"}
-    return ConfigDict({"name": name, **common, **LOSS_PARAMETERS[name]})
+    function = _known("loss", name, TOKEN_LOSSES)
+    common = {"name": name, "logit_temperature": 1.0, "path": "auto"}
+    return ConfigDict({**common, **defaults_of(function), **numbers})
 
 
-def model(preset: str, width: int, num_layers: int, num_heads: int, **switches: Any) -> ConfigDict:
-    """The model section: a preset, its sizes, and every switch open to an override."""
-    section = ConfigDict(
-        {"preset": preset, "width": width, "num_layers": num_layers, "num_heads": num_heads}
-    )
-    for name, kind in _MODEL_SWITCHES.items():
-        section[name] = config_dict.placeholder(kind)
-    section.update(switches)
+def model(name: str, **fields: Any) -> ConfigDict:
+    """The model section: every field of the model's dataclass, at its default unless it is given.
+
+    Args:
+        name: of ``PRESETS``, for a transformer whose switches are open to an override (None: as the
+            preset has it), or of ``MODELS``.
+        **fields: values other than the defaults.
+    """
+    if name in PRESETS:
+        section = ConfigDict({"name": "transformer", "preset": name})
+        for field, kind in kinds_of(TransformerConfig, "vocab_size").items():
+            section[field] = config_dict.placeholder(_plain(kind))
+    else:
+        _known("model", name, {**PRESETS, **MODELS})
+        section = ConfigDict({"name": name, **_fields(config_class(name), "vocab_size")})
+    section.update(fields)
     return section
 
 
-def optim(peak_lr: float, warmup_steps: int) -> ConfigDict:
-    """The optimizer section: AdamW, linear warm-up, then constant."""
-    return ConfigDict(
-        {
-            "name": "adamw",
-            "peak_lr": peak_lr,
-            "warmup_steps": warmup_steps,
-            "schedule": "constant",
-            "decay_fraction": 0.2,  # of the updates after warm-up, where schedule is "wsd"
-            "b1": 0.9,
-            "b2": 0.999,
-            "epsilon": 1e-8,
-            "weight_decay": 0.0,
-            "clip_norm": 0.0,  # 0: no clipping
-        }
-    )
+def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:
+    """The optimizer section: linear warm-up, then constant, unless ``schedule`` is given.
+
+    Args:
+        name: of the optimizer.
+        **numbers: values other than the defaults.
+    """
+    _known("optimizer", name, OPTIMIZERS)
+    published = {key: number.default for key, number in optimizer_numbers(name).items()}
+    return ConfigDict({"name": name, "schedule": "constant", **published, **numbers})
 
 
-def devices() -> dict[str, str | int]:
-    """The keys of the train section for several devices."""
+def sweep(config: ConfigDict) -> ConfigDict:
+    """The sweep section of a config whose loss and optim sections are filled.
+
+    ``sweep.loss.lam`` replaces ``loss.lam`` by each of its values, and so for every number of the
+    loss and the optimizer; an empty tuple replaces nothing. All combinations are trained at once.
+    """
+    of_loss = numbers_of(TOKEN_LOSSES[config.loss.name])
+    of_optim = optimizer_numbers(config.optim.name)
+    return ConfigDict({"loss": dict.fromkeys(of_loss, ()), "optim": dict.fromkeys(of_optim, ())})
+
+
+def _known(what: str, name: str, table: Mapping[str, Any]) -> Any:
+    if name not in table:
+        raise ValueError(f"{what}={name!r}: must be one of {', '.join(sorted(table))}")
+    return table[name]
+
+
+def _fields(kind: type[Any], *without: str) -> dict[str, Any]:
+    """The fields of a dataclass with their defaults; one without a default has an empty value."""
+    kinds = kinds_of(kind, *without)
+    given = {f.name: f.default for f in dataclasses.fields(kind) if f.name in kinds}
+    empty = {name: config_dict.placeholder(_plain(kinds[name])) for name in kinds}
     return {
-        "shard": "auto",  # or runs, or data (windows of an update), or none: one device
-        "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
+        name: empty[name] if value in (None, dataclasses.MISSING) else value
+        for name, value in given.items()
     }
 
 
-def sweep() -> ConfigDict:
-    """The sweep section: a tuple that is not empty replaces a scalar; all pairs are trained."""
-    return ConfigDict({"lam": (), "b": (), "peak_lr": (), "warmup_steps": ()})
+def _plain(kind: Any) -> type[Any]:
+    """The type of a field's values; that of ``int | None`` is int."""
+    kinds = [k for k in typing.get_args(kind) if isinstance(k, type) and k is not type(None)]
+    return kind if isinstance(kind, type) else kinds[0] if kinds else str
+
+
+def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> ConfigDict:
+    """The train section: lengths in updates, and what is done beside the updates.
+
+    Args:
+        num_updates: updates of a training.
+        log_every: updates of a dispatch, after which one row is written.
+        eval_every: updates between measurements of the eval section's splits.
+        **others: values other than the defaults.
+    """
+    section = {
+        "num_updates": num_updates,
+        "seeds": 5,
+        "log_every": log_every,
+        "eval_every": eval_every,
+        "checkpoint_every": eval_every,
+        "replay_every": 0,  # K > 0: one dispatch of K is made twice and compared
+        "on_non_finite": "raise",  # or stop the run, or rewind it; the other runs go on
+        "max_rewinds": 3,
+        "run_axis": "vmap",  # or map: one run after the other
+        "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
+        "shard": "auto",  # or runs, or data (windows of an update), or none: one device
+        "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
+        "eval_tokens": 8_192,  # evaluated at once
+        "eval_last": (),  # splits measured at the end only
+        "probes": (),  # of el_jax.probes, with every evaluation
+        "tensorboard": False,
+    }
+    return ConfigDict({**section, **others})
 
 
 def trajectory(num_steps: int, method: str = "gd") -> ConfigDict:

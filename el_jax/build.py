@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ from jax import Array
 
 from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
-from el_jax.models import transformer
+from el_jax.models import MODELS
 from el_jax.probes import PROBES
 from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import ConfigError
@@ -19,6 +18,7 @@ from el_jax.training.fit import Training
 from el_jax.training.heads import FusedHead, Head, LogitHead
 from el_jax.training.memory_plan import check_memory
 from el_jax.training.objectives import Objective
+from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.program import Spec, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
@@ -29,7 +29,7 @@ __all__ = ["Config", "Numbers", "Settings", "Training", "build", "parse"]
 def spec_of(settings: Settings) -> Spec:
     """The specification of a training's program; nothing is drawn or compiled."""
     task, train = settings.task, settings.train
-    head = _head(settings, transformer(settings.model))
+    head = _head(settings)
     return Spec(
         task,
         Objective(head, len(task.group_names), task.answer_length),
@@ -41,6 +41,19 @@ def spec_of(settings: Settings) -> Spec:
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
     )
+
+
+def model_of(settings: Settings) -> ModelFns:
+    """The network of a training.
+
+    Raises:
+        ConfigError: the model refuses its settings.
+    """
+    choice = settings.model
+    try:
+        return MODELS[choice.name](choice.config)
+    except ValueError as error:
+        raise ConfigError(f"config.model: {error}") from error
 
 
 def build(settings: Settings) -> Training:
@@ -76,36 +89,45 @@ def _probe(name: str, task: Task, model: ModelFns) -> Probe:
         raise ConfigError(f"config.train.probes: {name!r} {error}") from error
 
 
-def _head(settings: Settings, model: ModelFns) -> Head:
-    """The head of the config's loss path; "auto" is resolved by ``losses.choose_path``."""
-    function: Callable[..., Array] = TOKEN_LOSSES[settings.loss_name]
+def _head(settings: Settings) -> Head:
+    """The head of the config's loss path; "auto" is resolved by ``losses.choose_path``.
+
+    Raises:
+        ConfigError: the path needs a readout, which the model does not have.
+    """
+    loss, model = settings.loss, model_of(settings)
+    function: Callable[..., Array] = partial(TOKEN_LOSSES[loss.name], **loss.options)
 
     def token_loss(stats: TokenStats, numbers: dict[str, Array]) -> Array:
-        return function(stats, **numbers, **settings.loss_options)
+        return function(stats, **numbers)
 
-    path, config = settings.loss_path, settings.model
-    if path == "auto":
-        numbers = _loss_numbers(settings.runs[0])
-        softmax = reads_softmax(partial(function, **numbers, **settings.loss_options))
-        path = choose_path(config.embedding_dim, config.vocab_size, softmax=softmax)
-    temperature = settings.logit_temperature
+    path = loss.path
+    if model.readout is None:
+        if path not in ("auto", "plain"):
+            raise ConfigError(
+                f"config.loss.path={path!r}: must be 'auto' or 'plain' for the model "
+                f"{settings.model.name}, whose logits are no product"
+            )
+        path = "plain"
+    elif path == "auto":
+        softmax = reads_softmax(partial(function, **loss.numbers))
+        path = choose_path(model.head_width, settings.task.vocab_size, softmax=softmax)
     if path == "plain":
-        return LogitHead(model, token_loss, temperature)
-    return FusedHead(model, token_loss, temperature, path, config.matmul_precision)
-
-
-def _loss_numbers(run: Numbers) -> dict[str, Any]:
-    own = {"seed", "peak_lr", "warmup_steps"}
-    return {name: value for name, value in run.items() if name not in own}
+        return LogitHead(model, token_loss, loss.temperature)
+    return FusedHead(model, token_loss, loss.temperature, path, model.matmul_precision)
 
 
 def _hypers(settings: Settings) -> Hypers:
-    def column(name: str, dtype: Any) -> Array:
-        return jnp.asarray([run[name] for run in settings.runs], dtype)
-
+    runs, declared = settings.runs, optimizer_numbers(settings.optimizer.name)
+    dtypes = {int: jnp.int32, float: jnp.float32}
     return Hypers(
-        seed=column("seed", jnp.uint32),
-        peak_lr=column("peak_lr", jnp.float32),
-        warmup_steps=column("warmup_steps", jnp.int32),
-        loss={name: column(name, jnp.float32) for name in _loss_numbers(settings.runs[0])},
+        seed=jnp.asarray([run.seed for run in runs], jnp.uint32),
+        loss={
+            name: jnp.asarray([run.loss[name] for run in runs], jnp.float32)
+            for name in runs[0].loss
+        },
+        optimizer={
+            name: jnp.asarray([run.optimizer[name] for run in runs], dtypes[declared[name].kind])
+            for name in runs[0].optimizer
+        },
     )

@@ -46,7 +46,7 @@ def show(run: SavedRun) -> pathlib.Path:
         for label, names in (loss | accuracy).items()
         if names
     }
-    title = f"{run.workdir.name}: {settings.loss_name}, mean (thick) of {len(run.runs)} runs (thin)"
+    title = f"{run.workdir.name}: {settings.loss.name}, mean (thick) of {len(run.runs)} runs (thin)"
     path = run.workdir / "curves.png"
     save_figure(plot_training(panels, title), path)
     return path

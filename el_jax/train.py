@@ -4,6 +4,7 @@
 
 For example --config=configs/el/copy.py:loss=e1,smoke --config.optim.peak_lr=1e-3. The config file
 names the arguments it takes. The same command again resumes from the newest checkpoint.
+--import=FILE (or MODULE) adds losses, tasks, models or optimizers of your own by name.
 
 A training uses all available devices. On several machines, give each the same command with either
     --coordinator=HOST:PORT --num_processes=N --process_id=I     (HOST is that of process 0)
@@ -22,7 +23,8 @@ import jax
 from el_jax import build
 from el_jax.checkpoints.manifest import config_hash
 from el_jax.checkpoints.shared import open_checkpoints
-from el_jax.models import attention_choice
+from el_jax.config.names import known_names
+from el_jax.models import TransformerConfig, attention_choice
 from el_jax.runtime import distributed, launch
 from el_jax.runtime.processes import agreed, check_same, is_first, together
 from el_jax.runtime.stop import StopSignal
@@ -38,7 +40,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
     check_same("--config", resolved)
     settings = build.parse(config)
     num_updates = settings.train.num_updates
-    title = f"{settings.loss_name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
+    title = f"{settings.loss.name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
     with contextlib.ExitStack() as leaving:
         stop = leaving.enter_context(contextlib.closing(StopSignal()))
         lock = None
@@ -48,7 +50,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         training = build.build(settings)
         with together():
             if is_first():  # not before: a config that is refused must not claim the workdir
-                open_workdir(workdir, resolved, settings.runs, sys.argv)
+                open_workdir(workdir, resolved, settings.rows, sys.argv)
         if is_first():
             _tell_choices(settings)
         checkpoints = open_checkpoints(
@@ -56,7 +58,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
             settings.layout.fetch,
             config_hash(resolved),
             lock=lock,
-            origin=origin(),
+            origin=origin(settings.imports),
             groups=training.program.groups,
         )
         leaving.enter_context(checkpoints)
@@ -91,12 +93,13 @@ def _tell_choices(settings: build.Settings) -> None:
     """Print the choices made for this machine, if there were any to make."""
     if jax.device_count() > 1:
         print(f"shard={settings.layout}")
-    if (platform := jax.default_backend()) != "cpu":
-        print(f"attention={attention_choice(settings.model, platform)}")
+    platform, model = jax.default_backend(), settings.model.config
+    if platform != "cpu" and isinstance(model, TransformerConfig):
+        print(f"attention={attention_choice(model, platform)}")
 
 
 if __name__ == "__main__":
     try:
-        launch.run(train)
+        launch.run(train, names=known_names)
     except SystemExit as ended:  # after a failed save threads of orbax may wait for minutes
         distributed.leave(int(ended.code or 0))

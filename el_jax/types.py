@@ -81,12 +81,16 @@ class ModelFns(NamedTuple):
             attention.
         readout: ``readout(params, batch, key=None) -> Readout``, the factors of the logits that
             ``apply`` returns; None for models whose logits are no such product.
+        head_width: E of that readout.
+        matmul_precision: of the product, "default" or "highest".
     """
 
     init: Callable[[Key], Params]
     apply: Callable[..., Array]
     attention: Callable[[Params, Batch], Array] | None = None
     readout: Callable[..., Readout] | None = None
+    head_width: int = 0
+    matmul_precision: str = "default"
 
 
 Row = dict[str, np.ndarray]  # metric name -> one value per run, [R]

@@ -101,7 +101,7 @@ def _train(
             if (finished := kept.read(keep)) is not None:
                 history, seconds = finished
                 watch.write(history.steps[-1], history.rows[-1])
-                return Measured(settings.runs, history, seconds)
+                return Measured(settings.rows, history, seconds)
             rows = JsonLines(keep / kept.ROWS, check=lock.check)
             sinks.append(files.enter_context(contextlib.closing(rows)))
         started = time.monotonic()
@@ -110,7 +110,7 @@ def _train(
         seconds = time.monotonic() - started
         if keep is not None:
             kept.seal(keep, seconds)
-    return Measured(settings.runs, history, seconds)
+    return Measured(settings.rows, history, seconds)
 
 
 def _train_in_process(

@@ -1,5 +1,6 @@
 """No model that a config accepts sees its labels in the window, for tasks whose labels follow."""
 
+import dataclasses
 import itertools
 import random
 
@@ -10,7 +11,7 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.models import PRESETS, transformer
+from el_jax.models import PRESETS
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import TASKS
 
@@ -30,11 +31,15 @@ SWITCHES = {
 PACKINGS = list(itertools.product((1, 4), (False, True), (False, True)))
 
 
-def parsed(switches, packing):
-    """Settings of the config, or None where it is refused."""
-    config = get_config("smoke")
+def packed(config, packing):
     config.task.update(padding_length=3, num_train=8)
     config.task.strings_per_window, config.task.doc_mask, config.task.reset_positions = packing
+    return config
+
+
+def parsed(switches, packing):
+    """Settings of the config, or None where it is refused."""
+    config = packed(get_config("smoke"), packing)
     config.model.update(width=8, num_heads=2, rotary_fraction=0.5)
     with config.model.ignore_type():
         config.model.update(switches)
@@ -46,9 +51,13 @@ def parsed(switches, packing):
 
 def assert_answers_unseen(settings):
     """Logits keep their bits whatever tokens follow the supervised position."""
-    model = transformer(settings.model)
+    model = build.model_of(settings)
     batch = settings.task.pack(settings.task.test_set(4))
-    params = model.init(jax.random.key(0))
+    rng = np.random.default_rng(0)  # a table that starts at 0 answers the same everywhere
+    params = jax.tree.map(
+        lambda leaf: leaf + 0.1 * rng.standard_normal(leaf.shape, np.float32),
+        model.init(jax.random.key(0)),
+    )
     logits = model.apply(params, batch)
     for slot in range(batch.supervised.shape[1]):
         later = np.arange(batch.tokens.shape[1]) > np.asarray(batch.supervised)[:, slot, None]
@@ -70,11 +79,22 @@ def test_later_tokens_change_no_answer_of_an_accepted_model(preset):
             assert_answers_unseen(settings)
 
 
+@pytest.mark.parametrize(
+    ("name", "field", "value"), [("lstm", "width", 8), ("lookup_table", "order", 2)]
+)
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_later_tokens_change_no_answer_of_other_models(name, field, value, packing):
+    config = get_config(f"model={name},smoke")
+    config.model[field] = value
+    assert_answers_unseen(build.parse(packed(config, packing)))
+
+
 def test_the_check_sees_a_model_that_looks_ahead():
     settings = parsed({"preset": "gpt_neox"}, PACKINGS[0])
-    ahead = settings.model.__class__(**(vars(settings.model) | {"causal": False}))
+    config = dataclasses.replace(settings.model.config, causal=False)
+    ahead = dataclasses.replace(settings.model, config=config)
     with pytest.raises(AssertionError):
-        assert_answers_unseen(settings.__class__(**(vars(settings) | {"model": ahead})))
+        assert_answers_unseen(dataclasses.replace(settings, model=ahead))
 
 
 @pytest.mark.parametrize("name", sorted(TASKS))

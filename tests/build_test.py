@@ -27,16 +27,16 @@ def message(config):
 @pytest.mark.parametrize(
     ("loss", "name", "value", "allowed"),
     [
-        ("e2", "lam", -0.5, "a number from 0"),
-        ("e3", "b", -1.0, "a number from 0"),
-        ("e1", "logit_temperature", 0.0, "positive"),
+        ("e2", "lam", -0.5, "at least 0"),
+        ("e3", "b", -1.0, "at least 0"),
+        ("e1", "logit_temperature", 0.0, "above 0"),
         ("label_smoothing", "smoothing", 1.0, "in [0, 1)"),
-        ("focal", "gamma", -1.0, "a number from 0"),
+        ("focal", "gamma", -1.0, "at least 0"),
         ("poly1", "epsilon", -1.5, "at least -1"),
         ("generalised_cross_entropy", "q", 0.0, "in (0, 1]"),
         ("generalised_cross_entropy", "q", 1.5, "in (0, 1]"),
-        ("sigma_damp", "temperature", 0.0, "positive"),
-        ("rescaled_square", "scale", 0.0, "positive"),
+        ("sigma_damp", "temperature", 0.0, "above 0"),
+        ("rescaled_square", "scale", 0.0, "above 0"),
         ("logit_penalty", "beta", float("inf"), "a finite number"),
         ("e1", "lam", "much", "a finite number"),
         ("e2", "variance", "some", "one of 'all', 'sample', 'others'"),
@@ -56,9 +56,9 @@ def test_numbers_at_which_a_loss_makes_no_sense_are_refused(loss, name, value, a
     [
         ("b1", 1.0, "in [0, 1)"),
         ("b2", 1.5, "in [0, 1)"),
-        ("epsilon", 0.0, "a positive number"),
-        ("weight_decay", -0.1, "a number from 0"),
-        ("clip_norm", -1.0, "a number from 0"),
+        ("epsilon", 0.0, "above 0"),
+        ("weight_decay", -0.1, "at least 0"),
+        ("clip_norm", -1.0, "at least 0"),
         ("decay_fraction", 0.0, "in (0, 1]"),
         ("warmup_steps", 41, "at most train.num_updates=40"),
     ],
@@ -70,22 +70,29 @@ def test_numbers_no_optimizer_takes_are_refused(name, value, allowed):
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "said"),
+    ("section", "name", "values", "said"),
     [
-        ("lam", (1.0, -2.0), "sweep.lam=-2.0: must be a number from 0"),
-        ("peak_lr", (1e-3, 0.0), "sweep.peak_lr=0.0: must be positive"),
-        ("warmup_steps", (0, -1), "sweep.warmup_steps=-1: must be a number from 0"),
-        ("warmup_steps", (0, 50), "optim.warmup_steps=50: must be at most train.num_updates=40"),
-        ("b", (1.0,), "sweep.b=(1.0,): this loss has no b"),
+        ("loss", "lam", (1.0, -2.0), "sweep.loss.lam=-2.0: must be at least 0"),
+        ("optim", "peak_lr", (1e-3, 0.0), "sweep.optim.peak_lr=0.0: must be above 0"),
+        ("optim", "b2", (0.5, 1.0), "sweep.optim.b2=1.0: must be in [0, 1)"),
+        ("optim", "warmup_steps", (0, -1), "sweep.optim.warmup_steps=-1: must be at least 0"),
+        (
+            "optim", "warmup_steps", (0, 50),
+            "optim.warmup_steps=50: must be at most train.num_updates=40",
+        ),
+        ("loss", "b", (1.0,), "sweep.loss.b: unknown key; config.sweep.loss has lam"),
     ],
-)
-def test_each_swept_value_is_checked_like_the_scalar_it_replaces(name, values, said):
-    assert message(config_with(sweep={name: values})) == f"config.{said}"
+)  # fmt: skip
+def test_each_swept_value_is_checked_like_the_scalar_it_replaces(section, name, values, said):
+    config = config_with()
+    with config.unlocked():
+        config.sweep[section][name] = values
+    assert message(config) == f"config.{said}"
 
 
 def test_learned_positions_must_reach_the_end_of_the_window():
     long_enough = {"preset": "gpt2", "num_heads": 2, "max_length": 13}
-    assert build.parse(config_with(model=long_enough)).model.max_length == 13
+    assert build.parse(config_with(model=long_enough)).model.config.max_length == 13
     said = message(config_with(model=long_enough | {"max_length": 12}))
     assert said == (
         "config.model.max_length=12: must be at least the task's window of 13 tokens"
@@ -131,14 +138,25 @@ def test_probes_take_windows_of_any_number_of_strings():
 
 
 def test_runs_carry_their_own_numbers():
-    config = config_with(sweep={"lam": (0.5, 2.0), "warmup_steps": (3,)}, train={"seeds": 2})
+    config = config_with(train={"seeds": 2})
+    config.sweep.loss.lam, config.sweep.optim.warmup_steps = (0.5, 2.0), (3,)
     config.seed = 5
     hypers = build.build(build.parse(config)).program.hypers
     np.testing.assert_array_equal(hypers.seed, [5, 6, 5, 6])
     np.testing.assert_array_equal(hypers.loss["lam"], [0.5, 0.5, 2, 2])
-    np.testing.assert_array_equal(hypers.warmup_steps, [3] * 4)
-    np.testing.assert_allclose(hypers.peak_lr, [3e-3] * 4, rtol=1e-6)
+    np.testing.assert_array_equal(hypers.optimizer["warmup_steps"], [3] * 4)
+    np.testing.assert_allclose(hypers.optimizer["peak_lr"], [3e-3] * 4, rtol=1e-6)
     assert hypers.loss.keys() == {"lam"}
+    assert hypers.optimizer.keys() == {"peak_lr", "warmup_steps"}
+
+
+def test_a_number_of_the_loss_and_one_of_the_optimizer_may_share_a_name():
+    config = config_with("loss=poly1,smoke", train={"seeds": 1})
+    config.sweep.loss.epsilon, config.sweep.optim.epsilon = (0.5, 2.0), (1e-8, 1e-6)
+    rows = build.parse(config).rows
+    assert [(row["epsilon"], row["optim.epsilon"]) for row in rows] == [
+        (0.5, 1e-8), (0.5, 1e-6), (2.0, 1e-8), (2.0, 1e-6)
+    ]  # fmt: skip
 
 
 def test_temperature_divides_the_logits_of_the_loss_only():

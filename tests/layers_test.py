@@ -9,7 +9,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 # A room is a package or module of el_jax. It imports rooms of earlier lines only.
 LAYERS = (
-    {"types"},
+    {"types", "parameters"},
     {"runtime", "plots"},
     {"losses", "weighting", "worlds", "curvature", "linear_ntp"},
     {"tasks"},

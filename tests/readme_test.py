@@ -1,8 +1,9 @@
 """The commands in the READMEs run, and the targets of their links exist.
 
 Of each ```bash block, every `python -m` line must name a module that exists and flags it takes;
-a block after `<!-- test: run -->` is executed in a copy of the repository. The ```python blocks of
-one README are executed in order, in one namespace.
+a block after `<!-- test: run -->` is executed in a copy of the repository, which has the block
+after `<!-- test: file NAME -->` as the file of that name. The other ```python blocks of one README
+are executed in order, in one namespace.
 """
 
 import ast
@@ -28,7 +29,9 @@ OURS = {"el_jax", "experiments", "colab"}
 SHELL = ("&", "|", ";", ">", "<")  # where a command ends
 RUN_LIMIT = 600  # seconds for one executed block
 
-FENCE = re.compile(r"^(<!-- test: run -->\s*\n)?```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
+FENCE = re.compile(
+    r"^(?:<!-- test: (run|file \S+) -->\s*\n)?```(\w*)[^\n]*\n(.*?)^```", re.M | re.S
+)
 LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"")
 
 # Starts a module as `python -m` does, up to where it has read its command line and, for the mains
@@ -40,7 +43,7 @@ def parse_arguments(*args, parse=argparse.ArgumentParser.parse_args, **kwargs):
     parse(*args, **kwargs)
     sys.exit()
 
-def parse_config(main):
+def parse_config(main, names=None):
     parse = main.__globals__.get("parse", build.parse)  # of a linear problem, or of a training
     parse(launch.command_line(sys.argv)[0])
     sys.exit()
@@ -58,20 +61,37 @@ PARSE_LIMIT = 300  # seconds for that
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, text, first line, and a flag if a test executes it."""
+    """One fenced block: its language, text, first line, and what its mark says."""
 
     language: str
     text: str
     line: int
-    run: bool
+    mark: str
+
+    @property
+    def run(self) -> bool:
+        """True for a block that a test executes in a copy of the repository."""
+        return self.mark == "run"
+
+    @property
+    def file(self) -> str:
+        """Name of the file that the block is; empty for a block that is none."""
+        return self.mark.removeprefix("file ") if self.mark.startswith("file ") else ""
 
 
 def blocks(readme: str) -> list[Block]:
     def block(match: re.Match[str]) -> Block:
         line = readme.count("\n", 0, match.start(3))
-        return Block(match[2], match[3], line, run=bool(match[1]))
+        return Block(match[2], match[3], line, match[1] or "")
 
     return [block(match) for match in FENCE.finditer(readme)]
+
+
+def write_files(readme: str, folder: pathlib.Path) -> None:
+    """Write the blocks that are files into a folder."""
+    for block in blocks(readme):
+        if block.file:
+            (folder / block.file).write_text(block.text)
 
 
 def bash_lines(readme: str) -> list[list[str]]:
@@ -190,7 +210,7 @@ def execute(readme: str, name: str) -> None:
     """
     namespace = {"__name__": "__main__"}
     for block in blocks(readme):
-        if block.language != "python":
+        if block.language != "python" or block.file:
             continue
         if ">>>" not in block.text:
             lines_before = "\n" * block.line  # so that a traceback names the line of the README
@@ -222,7 +242,7 @@ def relative(readme: pathlib.Path) -> str:
 
 EVERY_COMMAND = sorted({shlex.join(c) for readme in READMES for c in commands(readme.read_text())})
 EVERY_RUN = [
-    pytest.param(block.text, id=f"{relative(readme)}:{block.line}")
+    pytest.param(readme, block.text, id=f"{relative(readme)}:{block.line}")
     for readme in READMES
     for block in blocks(readme.read_text())
     if block.run
@@ -230,8 +250,13 @@ EVERY_RUN = [
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND)
-def test_command_is_understood(command: str):
-    assert not (fault := fault_of_command(shlex.split(command))), fault
+def test_command_is_understood(command: str, tmp_path: pathlib.Path):
+    for readme in READMES:
+        write_files(readme.read_text(), tmp_path)
+    here = [
+        word.replace("--import=", f"--import={tmp_path}{os.sep}") for word in shlex.split(command)
+    ]
+    assert not (fault := fault_of_command(here)), fault
 
 
 @pytest.mark.parametrize("readme", READMES, ids=relative)
@@ -239,8 +264,9 @@ def test_scripts_exist(readme: pathlib.Path):
     assert not [name for name in scripts(readme.read_text()) if not (ROOT / name).is_file()]
 
 
-@pytest.mark.parametrize("script", EVERY_RUN)
-def test_marked_block_runs(script: str, copy_of_root: pathlib.Path):
+@pytest.mark.parametrize(("readme", "script"), EVERY_RUN)
+def test_marked_block_runs(readme: pathlib.Path, script: str, copy_of_root: pathlib.Path):
+    write_files(readme.read_text(), copy_of_root)
     path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],

@@ -21,7 +21,7 @@ def trained(tmp_path_factory):
     """A sweep of two seeds, by the command."""
     workdir = tmp_path_factory.mktemp("sweep")
     pace = trainings.pace(20, log_every=10, eval_every=10, checkpoint_every=10)
-    sweep = ["--config.sweep.lam=(0.5, 2.0)", "--config.train.seeds=2"]
+    sweep = ["--config.sweep.loss.lam=(0.5, 2.0)", "--config.train.seeds=2"]
     command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace, *sweep]
     subprocess.run([*command, f"--workdir={workdir}"], cwd=trainings.ROOT, check=True)
     return workdir
@@ -34,7 +34,7 @@ def workdir(trained, tmp_path):
 
 def test_metrics_are_one_number_a_line(workdir):
     run = el_jax.load(workdir)
-    assert run.config.loss.name == run.settings.loss_name
+    assert run.config.loss.name == run.settings.loss.name
     found = run.metrics
     assert list(found)[:2] == ["run", "seed"]
     assert list(found)[-3:] == ["step", "metric", "value"]

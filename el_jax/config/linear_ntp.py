@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from ml_collections import ConfigDict
 
-from el_jax.config.sections import check_keys, choose, keys_and_values, section
+from el_jax.config.sections import check_keys, choose, keys_and_values, section, typed
 from el_jax.linear_ntp import (
     DIRECTIONS,
     NTPProblem,
@@ -183,11 +183,6 @@ class NTPSettings:
     trajectory: TrajectorySettings
 
 
-@dataclasses.dataclass(frozen=True)
-class _Norms:
-    norms: tuple[Norm, ...]
-
-
 def parse(config: ConfigDict) -> NTPSettings:
     """Read and check a config, and build its problem.
 
@@ -195,9 +190,11 @@ def parse(config: ConfigDict) -> NTPSettings:
         ConfigError: one line that names the dotted field, its value and the allowed ones.
     """
     values = keys_and_values("", config.to_dict())
+    if "task" in values:
+        raise ConfigError("--config: a training's; `python -m el_jax.train` takes it")
     check_keys("", values, SECTIONS)
     trajectory = section("trajectory", values["trajectory"], TrajectorySettings)
-    norms = section("norms", {"norms": values["norms"]}, _Norms).norms
+    norms = typed("", {"norms": values["norms"]}, {"norms": tuple[Norm, ...]})["norms"]
     return NTPSettings(_problem(values["problem"]), norms, trajectory)
 
 
@@ -206,9 +203,7 @@ def _problem(values: Any) -> NTPProblem:
     name = given.pop("name", None)
     builder = choose("problem.name", name, PROBLEMS)
     hints = typing.get_type_hints(builder)
-    fields = {p: hints[p] for p in inspect.signature(builder).parameters}
-    kind: type[Any] = dataclasses.make_dataclass("ProblemSection", fields.items())
-    checked: dict[str, Any] = vars(section("problem", given, kind))
+    checked = typed("problem", given, {p: hints[p] for p in inspect.signature(builder).parameters})
     try:
         return builder(**checked)
     except (ValueError, OSError) as error:

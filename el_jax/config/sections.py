@@ -6,6 +6,7 @@ its values. Every error names the dotted field, the value and the allowed ones.
 """
 
 import dataclasses
+import difflib
 import sys
 import types
 import typing
@@ -84,13 +85,23 @@ def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
         ConfigError: names the first unknown key, or all that are missing.
     """
     known = list(known)
+    missing = missing_keys(path, keys, known)
+    if missing:
+        raise ConfigError(f"{', '.join(missing)}: missing; no default here")
+
+
+def missing_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The dotted names of the known keys that a section lacks.
+
+    Raises:
+        ConfigError: names the first unknown key.
+    """
+    keys, known = list(keys), list(known)
     dot = f"{path}." if path else ""
     for key in keys:
         if key not in known:
             raise unknown_key(dot + key, known)
-    if missing := sorted(set(known) - set(keys)):
-        names = ", ".join(f"config.{dot}{key}" for key in missing)
-        raise ConfigError(f"{names}: missing; no default here")
+    return [f"config.{dot}{key}" for key in sorted(set(known) - set(keys))]
 
 
 def check_float32(path: str, value: Any) -> None:
@@ -118,6 +129,34 @@ def check_float32(path: str, value: Any) -> None:
             )
 
 
+def typed(path: str, values: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """One section of a config, with every value of its type.
+
+    Args:
+        path: dotted name of the section, for messages.
+        values: a mapping; its keys are exactly those of ``kinds``.
+        kinds: the type of each key.
+
+    Raises:
+        ConfigError: no mapping, unknown or missing key, or wrong type.
+    """
+    values = keys_and_values(path, values)
+    check_keys(path, values, kinds)
+    dot = f"{path}." if path else ""
+    for name, kind in kinds.items():
+        if not _fits(values[name], kind):
+            allowed = _describe(kind)
+            raise ConfigError(f"config.{dot}{name}={shown(values[name])}: must be {allowed}")
+    return {name: _convert(values[name], kind) for name, kind in kinds.items()}
+
+
+def kinds_of(kind: type[Any], *given: str) -> dict[str, Any]:
+    """The type of every field of a dataclass but the given ones."""
+    hints = typing.get_type_hints(kind)
+    fields = [f.name for f in dataclasses.fields(kind) if f.init and f.name not in given]
+    return {name: hints[name] for name in fields}
+
+
 def section(path: str, values: Any, kind: type[T], **given: Any) -> T:
     """Turn one section of a config into the dataclass ``kind``.
 
@@ -131,19 +170,16 @@ def section(path: str, values: Any, kind: type[T], **given: Any) -> T:
         ConfigError: no mapping, unknown or missing key, wrong type, or a value that ``kind``
             refuses with a ValueError that starts with ``field=value``.
     """
-    hints = typing.get_type_hints(kind)
-    fields = [f.name for f in dataclasses.fields(kind) if f.name not in given]  # type: ignore[arg-type]
-    values = keys_and_values(path, values)
-    check_keys(path, values, fields)
-    for name in fields:
-        if not _fits(values[name], hints[name]):
-            allowed = _describe(hints[name])
-            raise ConfigError(f"config.{path}.{name}={shown(values[name])}: must be {allowed}")
-    converted = {name: _convert(values[name], hints[name]) for name in fields}
+    converted = typed(path, values, kinds_of(kind, *given))
     try:
         return kind(**converted, **given)
     except ValueError as error:
         raise ConfigError(f"config.{path}.{error}") from error
+
+
+def _hint(name: Any, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def choose(path: str, name: Any, table: Mapping[str, T]) -> T:
@@ -154,5 +190,7 @@ def choose(path: str, name: Any, table: Mapping[str, T]) -> T:
     """
     if not isinstance(name, str) or name not in table:
         names = ", ".join(sorted(table))
-        raise ConfigError(f"config.{path}={shown(name)}: must be one of {names}")
+        raise ConfigError(
+            f"config.{path}={shown(name)}: must be one of {names}{_hint(name, table)}"
+        )
     return table[name]

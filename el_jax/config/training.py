@@ -1,38 +1,46 @@
 """From a config to checked settings: the only reader of string names."""
 
 import dataclasses
-import inspect
-import itertools
-import math
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import jax
 from ml_collections import ConfigDict
 
+from el_jax.config.methods import (
+    LossChoice,
+    Numbers,
+    loss_kinds,
+    optim_kinds,
+    parse_loss,
+    parse_optimizer,
+)
+from el_jax.config.models import ModelChoice, model_kinds, parse_model
+from el_jax.config.runs import RunNumbers, parse_runs
 from el_jax.config.sections import (
     check_float32,
-    check_keys,
     choose,
     keys_and_values,
+    kinds_of,
+    missing_keys,
     section,
     shown,
+    typed,
 )
-from el_jax.losses import TOKEN_LOSSES, Path
-from el_jax.models import PRESETS, TransformerConfig
 from el_jax.probes import PROBES
 from el_jax.runtime.errors import ConfigError, require
+from el_jax.runtime.imports import import_all
 from el_jax.tasks import TASKS, Task
 from el_jax.training.devices.layout import Layout, Method, Shard
 from el_jax.training.devices.layout_choice import choose_layout
 from el_jax.training.devices.runs import RunAxis
 from el_jax.training.fit import FitOptions
-from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig
+from el_jax.training.optimizers import OptimizerConfig
+
+__all__ = ["Config", "Numbers", "RunNumbers", "Settings", "parse"]
 
 Config: TypeAlias = ConfigDict  # the result of a config file
-Numbers: TypeAlias = dict[str, int | float]
-MAX_RUNS = 100_000  # of one program
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
 
 
@@ -60,66 +68,35 @@ class TrainSection(FitOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class SweepSection:
-    """The sweep section of a config: values that replace a scalar, every combination of them."""
-
-    lam: tuple[float, ...]
-    b: tuple[float, ...]
-    peak_lr: tuple[float, ...]
-    warmup_steps: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Pace:
-    """Optimizer numbers that may differ between runs."""
-
-    peak_lr: float
-    warmup_steps: int
-
-
-_Range = tuple[str, Callable[[float], bool]]
-_FROM_0: _Range = ("a number from 0", lambda value: value >= 0)
-_POSITIVE: _Range = ("positive", lambda value: value > 0)
-# allowed range of every number of a loss and of a run; infinity and NaN are refused before
-_ALLOWED: dict[str, _Range] = {
-    **dict.fromkeys(("lam", "b", "gamma", "alpha", "beta", "warmup_steps"), _FROM_0),
-    **dict.fromkeys(("peak_lr", "logit_temperature", "temperature", "scale"), _POSITIVE),
-    "smoothing": ("in [0, 1)", lambda value: 0 <= value < 1),
-    "q": ("in (0, 1]", lambda value: 0 < value <= 1),
-    "epsilon": ("at least -1", lambda value: value >= -1),  # below, poly1 rewards errors
-    "target": ("a finite number", math.isfinite),
-}
-
-
-@dataclasses.dataclass(frozen=True)
 class Settings:
     """A config that was read and found good; nothing is compiled or drawn yet.
 
     Attributes:
         task: the task.
-        model: the transformer.
-        loss_name: key of ``TOKEN_LOSSES``.
-        loss_options: the loss's string options.
-        logit_temperature: logits are divided by it.
-        loss_path: implementation of the loss; "auto" is ``losses.choose_path``.
+        model: the network's name and dataclass.
+        loss: the token loss.
         optimizer: the optimizer options that all runs share.
         train: the train section.
         evaluations: split name -> number of test examples.
-        runs: one dict per run: seed, peak_lr, warmup_steps and the loss's numbers.
+        runs: the numbers of each run.
         layout: distribution of runs or windows over the available devices.
+        imports: files and modules of the user that were executed first.
     """
 
     task: Task
-    model: TransformerConfig
-    loss_name: str
-    loss_options: dict[str, str]
-    logit_temperature: float
-    loss_path: Path
+    model: ModelChoice
+    loss: LossChoice
     optimizer: OptimizerConfig
     train: TrainSection
     evaluations: dict[str, int]
-    runs: tuple[Numbers, ...]
+    runs: tuple[RunNumbers, ...]
     layout: Layout
+    imports: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Numbers, ...]:
+        """Seed and numbers of each run, by name; see ``RunNumbers.row``."""
+        return tuple(run.row() for run in self.runs)
 
 
 def parse(config: Config) -> Settings:
@@ -129,13 +106,16 @@ def parse(config: Config) -> Settings:
         ConfigError: one line that names the dotted field, its value and the allowed ones.
     """
     values = keys_and_values("", config.to_dict())
-    check_keys("", values, SECTIONS)
+    if "problem" in values:
+        raise ConfigError("--config: a linear problem's; `python -m el_jax.analyze_ntp` takes it")
+    given = {"imports": values.pop("imports", ())}
+    imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
+    import_all(imports)
+    _check_keys(values)
     task = _task(values["task"])
     train = section("train", values["train"], TrainSection)
-    numbers, options, temperature, path = _loss(values["loss"])
-    optimizer, run_numbers = _optimizer(values["optim"], train)
-    sweep = section("sweep", values["sweep"], SweepSection)
-    runs = _runs(values["seed"], train, numbers | run_numbers, sweep)
+    loss, optimizer = parse_loss(values["loss"]), parse_optimizer(values["optim"])
+    runs = parse_runs(values["seed"], train.seeds, loss, optimizer, values["sweep"])
     _check_warmup(runs, train)
     evaluations = _evaluations(values["eval"], task)
     for name in train.eval_last:
@@ -145,113 +125,58 @@ def parse(config: Config) -> Settings:
     check_float32("config", values)
     return Settings(
         task=task,
-        model=_model(values["model"], task),
-        loss_name=values["loss"]["name"],
-        loss_options=options,
-        logit_temperature=temperature,
-        loss_path=path,
-        optimizer=optimizer,
+        model=parse_model(values["model"], task),
+        loss=loss,
+        optimizer=optimizer.shared(train.num_updates, runs[0].optimizer),
         train=train,
         evaluations=evaluations,
         runs=runs,
         layout=_layout(values["parallel"], train, task, len(runs)),
+        imports=imports,
     )
+
+
+def _check_keys(values: dict[str, Any]) -> None:
+    """Raise one error for all keys that the sections lack."""
+    missing = missing_keys("", values, SECTIONS)
+    for name in ("task", "loss", "model", "optim", "train"):
+        if name in values:
+            given = keys_and_values(name, values[name])
+            known = _known_keys(name, given)
+            try:
+                missing += missing_keys(name, given, known)
+            except ConfigError as error:
+                lacks = [f"config.{name}.{key}" for key in known if key not in given]
+                raise ConfigError(f"{error}{_advice(lacks)}") from error
+    if missing:
+        raise ConfigError(f"{', '.join(missing)}: missing; no default here{_advice(missing)}")
+
+
+def _advice(missing: Iterable[str]) -> str:
+    """Advice for a name that was overridden without the numbers that go with it."""
+    arguments = {"loss": "loss", "optim": "optimizer", "model": "model", "task": "task"}
+    sections = {key.split(".")[1] for key in missing}
+    chosen = [argument for name, argument in arguments.items() if name in sections]
+    if not chosen:
+        return ""
+    return f"; --config=FILE:{chosen[0]}=NAME fills the section with the numbers of NAME"
+
+
+def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
+    """The keys of a section; they depend on the method that it names."""
+    if name == "train":
+        return kinds_of(TrainSection)
+    if "name" not in given:
+        return [*given, "name"]  # without it nothing is known of the others
+    if name == "task":
+        return {"name", *kinds_of(choose("task.name", given["name"], TASKS))}
+    kinds = {"loss": loss_kinds, "model": model_kinds, "optim": optim_kinds}
+    return kinds[name](given["name"])
 
 
 def _task(values: Any) -> Task:
     named = keys_and_values("task", values)
     return section("task", named, choose("task.name", named.pop("name", None), TASKS))
-
-
-def _model(values: Any, task: Task) -> TransformerConfig:
-    named = keys_and_values("model", values)
-    preset = _preset(named.pop("preset", None), named.get("causal"), task)
-    own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
-    filled = {k: own[k] if v is None and k in own else v for k, v in named.items()}
-    model = section("model", filled, TransformerConfig, vocab_size=task.vocab_size)
-    if model.position == "learned" and model.max_length < task.window_length:
-        raise ConfigError(
-            f"config.model.max_length={model.max_length}: must be at least the task's window of "
-            f"{task.window_length} tokens"
-        )
-    return model
-
-
-def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
-    """The preset of a name, unless its models would see the task's labels.
-
-    ``causal`` is the config's ``model.causal``; None leaves the preset's own.
-    """
-    if not task.labels_follow:
-        return choose("model.preset", name, PRESETS)
-    reads = "a model that sees later tokens reads the answers there"
-    if causal is False:
-        raise ConfigError(f"config.model.causal=False: must be True: {reads}")
-    offered = {
-        known: preset for known, preset in PRESETS.items() if preset.causal or causal is True
-    }
-    if isinstance(name, str) and name in PRESETS.keys() - offered.keys():
-        names = ", ".join(sorted(offered))
-        raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {reads}")
-    return choose("model.preset", name, offered)
-
-
-def _loss(values: Any) -> tuple[Numbers, dict[str, str], float, Path]:
-    """Numbers, string options, temperature and path of the loss."""
-    named = keys_and_values("loss", values)
-    function = choose("loss.name", named.pop("name", None), TOKEN_LOSSES)
-    taken = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    options = {p.name: p.annotation for p in taken if p.default is not p.empty}
-    numbers = {p.name: float for p in taken if p.name not in options}
-    fields = {"logit_temperature": float, "path": Path, **numbers, **options}
-    kind = dataclasses.make_dataclass("LossSection", fields.items())
-    checked = dataclasses.asdict(section("loss", named, kind))
-    for name in ("logit_temperature", *numbers):
-        _check_number("loss", name, checked[name])
-    temperature, path = checked.pop("logit_temperature"), checked.pop("path")
-    strings = {name: checked.pop(name) for name in options}
-    return checked, strings, temperature, path
-
-
-def _optimizer(values: Any, train: TrainSection) -> tuple[OptimizerConfig, Numbers]:
-    shared = keys_and_values("optim", values)
-    own: dict[str, Any] = {
-        name: shared.pop(name) for name in ("peak_lr", "warmup_steps") if name in shared
-    }
-    choose("optim.name", shared.get("name"), OPTIMIZERS)
-    optimizer = section("optim", shared, OptimizerConfig, num_updates=train.num_updates)
-    numbers = dataclasses.asdict(section("optim", own, _Pace))
-    for name, value in numbers.items():
-        _check_number("optim", name, value)
-    return optimizer, numbers
-
-
-def _check_number(path: str, name: str, value: int | float) -> None:
-    allowed, holds = _ALLOWED[name]
-    if not holds(value):
-        raise ConfigError(f"config.{path}.{name}={value!r}: must be {allowed}")
-
-
-def _runs(
-    seed: Any, train: TrainSection, numbers: Numbers, sweep: SweepSection
-) -> tuple[Numbers, ...]:
-    if type(seed) is not int or not 0 <= seed < 2**31:
-        raise ConfigError(f"config.seed={shown(seed)}: must be an integer in [0, 2**31)")
-    swept = {k: v for k, v in dataclasses.asdict(sweep).items() if v}
-    if train.seeds * math.prod(map(len, swept.values())) > MAX_RUNS:
-        raise ConfigError(
-            f"config.train.seeds={train.seeds}: must be at most {MAX_RUNS} over all sweep points"
-        )
-    for name, values in swept.items():
-        if name not in numbers:
-            raise ConfigError(f"config.sweep.{name}={values}: this loss has no {name}")
-        for value in values:
-            _check_number("sweep", name, value)
-    return tuple(
-        {"seed": seed + i, **numbers, **dict(zip(swept, point, strict=True))}
-        for point in itertools.product(*swept.values())
-        for i in range(train.seeds)
-    )
 
 
 def _layout(parallel: Any, train: TrainSection, task: Task, num_runs: int) -> Layout:
@@ -264,8 +189,8 @@ def _layout(parallel: Any, train: TrainSection, task: Task, num_runs: int) -> La
         raise ConfigError(f"config.{error}") from error
 
 
-def _check_warmup(runs: tuple[Numbers, ...], train: TrainSection) -> None:
-    longest = max(run["warmup_steps"] for run in runs)
+def _check_warmup(runs: tuple[RunNumbers, ...], train: TrainSection) -> None:
+    longest = max(run.optimizer["warmup_steps"] for run in runs)
     if longest > train.num_updates:
         raise ConfigError(
             f"config.optim.warmup_steps={longest}: must be at most "

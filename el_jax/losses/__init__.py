@@ -1,8 +1,34 @@
-"""Per-token losses as functions of token statistics; see ``stats.py`` for the statistics.
+"""Per-token losses as functions of token statistics, in nats.
 
-Every loss has the signature ``loss(stats, *, <strengths>) -> [*batch]``. Strengths have no defaults
-(those belong to configs), may be traced, and may be swept under vmap; only string options have
-defaults. No loss reduces over tokens: see ``reduce.py``.
+    stats = token_stats(logits, labels)
+    loss = e1(stats, lam=1.0)  # one value for each token
+
+f logits, k the label, m_c = f_k - f_c, u = f_k - log Σ_{c≠k} exp f_c the label's log-odds, V the
+number of classes, Var_c and mean_c over all V:
+
+=========================  =====================================================================
+cross_entropy              CE = -log p_k = log(1 + exp(-u))
+e1                         CE + λ log(1 + mean_{c≠k} m_c²)
+e2                         CE + λ Var_c(f_c)
+e3                         (f_k - b)² + Σ_{c≠k} (f_c + b)²
+label_smoothing            CE + ε (f_k - mean_c f_c)
+focal                      (1 - p_k)^γ CE
+poly1                      CE + ε (1 - p_k)
+generalised_cross_entropy  (1 - p_k^q) / q
+z_loss                     CE + λ (log Σ_c exp f_c)²
+max_sup                    CE + α (max_c f_c - mean_c f_c)
+marg_log                   CE + λ log(1 + u²)
+sigma_damp                 log(1 + exp(-z)), z = u (1 - sigmoid(u / T))
+spectral_decoupling        CE + (λ/2) V Var_c(f_c)
+squentropy                 CE + mean_{c≠k} f_c²
+rescaled_square            (k (f_k - M)² + Σ_{c≠k} f_c²) / V
+logit_penalty              CE + (β/2) Σ_c f_c²
+=========================  =====================================================================
+
+A loss is one function, ``loss(stats, *, <numbers>) -> [*batch]``, and one line of ``TOKEN_LOSSES``.
+Its numbers declare published value, range and symbol at the parameter (``el_jax.parameters``), have
+no default in Python, may be traced and may differ between runs. No loss reduces over tokens
+(``reduce.py``). ``TokenStats`` are the statistics of logits that determine them all (``stats.py``).
 """
 
 from collections.abc import Callable
@@ -44,6 +70,7 @@ from el_jax.losses.square import logit_penalty, rescaled_square, squentropy
 from el_jax.losses.stats import (
     TokenStats,
     label_log_odds,
+    of_stats,
     square_sum_other,
     symmetric_stats,
     token_stats,
@@ -96,6 +123,7 @@ __all__ = [
     "masked_sum_and_count",
     "max_sup",
     "mean_square_gap",
+    "of_stats",
     "poly1",
     "reads_softmax",
     "rescaled_square",

@@ -3,14 +3,18 @@
 Notation: u = f_k - log Σ_{c≠k} exp f_c, the log-odds of the label, so p_k = sigmoid(u).
 """
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, ScalarLike
 
-from el_jax.losses.stats import TokenStats, label_log_odds
+from el_jax.losses.stats import TokenStats, label_log_odds, of_stats
+from el_jax.parameters import Number
 
 
+@of_stats
 def cross_entropy(stats: TokenStats) -> Float[Array, "*batch"]:
     """Negative log-likelihood of the label, -log p_k = softplus(-u), in nats.
 
@@ -20,7 +24,12 @@ def cross_entropy(stats: TokenStats) -> Float[Array, "*batch"]:
     return jax.nn.softplus(-label_log_odds(stats))
 
 
-def label_smoothing(stats: TokenStats, *, smoothing: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def label_smoothing(
+    stats: TokenStats,
+    *,
+    smoothing: Annotated[ScalarLike, Number(0.1, at_least=0, below=1, symbol="ε")],
+) -> Float[Array, "*batch"]:
     """Cross-entropy against (1-ε) onehot + ε uniform: CE + ε (f_k - mean_c f_c), in nats.
 
     The uniform part covers all V classes, label included (Szegedy et al. 2016, sec. 7,
@@ -29,7 +38,10 @@ def label_smoothing(stats: TokenStats, *, smoothing: ScalarLike) -> Float[Array,
     return cross_entropy(stats) + smoothing * (stats.label_logit - stats.mean)
 
 
-def focal(stats: TokenStats, *, gamma: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def focal(
+    stats: TokenStats, *, gamma: Annotated[ScalarLike, Number(2.0, at_least=0, symbol="γ")]
+) -> Float[Array, "*batch"]:
     """Focal loss (1-p_k)^γ CE (Lin et al. 2017, arXiv:1708.02002), in nats.
 
     The weight is the exponential of γ log(1-p_k): smooth at p_k = 1 for any γ ≥ 0.
@@ -37,7 +49,10 @@ def focal(stats: TokenStats, *, gamma: ScalarLike) -> Float[Array, "*batch"]:
     return jnp.exp(gamma * jax.nn.log_sigmoid(-label_log_odds(stats))) * cross_entropy(stats)
 
 
-def poly1(stats: TokenStats, *, epsilon: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def poly1(
+    stats: TokenStats, *, epsilon: Annotated[ScalarLike, Number(1.0, at_least=-1, symbol="ε")]
+) -> Float[Array, "*batch"]:
     """CE + ε (1-p_k), the Poly-1 loss (Leng et al. 2022, arXiv:2204.12511).
 
     CE is Σ_j (1-p_k)^j / j; ε, in nats, is added to its first coefficient.
@@ -45,7 +60,10 @@ def poly1(stats: TokenStats, *, epsilon: ScalarLike) -> Float[Array, "*batch"]:
     return cross_entropy(stats) + epsilon * jax.nn.sigmoid(-label_log_odds(stats))
 
 
-def generalised_cross_entropy(stats: TokenStats, *, q: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def generalised_cross_entropy(
+    stats: TokenStats, *, q: Annotated[ScalarLike, Number(0.7, above=0, at_most=1)]
+) -> Float[Array, "*batch"]:
     """(1 - p_k^q) / q for q in (0, 1] (Zhang & Sabuncu 2018, arXiv:1805.07836).
 
     CE as q → 0, the probability of error 1-p_k at q = 1; q = 0 itself is NaN. Bounded by 1/q.
@@ -53,7 +71,10 @@ def generalised_cross_entropy(stats: TokenStats, *, q: ScalarLike) -> Float[Arra
     return -jnp.expm1(-(q * cross_entropy(stats))) / q
 
 
-def z_loss(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def z_loss(
+    stats: TokenStats, *, lam: Annotated[ScalarLike, Number(1e-4, at_least=0, symbol="λ")]
+) -> Float[Array, "*batch"]:
     """CE + λ (log Σ_c exp f_c)², which pins the shift of the logits.
 
     λ is per nat (PaLM, Chowdhery et al. 2022, sec. 5, arXiv:2204.02311).
@@ -61,7 +82,10 @@ def z_loss(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
     return cross_entropy(stats) + lam * jnp.square(stats.logsumexp)
 
 
-def max_sup(stats: TokenStats, *, alpha: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def max_sup(
+    stats: TokenStats, *, alpha: Annotated[ScalarLike, Number(0.1, at_least=0, symbol="α")]
+) -> Float[Array, "*batch"]:
     """CE + α (max_c f_c - mean_c f_c): label smoothing that also acts on misclassified tokens.
 
     The maximum is over all V classes, label included (Zhou et al. 2025, arXiv:2502.15798).

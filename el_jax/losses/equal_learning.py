@@ -5,14 +5,15 @@ Source: Yang, Puli, Ranganath 2025, "Learning Is Not A Race" (Findings of EMNLP 
 at V = 2, E1 is marg-log and E2 is spectral decoupling. Nats per token; nothing is reduced.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, ScalarLike
 
 from el_jax.losses.cross_entropy import cross_entropy
-from el_jax.losses.stats import TokenStats, square_sum_other, variance_other
+from el_jax.losses.stats import TokenStats, of_stats, square_sum_other, variance_other
+from el_jax.parameters import Number
 
 
 def mean_square_gap(stats: TokenStats) -> Float[Array, "*batch"]:
@@ -24,7 +25,10 @@ def mean_square_gap(stats: TokenStats) -> Float[Array, "*batch"]:
     return v / (v - 1) * (jnp.square(stats.label_logit - stats.mean) + stats.variance)
 
 
-def e1(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def e1(
+    stats: TokenStats, *, lam: Annotated[ScalarLike, Number(1.0, at_least=0, symbol="λ")]
+) -> Float[Array, "*batch"]:
     """E1 = CE + λ log(1 + R), with R the :func:`mean_square_gap` (eq. 4).
 
     The penalty is not convex in the margin m: its slope is at most λ, reached near m = 1. So for
@@ -34,10 +38,11 @@ def e1(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
     return cross_entropy(stats) + lam * jnp.log1p(mean_square_gap(stats))
 
 
+@of_stats
 def e2(
     stats: TokenStats,
     *,
-    lam: ScalarLike,
+    lam: Annotated[ScalarLike, Number(10.0, at_least=0, symbol="λ")],
     variance: Literal["all", "sample", "others"] = "all",
 ) -> Float[Array, "*batch"]:
     """E2 = CE + λ Var_c(f_k - f_c) (eq. 5), where Var_c(f_k - f_c) = Var_c(f_c).
@@ -66,8 +71,12 @@ def e2(
     return cross_entropy(stats) + lam * spread
 
 
+@of_stats
 def e3(
-    stats: TokenStats, *, b: ScalarLike, reduction: Literal["sum", "mean"] = "sum"
+    stats: TokenStats,
+    *,
+    b: Annotated[ScalarLike, Number(1.0, at_least=0)],
+    reduction: Literal["sum", "mean"] = "sum",
 ) -> Float[Array, "*batch"]:
     """E3 = (f_k - b)² + Σ_{c≠k} (f_c + b)² (eq. 6): regression of the logits on ±b, no CE term.
 

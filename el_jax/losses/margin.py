@@ -5,16 +5,22 @@ score f, with margin yf. At V = 2, u is that margin; for V > 2 we put u in its p
 Nats per token; nothing is reduced.
 """
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, ScalarLike
 
 from el_jax.losses.cross_entropy import cross_entropy
-from el_jax.losses.stats import TokenStats, label_log_odds
+from el_jax.losses.stats import TokenStats, label_log_odds, of_stats
+from el_jax.parameters import Number
 
 
-def marg_log(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def marg_log(
+    stats: TokenStats, *, lam: Annotated[ScalarLike, Number(1.0, at_least=0, symbol="λ")]
+) -> Float[Array, "*batch"]:
     """CE + λ log(1 + u²) (Puli et al. 2023, arXiv:2308.12553).
 
     The other multi-class form of the same loss is E1, whose penalty sees each gap f_k - f_c and
@@ -23,7 +29,10 @@ def marg_log(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
     return cross_entropy(stats) + lam * jnp.log1p(jnp.square(label_log_odds(stats)))
 
 
-def sigma_damp(stats: TokenStats, *, temperature: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def sigma_damp(
+    stats: TokenStats, *, temperature: Annotated[ScalarLike, Number(2.0, above=0, symbol="T")]
+) -> Float[Array, "*batch"]:
     """softplus(-z) with z = u (1 - sigmoid(u/T)): CE on log-odds damped once they are large.
 
     Least at u = 1.2785 T and back to log 2 as u → ∞ (Puli et al. 2023, arXiv:2308.12553). This
@@ -37,7 +46,10 @@ def sigma_damp(stats: TokenStats, *, temperature: ScalarLike) -> Float[Array, "*
     return jax.nn.softplus(-u * jax.nn.sigmoid(-u / temperature))
 
 
-def spectral_decoupling(stats: TokenStats, *, lam: ScalarLike) -> Float[Array, "*batch"]:
+@of_stats
+def spectral_decoupling(
+    stats: TokenStats, *, lam: Annotated[ScalarLike, Number(0.1, at_least=0, symbol="λ")]
+) -> Float[Array, "*batch"]:
     """CE + (λ/2) ‖f - mean_c f_c‖² = CE + (λ/2) V Var_c(f_c).
 
     This is E2 with λ_E2 = λV/2. The original (Pezeshki et al. 2021, arXiv:2011.09468) does not

@@ -4,8 +4,10 @@ A loss sees :class:`TokenStats`, never logits, so one pass over the vocabulary (
 with the output head) serves all of them. Letters: f logits [V], k the label, c any class.
 """
 
+import functools
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +47,24 @@ jax.tree_util.register_dataclass(
     data_fields=[name for name in TokenStats._fields if name != "num_classes"],
     meta_fields=["num_classes"],
 )
+
+
+P = ParamSpec("P")
+
+
+def of_stats(loss: Callable[P, Array]) -> Callable[P, Array]:
+    """A loss that refuses anything but ``TokenStats``, such as logits, and says what to call."""
+
+    @functools.wraps(loss)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> Array:
+        if args and not isinstance(args[0], TokenStats):
+            raise TypeError(
+                f"{loss.__name__} takes TokenStats, not {type(args[0]).__name__}: call "
+                "token_stats(logits, labels) first"
+            )
+        return loss(*args, **kwargs)
+
+    return checked
 
 
 def token_stats(

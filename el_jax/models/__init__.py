@@ -1,25 +1,35 @@
 """Networks as pure functions; the only room that knows flax.
 
-``transformer(config)`` gives a ``ModelFns``; ``PRESETS`` has the published configurations.
+A model is one file, ``model(config: ITS_DATACLASS) -> ModelFns``, and one line of ``MODELS``; the
+dataclass has the network's numbers and a ``vocab_size``, which the task gives. ``PRESETS`` has the
+published transformers.
 """
 
 from collections.abc import Callable
 
 from el_jax.models.attention import AttentionChoice, attention_choice
 from el_jax.models.config import TransformerConfig
+from el_jax.models.lookup_table import LookupTableConfig, lookup_table
+from el_jax.models.lstm import LSTMConfig, lstm
 from el_jax.models.presets import PRESETS
 from el_jax.models.transformer import transformer
 from el_jax.types import ModelFns
 
-MODELS: dict[str, Callable[[TransformerConfig], ModelFns]] = {
+MODELS: dict[str, Callable[..., ModelFns]] = {
     "transformer": transformer,
+    "lstm": lstm,
+    "lookup_table": lookup_table,
 }
 
 __all__ = [
     "MODELS",
     "PRESETS",
     "AttentionChoice",
+    "LSTMConfig",
+    "LookupTableConfig",
     "TransformerConfig",
     "attention_choice",
+    "lookup_table",
+    "lstm",
     "transformer",
 ]

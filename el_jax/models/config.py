@@ -8,7 +8,7 @@ _CHOICES = {
     "norm_placement": ("pre", "post"),
     "position": ("rope", "learned", "none"),
     "activation": ("gelu", "gelu_tanh", "relu", "silu"),
-    "init": ("normal", "gpt2", "neox"),
+    "init": ("normal", "width", "gpt2", "neox"),
     "dtype": ("float32", "bfloat16"),
     "matmul_precision": ("default", "highest"),
     "attention_impl": ("auto", "xla", "cudnn"),
@@ -16,7 +16,7 @@ _CHOICES = {
 _POSITIVE_INTEGERS = ("vocab_size", "width", "num_layers", "num_heads", "max_length")
 _OPTIONAL_POSITIVE_INTEGERS = ("num_kv_heads", "head_size", "mlp_width", "embedding_width")
 _NATURAL_NUMBERS = ("position_offset", "num_token_types")
-_POSITIVE_NUMBERS = ("norm_epsilon", "rotary_base", "init_std")
+_POSITIVE_NUMBERS = ("norm_epsilon", "rotary_base", "init_std", "mlp_ratio")
 _RATES = ("embedding_dropout", "attention_dropout", "residual_dropout")
 
 
@@ -32,7 +32,8 @@ class TransformerConfig:
         num_kv_heads: KV, key-value heads, each shared by ``H / KV`` query heads (Ainslie et al.
             2023, arXiv 2305.13245); None means H.
         head_size: K; None means ``width / num_heads``.
-        mlp_width: F; None means ``4 * width``.
+        mlp_width: F; None means ``mlp_ratio * width``, rounded.
+        mlp_ratio: F / D where ``mlp_width`` is None.
         embedding_width: width of the token table; where it differs from ``width`` (OPT-350m),
             bias-free projections lead in and out. None means ``width``.
         max_length: windows the learned position table has rows for; rotary positions ignore it.
@@ -57,9 +58,9 @@ class TransformerConfig:
         head_transform: dense, activation and norm before the head (BERT).
         causal: a token attends to itself and to earlier tokens only.
         init: "normal", ``init_std`` everywhere; "gpt2", the same but ``init_std / sqrt(2 N)`` for
-            projections into the residual stream; "neox", ``sqrt(2 / (5 D))``, and
-            ``2 / (N sqrt(D))`` for those projections (no ``init_std``).
-        init_std: standard deviation of the first two.
+            projections into the residual stream; "width", ``1 / sqrt(D)`` everywhere; "neox",
+            ``sqrt(2 / (5 D))``, and ``2 / (N sqrt(D))`` for those projections.
+        init_std: standard deviation of "normal" and "gpt2".
         embedding_dropout: rate after the embedding; a rate acts only where ``apply`` gets a key.
         attention_dropout: rate on the attention weights.
         residual_dropout: rate on a branch's addition to the residual stream.
@@ -81,6 +82,7 @@ class TransformerConfig:
     num_kv_heads: int | None = None
     head_size: int | None = None
     mlp_width: int | None = None
+    mlp_ratio: float = 4.0
     embedding_width: int | None = None
     max_length: int = 2048
     norm: str = "layernorm"
@@ -135,7 +137,7 @@ class TransformerConfig:
     @property
     def mlp_dim(self) -> int:
         """F."""
-        return 4 * self.width if self.mlp_width is None else self.mlp_width
+        return round(self.mlp_ratio * self.width) if self.mlp_width is None else self.mlp_width
 
     @property
     def embedding_dim(self) -> int:
@@ -168,7 +170,7 @@ class TransformerConfig:
         """Standard deviation at initialisation of tables and of matrices."""
         if self.init == "neox":  # Nguyen & Salazar 2019, arXiv 1910.05895
             return math.sqrt(2 / (5 * self.width))
-        return self.init_std
+        return self.width**-0.5 if self.init == "width" else self.init_std
 
     @property
     def residual_std(self) -> float:
@@ -177,7 +179,7 @@ class TransformerConfig:
             return 2 / (self.num_layers * math.sqrt(self.width))
         if self.init == "gpt2":  # Radford et al. 2019, section 2.3
             return self.init_std / math.sqrt(2 * self.num_layers)
-        return self.init_std
+        return self.matrix_std
 
     def _reject(self, field: str, allowed: str) -> None:
         raise ValueError(f"{field}={getattr(self, field)!r}: must be {allowed}")
@@ -202,6 +204,9 @@ class TransformerConfig:
         for field in _RATES:
             if not 0 <= getattr(self, field) < 1:
                 self._reject(field, "in [0, 1)")
+
+        if self.mlp_dim < 1:
+            self._reject("mlp_ratio", f"large enough for one entry of width={self.width}")
 
     def _check_heads(self) -> None:
         if self.num_heads % self.kv_heads:

@@ -1,4 +1,8 @@
-"""Published transformers as configurations; ``dataclasses.replace`` gives them other sizes."""
+"""Published transformers as configurations; ``dataclasses.replace`` gives them other sizes.
+
+Numbers that depend on the width follow it (``mlp_ratio``, ``init``). Numbers of heads do not: where
+``num_kv_heads`` does not divide another ``num_heads``, the configuration is refused.
+"""
 
 from el_jax.models.config import TransformerConfig
 
@@ -70,7 +74,7 @@ LLAMA = TransformerConfig(
     num_layers=30,
     num_heads=9,
     num_kv_heads=3,
-    mlp_width=1536,
+    mlp_ratio=8 / 3,
     max_length=8192,
     norm="rmsnorm",
     parallel_residual=False,
@@ -82,7 +86,7 @@ LLAMA = TransformerConfig(
     attention_out_bias=False,
     mlp_bias=False,
     tie_head=True,
-    init_std=1 / 24,  # 576 ** -0.5
+    init="width",
 )
 
 PRESETS: dict[str, TransformerConfig] = {

@@ -24,6 +24,7 @@ from jaxtyping import Float, Int
 from el_jax.models.attention import Attention, Scope, attention_choice, scope
 from el_jax.models.config import TransformerConfig
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
+from el_jax.models.logits import logits_of
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 
@@ -53,27 +54,14 @@ def transformer(config: TransformerConfig) -> ModelFns:
         return cast(Readout, factors)
 
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
-        return _product(readout(params, batch, key), config.matmul_precision)
+        return logits_of(readout(params, batch, key), config.matmul_precision)
 
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:
         _, seen = module.apply({"params": params}, batch, mutable="intermediates")
         layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
         return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
 
-    return ModelFns(init, apply, attention, readout)
-
-
-def _product(readout: Readout, precision: str) -> Float[Array, "B P V"]:
-    hidden, head, bias = readout
-    logits = jnp.matmul(
-        hidden.reshape(-1, hidden.shape[-1]),
-        head,
-        precision=precision,
-        preferred_element_type=jnp.promote_types(head.dtype, jnp.float32),
-    )
-    if bias is not None:
-        logits = logits + bias[None]
-    return logits.reshape(*hidden.shape[:2], -1)
+    return ModelFns(init, apply, attention, readout, config.embedding_dim, config.matmul_precision)
 
 
 class Transformer(nn.Module):

@@ -27,6 +27,7 @@ from el_jax.runtime.errors import (
     is_out_of_memory,
     unknown_key,
 )
+from el_jax.runtime.imports import import_all
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
@@ -42,8 +43,11 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
     Raises:
         ConfigError: one line that names the wrong flag or key and the allowed values.
     """
-    file, rest = _config_file(argv)
+    file, imports, rest = _config_file(argv)
+    import_all(imports)
     config = _load(file)
+    if imports:
+        config.imports = imports
     try:
         config.to_json_best_effort()
     except Exception as error:  # such as an integer of thousands of digits
@@ -76,24 +80,26 @@ def _flag_error(error: Exception) -> ConfigError:
     return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
 
 
-def _config_file(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The value of ``--config``, and the other arguments.
+def _config_file(argv: Sequence[str]) -> tuple[str, tuple[str, ...], list[str]]:
+    """The value of ``--config``, those of ``--import``, and the other arguments.
 
     Raises:
-        ConfigError: the flag is missing, empty, or given twice.
+        ConfigError: ``--config`` is missing, empty, or given twice.
     """
-    given, rest, items = [], [], iter(argv)
+    given: dict[str, list[str]] = {"config": [], "import": []}
+    rest, items = [], iter(argv)
     for item in items:
         flag, equals, value = item.lstrip("-").partition("=")
-        if flag == "config" and item.startswith("-"):
-            given.append(value if equals else next(items, ""))
+        if flag in given and item.startswith("-"):
+            given[flag].append(value if equals else next(items, ""))
         else:
             rest.append(item)
-    if len(given) > 1:
+    files = given["config"]
+    if len(files) > 1:
         raise ConfigError("--config: given twice; --config.KEY=VALUE overrides one key of a config")
-    if not given or not given[0]:
+    if not files or not files[0]:
         raise ConfigError(_NO_CONFIG)
-    return given[0], rest
+    return files[0], tuple(given["import"]), rest
 
 
 def _load(file: str) -> ConfigDict:
@@ -175,15 +181,17 @@ def _end(error: Exception) -> NoReturn:
 
 
 def run(
-    main: Callable[[ConfigDict, pathlib.Path], None], argv: Sequence[str] | None = None
+    main: Callable[[ConfigDict, pathlib.Path], None],
+    argv: Sequence[str] | None = None,
+    names: Callable[[], str] = str,
 ) -> None:
     """Call ``main(config, workdir)``; an error that may be expected ends in one line and a code.
 
-    With ``--help``, print the documentation of main's module instead.
+    With ``--help``, print the documentation of main's module and the known ``names()`` instead.
     """
     given = sys.argv if argv is None else argv
     if {"-h", "--help"} & set(given):
-        print(inspect.getdoc(inspect.getmodule(main)))
+        print(inspect.getdoc(inspect.getmodule(main)), names(), sep="\n\n")
         return
     use_compilation_cache()
     for library in ("absl", "asyncio"):  # orbax also raises the errors it logs there

@@ -11,6 +11,7 @@ from typing import Any
 from el_jax.runtime import arithmetic, environment
 from el_jax.runtime.errors import ConfigError
 from el_jax.runtime.files import write_durably
+from el_jax.runtime.imports import fingerprints
 from el_jax.runtime.lock import Lock, acquire
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of the disk, not of the command
@@ -75,8 +76,12 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def origin() -> dict[str, str]:
-    """The environment on which the bits of a training depend besides its config, by name."""
+def origin(imports: Sequence[str] = ()) -> dict[str, str]:
+    """The environment on which the bits of a training depend besides its config, by name.
+
+    Args:
+        imports: files and modules of the user.
+    """
     commit, dirty = environment.checkout_state()
     versions, hardware = environment.versions(), environment.hardware()
     return {
@@ -85,6 +90,7 @@ def origin() -> dict[str, str]:
         "commit": f"{commit[:12]}, changed" if dirty else commit[:12],
         "device": f"{hardware['num_devices']} {hardware['device_kind']}",
         "XLA_FLAGS": arithmetic.record()["xla_flags"],
+        "imports": fingerprints(imports),
     }
 
 

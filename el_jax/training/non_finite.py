@@ -34,8 +34,8 @@ class NonFiniteError(UserError, RuntimeError):
 
 
 def _name_run(run: int, hypers: Hypers) -> str:
-    numbers = {"peak_lr": hypers.peak_lr, "warmup_steps": hypers.warmup_steps, **hypers.loss}
-    told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers.items())
+    numbers = [*hypers.optimizer.items(), *hypers.loss.items()]
+    told = ", ".join(f"{name}={float(value[run]):g}" for name, value in numbers)
     return f"run {run} (seed {int(hypers.seed[run])}, {told})"
 
 

@@ -64,15 +64,14 @@ class Hypers(NamedTuple):
 
     Attributes:
         seed: seed of the initialisation and of dropout, ``[R]``.
-        peak_lr: learning rate after warm-up, ``[R]``.
-        warmup_steps: updates of linear warm-up, ``[R]``.
-        loss: the numeric parameters of the token loss (``lam``, ``b`` ...), each ``[R]``.
+        loss: numbers of the token loss (``lam``, ``b`` ...), each ``[R]``.
+        optimizer: numbers of the optimizer and its schedule: ``peak_lr``, ``warmup_steps`` and
+            those that are swept, each ``[R]``.
     """
 
     seed: UInt32[Array, "*R"]
-    peak_lr: Float[Array, "*R"]
-    warmup_steps: Int[Array, "*R"]
     loss: dict[str, Float[Array, "*R"]]
+    optimizer: dict[str, Float[Array, "*R"] | Int[Array, "*R"]]
 
     @property
     def num_runs(self) -> int:

@@ -12,6 +12,7 @@ from jaxtyping import Int
 
 from configs.el.copy import get_config
 from el_jax import build
+from el_jax.config.models import ModelChoice
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models import TransformerConfig, transformer
 from el_jax.types import Batch, Params
@@ -102,8 +103,8 @@ def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> buil
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0)
     config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
-    task = OneBatch(batch, model.vocab_size)
-    return build.build(dataclasses.replace(settings, task=task, model=model))
+    task, chosen = OneBatch(batch, model.vocab_size), ModelChoice("transformer", model)
+    return build.build(dataclasses.replace(settings, task=task, model=chosen))
 
 
 class Work(Protocol):

@@ -59,7 +59,8 @@ def studies(scale: str) -> list[Study]:
 def _study(scale: str, loss: str, grid: Grid, suffix: str = "") -> Study:
     config = get_config(f"loss={loss},{'scale=paper,long' if scale == 'paper' else 'scale=small'}")
     config.train.seeds = SEEDS[scale]
-    config.sweep.update(grid)
+    for name, values in grid.items():
+        config.sweep["optim" if name in config.sweep.optim else "loss"][name] = values
     if suffix:  # V=500, with twice the data as in the paper, and as many epochs
         config.task.update(alphabet_size=500, num_train=2 * config.task.num_train)
         config.train.num_updates = 2 * config.train.num_updates

@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 
+from ml_collections import ConfigDict
+
 from tests.campaigns.tally import Tally
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -53,14 +55,14 @@ def unknown(key):
 def _keys():
     from configs.el.copy import get_config
 
-    config = get_config("loss=e1,smoke")
-    alone = ("seed", "parallel")  # keys that are in no section
-    return {name: config.get_type(name) for name in alone} | {
-        f"{section}.{name}": config[section].get_type(name)
-        for section in config
-        if section not in alone
-        for name in config[section]
-    }
+    def within(node, path):
+        for name in node:
+            if isinstance(node[name], ConfigDict):
+                yield from within(node[name], f"{path}{name}.")
+            else:
+                yield f"{path}{name}", node.get_type(name)
+
+    return dict(within(get_config("loss=e1,smoke"), ""))
 
 
 INTEGERS = {
@@ -112,8 +114,8 @@ PAIRS = (
     ({"train.eval_every": "15"}, "train.eval_every"),
     ({"train.checkpoint_every": "5"}, "train.checkpoint_every"),
     ({"train.num_updates": "45"}, "train.num_updates"),
-    ({"sweep.b": "(1.0,)"}, "sweep.b"),
-    ({"sweep.warmup_steps": "(0, 400)"}, "warmup_steps"),
+    ({"sweep.loss.b": "(1.0,)"}, "sweep.loss.b"),
+    ({"sweep.optim.warmup_steps": "(0, 400)"}, "warmup_steps"),
     ({"model.position": "learned", "model.max_length": "4"}, "model.max_length"),
 )
 SWEEPS = ("(nan,)", "(-1.0,)", "('a',)", "(1.0, inf)", "(1,", "[[1.0]]", "(None,)", "-3")
@@ -178,7 +180,7 @@ def systematic(folder):
     for key in NAMES:
         yield override("unknown name", key, "nonsense")
     for value in SWEEPS:
-        for key in ("lam", "peak_lr"):
+        for key in ("loss.lam", "optim.peak_lr"):
             call = override("sweep", f"sweep.{key}", value)
             yield dataclasses.replace(call, words=(f"config.sweep.{key}=",))
     for changes, word in PAIRS:
@@ -316,7 +318,7 @@ def get_config(arg=None):
 
 def strange(folder, number, rng):
     """A config file with a section or a key that is something else, or deleted."""
-    keys = [*_keys(), *(f"sweep.{name}" for name in ("lam", "b", "peak_lr", "warmup_steps"))]
+    keys = list(_keys())
     sections = sorted({key.split(".")[0] for key in keys})
     place = rng.choice([rng.choice(sections), rng.choice(keys)])
     value = rng.choice(STRANGE)

@@ -8,6 +8,8 @@ checkpoints by a program built anew. Good: the final state and metrics.jsonl are
 
 import argparse
 import dataclasses
+import functools
+import operator
 import pathlib
 import shutil
 import tempfile
@@ -32,20 +34,20 @@ def _config(arg, **changes):
     config.eval = {"test": 16, "test_precise": 16}
     config.train.update(eval_tokens=128, num_updates=40)
     for path, value in changes.items():
-        section, key = path.split("__")
-        config[section][key] = value
+        *sections, key = path.split("__")
+        functools.reduce(operator.getitem, sections, config)[key] = value
     return config
 
 
 SETTINGS = {
     "E1, warm-up, dropout": lambda: _config("loss=e1", model__residual_dropout=0.1),
     "E2, cosine schedule": lambda: _config("loss=e2", optim__schedule="cosine"),
-    "E3, SGD": lambda: _config("loss=e3", optim__name="sgd"),
+    "E3, SGD": lambda: _config("loss=e3,optimizer=sgd"),
     "cross-entropy, one run after the other": lambda: _config(
         "loss=cross_entropy", train__run_axis="map"
     ),
     "focal, sweep, strings reshuffled": lambda: _config(
-        "loss=focal", sweep__peak_lr=(1e-3, 1e-2), task__grouping="reshuffled"
+        "loss=focal", sweep__optim__peak_lr=(1e-3, 1e-2), task__grouping="reshuffled"
     ),
 }
 

@@ -45,7 +45,7 @@ def test_what_cannot_be_is_named(section, name, value, said):
 def test_unknown_norm_and_key_are_named():
     config = random.get_config()
     config.norms = ("nuclear",)
-    assert message(config).startswith("config.norms.norms=('nuclear',): must be a tuple")
+    assert message(config).startswith("config.norms=('nuclear',): must be a tuple")
     config = figure1.get_config()
     config.problem.seed = 3
     assert message(config).startswith("config.problem.seed: unknown key")

@@ -48,9 +48,9 @@ def tiny(**train):
 def test_seeds_are_shared_out_with_the_whole_sweep_each():
     config = tiny(seeds=3)
     config.seed = 5
-    config.sweep.lam = (1.0, 2.0)
+    config.sweep.loss.lam = (1.0, 2.0)
     parts = [build.parse(part) for part in studies._by_seed(config)]
-    assert [[(run["seed"], run["lam"]) for run in part.runs] for part in parts] == [
+    assert [[(run["seed"], run["lam"]) for run in part.rows] for part in parts] == [
         [(seed, 1.0), (seed, 2.0)] for seed in (5, 6, 7)
     ]
     assert {part.train.run_axis for part in parts} == {"map"}  # each is the run trained alone

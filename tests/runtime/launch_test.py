@@ -9,7 +9,9 @@ import jax
 import pytest
 
 from configs.el.copy import get_config
+from configs.linear_ntp.random import get_config as random_problem_config
 from el_jax import build
+from el_jax.config import linear_ntp
 from el_jax.runtime import distributed, errors, launch
 from el_jax.runtime.errors import ConfigError
 
@@ -17,12 +19,12 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 # dotted key, value, and words the message must hold
 BAD_VALUES = [
-    ("optim.peak_lr", -1.0, ["positive"]),
-    ("optim.peak_lr", 0.0, ["positive"]),
+    ("optim.peak_lr", -1.0, ["above 0"]),
+    ("optim.peak_lr", 0.0, ["above 0"]),
     ("optim.peak_lr", float("nan"), ["finite"]),
     ("optim.peak_lr", float("inf"), ["finite"]),
     ("optim.warmup_steps", 100_000, ["train.num_updates=40"]),
-    ("optim.warmup_steps", -1, ["from 0"]),
+    ("optim.warmup_steps", -1, ["at least 0"]),
     ("optim.name", "adam2", ["adamw", "sgd"]),
     ("optim.schedule", "step", ["constant", "cosine", "wsd"]),
     ("model.width", -5, ["positive integer"]),
@@ -47,9 +49,9 @@ BAD_VALUES = [
     ("task.copy_length", 0, ["at least 1"]),
     ("task.grouping", "random", ["static", "reshuffled"]),
     ("loss.name", "e9", ["cross_entropy", "e1"]),
-    ("loss.lam", -1.0, ["from 0"]),
+    ("loss.lam", -1.0, ["at least 0"]),
     ("loss.lam", float("nan"), ["finite"]),
-    ("loss.logit_temperature", 0.0, ["positive"]),
+    ("loss.logit_temperature", 0.0, ["above 0"]),
     ("train.num_updates", 0, ["multiple of log_every=10"]),
     ("train.eval_every", 15, ["multiple of log_every=10"]),
     ("train.checkpoint_every", 5, ["multiple of log_every=10"]),
@@ -58,8 +60,8 @@ BAD_VALUES = [
     ("train.run_axis", "loop", ["vmap", "map"]),
     ("train.max_runs_at_once", -1, ["at least 0"]),
     ("eval.test", 0, ["at least 1"]),
-    ("sweep.b", (1.0,), ["no b"]),
-    ("sweep.peak_lr", (1e-3, -1.0), ["positive"]),
+    ("sweep.loss.b", (1.0,), ["unknown key", "lam"]),
+    ("sweep.optim.peak_lr", (1e-3, -1.0), ["above 0"]),
     ("seed", -1, ["integer"]),
 ]
 
@@ -101,7 +103,7 @@ def test_bad_value_is_named_with_what_is_allowed(path, value, words):
         ("optim.weight_decay", None),
         ("model.width", "wide"),
         ("model.causal", "yes"),
-        ("sweep.lam", 3),
+        ("sweep.loss.lam", 3),
         ("loss.lam", "strong"),
     ],
 )
@@ -124,10 +126,100 @@ def test_missing_key_is_named():
         build.parse(config)
 
 
+def test_all_missing_keys_are_named_at_once():
+    config = get_config("loss=e1,smoke")
+    del config.optim["b1"], config.train["seeds"], config["eval"]
+    with config.unlocked():
+        del config.loss["lam"]
+    with pytest.raises(ConfigError) as raised:
+        build.parse(config)
+    named = "config.eval, config.loss.lam, config.optim.b1, config.train.seeds: missing"
+    assert str(raised.value).startswith(named)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("loss.name", "e3", ["config.loss.lam: unknown key", "--config=FILE:loss=NAME"]),
+        (
+            "loss.name",
+            "focall",
+            ["config.loss.name='focall': must be one of", "did you mean 'focal'"],
+        ),
+        ("optim.name", "sgd", ["config.optim.b1: unknown key", "--config=FILE:optimizer=NAME"]),
+        ("model.name", "lstm", ["unknown key", "--config=FILE:model=NAME"]),
+    ],
+)
+def test_a_name_without_its_numbers_says_how_to_choose_it(path, value, words):
+    with pytest.raises(ConfigError) as raised:
+        build.parse(changed(path, value))
+    assert all(word in str(raised.value) for word in words), str(raised.value)
+
+
+def test_configs_of_the_other_command_are_told_apart():
+    with pytest.raises(ConfigError, match=r"python -m el_jax\.analyze_ntp"):
+        build.parse(random_problem_config())
+    with pytest.raises(ConfigError, match=r"python -m el_jax\.train"):
+        linear_ntp.parse(get_config("smoke"))
+
+
+MY_LOSS = """
+from typing import Annotated
+from jaxtyping import ScalarLike
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.parameters import Number
+
+def my_square(stats, *, weight: Annotated[ScalarLike, Number(1.0, above=0)]):
+    return weight * stats.label_logit**2
+
+TOKEN_LOSSES["my_square"] = my_square
+"""
+
+
+def launched(*arguments, cwd=ROOT):
+    command = [sys.executable, "-m", "el_jax.train", *arguments, "--workdir=unused"]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import no_such_module", "no_such_module"),
+        ("raise SystemExit(0)", "SystemExit"),
+        (
+            "from el_jax.losses import TOKEN_LOSSES\nTOKEN_LOSSES['bare'] = lambda s, *, x: s",
+            "its parameter x must be declared",
+        ),
+    ],
+)
+def test_a_file_of_ones_own_that_fails_is_one_line(text, said, tmp_path):
+    (tmp_path / "own.py").write_text(text)
+    done = launched(
+        f"--import={tmp_path / 'own.py'}", "--config=configs/el/copy.py:loss=bare,smoke"
+    )
+    assert done.returncode == errors.USAGE
+    (line,) = done.stderr.splitlines()
+    assert said in line
+
+
+def test_a_loss_of_ones_own_is_checked_like_ours(tmp_path):
+    (tmp_path / "own.py").write_text(MY_LOSS)
+    config = [
+        "--import",
+        str(tmp_path / "own.py"),
+        "--config=configs/el/copy.py:loss=my_square,smoke",
+    ]
+    done = launched(*config, "--config.loss.weight=0.0")
+    assert done.stderr == "error: config.loss.weight=0.0: must be above 0\n"
+
+
 def test_sweep_is_every_combination_of_values_and_seeds():
     config = get_config("loss=e1,smoke")
-    config.sweep.update(lam=(0.5, 2.0), warmup_steps=(0, 10))
-    runs = build.parse(config).runs
+    config.sweep.loss.lam = (0.5, 2.0)
+    config.sweep.optim.warmup_steps = (0, 10)
+    runs = build.parse(config).rows
     assert len(runs) == 2 * 2 * config.train.seeds
     points = {(run["lam"], run["warmup_steps"], run["seed"]) for run in runs}
     assert points == {(lam, w, s) for lam in (0.5, 2.0) for w in (0, 10) for s in (0, 1)}

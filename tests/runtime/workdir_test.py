@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def opened(workdir, config, *argv):
-    runs = build.parse(config).runs
+    runs = build.parse(config).rows
     open_workdir(workdir, json.loads(config.to_json_best_effort()), runs, ["train", *argv])
 
 

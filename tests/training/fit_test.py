@@ -55,9 +55,9 @@ def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):
 
 
 def test_parameters_that_the_last_update_breaks_are_seen():
-    config = small_config("loss=e3,smoke", num_updates=1, log_every=1, eval_every=1)
+    config = small_config("loss=e3,optimizer=sgd,smoke", num_updates=1, log_every=1, eval_every=1)
     config.train.checkpoint_every = 1
-    config.optim.update(name="sgd", peak_lr=3e38)  # loss and gradient are finite, their product not
+    config.optim.peak_lr = 3e38  # loss and gradient are finite, their product not
     config.loss.b = 1e4
     training = built(config)
     with pytest.raises(NonFiniteError, match="parameter update is not finite at step 0 "):
@@ -81,7 +81,8 @@ def test_a_signal_with_the_last_updates_does_not_undo_them():
 
 def test_a_sweep_is_compiled_once(caplog):
     config = small_config(seeds=2)
-    config.sweep.update(lam=(0.5, 1.0), warmup_steps=(0, 5), peak_lr=(1e-3, 1e-2))
+    config.sweep.loss.lam = (0.5, 1.0)
+    config.sweep.optim.update(warmup_steps=(0, 5), peak_lr=(1e-3, 1e-2))
     program = built(config).program
     state = program.init()
     with jax.log_compiles(), caplog.at_level(logging.WARNING):

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from configs.common import LOSS_PARAMETERS
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
+from el_jax.parameters import defaults_of
 from el_jax.training.heads import FusedHead, LogitHead
 from el_jax.training.objectives import Objective
 from el_jax.types import Batch, ModelFns
@@ -49,7 +49,7 @@ def random_params(model, scale=0.4):
 
 
 def objective(name, fused, config=CONFIG, temperature=1.0):
-    loss = partial(TOKEN_LOSSES[name], **LOSS_PARAMETERS[name])
+    loss = partial(TOKEN_LOSSES[name], **defaults_of(TOKEN_LOSSES[name]))
     args = transformer(config), lambda s, _: loss(s), temperature
     return Objective(FusedHead(*args, **fused) if fused else LogitHead(*args), 2, 2)
 

@@ -1,20 +1,23 @@
 """Updates against the formulas in NumPy float64, and the choice of decayed parameters."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
-from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig, make_optimizer
+from el_jax.training.optimizers import (
+    OPTIMIZERS,
+    OptimizerConfig,
+    make_optimizer,
+    optimizer_numbers,
+)
 from el_jax.training.state import Hypers
 
-ADAMW = OptimizerConfig(
-    schedule="linear", num_updates=10, b1=0.8, b2=0.9, epsilon=1e-2, weight_decay=0.3
-)
-SGD = dataclasses.replace(ADAMW, name="sgd", b1=0.5)
+OWN = {"b1": 0.8, "b2": 0.9, "epsilon": 1e-2, "weight_decay": 0.3}
+MOMENTUM = {"momentum": 0.5, "weight_decay": 0.3}
+ADAMW = OptimizerConfig("adamw", 10, "linear", OWN)
+SGD = OptimizerConfig("sgd", 10, "linear", MOMENTUM)
 PEAK_LR, WARMUP_STEPS = 0.1, 2
 RATES = [0.0, 0.05, 0.1, 0.0875]  # of updates 0 to 3: warm-up, then linear to 0 at 10
 DECAYED = {"table": True, "attention": {"kernel": True, "bias": False}, "scale": False}
@@ -36,10 +39,14 @@ def is_shape(node):
 GRADIENTS = [tree(seed) for seed in range(1, 1 + len(RATES))]
 
 
+def hypers(**optimizer):
+    return Hypers(jnp.uint32(0), {}, optimizer)
+
+
 def updated(config, gradients, peak_lr=PEAK_LR, warmup_steps=WARMUP_STEPS):
     """Parameters after the updates by the tested optimizer, in float32."""
     optimizer = make_optimizer(
-        config, Hypers(jnp.uint32(0), jnp.float32(peak_lr), jnp.int32(warmup_steps), {})
+        config, hypers(peak_lr=jnp.float32(peak_lr), warmup_steps=jnp.int32(warmup_steps))
     )
 
     @jax.jit
@@ -58,10 +65,10 @@ def adamw(start, gradients, decayed):
     """AdamW: Loshchilov & Hutter 2019, algorithm 2, arXiv 1711.05101."""
     w, m, v = start, 0.0, 0.0
     for t, (rate, g) in enumerate(zip(RATES, gradients, strict=False), start=1):
-        m = ADAMW.b1 * m + (1 - ADAMW.b1) * g
-        v = ADAMW.b2 * v + (1 - ADAMW.b2) * g**2
-        unbiased = (m / (1 - ADAMW.b1**t)) / (np.sqrt(v / (1 - ADAMW.b2**t)) + ADAMW.epsilon)
-        w = w - rate * (unbiased + ADAMW.weight_decay * decayed * w)
+        m = OWN["b1"] * m + (1 - OWN["b1"]) * g
+        v = OWN["b2"] * v + (1 - OWN["b2"]) * g**2
+        unbiased = (m / (1 - OWN["b1"] ** t)) / (np.sqrt(v / (1 - OWN["b2"] ** t)) + OWN["epsilon"])
+        w = w - rate * (unbiased + OWN["weight_decay"] * decayed * w)
     return w
 
 
@@ -69,7 +76,7 @@ def sgd(start, gradients, decayed):
     """SGD with momentum on the sum of gradient and decay."""
     w, m = start, 0.0
     for rate, g in zip(RATES, gradients, strict=False):
-        m = SGD.b1 * m + g + SGD.weight_decay * decayed * w
+        m = MOMENTUM["momentum"] * m + g + MOMENTUM["weight_decay"] * decayed * w
         w = w - rate * m
     return w
 
@@ -96,34 +103,61 @@ def test_sgd_is_its_formula_with_decay_on_matrices_only():
 def test_clipping_bounds_the_norm_of_the_whole_gradient(scale):
     gradient = tree(1, scale)
     norm = np.sqrt(sum(np.square(g).sum() for g in jax.tree.leaves(gradient)))
-    plain = dataclasses.replace(SGD, schedule="constant", weight_decay=0.0, clip_norm=2.0)
+    plain = OptimizerConfig("sgd", numbers={"weight_decay": 0.0, "clip_norm": 2.0})
     expected = jax.tree.map(lambda w, g: w - 0.5 * min(1, 2 / norm) * g, tree(0), gradient)
     assert_close(updated(plain, [gradient], peak_lr=0.5, warmup_steps=0), expected)
 
 
 def test_without_clip_norm_nothing_is_clipped():
     gradient = tree(1, 100.0)
-    plain = dataclasses.replace(SGD, schedule="constant", weight_decay=0.0)
+    plain = OptimizerConfig("sgd", numbers={"weight_decay": 0.0})
     expected = jax.tree.map(lambda w, g: w - 0.5 * g, tree(0), gradient)
     assert_close(updated(plain, [gradient], peak_lr=0.5, warmup_steps=0), expected)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_state_has_one_structure_whatever_the_rate(name):
-    config = dataclasses.replace(ADAMW, name=name)
+def test_state_has_one_structure_whatever_the_numbers(name):
+    """Every number of every optimizer may differ between the runs of one program."""
+    values = {k: jnp.full(2, n.default, n.kind) for k, n in optimizer_numbers(name).items()}
+    given = {"kernel": jnp.ones((2, 2))}
 
-    def start(peak_lr, warmup_steps):
-        hypers = Hypers(jnp.uint32(0), peak_lr, warmup_steps, {})
-        return make_optimizer(config, hypers).init({"kernel": jnp.ones((2, 2))})
+    def start(numbers):
+        return make_optimizer(OptimizerConfig(name), hypers(**numbers)).init(given)
 
-    runs = jax.eval_shape(jax.vmap(start), jnp.array([0.1, 0.2]), jnp.array([0, 5]))
-    assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(runs))
+    def update(numbers, state):
+        optimizer = make_optimizer(OptimizerConfig(name), hypers(**numbers))
+        return optimizer.update(given, state, given)[1]
+
+    state = jax.eval_shape(jax.vmap(start), values)
+    assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(state))
+    after = jax.eval_shape(jax.vmap(update), values, state)
+    assert jax.tree.structure(after) == jax.tree.structure(state)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_number_of_a_run_does_what_the_shared_one_does(name):
+    own = OWN if name == "adamw" else MOMENTUM
+    shared = OptimizerConfig(name, 10, "linear", {**own, "clip_norm": 0.5})
+    pace = {"peak_lr": jnp.float32(PEAK_LR), "warmup_steps": jnp.int32(WARMUP_STEPS)}
+    given = jax.tree.map(jnp.float32, tree(1))
+
+    def first_update(config, numbers):
+        optimizer = make_optimizer(config, hypers(**(pace | numbers)))
+        _, state = optimizer.update(given, optimizer.init(given), given)
+        return optimizer.update(given, state, given)[0]
+
+    traced = {k: jnp.float32(v) for k, v in {**own, "clip_norm": 0.5}.items()}
+    expected = jax.jit(lambda: first_update(shared, {}))()
+    bare = OptimizerConfig(name, 10, "linear")
+    assert_close(jax.jit(lambda numbers: first_update(bare, numbers))(traced), expected)
+    without = jax.jit(lambda numbers: first_update(bare, numbers))(traced | {"clip_norm": 0.0})
+    free = OptimizerConfig(name, 10, "linear", own)
+    assert_close(without, jax.jit(lambda: first_update(free, {}))())
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("name", "value"),
     [
-        ("num_updates", 0),
         ("decay_fraction", 0.0),
         ("decay_fraction", 1.5),
         ("b1", 1.0),
@@ -131,8 +165,14 @@ def test_state_has_one_structure_whatever_the_rate(name):
         ("epsilon", 0.0),
         ("weight_decay", -0.1),
         ("clip_norm", -1.0),
+        ("momentum", 0.5),
     ],
 )
-def test_impossible_numbers_are_refused(field, value):
-    with pytest.raises(ValueError, match=f"^{field}={value}: must be "):
-        dataclasses.replace(ADAMW, **{field: value})
+def test_impossible_numbers_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name}={value}: must be "):
+        OptimizerConfig("adamw", numbers={name: value})
+
+
+def test_a_schedule_has_at_least_one_update():
+    with pytest.raises(ValueError, match=r"^num_updates=0: must be at least 1"):
+        OptimizerConfig(num_updates=0)

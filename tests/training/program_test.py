@@ -46,9 +46,10 @@ def test_map_is_bit_equal_to_each_run_alone(solo):
 
 def test_vmap_and_sweep_agree_with_each_run_alone(solo):
     config = small_config(seeds=2, run_axis="vmap")
-    config.sweep.update(lam=(0.5, 1.0), warmup_steps=(0, 5))
+    config.sweep.loss.lam = (0.5, 1.0)
+    config.sweep.optim.warmup_steps = (0, 5)
     together = trained(config)
-    runs = build.parse(config).runs
+    runs = build.parse(config).rows
     place = [(r["lam"], r["warmup_steps"], r["seed"]) for r in runs].index((1.0, 0, 1))
     assert_close(run_of(together, place), run_of(solo, 0), 1e-5)
     changed = [i for i, r in enumerate(runs) if r["seed"] == 1 and i != place]
@@ -114,7 +115,7 @@ def test_fit_writes_every_row_once_and_evaluates_when_due():
 
 def test_non_finite_update_is_named_and_never_written():
     config = small_config(seeds=2)
-    config.sweep.peak_lr = (1e-3, 1e30)  # the second blows up, the first does not
+    config.sweep.optim.peak_lr = (1e-3, 1e30)  # the second blows up, the first does not
     training, history = built(config), History()
     with pytest.raises(NonFiniteError, match=r"peak_lr=1e\+30") as raised:
         fit(training, sinks=[history])

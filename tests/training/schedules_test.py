@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from el_jax.training.schedules import SCHEDULES, learning_rate
+from el_jax.training.optimizers.schedules import SCHEDULES, learning_rate
 
 NUM_UPDATES = 40
 STEPS = np.arange(NUM_UPDATES + 5)  # five past the end
@@ -33,12 +33,13 @@ def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
 
 
 def rates(schedule, peak_lr, warmup_steps, **options):
+    options = {"decay_fraction": 0.2, **options}
     return learning_rate(
         STEPS,
+        NUM_UPDATES,
         schedule=schedule,
         peak_lr=peak_lr,
         warmup_steps=warmup_steps,
-        num_updates=NUM_UPDATES,
         **options,
     )
 

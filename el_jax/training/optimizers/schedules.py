@@ -5,29 +5,32 @@ one compiled program. At concrete numbers they agree with optax (tested).
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
+from el_jax.parameters import Number
+
 Decay = Callable[[Array], Any]  # fraction of the time after warm-up -> fraction of the peak
 ScheduleName = Literal["constant", "linear", "cosine", "wsd"]
+SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
-def _wsd(fraction: float) -> Decay:
+def _wsd(fraction: ArrayLike) -> Decay:
     # warm-up, stable, decay: constant until the last `fraction` of the run, then linear to zero
     return lambda t: jnp.clip((1.0 - t) / fraction, 0.0, 1.0)
 
 
 def learning_rate(
     step: ArrayLike,
-    *,
-    schedule: ScheduleName,
-    peak_lr: ArrayLike,
-    warmup_steps: ArrayLike,
     num_updates: int,
-    decay_fraction: float = 0.2,
+    *,
+    schedule: ScheduleName = "constant",
+    peak_lr: Annotated[ArrayLike, Number(1e-3, above=0, symbol="η")],
+    warmup_steps: Annotated[ArrayLike, Number(0, at_least=0)],
+    decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)],
 ) -> Array:
     """Learning rate of update ``step`` (counted from 0).
 
@@ -47,6 +50,3 @@ def learning_rate(
         "wsd": _wsd(decay_fraction),
     }
     return jnp.asarray(peak_lr, jnp.float32) * warm * decays[schedule](elapsed)
-
-
-SCHEDULES: tuple[str, ...] = ("constant", "linear", "cosine", "wsd")

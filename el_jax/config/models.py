@@ -1,0 +1,103 @@
+"""The model of a config: one of ``MODELS``, with the fields of its own dataclass."""
+
+import dataclasses
+import inspect
+import typing
+from typing import Any
+
+from el_jax.config.sections import choose, keys_and_values, kinds_of, section
+from el_jax.models import MODELS, PRESETS, TransformerConfig
+from el_jax.runtime.errors import ConfigError
+from el_jax.tasks import Task
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelChoice:
+    """A model as a config asks for it.
+
+    Attributes:
+        name: key of ``MODELS``.
+        config: its dataclass.
+    """
+
+    name: str
+    config: Any
+
+
+def config_class(name: str) -> type[Any]:
+    """The dataclass that a model takes: the type of its function's first parameter.
+
+    Raises:
+        ConfigError: the function has no such parameter.
+    """
+    model = MODELS[name]
+    first = next(iter(inspect.signature(model).parameters), "")
+    kind = typing.get_type_hints(model).get(first)
+    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+        raise ConfigError(
+            f"config.model.name={name!r}: the function's first parameter must be annotated with "
+            "the dataclass of the model's settings"
+        )
+    if "vocab_size" not in {field.name for field in dataclasses.fields(kind)}:
+        raise ConfigError(f"config.model.name={name!r}: {kind.__name__} must have a vocab_size")
+    return kind
+
+
+def model_kinds(name: Any) -> dict[str, Any]:
+    """The type of every key of the model section.
+
+    Raises:
+        ConfigError: there is no such model.
+    """
+    choose("model.name", name, MODELS)
+    kind = config_class(name)
+    presets = {"preset": str} if kind is TransformerConfig else {}
+    return {"name": str} | presets | kinds_of(kind, "vocab_size")
+
+
+def parse_model(values: Any, task: Task) -> ModelChoice:
+    """Read the model section; the task gives the vocabulary.
+
+    Raises:
+        ConfigError: names the field, its value and the allowed ones.
+    """
+    given = keys_and_values("model", values)
+    name = given.pop("name", None)
+    choose("model.name", name, MODELS)
+    kind = config_class(name)
+    if kind is TransformerConfig:
+        return ModelChoice(name, _transformer(given, task))
+    return ModelChoice(name, section("model", given, kind, vocab_size=task.vocab_size))
+
+
+def _transformer(given: dict[str, Any], task: Task) -> TransformerConfig:
+    """A preset with the switches that the config sets; None leaves the preset's own."""
+    preset = _preset(given.pop("preset", None), given.get("causal"), task)
+    own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
+    filled = {k: own[k] if v is None and k in own else v for k, v in given.items()}
+    model = section("model", filled, TransformerConfig, vocab_size=task.vocab_size)
+    if model.position == "learned" and model.max_length < task.window_length:
+        raise ConfigError(
+            f"config.model.max_length={model.max_length}: must be at least the task's window of "
+            f"{task.window_length} tokens"
+        )
+    return model
+
+
+def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
+    """The preset of a name, unless its models would see the task's labels.
+
+    ``causal`` is the config's ``model.causal``; None leaves the preset's own.
+    """
+    if not task.labels_follow:
+        return choose("model.preset", name, PRESETS)
+    reads = "a model that sees later tokens reads the answers there"
+    if causal is False:
+        raise ConfigError(f"config.model.causal=False: must be True: {reads}")
+    offered = {
+        known: preset for known, preset in PRESETS.items() if preset.causal or causal is True
+    }
+    if isinstance(name, str) and name in PRESETS.keys() - offered.keys():
+        names = ", ".join(sorted(offered))
+        raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {reads}")
+    return choose("model.preset", name, offered)

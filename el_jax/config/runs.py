@@ -1,0 +1,89 @@
+"""The runs of a training: every combination of the swept numbers, for each seed."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from el_jax.config.methods import ALWAYS_TRACED, LossChoice, Numbers, OptimizerChoice, check_range
+from el_jax.config.sections import keys_and_values, missing_keys, shown, typed
+from el_jax.parameters import Number
+from el_jax.runtime.errors import ConfigError
+
+MAX_RUNS = 100_000  # of one program
+
+
+@dataclasses.dataclass(frozen=True)
+class RunNumbers:
+    """The numbers in which one run may differ from the others.
+
+    Attributes:
+        seed: of the initialisation and of dropout.
+        loss: numbers of the loss.
+        optimizer: numbers of the optimizer: learning rate, warm-up and the swept ones.
+    """
+
+    seed: int
+    loss: Numbers
+    optimizer: Numbers
+
+    def row(self) -> Numbers:
+        """Seed and numbers by name; ``optim.NAME`` if the loss has a number NAME as well."""
+        other = {f"optim.{k}" if k in self.loss else k: v for k, v in self.optimizer.items()}
+        return {"seed": self.seed, **self.loss, **other}
+
+
+def parse_runs(
+    seed: Any, seeds: int, loss: LossChoice, optimizer: OptimizerChoice, sweep: Any
+) -> tuple[RunNumbers, ...]:
+    """Read the sweep section, whose ``sweep.SECTION.KEY`` replaces ``SECTION.KEY`` by each value.
+
+    Args:
+        seed: the first seed.
+        seeds: number of seeds of each point.
+        loss: the loss, with the numbers that are not swept.
+        optimizer: the optimizer, likewise.
+        sweep: the section: tuples of values by number, for loss and optim; empty ones and absent
+            ones are not swept.
+
+    Raises:
+        ConfigError: names the field, its value and the allowed ones.
+    """
+    if type(seed) is not int or not 0 <= seed < 2**31:
+        raise ConfigError(f"config.seed={shown(seed)}: must be an integer in [0, 2**31)")
+    sections = keys_and_values("sweep", sweep)
+    missing_keys("sweep", sections, ("loss", "optim"))
+    swept_loss = _swept("loss", sections.get("loss", {}), loss.declared)
+    swept_optim = _swept("optim", sections.get("optim", {}), optimizer.declared)
+    size = math.prod(map(len, (*swept_loss.values(), *swept_optim.values())))
+    if seeds * size > MAX_RUNS:
+        raise ConfigError(
+            f"config.train.seeds={seeds}: must be at most {MAX_RUNS} over all sweep points"
+        )
+    traced = {n: v for n, v in optimizer.numbers.items() if n in (*ALWAYS_TRACED, *swept_optim)}
+    return tuple(
+        RunNumbers(seed + i, loss.numbers | of_loss, traced | of_optim)
+        for of_loss in _points(swept_loss)
+        for of_optim in _points(swept_optim)
+        for i in range(seeds)
+    )
+
+
+def _swept(
+    name: str, values: Any, declared: Mapping[str, Number]
+) -> dict[str, tuple[int | float, ...]]:
+    """The numbers of a section with at least one value to sweep."""
+    path = f"sweep.{name}"
+    given = keys_and_values(path, values)
+    missing_keys(path, given, declared)
+    kinds = {int: tuple[int, ...], float: tuple[float, ...]}
+    checked = typed(path, given, {key: kinds[declared[key].kind] for key in given})
+    for key, numbers in checked.items():
+        for value in numbers:
+            check_range(f"{path}.{key}", value, declared[key])
+    return {key: numbers for key, numbers in checked.items() if numbers}
+
+
+def _points(swept: Mapping[str, tuple[int | float, ...]]) -> list[Numbers]:
+    return [dict(zip(swept, point, strict=True)) for point in itertools.product(*swept.values())]

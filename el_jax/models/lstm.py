@@ -1,0 +1,113 @@
+"""A stack of LSTMs, from token ids to logits (Hochreiter & Schmidhuber 1997)."""
+
+import dataclasses
+from typing import cast
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float
+
+from el_jax.models.logits import logits_of
+from el_jax.runtime.errors import require
+from el_jax.types import Batch, Key, ModelFns, Params, Readout
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LSTMConfig:
+    """A stack of LSTMs.
+
+    Attributes:
+        vocab_size: V, the number of token ids and of classes.
+        width: D, the size of the embedding and of every hidden state.
+        num_layers: N, at least one.
+        dropout: rate on the output of every layer (Zaremba et al. 2014, arXiv 1409.2329); acts only
+            where ``apply`` gets a key.
+        tie_head: the head is the token table.
+    """
+
+    vocab_size: int
+    width: int = 128
+    num_layers: int = 2
+    dropout: float = 0.0
+    tie_head: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "width", "num_layers"):
+            require(name, getattr(self, name), getattr(self, name) >= 1, "a positive integer")
+        require("dropout", self.dropout, 0 <= self.dropout < 1, "in [0, 1)")
+
+
+def lstm(config: LSTMConfig) -> ModelFns:
+    """The network of a configuration, as pure functions; it has no attention.
+
+    States are zero at the first token of a window and of each of its documents.
+    """
+    module = LSTM(config)
+
+    def init(key: Key) -> Params:
+        one = jnp.zeros((1, 1), jnp.int32)
+        batch = Batch(tokens=one, supervised=one, labels=one, mask=one == 0, groups=one)
+        return module.init(key, batch)["params"]
+
+    def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
+        rngs = {"dropout": key} if key is not None and config.dropout else None
+        factors = module.apply({"params": params}, batch, deterministic=rngs is None, rngs=rngs)
+        return cast(Readout, factors)
+
+    def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
+        return logits_of(readout(params, batch, key))
+
+    return ModelFns(init, apply, readout=readout, head_width=config.width)
+
+
+class LSTM(nn.Module):
+    """Token ids to the factors of the logits at the supervised positions."""
+
+    config: LSTMConfig
+
+    @nn.compact
+    def __call__(self, batch: Batch, deterministic: bool = True) -> Readout:
+        """The readout; dropout, unless ``deterministic``, draws from the stream "dropout"."""
+        c = self.config
+        normal = nn.initializers.normal(c.width**-0.5)
+        table = self.param("tok_emb", normal, (c.vocab_size, c.width))
+        hidden = table[batch.tokens]
+        starts = _starts(batch)
+        layer = nn.scan(
+            _Cell,
+            variable_broadcast="params",
+            split_rngs={"params": False},
+            in_axes=1,
+            out_axes=1,
+        )
+        for i in range(c.num_layers):
+            zero = jnp.zeros((len(hidden), c.width), hidden.dtype)
+            _, hidden = layer(c.width, name=f"layers_{i}")((zero, zero), (hidden, starts))
+            hidden = nn.Dropout(c.dropout)(hidden, deterministic)
+        hidden = jnp.take_along_axis(hidden, batch.supervised[..., None], axis=1)
+        head = table.T if c.tie_head else self.param("head", normal, (c.width, c.vocab_size))
+        return Readout(hidden, head, None)
+
+
+class _Cell(nn.Module):
+    """One step of one layer, from a zero state where a document starts."""
+
+    width: int
+
+    @nn.compact
+    def __call__(
+        self, state: tuple[Array, Array], given: tuple[Array, Array]
+    ) -> tuple[tuple[Array, Array], Array]:
+        x, starts = given
+        state = jax.tree.map(lambda leaf: jnp.where(starts[:, None], 0, leaf), state)
+        return cast(tuple[tuple[Array, Array], Array], nn.OptimizedLSTMCell(self.width)(state, x))
+
+
+def _starts(batch: Batch) -> Bool[Array, "B T"]:
+    """True for the first token of each document but the window's first."""
+    if batch.documents is None:
+        return jnp.zeros(batch.tokens.shape, bool)
+    changes = batch.documents[:, 1:] != batch.documents[:, :-1]
+    return jnp.pad(changes, ((0, 0), (1, 0)))

@@ -1,0 +1,121 @@
+"""Numbers of a method, declared where its function takes them.
+
+    def focal(stats, *, gamma: Annotated[ScalarLike, Number(2.0, at_least=0, symbol="γ")]): ...
+
+A keyword-only parameter with a ``Number`` is a number of the method; one of type ``Literal`` with a
+default is an option. The keys of a config's section, their defaults, the values that are refused,
+the keys that can be swept and the labels of tables and figures all follow from the signature.
+"""
+
+import dataclasses
+import inspect
+import math
+import typing
+from collections.abc import Callable
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A number of a method.
+
+    Attributes:
+        default: the published value; an int for a number that counts something.
+        at_least: the smallest value allowed.
+        above: a bound that is not allowed itself.
+        at_most: the largest value allowed.
+        below: a bound that is not allowed itself.
+        symbol: the symbol of tables and figures, such as λ; empty for the parameter's own name.
+    """
+
+    default: int | float
+    _: dataclasses.KW_ONLY
+    at_least: int | float = -math.inf
+    above: int | float = -math.inf
+    at_most: int | float = math.inf
+    below: int | float = math.inf
+    symbol: str = ""
+
+    @property
+    def kind(self) -> type[int] | type[float]:
+        """The type of its values."""
+        return type(self.default)
+
+    def allows(self, value: int | float) -> bool:
+        """True for a finite number within the bounds."""
+        within = self.at_least <= value <= self.at_most and self.above < value < self.below
+        return within and math.isfinite(value)
+
+    @property
+    def allowed(self) -> str:
+        """The values it may have, as a phrase that follows "must be"."""
+        lowest, highest = max(self.at_least, self.above), min(self.at_most, self.below)
+        if math.isfinite(lowest) and math.isfinite(highest):
+            left = "[" if self.at_least > self.above else "("
+            right = "]" if self.at_most < self.below else ")"
+            return f"in {left}{lowest:g}, {highest:g}{right}"
+        if math.isfinite(lowest):
+            return f"at least {lowest:g}" if self.at_least > self.above else f"above {lowest:g}"
+        if math.isfinite(highest):
+            return f"at most {highest:g}" if self.at_most < self.below else f"below {highest:g}"
+        return "a finite number"
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """A choice among a few strings.
+
+    Attributes:
+        kind: the ``Literal`` of the strings.
+        default: the one that is used if nothing is said.
+    """
+
+    kind: Any
+    default: str
+
+
+def numbers_of(method: Callable[..., Any]) -> dict[str, Number]:
+    """The numbers that a function takes, by name.
+
+    Raises:
+        TypeError: a keyword-only parameter is neither a number nor an option.
+    """
+    return {name: d for name, d in _declared(method).items() if isinstance(d, Number)}
+
+
+def options_of(method: Callable[..., Any]) -> dict[str, Option]:
+    """The options that a function takes, by name.
+
+    Raises:
+        TypeError: a keyword-only parameter is neither a number nor an option.
+    """
+    return {name: d for name, d in _declared(method).items() if isinstance(d, Option)}
+
+
+def defaults_of(method: Callable[..., Any]) -> dict[str, int | float | str]:
+    """The published value of every number and option of a function, by name.
+
+    Raises:
+        TypeError: a keyword-only parameter is neither a number nor an option.
+    """
+    return {name: declared.default for name, declared in _declared(method).items()}
+
+
+def _declared(method: Callable[..., Any]) -> dict[str, Number | Option]:
+    hints = typing.get_type_hints(method, include_extras=True)
+    taken = inspect.signature(method).parameters.values()
+    keywords = [p for p in taken if p.kind is p.KEYWORD_ONLY]
+    return {p.name: _declaration(method, p, hints.get(p.name)) for p in keywords}
+
+
+def _declaration(method: Any, parameter: inspect.Parameter, hint: Any) -> Number | Option:
+    found = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Number)]
+    if found:
+        return found[0]
+    if typing.get_origin(hint) is typing.Literal and parameter.default is not parameter.empty:
+        return Option(hint, parameter.default)
+    raise TypeError(
+        f"{getattr(method, '__name__', method)}: its parameter {parameter.name} must be declared "
+        f"as `{parameter.name}: Annotated[ScalarLike, Number(DEFAULT)]`, with the range in Number, "
+        "or be a Literal with a default"
+    )

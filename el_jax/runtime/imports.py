@@ -1,0 +1,64 @@
+"""Files of a user, executed before names of a config are looked up.
+
+Such a file adds a loss, task, model or optimizer of its own to a dict of known ones:
+
+    from el_jax.losses import TOKEN_LOSSES
+    TOKEN_LOSSES["squared_hinge"] = squared_hinge
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import pathlib
+import sys
+from collections.abc import Iterable
+
+from el_jax.runtime.errors import ConfigError
+
+
+def import_all(names: Iterable[str]) -> None:
+    """Import files and modules, each once.
+
+    Args:
+        names: paths of Python files, and dotted names of installed modules.
+
+    Raises:
+        ConfigError: there is no such file or module, or it fails.
+    """
+    for name in names:
+        if name.endswith(".py") and not pathlib.Path(name).is_file():
+            raise ConfigError(f"--import={name!r}: there is no such file")
+        try:
+            if name.endswith(".py"):
+                _execute(pathlib.Path(name))
+            else:
+                importlib.import_module(name)
+        except (Exception, SystemExit) as error:  # the file may raise anything
+            raise ConfigError(f"--import={name!r}: {type(error).__name__}: {error}") from error
+
+
+def _execute(path: pathlib.Path) -> None:
+    """Execute a file as a module of its own, unless it was executed before."""
+    path = path.resolve()
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # every name that ends in .py has one
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+def fingerprints(names: Iterable[str]) -> str:
+    """The files with the first digits of their SHA-256 sums, for the record of a training."""
+    sums = [
+        f"{name} {hashlib.sha256(pathlib.Path(name).read_bytes()).hexdigest()[:12]}"
+        for name in names
+        if name.endswith(".py")
+    ]
+    return ", ".join(sums) or "none"

@@ -1,0 +1,10 @@
+"""The optimizers, by the name a config gives."""
+
+from collections.abc import Callable
+
+import optax
+
+from el_jax.training.optimizers.adamw import adamw
+from el_jax.training.optimizers.sgd import sgd
+
+OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {"adamw": adamw, "sgd": sgd}
