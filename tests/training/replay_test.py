@@ -15,11 +15,15 @@ from el_jax.training.replay import ReplayError, advance_twice
 from tests.campaigns import trainings
 from tests.training.layouts import settings_with
 
-RUN, UPDATES = 2, 5
+RUN, UPDATES = 2, 10
+# One for each place of a state: on one device, its runs on two, all of it on both.
 LAYOUTS = {
     "vmap": (Layout(), "vmap"),
-    "map": (Layout(), "map"),
     "runs by jit": (Layout("runs", "jit", 2), "vmap"),
+    "windows by pmap": (Layout("data", "pmap", 2), "vmap"),
+}
+OTHER_LAYOUTS = {
+    "map": (Layout(), "map"),
     "windows by jit": (Layout("data", "jit", 2), "vmap"),
     "runs by pmap": (Layout("runs", "pmap", 2), "vmap"),
 }
@@ -43,9 +47,11 @@ def with_a_flipped_bit(program, call, part="params"):
     return dataclasses.replace(program, advance=advance)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize(
+    "name", [*LAYOUTS, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHER_LAYOUTS)]
+)
 def test_a_flipped_bit_is_named_by_its_updates_and_run(name):
-    layout, run_axis = LAYOUTS[name]
+    layout, run_axis = (LAYOUTS | OTHER_LAYOUTS)[name]
     program = build.build(settings_with(layout, run_axis)).program
     state, _, _ = program.advance(program.init(), UPDATES)
     for call, part in ((1, "params"), (2, "opt_state")):
@@ -53,7 +59,7 @@ def test_a_flipped_bit_is_named_by_its_updates_and_run(name):
         with pytest.raises(ReplayError) as raised:
             advance_twice(with_a_flipped_bit(program, call, part), kept, UPDATES)
         assert (raised.value.step, raised.value.run) == (UPDATES, RUN)
-        said = f"updates 5 to 9, made twice, differ in run {RUN} (seed {RUN}, {part}/"
+        said = f"updates 10 to 19, made twice, differ in run {RUN} (seed {RUN}, {part}/"
         assert str(raised.value).startswith(said)
     expected, *_ = program.advance(jax.tree.map(jax.numpy.copy, state), UPDATES)
     found, *_ = advance_twice(program, state, UPDATES)
@@ -97,7 +103,7 @@ launch.run(train.train)
 
 def test_a_command_ends_with_one_line_and_its_own_code_and_keeps_what_it_had(tmp_path):
     pace = trainings.pace(40, log_every=10, eval_every=40, checkpoint_every=20)
-    flags = [*trainings.TINY, *pace, "--config.train.seeds=3", "--config.train.replay_every=2"]
+    flags = [*trainings.TINY, *pace, "--config.train.seeds=4", "--config.train.replay_every=2"]
     done = subprocess.run(
         [sys.executable, "-c", _CORRUPTED, *flags, f"--workdir={tmp_path}"],
         cwd=trainings.ROOT, capture_output=True, text=True,
