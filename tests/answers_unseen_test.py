@@ -25,7 +25,7 @@ SWITCHES = {
     "gated_mlp": [None, True],
     "scan_layers": [None, True],
     "head_transform": [None, True],
-    "num_layers": [1, 3],
+    "num_layers": [1, 2],
     "matmul_precision": [None, "highest"],
 }
 PACKINGS = list(itertools.product((1, 4), (False, True), (False, True)))

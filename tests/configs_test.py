@@ -79,9 +79,7 @@ def test_every_linear_problem_can_be_built(module):
 def test_every_loss_makes_an_update_from_its_name(name):
     spec = build.spec_of(build.parse(tiny(name)))
     optimizer = functools.partial(make_optimizer, spec.optimizer)
-    step_of = functools.partial(
-        update, gradient=gradient_of(spec.objective), optimizer=optimizer
-    )
+    step_of = functools.partial(update, gradient=gradient_of(spec.objective), optimizer=optimizer)
 
     def first_update(state, hypers, data):
         batch = spec.task.batch_at(data, state.step)

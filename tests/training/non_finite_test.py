@@ -6,10 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from el_jax.training.fit import fit
+from el_jax.training.fit import Training, fit
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
-from tests.training.poisoning import PARTS, poisoned
+from tests.training.poisoning import PARTS, poisoned, poisoned_from
 from tests.training.small_training import built, small_config
 
 RUN, SEED, STEP = 1, 1, 7  # the second of three runs, in the midst of the first dispatch
@@ -92,11 +92,13 @@ def test_rewinds_are_counted_and_one_more_stops_the_run():
 
 
 def test_it_is_an_error_once_no_run_is_left():
-    config = small_config(seeds=1, on_non_finite="stop")
-    with pytest.raises(NonFiniteError, match=r"at step 4 in run 0 .*1 of 1 runs"):
-        fitted(poisoned(built(config), 0, [4], "loss"))
+    training = built(small_config(seeds=2, on_non_finite="stop"))
+    program = poisoned_from(training.program, 10)
+    with pytest.raises(NonFiniteError, match=r"at step 10 in run 0 .*2 of 2 runs"):
+        fit(Training(program, training.options))
 
 
+@pytest.mark.slow
 def test_runs_one_after_the_other_are_poisoned_alone_too():
     state, _ = fitted(poisoned(built(config_of("stop", run_axis="map")), SEED, [STEP], "loss"))
     assert state.health.stopped_at.tolist() == [-1, STEP, -1]

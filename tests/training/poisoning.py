@@ -1,9 +1,22 @@
 """A training in which one run meets a NaN at chosen updates, through the key that dropout gets."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 
 PARTS = ("loss", "gradient")
+
+
+def poisoned_from(program, bad_step):
+    """``program``, with parameters of every run that are NaN from ``bad_step`` on."""
+
+    def advance(state, num_updates):
+        factor = jnp.where(state.step >= bad_step, jnp.nan, 1.0)
+        params = jax.tree.map(lambda leaf: leaf * factor, state.params)
+        return program.advance(state._replace(params=params), num_updates)
+
+    return dataclasses.replace(program, advance=advance)
 
 
 def poisoned(training, seed, steps, part, group=None):

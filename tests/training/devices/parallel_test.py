@@ -13,7 +13,7 @@ from el_jax import build
 from el_jax.runtime.errors import ConfigError
 from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.layout_choice import choose_layout
-from tests.training.layouts import flat, trained
+from tests.training.layouts import UPDATES, flat, settings_with, trained
 from tests.training.poisoning import poisoned
 from tests.training.small_training import built, small_config
 
@@ -78,15 +78,15 @@ def on_one():
     return trained(Layout())
 
 
-@pytest.mark.parametrize(
-    ("shard", "method"),
-    [
-        ("runs", "jit"),
-        ("data", "pmap"),
-        pytest.param("runs", "pmap", marks=pytest.mark.slow),
-        pytest.param("data", "jit", marks=pytest.mark.slow),
-    ],
-)
+SPLITS = [
+    ("runs", "jit"),
+    ("data", "pmap"),
+    pytest.param("runs", "pmap", marks=pytest.mark.slow),
+    pytest.param("data", "jit", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("shard", "method"), SPLITS)
 def test_two_devices_are_one(on_one, shard, method):
     state, row = trained(Layout(shard, method, 2))
     assert state.step == on_one[0].step
@@ -96,14 +96,11 @@ def test_two_devices_are_one(on_one, shard, method):
         np.testing.assert_allclose(values, on_one[1][name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.parametrize("method", ["jit", "pmap"])
-def test_the_state_before_is_given_up(method):
-    config = small_config(seeds=2, shard="runs")
-    config.parallel = method
-    program = built(config).program
-    assert program.layout.shard == "runs"
+@pytest.mark.parametrize(("shard", "method"), SPLITS)
+def test_the_state_before_is_given_up(shard, method):
+    program = build.build(settings_with(Layout(shard, method, 2))).program
     before = program.init()
-    program.advance(before, 1)
+    program.advance(before, UPDATES)
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before))
 
 
