@@ -50,14 +50,19 @@ def test_killed_run_resumes_bit_for_bit_on_another_number_of_devices(tmp_path, u
     assert not trainings.differences(finished(workdir, **devices(1)), uninterrupted)
 
 
-def test_run_stopped_twice_saves_and_resumes_bit_for_bit(tmp_path, uninterrupted):
-    workdir = tmp_path / "run"
+def test_run_stopped_twice_saves_on_another_disk_and_resumes_bit_for_bit(tmp_path, uninterrupted):
+    workdir, scratch = tmp_path / "run", tmp_path / "scratch" / "deep" / "down"
+    scratch.mkdir(parents=True)
+    workdir.mkdir()
+    (workdir / "checkpoints").symlink_to(scratch)
     for number in (signal.SIGTERM, signal.SIGINT):
         process = started(workdir)
         process.send_signal(number)
         assert process.wait(300) == 128 + number
         assert trainings.errors(workdir).startswith(f"error: stopped by {number.name} after ")
     assert not trainings.differences(finished(workdir), uninterrupted)
+    assert trainings.errors(workdir) == ""
+    assert (workdir / "checkpoints").is_symlink()
 
 
 def test_damaged_checkpoint_costs_what_came_after_the_one_before(tmp_path, uninterrupted):
@@ -85,19 +90,6 @@ def test_a_workdir_that_another_has_taken_over_is_left_and_not_touched(tmp_path,
     assert line.startswith("error: --workdir=")
     assert "no longer this process's" in line
     assert before == {path: path.read_bytes() for path in workdir.rglob("*") if path.is_file()}
-
-
-def test_checkpoints_on_another_disk_are_resumed_bit_for_bit(tmp_path, uninterrupted):
-    workdir, scratch = tmp_path / "run", tmp_path / "scratch" / "deep" / "down"
-    scratch.mkdir(parents=True)
-    workdir.mkdir()
-    (workdir / "checkpoints").symlink_to(scratch)
-    process = started(workdir)
-    process.kill()
-    process.wait()
-    assert not trainings.differences(finished(workdir), uninterrupted)
-    assert trainings.errors(workdir) == ""
-    assert (workdir / "checkpoints").is_symlink()
 
 
 def test_finished_run_is_left_alone(uninterrupted):

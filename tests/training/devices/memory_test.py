@@ -231,6 +231,7 @@ def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
 
 def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
     monkeypatch.setattr(runs, "free_bytes", lambda devices: 1)
+    monkeypatch.setattr(runs, "planned_bytes", lambda *_: GB)  # real plans are tested below
     for room in (memory, memory_plan):
         monkeypatch.setattr(room, "check_room", lambda needed, free: None)
     with caplog.at_level(logging.WARNING):
