@@ -188,10 +188,9 @@ def test_memory_of_an_update_is_less_than_half():
 
 def history(path, **train):
     """Metrics of every update, and the parameters after the last update."""
-    config = small_config("loss=e1,smoke", seeds=2, **train)
+    config = small_config("loss=e1,optimizer=sgd,smoke", seeds=2, **train)
     config.loss.path = path
     config.model.residual_dropout = 0.1
-    config.optim.name = "sgd"
     config.optim.peak_lr = 0.1
     program = built(config).program
     state, measured, _ = program.advance(program.init(), 5)
