@@ -19,13 +19,17 @@ from pathlib import Path
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
 from el_jax.runtime.errors import WorkdirBusyError
-from experiments.console import make_console, print_claims, print_listing, print_results
-from experiments.discovery import SCALES, Experiment, ExperimentError, discover, find
-from experiments.provenance import read_provenance
-from experiments.report import write_report
-from experiments.results import read_results
-from experiments.shards import TABLES, ShardError, merge, parse_shard, write_shard
-from experiments.tidy_csv import MalformedTableError
+from experiments.harness.discovery import SCALES, Experiment, ExperimentError, discover, find
+from experiments.harness.provenance import read_provenance
+from experiments.harness.report import (
+    make_console,
+    print_claims,
+    print_listing,
+    print_results,
+    write_report,
+)
+from experiments.harness.shards import TABLES, ShardError, merge, parse_shard, write_shard
+from experiments.harness.tables import MalformedTableError, read_results
 
 ROOT = Path(__file__).parent
 

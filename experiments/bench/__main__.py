@@ -16,7 +16,7 @@ from experiments.bench.rows import read_rows
 from experiments.bench.scales import SCALES
 from experiments.bench.suite import BENCHMARKS, PROVENANCE, RESULTS, run_apart, update_files
 from experiments.bench.table import markdown, print_rows, put_into, summary
-from experiments.console import make_console
+from experiments.harness.report import make_console
 
 FOLDER = Path(__file__).parent
 README = FOLDER / "README.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from experiments.bench.paired import Estimate
-from experiments.tidy_csv import MalformedTableError
+from experiments.harness.tables import MalformedTableError
 
 MET, MISSED, INCONCLUSIVE = "met", "missed", "inconclusive"
 NO_GOAL, NOT_MEASURED = "no goal", "not measured"

@@ -28,7 +28,7 @@ from experiments.bench import (
 from experiments.bench.rows import Row, merge, read_rows, write_rows
 from experiments.bench.scales import Scale
 from experiments.bench.worker import cores, use_cores
-from experiments.provenance import Provenance
+from experiments.harness.provenance import Provenance
 
 RESULTS, PROVENANCE = "results.csv", "provenance.json"
 BENCHMARKS: dict[str, Callable[[Scale], list[Row]]] = {

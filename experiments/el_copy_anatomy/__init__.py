@@ -1,1 +1,4 @@
-"""Easy strings starve the hard ones of gradient (Yang et al. 2025, Figures 2 and 4)."""
+"""How do easy strings starve the hard ones?
+
+Yang et al. 2025, Figures 2 and 4.
+"""

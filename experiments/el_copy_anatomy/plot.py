@@ -18,7 +18,7 @@ from el_jax.plots import (
     new_figure,
     plot_curves,
 )
-from experiments.results import read_curves
+from experiments.harness.tables import curve_table, read_curves
 
 LOSS_FLOOR = 1e-4  # nats; below, a token is learnt for every purpose here
 # a row of panels: what its vertical axis says, and the metrics it draws, dashed and solid
@@ -34,14 +34,15 @@ HARD_FRACTION = 0.2  # of all strings: their share if all tokens pulled alike
 def plot(out: Path) -> Figure:
     """Rows: training loss, gradient share, test accuracy, and the swap test."""
     curves = read_curves(out / "curves.csv")
-    settings = in_order({setting for setting, _ in curves})
+    settings = in_order(set(curves["setting"]))
+    table = curve_table(curves)
     size = (1.2 + 2.3 * len(settings), 8.2)
     figure, axes = new_figure(len(ROWS), len(settings), size=size, share_x=True)
     add_question(figure, "Once the easy strings are fitted, how are the hard ones learnt?")
     for column, setting in enumerate(settings):
         add_title(axes[0, column], setting)
         for ax, (label, metrics) in zip(axes[:, column], ROWS.items(), strict=True):
-            _panel(ax, curves, setting, metrics)
+            _panel(ax, table, setting, metrics)
             ax.tick_params(labelleft=column == 0)
             if column == 0:
                 ax.set_ylabel(label)

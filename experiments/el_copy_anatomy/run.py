@@ -5,11 +5,9 @@ from pathlib import Path
 from configs.el.copy import get_config
 from el_jax.training.metrics import Row
 from el_jax.training.sinks import History
-from experiments.shards import WHOLE, Shard
-from experiments.studies import Study
-from experiments.sweep import fitting, mean_over_course, run_sweep
-
-TITLE = "How do easy strings starve the hard ones? (Yang et al. 2025, Figures 2 and 4)"
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import fitting, mean_over_course, run_sweep
 
 MECHANISM = ("swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding")
 AFTER_EPOCH_1 = ("train_easy_ce", "train_hard_ce", "train_easy_accuracy", "train_hard_accuracy")

@@ -6,18 +6,21 @@ the way, is measured in curves.csv; no claim is judged on it.
 
 import math
 
-from el_jax.plots.tables import SeedTable
-from experiments.claims import Claim, claim_at_least, claim_trend
+import pandas as pd
+
+from experiments.harness.claims import Claim, claim_level, claim_trend
+from experiments.harness.tables import settings_with
 
 CONTEXTS = (55, 110, 220, 440)
 SOURCE = "Yang et al. 2025, Figure 1a"
 
 
-def claims(results: SeedTable) -> list[Claim]:
+def claims(results: pd.DataFrame) -> list[Claim]:
     """The claims, judged on results.csv; contexts that were not run are left out of the trend."""
     metric = "test_precise_hard_accuracy"
     settings = {context: f"cross-entropy, context {context}" for context in CONTEXTS}
-    measured = {c: s for c, s in settings.items() if (s, metric) in results}
+    known = settings_with(results, metric)
+    measured = {c: s for c, s in settings.items() if s in known}
     longest = settings[max(measured, default=max(CONTEXTS))]
     enough = measured if len(measured) > 1 else settings
     return [
@@ -28,13 +31,13 @@ def claims(results: SeedTable) -> list[Claim]:
             f"({', '.join(map(str, enough))} tokens; slope per doubling)",
             source=SOURCE, paper_value="falls, values only drawn",
         ),
-        claim_at_least(
-            results, longest, "test_precise_easy_accuracy", 0.99,
+        claim_level(
+            results, longest, "test_precise_easy_accuracy", at_least=0.99,
             text="Unseen easy strings are copied whatever the context (the longest here)",
             source=SOURCE, paper_value="1.00",
         ),
-        claim_at_least(
-            results, longest, "train_hard_accuracy", 0.99,
+        claim_level(
+            results, longest, "train_hard_accuracy", at_least=0.99,
             text="Hard training strings are fitted whatever the context (the longest here)",
             source=SOURCE, paper_value="1.00",
         ),

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
     EASY,
     HARD,
-    SeedTable,
     add_chance_line,
     add_legend,
     add_question,
@@ -17,21 +17,16 @@ from el_jax.plots import (
     new_figure,
     plot_lines_vs,
 )
-from experiments.results import read_results
+from experiments.harness.tables import read_results, seed_table, with_parts
 
-SEPARATOR = ", context "
+SETTING = r"(?P<loss>.*), context (?P<context>\d+)"
 SPLITS = {"train": "training strings", "test_precise": "unseen strings"}
 GROUP_STYLES = {"hard": HARD, "easy": EASY}
 
 
-def context_of(setting: str) -> int:
-    """The context length in a setting's name: ``"cross-entropy, context 55"`` -> 55."""
-    return int(setting.split(SEPARATOR)[1])
-
-
 def plot(out: Path) -> Figure:
     """A panel per split; a line per loss and group of strings."""
-    results = read_results(out / "results.csv")
+    results = with_parts(read_results(out / "results.csv"), SETTING)
     figure, axes = new_figure(1, len(SPLITS), size=(7.5, 3.6), share_y=True)
     add_question(figure, "Does packing more strings into a context spoil the copying of hard ones?")
     for (split, title), ax in zip(SPLITS.items(), axes[0], strict=True):
@@ -43,20 +38,19 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def _draw(ax: Axes, results: SeedTable, split: str) -> None:
-    settings = {setting for setting, _ in results}
-    contexts = sorted({context_of(setting) for setting in settings})
-    for loss in in_order({setting.split(SEPARATOR)[0] for setting in settings}):
-        members = [f"{loss}{SEPARATOR}{context}" for context in contexts]
-        members = [member for member in members if member in settings]
+def _draw(ax: Axes, results: pd.DataFrame, split: str) -> None:
+    table = seed_table(results)
+    settings = results.drop_duplicates("setting").sort_values("context")
+    for loss in in_order(set(settings["loss"])):
+        members = settings[settings["loss"] == loss]
         for group, line_style in GROUP_STYLES.items():
             plot_lines_vs(
-                ax, [context_of(member) for member in members], results,
-                f"{split}_{group}_accuracy", members, label=f"{loss}, {group} strings",
-                line_style=line_style,
+                ax, list(members["context"]), table, f"{split}_{group}_accuracy",
+                list(members["setting"]), label=f"{loss}, {group} strings", line_style=line_style,
             )  # fmt: skip
     add_chance_line(ax, 1 / 26, label=split == "test")
     ax.set_xscale("log", base=2)
-    ax.set_xticks(contexts, [str(context) for context in contexts])
+    contexts = settings["context"].unique()
+    ax.set_xticks(contexts, contexts.astype(str))
     ax.minorticks_off()
     ax.set_ylim(0.0, 1.03)

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.shards import WHOLE, Shard
-from experiments.studies import Study
-from experiments.sweep import run_sweep
-
-TITLE = "What does a longer context do to the hard strings? (Yang et al. 2025, Figures 1a and 2)"
+from el_jax import build
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import run_sweep
 
 SPLITS = ("train", "test", "test_precise")
 METRICS = [
@@ -27,16 +26,18 @@ STRINGS_PER_WINDOW = {  # contexts of 55, 110, 220 and 440 tokens
 }
 
 
+def packed_config(scale: str, packed: int) -> tuple[build.Config, str]:
+    """The copy task with so many strings a window, and the length of its context in words."""
+    size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
+    config = get_config(f"{size},strings_per_window={packed}")
+    config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 10}[scale]
+    length = 2 * config.task.copy_length + config.task.padding_length + 3
+    return config, f", context {packed * length}"
+
+
 def studies(scale: str) -> list[Study]:
     """The studies of a scale, one per context length: cross-entropy, as in the paper."""
-    size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
-    chosen = []
-    for packed in STRINGS_PER_WINDOW[scale]:
-        config = get_config(f"{size},strings_per_window={packed}")
-        config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 10}[scale]
-        length = 2 * config.task.copy_length + config.task.padding_length + 3
-        chosen.append(Study(config, f", context {packed * length}"))
-    return chosen
+    return [Study(*packed_config(scale, packed)) for packed in STRINGS_PER_WINDOW[scale]]
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

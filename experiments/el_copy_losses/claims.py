@@ -9,8 +9,10 @@ are L_c=5, L_p=2000 and λ=4 where so marked; where ours differ, compare sign an
 
 from collections.abc import Sequence
 
-from el_jax.plots.tables import SeedTable
-from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater
+import pandas as pd
+
+from experiments.harness.claims import Claim, claim_greater, claim_level
+from experiments.harness.tables import settings_with
 
 HARD = "test_precise_hard_accuracy"  # 10,000 strings
 TRAIN = "train_hard_accuracy"
@@ -23,9 +25,10 @@ CE_VALUE = "about 0.3 (said of easy strings)"
 TABLE_3 = "Yang et al. 2025, Table 3"
 
 
-def claims(results: SeedTable) -> list[Claim]:
+def claims(results: pd.DataFrame) -> list[Claim]:
     """The claims, judged on results.csv; a λ that was not trained is left out."""
-    trained = [lam for lam, name in E1_WARM_UP.items() if (name, HARD) in results]
+    known = settings_with(results, HARD)
+    trained = [lam for lam, name in E1_WARM_UP.items() if name in known]
     return [
         *_cross_entropy_overfits(results),
         *_e_losses_generalise(results, trained),
@@ -33,22 +36,22 @@ def claims(results: SeedTable) -> list[Claim]:
     ]
 
 
-def _cross_entropy_overfits(results: SeedTable) -> list[Claim]:
+def _cross_entropy_overfits(results: pd.DataFrame) -> list[Claim]:
     return [
-        claim_at_least(
-            results, CE, TRAIN, 0.99,
+        claim_level(
+            results, CE, TRAIN, at_least=0.99,
             text="Cross-entropy fits the hard training strings",
             source=FIGURE_4, paper_value="1.00",
         ),
-        claim_at_most(
-            results, CE, HARD, 0.9,
+        claim_level(
+            results, CE, HARD, at_most=0.9,
             text="Cross-entropy does not copy unseen hard strings",
             source=FIGURE_4, paper_value=CE_VALUE,
         ),
     ]  # fmt: skip
 
 
-def _e_losses_generalise(results: SeedTable, trained: Sequence[int]) -> list[Claim]:
+def _e_losses_generalise(results: pd.DataFrame, trained: Sequence[int]) -> list[Claim]:
     sources = {E1_WARM_UP[lam]: (FIGURE_5, "high, no number") for lam in trained}
     sources |= {E2_WARM_UP: (FIGURE_4, "1.00"), E3_WARM_UP: (FIGURE_5, "high, no number")}
     return [
@@ -61,7 +64,7 @@ def _e_losses_generalise(results: SeedTable, trained: Sequence[int]) -> list[Cla
     ]  # fmt: skip
 
 
-def _ablations(results: SeedTable, trained: Sequence[int]) -> list[Claim]:
+def _ablations(results: pd.DataFrame, trained: Sequence[int]) -> list[Claim]:
     alone = [
         claim_greater(
             results, HARD, E1_WARM_UP[lam], CE_WARM_UP,
@@ -70,7 +73,8 @@ def _ablations(results: SeedTable, trained: Sequence[int]) -> list[Claim]:
         )
         for lam in trained
     ]  # fmt: skip
-    if (E1[4], HARD) not in results:  # the quickstart has neither E1 without warm-up nor V=500
+    # the quickstart has neither E1 without warm-up nor V=500
+    if E1[4] not in settings_with(results, HARD):
         return alone
     return [
         *alone,
@@ -79,8 +83,8 @@ def _ablations(results: SeedTable, trained: Sequence[int]) -> list[Claim]:
             text="E1 gains from warm-up (λ=4)",
             source=TABLE_3, paper_value="0.780 against 0.593",
         ),
-        claim_at_least(
-            results, f"{E1_WARM_UP[1]}, V=500", HARD, 0.99,
+        claim_level(
+            results, f"{E1_WARM_UP[1]}, V=500", HARD, at_least=0.99,
             text="E1 with warm-up is perfect with 500 characters and twice the data (λ=1)",
             source=TABLE_3, paper_value="1.00",
         ),

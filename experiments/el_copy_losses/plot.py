@@ -5,7 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_question, add_title, in_order, new_figure, plot_seed_dots
-from experiments.results import read_results
+from experiments.harness.tables import read_results, seed_table
 
 LARGE_ALPHABET = ", V=500"
 GROUPS = {
@@ -17,7 +17,8 @@ GROUPS = {
 def plot(out: Path) -> Figure:
     """A panel per group of strings, a row of panels per size of the alphabet."""
     results = read_results(out / "results.csv")
-    settings = in_order({setting for setting, _ in results})
+    settings = in_order(set(results["setting"]))
+    table = seed_table(results)
     small = [setting for setting in settings if not setting.endswith(LARGE_ALPHABET)]
     large = [setting for setting in settings if setting.endswith(LARGE_ALPHABET)]
     rows = [row for row in ((small, 1 / 26), (large, 1 / 500)) if row[0]]
@@ -32,7 +33,7 @@ def plot(out: Path) -> Figure:
     add_question(figure, "Which losses make a transformer copy from the right place?")
     for (members, chance), panels in zip(rows, axes, strict=True):
         for metric, ax in zip(GROUPS, panels, strict=True):
-            plot_seed_dots(ax, results, metric, members, chance=chance)
+            plot_seed_dots(ax, table, metric, members, chance=chance)
             ax.set_xlim(-0.02, 1.03)
         panels[-1].tick_params(labelleft=False)
     for title, ax in zip(GROUPS.values(), axes[0], strict=True):

@@ -3,11 +3,9 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.shards import WHOLE, Shard
-from experiments.studies import Study
-from experiments.sweep import run_sweep
-
-TITLE = "Which losses copy from the right place? (Yang et al. 2025, Figures 4 and 5, Table 3)"
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import run_sweep
 
 SPLITS = ("train", "test", "test_precise")
 METRICS = [

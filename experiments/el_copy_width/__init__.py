@@ -1,1 +1,4 @@
-"""Hard strings at larger widths (Yang et al. 2025, Figure 1b)."""
+"""What does a larger model do to the hard strings?
+
+Yang et al. 2025, Figure 1b.
+"""

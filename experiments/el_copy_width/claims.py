@@ -4,11 +4,12 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
-from el_jax.plots.tables import SeedTable, SeedValues
-from experiments.claims import Claim, Verdict, claim_at_least, claim_trend
 from experiments.el_copy_width.settings import HARD_ACCURACY, PREFIX, by_context
-from experiments.statistics import bootstrap_interval, spread_slope, wilson_interval
+from experiments.harness.claims import Claim, claim_level, claim_trend, judge
+from experiments.harness.statistics import bootstrap_interval, spread_slope, wilson_interval
+from experiments.harness.tables import values_of
 
 SOURCE = "Yang et al. 2025, Figure 1b"
 CHANCE = 1 / 26
@@ -16,7 +17,7 @@ HARD_STRINGS = 2_000  # among the 10,000 unseen ones, give or take the draw
 TOO_FEW = "not measured: two widths or more, of two seeds or more each"
 
 
-def claims(results: SeedTable) -> list[Claim]:
+def claims(results: pd.DataFrame) -> list[Claim]:
     """The claims at the longest context that was run, judged on results.csv."""
     known = by_context(results)
     widths = known[max(known)] if known else {}
@@ -25,25 +26,25 @@ def claims(results: SeedTable) -> list[Claim]:
     return [
         _falls(results, widths),
         _spreads(results, widths),
-        _worst_is_chance(results.get((largest, HARD_ACCURACY))),
-        claim_at_least(
-            results, largest, "test_precise_easy_accuracy", 0.99,
+        _worst_is_chance(values_of(results, largest, HARD_ACCURACY)),
+        claim_level(
+            results, largest, "test_precise_easy_accuracy", at_least=0.99,
             text="Unseen easy strings are copied whatever the width (the largest here)",
             source=SOURCE, paper_value="1.00",
         ),
-        claim_at_least(
-            results, largest, "train_hard_accuracy", 0.99,
+        claim_level(
+            results, largest, "train_hard_accuracy", at_least=0.99,
             text="Hard training strings are fitted whatever the width (the largest here)",
             source=SOURCE, paper_value="1.00",
         ),
     ]  # fmt: skip
 
 
-def _falls(results: SeedTable, widths: dict[int, str]) -> Claim:
+def _falls(results: pd.DataFrame, widths: dict[int, str]) -> Claim:
     text = "Accuracy on unseen hard strings falls as the width grows"
     value = "falls slightly, values only drawn"
     if len(widths) < 2:
-        return Claim(text, SOURCE, value, "", Verdict.INCONCLUSIVE, TOO_FEW)
+        return Claim(text, SOURCE, value, TOO_FEW)
     return claim_trend(
         results, HARD_ACCURACY, list(widths.values()), rising=False,
         positions=[math.log2(width) for width in widths],
@@ -52,39 +53,33 @@ def _falls(results: SeedTable, widths: dict[int, str]) -> Claim:
     )  # fmt: skip
 
 
-def _spreads(results: SeedTable, widths: dict[int, str]) -> Claim:
+def _spreads(results: pd.DataFrame, widths: dict[int, str]) -> Claim:
     text = "It differs more from seed to seed as the width grows (standard deviation over seeds)"
     value = "increases markedly, values only drawn"
-    entries = [results[setting, HARD_ACCURACY] for setting in widths.values()]
-    if len(entries) < 2 or min(len(entry.seeds) for entry in entries) < 2:
-        return Claim(text, SOURCE, value, "", Verdict.INCONCLUSIVE, TOO_FEW)
+    entries = [values_of(results, setting, HARD_ACCURACY) for setting in widths.values()]
+    if len(entries) < 2 or min(len(entry) for entry in entries) < 2:
+        return Claim(text, SOURCE, value, TOO_FEW)
     positions = np.log2(list(widths))
     slope = bootstrap_interval(entries, partial(spread_slope, positions=positions))
-    verdict = _judge(holds=slope.low > 0, fails=slope.high < 0)
-    ours = ", ".join(f"{entry.values.std(ddof=1):.3f}" for entry in entries)
+    verdict = judge(holds=slope.low > 0, fails=slope.high < 0)
+    ours = ", ".join(f"{entry.std():.3f}" for entry in entries)
     detail = (
         f"slope per doubling {slope.mean:+.3f}, 95% bootstrap interval over seeds "
         f"[{slope.low:+.3f}, {slope.high:+.3f}], {slope.num_seeds} seeds"
     )
-    return Claim(text, SOURCE, value, f"{ours} ({slope.num_seeds} seeds)", verdict, detail)
+    return Claim(text, SOURCE, value, detail, f"{ours} ({slope.num_seeds} seeds)", verdict)
 
 
-def _worst_is_chance(entry: SeedValues | None) -> Claim:
+def _worst_is_chance(entry: pd.Series) -> Claim:
     text = "The worst run of the largest width does no better than guessing (below twice chance)"
     value = f"{CHANCE:.3f}, the worst of 10 runs at context 440, width 3072 or 4096"
-    if entry is None:
-        return Claim(text, SOURCE, value, "", Verdict.INCONCLUSIVE, "not measured")
-    worst = float(entry.values.min())
+    if entry.empty:
+        return Claim(text, SOURCE, value, "not measured")
+    worst = float(entry.min())
     low, high = wilson_interval(worst, HARD_STRINGS)
-    verdict = _judge(holds=high < 2 * CHANCE, fails=low > 2 * CHANCE)
-    ours = f"{worst:.3f} (the worst of {len(entry.seeds)} seeds)"
+    verdict = judge(holds=high < 2 * CHANCE, fails=low > 2 * CHANCE)
+    ours = f"{worst:.3f} (the worst of {len(entry)} seeds)"
     detail = (
         f"95% Wilson interval of that run over {HARD_STRINGS:,} strings [{low:.3f}, {high:.3f}]"
     )
-    return Claim(text, SOURCE, value, ours, verdict, detail)
-
-
-def _judge(*, holds: bool, fails: bool) -> Verdict:
-    if holds:
-        return Verdict.HOLDS
-    return Verdict.FAILS if fails else Verdict.INCONCLUSIVE
+    return Claim(text, SOURCE, value, detail, ours, verdict)

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
     EASY,
     HARD,
-    SeedTable,
     add_chance_line,
     add_legend,
     add_question,
@@ -18,8 +18,8 @@ from el_jax.plots import (
     plot_lines_vs,
 )
 from experiments.el_copy_width.settings import HARD_ACCURACY, by_context
-from experiments.results import read_results
-from experiments.statistics import bootstrap_interval
+from experiments.harness.statistics import bootstrap_interval
+from experiments.harness.tables import read_results, seed_table, values_of
 
 COLOUR = "#555555"  # of what is no mean over seeds
 
@@ -44,27 +44,27 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def _draw_accuracy(ax: Axes, results: SeedTable, widths: dict[int, str]) -> None:
-    settings = list(widths.values())
+def _draw_accuracy(ax: Axes, results: pd.DataFrame, widths: dict[int, str]) -> None:
+    settings, table = list(widths.values()), seed_table(results)
     for group, line_style in {"hard": HARD, "easy": EASY}.items():
         plot_lines_vs(
-            ax, list(widths), results, f"test_precise_{group}_accuracy", settings,
+            ax, list(widths), table, f"test_precise_{group}_accuracy", settings,
             label=f"cross-entropy, {group} strings", line_style=line_style,
         )  # fmt: skip
-    worst = [results[setting, HARD_ACCURACY].values.min() for setting in settings]
+    worst = [values_of(results, setting, HARD_ACCURACY).min() for setting in settings]
     ax.plot(list(widths), worst, "v:", color=COLOUR, label="hard strings, worst seed", zorder=3)
     add_chance_line(ax, 1 / 26)
     ax.set_ylabel("accuracy")
     ax.set_ylim(0.0, 1.03)
 
 
-def _draw_spread(ax: Axes, results: SeedTable, widths: dict[int, str]) -> None:
+def _draw_spread(ax: Axes, results: pd.DataFrame, widths: dict[int, str]) -> None:
     def deviation(values: np.ndarray) -> np.ndarray:
         return np.asarray(values[0].std(axis=-1, ddof=1))
 
     for width, setting in widths.items():
-        entry = results[setting, HARD_ACCURACY]
-        if len(entry.seeds) < 2:
+        entry = values_of(results, setting, HARD_ACCURACY)
+        if len(entry) < 2:
             continue
         interval = bootstrap_interval([entry], deviation)
         ax.vlines(width, interval.low, interval.high, color=COLOUR, linewidth=1.2)

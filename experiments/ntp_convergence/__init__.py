@@ -1,1 +1,4 @@
-"""The bias of gradient descent, normalised descent and Adam (Thrampoulidis 2024, Appendix A.2)."""
+"""Do gradient descent, NGD and Adam share one bias?
+
+Thrampoulidis 2024, Figures 4 and 5.
+"""

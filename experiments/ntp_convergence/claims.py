@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
+import pandas as pd
 
-from el_jax.plots.tables import SeedTable
-from experiments.claims import Claim, claim_at_least, claim_at_most, claim_greater, claim_trend
+from experiments.harness.claims import Claim, claim_greater, claim_level, claim_trend
+from experiments.harness.tables import settings_with
 
 SOURCE = "Thrampoulidis 2024, Appendix A.2, Figures 4 and 5"
 OURS = "not in the paper"
@@ -14,7 +15,7 @@ DECADES = (100, 1_000, 10_000, 100_000, 1_000_000)
 PAPER_STEPS = 10_000  # of the paper; methods are compared there
 
 
-def claims(results: SeedTable) -> list[Claim]:
+def claims(results: pd.DataFrame) -> list[Claim]:
     """Claims on the common bias, on the order of the methods' speeds, and beyond the cosine."""
     return [
         *(claim for method in METHODS for claim in _same_bias(results, method)),
@@ -29,13 +30,14 @@ def _at(method: str, step: int = PAPER_STEPS) -> str:
     return f"{method}, step {step}"
 
 
-def _last_decades(results: SeedTable, method: str) -> list[int]:
+def _last_decades(results: pd.DataFrame, method: str) -> list[int]:
     """The three last decades that were measured."""
-    measured = [step for step in DECADES if (_at(method, step), "cosine") in results]
+    known = settings_with(results, "cosine")
+    measured = [step for step in DECADES if _at(method, step) in known]
     return measured[-3:] if len(measured) > 2 else [1_000, 10_000, 100_000]
 
 
-def _same_bias(results: SeedTable, method: str) -> list[Claim]:
+def _same_bias(results: pd.DataFrame, method: str) -> list[Claim]:
     decades = _last_decades(results, method)
     settings, last = [_at(method, step) for step in decades], _at(method, decades[-1])
     positions = [math.log10(step) for step in decades]
@@ -46,8 +48,8 @@ def _same_bias(results: SeedTable, method: str) -> list[Claim]:
             text=f"{method} turns towards W_mm (cosine after {steps} steps; slope per decade)",
             source=SOURCE, paper_value="rises towards 1, values only drawn",
         ),
-        claim_at_least(
-            results, last, "cosine", 0.9,
+        claim_level(
+            results, last, "cosine", at_least=0.9,
             text=f"{method} has nearly the direction of W_mm after {decades[-1]:,} steps (cosine)",
             source=SOURCE, paper_value="near 1, values only drawn",
         ),
@@ -66,7 +68,7 @@ def _same_bias(results: SeedTable, method: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _finite_part(results: SeedTable, method: str) -> Claim:
+def _finite_part(results: pd.DataFrame, method: str) -> Claim:
     decades = _last_decades(results, method)
     steps = ", ".join(f"{step:,}" for step in decades)
     return claim_trend(
@@ -78,16 +80,13 @@ def _finite_part(results: SeedTable, method: str) -> Claim:
     )  # fmt: skip
 
 
-def _log10(results: SeedTable, metric: str) -> SeedTable:
-    """The results with one metric in logarithms, whose factors count and not its differences."""
-    return {
-        entry: values._replace(values=np.log10(values.values))
-        for entry, values in results.items()
-        if entry[1] == metric
-    }
+def _log10(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """One metric in logarithms, whose factors count and not its differences."""
+    rows = results[results["metric"] == metric]
+    return rows.assign(value=np.log10(rows["value"]))
 
 
-def _speed(results: SeedTable) -> list[Claim]:
+def _speed(results: pd.DataFrame) -> list[Claim]:
     pairs = (
         ("NGD", "GD", "faster"),
         ("Adam", "GD", "faster"),
@@ -119,13 +118,10 @@ def _speed(results: SeedTable) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _finite_part_hides(results: SeedTable, method: str) -> Claim:
-    setting = _at(method)
-    combined = {
-        (name, "cosine"): results[setting, metric]
-        for name, metric in (("W - W*", "cosine_minus_finite"), ("W", "cosine"))
-        if (setting, metric) in results
-    }
+def _finite_part_hides(results: pd.DataFrame, method: str) -> Claim:
+    names = {"cosine": "W", "cosine_minus_finite": "W - W*"}
+    rows = results[(results["setting"] == _at(method)) & results["metric"].isin(names)]
+    combined = rows.assign(setting=rows["metric"].map(names), metric="cosine")
     return claim_greater(
         combined, "cosine", "W - W*", "W",
         text=f"Without its finite part {method} is nearer to W_mm (cosines of W - W* and of W "
@@ -134,16 +130,16 @@ def _finite_part_hides(results: SeedTable, method: str) -> Claim:
     )  # fmt: skip
 
 
-def _margins(results: SeedTable) -> list[Claim]:
+def _margins(results: pd.DataFrame) -> list[Claim]:
     return [
-        claim_at_most(
-            results, _at("GD"), "margin_ratio", 0.0,
+        claim_level(
+            results, _at("GD"), "margin_ratio", at_most=0.0,
             text=f"After {PAPER_STEPS:,} steps gradient descent does not separate yet (margin of "
             "P_⊥W over γ), whatever its cosine",
             source=OURS, paper_value="not reported",
         ),
-        claim_at_least(
-            results, _at("GD"), "cosine", 0.9,
+        claim_level(
+            results, _at("GD"), "cosine", at_least=0.9,
             text=f"... though its cosine with W_mm is above 0.9 after {PAPER_STEPS:,} steps",
             source=OURS, paper_value="near 1, values only drawn",
         ),

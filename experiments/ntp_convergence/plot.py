@@ -17,7 +17,7 @@ from el_jax.plots import (
     new_figure,
     plot_curves,
 )
-from experiments.results import read_curves
+from experiments.harness.tables import curve_table, read_curves
 
 METHODS = ("GD", "NGD", "Adam")
 PAPER_STEPS = 10_000
@@ -26,7 +26,7 @@ PAPER_LINE: dict[str, Any] = {"color": "#777777", "linestyle": ":", "linewidth":
 
 def plot(out: Path) -> Figure:
     """Six panels; a line is the mean over problems, in a band of two standard errors."""
-    curves = read_curves(out / "curves.csv")
+    curves = curve_table(read_curves(out / "curves.csv"))
     figure, axes = new_figure(2, 3, size=(10.5, 6.2))
     add_question(figure, "Do gradient descent, NGD and Adam go to the same decoder?")
     panels = axes.ravel()

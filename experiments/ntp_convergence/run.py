@@ -1,12 +1,11 @@
 """Gradient descent, normalised gradient descent and Adam on the data of Appendix A.2."""
 
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import (
     NTPProblem,
     Trajectory,
@@ -17,11 +16,8 @@ from el_jax.linear_ntp import (
     run_trajectory,
 )
 from el_jax.linear_ntp.max_margin import max_margin
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard
-from experiments.tables import write_tables
-
-TITLE = "Do gradient descent, NGD and Adam share one bias? (Thrampoulidis 2024, Figures 4 and 5)"
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
 
 SHAPE = {"num_contexts": 50, "dim": 60, "vocab_size": 10, "support_size": 6}
 METHODS = {"GD": ("gd", 0.5), "NGD": ("ngd", 0.01), "Adam": ("adam", 0.01)}
@@ -64,61 +60,57 @@ def initial_decoder(problem: NTPProblem, seed: int) -> np.ndarray:
     return rng.standard_normal((problem.vocab_size, problem.dim)) / np.sqrt(problem.dim)
 
 
-def rows_of(
-    name: str, seed: int, trajectory: Trajectory, decades: tuple[int, ...]
-) -> tuple[list[ResultRow], list[CurveRow]]:
-    """Results at every decade, and the curves between them."""
-    curves = [
-        CurveRow(name, seed, int(step), metric, float(value))
-        for metric, source in RESULTS.items()
-        for step, value in zip(trajectory.steps, trajectory.metrics[source], strict=True)
-        if step > 0
-    ]
-    results = [
-        ResultRow(f"{name}, step {row.step}", seed, row.metric, row.value)
-        for row in curves
-        if row.step in decades
-    ]
-    return results, curves
-
-
-def of_problem(name: str, problem: NTPProblem, seed: int, margin: float) -> Iterator[ResultRow]:
+def of_problem(name: str, problem: NTPProblem, margin: float) -> list[Measured]:
     """Results of the problem alone, the same for every method."""
     probs = problem.next_token_probs
-    yield ResultRow(name, seed, "entropy", entropy_lower_bound(problem))
-    yield ResultRow(name, seed, "least_probability", float(probs[probs > 0].min()))
-    yield ResultRow(name, seed, "margin", margin)
-    yield ResultRow(name, seed, "finite_norm", float(np.linalg.norm(finite_component(problem))))
+    numbers = {
+        "entropy": entropy_lower_bound(problem),
+        "least_probability": probs[probs > 0].min(),
+        "margin": margin,
+        "finite_norm": np.linalg.norm(finite_component(problem)),
+    }
+    return [Measured(name, numbers)]
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train with every method on every problem from one start; write the tables."""
+def along(name: str, trajectory: Trajectory, decades: tuple[int, ...]) -> Iterator[Measured]:
+    """The curves of one run after its start, and results at every decade."""
+    after = trajectory.steps > 0
+    steps = trajectory.steps[after]
+    curves = {metric: trajectory.metrics[source][after] for metric, source in RESULTS.items()}
+    yield Measured(name, {}, steps, curves)
+    for place in np.flatnonzero(np.isin(steps, decades)):
+        numbers = {metric: values[place] for metric, values in curves.items()}
+        yield Measured(f"{name}, step {steps[place]}", numbers)
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """Every method on both problems of a seed, from one start."""
     decades = DECADES[scale]
     # a whole number of marks a decade, so that every decade is itself one
     num_marks = MARKS_PER_DECADE * round(np.log10(decades[-1])) + 1
     marks = log_spaced_marks(decades[-1], num_marks).tolist()
-    results: list[ResultRow] = []
-    curves: list[CurveRow] = []
-    seconds: dict[str, float] = {}
-    for seed in shard.take(range(NUM_PROBLEMS[scale])):
-        base = random_problem(**SHAPE, seed=seed)
-        margin = max_margin(base)  # of the supports, which the two share
-        for data, problem in {"": base, " on counts": counted(base, seed)}.items():
-            results += of_problem(f"problem{data}", problem, seed, margin.margin)
-            for method, (direction, step_size) in METHODS.items():
-                name, started = method + data, time.monotonic()
-                trajectory = run_trajectory(
-                    problem, direction, step_size, decades[-1], marks=marks,
-                    initial=initial_decoder(problem, seed), w_mm={"frobenius": margin.w},
-                )  # fmt: skip
-                found = rows_of(name, seed, trajectory, decades)
-                results += found[0]
-                curves += found[1]
-                seconds[name] = seconds.get(name, 0.0) + time.monotonic() - started
-    config: dict[str, object] = {"initial": "LeCun normal", **SHAPE}
-    config |= {"num_steps": decades[-1], "problems": NUM_PROBLEMS[scale]}
-    hashes = {name: config_hash(config | {"run": name, "methods": METHODS}) for name in seconds}
-    write_tables(
-        "ntp_convergence", scale, out, results=results, curves=curves, config_hashes=hashes,
-        wall_seconds=seconds,
+    base = random_problem(**SHAPE, seed=seed)
+    margin = max_margin(base)  # of the supports, which the two share
+
+    def train(name: str, problem: NTPProblem, direction: str, step_size: float) -> list[Measured]:
+        trajectory = run_trajectory(
+            problem, direction, step_size, decades[-1], marks=marks,
+            initial=initial_decoder(problem, seed), w_mm={"frobenius": margin.w},
+        )  # fmt: skip
+        return list(along(name, trajectory, decades))
+
+    for data, problem in {"": base, " on counts": counted(base, seed)}.items():
+        yield f"problem{data}", partial(of_problem, f"problem{data}", problem, margin.margin)
+        for method, (direction, step_size) in METHODS.items():
+            name = method + data
+            yield name, partial(train, name, problem, direction, step_size)
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train with every method on every problem from one start; write the tables."""
+    config: dict[str, object] = {"initial": "LeCun normal", **SHAPE, "methods": METHODS}
+    config |= {"num_steps": DECADES[scale][-1], "problems": NUM_PROBLEMS[scale]}
+    run_seeds(
+        "ntp_convergence", scale, out, NUM_PROBLEMS[scale], partial(measure, scale),
+        config=config, shard=shard,
     )  # fmt: skip

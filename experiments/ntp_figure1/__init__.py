@@ -1,1 +1,4 @@
-"""Word vectors in the plane: supports and probabilities (Thrampoulidis 2024, Figures 1 and 2)."""
+"""Which word vectors do supports decide?
+
+Thrampoulidis 2024, Figures 1 and 2.
+"""

@@ -15,7 +15,7 @@ from el_jax.plots import (
     new_figure,
     plot_geometry,
 )
-from experiments.results import read_curves
+from experiments.harness.tables import curve_table, read_curves
 
 STYLES = {  # colour and label of a setting
     "substitute": ("#000000", "the substitute of Figure 1"),
@@ -27,7 +27,7 @@ NUM_WORDS = 5
 
 def plot(out: Path) -> Figure:
     """Above: the substitute's P, W_mm and W*. Below: gradient descent, every problem a line."""
-    curves = read_curves(out / "curves.csv")
+    curves = curve_table(read_curves(out / "curves.csv"))
     figure, axes = new_figure(2, 3, size=(10.5, 6.8))
     add_question(figure, "Which word vectors do the supports decide, which the probabilities?")
     embeddings = _columns(curves, "contexts", ["x", "y"])

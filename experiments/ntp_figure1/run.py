@@ -1,13 +1,12 @@
 """Geometry of the max-margin and the finite decoder in the plane, and gradient descent to both."""
 
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import (
     NTPProblem,
     Trajectory,
@@ -18,11 +17,8 @@ from el_jax.linear_ntp import (
     smoothness_bound,
 )
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard
-from experiments.tables import write_tables
-
-TITLE = "Which word vectors do supports decide? (Thrampoulidis 2024, Figures 1 and 2)"
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
 
 SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "Gaussian"
 NUM_RANDOM = {"smoke": 2, "quick": 5, "cpu": 20, "paper": 100}
@@ -32,15 +28,6 @@ CURVES = ("excess_loss", "norm", "cosine_frobenius", "margin_ratio_frobenius", "
 TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one
 APART = 1e-3  # least distance of the twins, relative to the whole matrix, that counts as apart
 LEAST_WIDER = 1e-9  # radians; where cones differ by less, none is wider
-
-
-def problems(scale: str) -> Iterator[tuple[str, int, NTPProblem]]:
-    """Setting, seed and problem: the drop-in substitute, then random ones with its supports."""
-    substitute = figure1_problem()
-    yield SUBSTITUTE, 0, substitute
-    for setting in (CIRCLE, GAUSSIAN):
-        for seed in range(NUM_RANDOM[scale]):
-            yield setting, seed, random_like(substitute.support, seed, circle=setting == CIRCLE)
 
 
 def random_like(support: Bool[np.ndarray, "5 3"], seed: int, *, circle: bool) -> NTPProblem:
@@ -133,46 +120,46 @@ def descent(trajectory: Trajectory, finite: Float64[np.ndarray, "V d"]) -> dict[
     }
 
 
-def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator[CurveRow]:
+def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator[Measured]:
     """Numbers of the substitute for the figure; the number of a context or word is its step."""
     contexts = {"x": problem.embeddings[0], "y": problem.embeddings[1]}
     contexts |= {f"word {z + 1}": row for z, row in enumerate(problem.next_token_probs)}
     words = {"W_mm x": w_mm[:, 0], "W_mm y": w_mm[:, 1], "W* x": finite[:, 0], "W* y": finite[:, 1]}
-    for setting, columns in (("contexts", contexts), ("words", words)):
-        for name, values in columns.items():
-            for number, value in enumerate(values):
-                yield CurveRow(f"{SUBSTITUTE}, {setting}", 0, number + 1, name, float(value))
+    yield Measured(f"{SUBSTITUTE}, contexts", {}, np.arange(1, problem.num_contexts + 1), contexts)
+    yield Measured(f"{SUBSTITUTE}, words", {}, np.arange(1, problem.vocab_size + 1), words)
+
+
+def solve(setting: str, problem: NTPProblem, num_steps: int) -> Iterator[Measured]:
+    """Both matrices of one problem, and gradient descent on its way to them."""
+    margin: MaxMargin = max_margin(problem)
+    finite = finite_component(problem)
+    step_size = 1 / smoothness_bound(problem)
+    trajectory = run_trajectory(
+        problem, "gd", step_size, num_steps, num_marks=NUM_MARKS, w_mm={"frobenius": margin.w}
+    )
+    numbers = geometry(problem, margin.w, finite) | descent(trajectory, finite)
+    numbers |= {"entropy": entropy_lower_bound(problem), "margin": margin.margin}
+    after = trajectory.steps > 0
+    curves = {name: trajectory.metrics[name][after] for name in CURVES}
+    yield Measured(setting, numbers, trajectory.steps[after], curves)
+    if setting == SUBSTITUTE:
+        yield from drawn(problem, margin.w, finite)
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """Random problems with the supports of the drop-in substitute, and with seed 0 itself."""
+    substitute = figure1_problem()
+    if seed == 0:
+        yield SUBSTITUTE, partial(solve, SUBSTITUTE, substitute, NUM_STEPS[scale])
+    for setting in (CIRCLE, GAUSSIAN):
+        problem = random_like(substitute.support, seed, circle=setting == CIRCLE)
+        yield setting, partial(solve, setting, problem, NUM_STEPS[scale])
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Solve and train every problem; write the tables."""
-    results: list[ResultRow] = []
-    curves: list[CurveRow] = []
-    seconds: dict[str, float] = {}
-    for setting, seed, problem in shard.take(problems(scale)):
-        started = time.monotonic()
-        margin: MaxMargin = max_margin(problem)
-        finite = finite_component(problem)
-        step_size = 1 / smoothness_bound(problem)
-        trajectory = run_trajectory(
-            problem, "gd", step_size, NUM_STEPS[scale], num_marks=NUM_MARKS,
-            w_mm={"frobenius": margin.w},
-        )  # fmt: skip
-        numbers = geometry(problem, margin.w, finite) | descent(trajectory, finite)
-        numbers |= {"entropy": entropy_lower_bound(problem), "margin": margin.margin}
-        results += [ResultRow(setting, seed, name, float(v)) for name, v in numbers.items()]
-        curves += [
-            CurveRow(setting, seed, int(step), name, float(value))
-            for name in CURVES
-            for step, value in zip(trajectory.steps, trajectory.metrics[name], strict=True)
-            if step > 0
-        ]
-        if setting == SUBSTITUTE:
-            curves += drawn(problem, margin.w, finite)
-        seconds[setting] = seconds.get(setting, 0.0) + time.monotonic() - started
     config = {"num_steps": NUM_STEPS[scale], "step_size": "1/L", "num_random": NUM_RANDOM[scale]}
-    hashes = {setting: config_hash(config | {"problem": setting}) for setting in seconds}
-    write_tables(
-        "ntp_figure1", scale, out, results=results, curves=curves, config_hashes=hashes,
-        wall_seconds=seconds,
+    run_seeds(
+        "ntp_figure1", scale, out, NUM_RANDOM[scale], partial(measure, scale), config=config,
+        shard=shard,
     )  # fmt: skip

@@ -1,1 +1,4 @@
-"""The max margin each optimiser leans to (Fan et al. 2025; Thrampoulidis 2024, section 7)."""
+"""Whose max margin does each optimiser lean to?
+
+Fan et al. 2025, and beyond one-hot data.
+"""

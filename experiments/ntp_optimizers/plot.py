@@ -17,7 +17,7 @@ from el_jax.plots import (
     mean_and_sem,
     new_figure,
 )
-from experiments.results import read_curves, read_results
+from experiments.harness.tables import curve_table, read_curves, read_results, seed_table
 
 NORMS = {"frobenius": "Frobenius", "max": "max", "spectral": "spectral"}
 METHODS = {  # and the column of each one's own norm
@@ -35,7 +35,8 @@ PANELS = {1: "one-hot data (S = 1)", 3: "S = 3 tokens after each context"}
 
 def plot(out: Path) -> Figure:
     """Per support size a matrix of methods and norms, and the course of each one's own ratio."""
-    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
+    results = seed_table(read_results(out / "results.csv"))
+    curves = curve_table(read_curves(out / "curves.csv"))
     figure, axes = new_figure(2, len(PANELS), size=(8.4, 6.4), heights=(3.0, 2.0))
     add_question(figure, "Whose max margin does each optimiser lean to?")
     for (support_size, title), column in zip(PANELS.items(), axes.T, strict=True):

@@ -1,22 +1,17 @@
 """Optimisers on the same problems, measured against the max-margin matrices of three norms."""
 
 import math
-import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import NTPProblem, random_problem, run_trajectory, smoothness_bound
 from el_jax.linear_ntp.max_margin import max_margin
 from el_jax.linear_ntp.norms import Norm
-from el_jax.runtime.compilation import use_compilation_cache
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard
-from experiments.tables import write_tables
-
-TITLE = "Whose max margin does each optimiser lean to? (Fan et al. 2025, and beyond one-hot data)"
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
 
 NORMS: tuple[Norm, ...] = ("frobenius", "max", "spectral")
 OWN_NORM: dict[str, Norm] = {  # of which a method takes steps of steepest descent
@@ -44,32 +39,34 @@ def setting_name(method: str, support_size: int) -> str:
     return f"{method}, S={support_size}"
 
 
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """Every method on a problem of each support size."""
+    num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
+    for support_size in SUPPORT_SIZES:
+        problem = random_problem(num_contexts, dim, vocab_size, support_size, seed=seed)
+        w_mm = {str(norm): max_margin(problem, norm, tolerance=GAP).w for norm in NORMS}
+        for method in OWN_NORM:
+            name = setting_name(method, support_size)
+            yield name, partial(_measure, name, problem, method, num_steps, w_mm)
+
+
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train, measure and write the tables."""
-    use_compilation_cache()
-    num_contexts, dim, vocab_size, num_steps, num_seeds = SHAPES[scale]
-    results: list[ResultRow] = []
-    curves: list[CurveRow] = []
-    names = [setting_name(method, S) for S in SUPPORT_SIZES for method in OWN_NORM]
-    seconds = dict.fromkeys(names, 0.0)
-    for support_size in SUPPORT_SIZES:
-        for seed in shard.take(range(num_seeds)):
-            problem = random_problem(num_contexts, dim, vocab_size, support_size, seed=seed)
-            w_mm = {str(norm): max_margin(problem, norm, tolerance=GAP).w for norm in NORMS}
-            for method in OWN_NORM:
-                started = time.monotonic()
-                name = setting_name(method, support_size)
-                steps, metrics = _train(problem, method, num_steps, w_mm)
-                results += [ResultRow(name, seed, *row) for row in _final(method, metrics)]
-                curves += _course(method, name, seed, steps, metrics)
-                seconds[name] += time.monotonic() - started
-            print(f"S={support_size}, problem {seed + 1} of {num_seeds}", flush=True)
-    shared = {"shape": SHAPES[scale], "step_sizes": STEP_SIZES, "decay": DECAY}
-    hashes = {name: config_hash(shared | {"setting": name}) for name in names}
-    write_tables(
-        "ntp_optimizers", scale, out, results=results, curves=curves, config_hashes=hashes,
-        wall_seconds=seconds,
+    config = {"shape": SHAPES[scale], "step_sizes": STEP_SIZES, "decay": DECAY}
+    run_seeds(
+        "ntp_optimizers", scale, out, SHAPES[scale][-1], partial(measure, scale), config=config,
+        shard=shard,
     )  # fmt: skip
+
+
+def _measure(
+    name: str, problem: NTPProblem, method: str, num_steps: int, w_mm: Mapping[str, np.ndarray]
+) -> list[Measured]:
+    """The end of one run, and its course; W = 0, the first mark, has no margin."""
+    steps, metrics = _train(problem, method, num_steps, w_mm)
+    own = metrics[f"margin_ratio_{OWN_NORM[method]}"]
+    curves = {"excess_loss": metrics["excess_loss"][1:], "margin_ratio_own": own[1:]}
+    return [Measured(name, dict(_final(method, metrics)), steps[1:], curves)]
 
 
 def _train(
@@ -104,13 +101,3 @@ def _final(method: str, metrics: Mapping[str, np.ndarray]) -> Iterator[tuple[str
 def _lead(last: Mapping[str, float], kind: str, own: Norm) -> float:
     """The excess of the value in one norm over the larger of the values in the other two."""
     return last[f"{kind}_{own}"] - max(last[f"{kind}_{norm}"] for norm in NORMS if norm != own)
-
-
-def _course(
-    method: str, name: str, seed: int, steps: np.ndarray, metrics: Mapping[str, np.ndarray]
-) -> Iterator[CurveRow]:
-    """Excess loss and own margin ratio along training; W = 0, the first mark, has no margin."""
-    own = f"margin_ratio_{OWN_NORM[method]}"
-    for kept, metric in (("excess_loss", "excess_loss"), ("margin_ratio_own", own)):
-        for step, value in zip(steps[1:], metrics[metric][1:], strict=True):
-            yield CurveRow(name, seed, int(step), kept, float(value))

@@ -1,1 +1,4 @@
-"""The dimensions that random data need (Thrampoulidis 2024, section 2)."""
+"""How many dimensions does linear next-token data need?
+
+Thrampoulidis 2024, section 2.
+"""

@@ -1,1 +1,1 @@
-"""Rates at which linear next-token prediction reaches its limits, and floors where it stalls."""
+"""How fast are the limits of Thrampoulidis 2024 reached, and which method stalls?"""

@@ -18,7 +18,7 @@ from el_jax.plots import (
     look_up,
     new_figure,
 )
-from experiments.results import read_curves
+from experiments.harness.tables import curve_table, read_curves
 
 COLOURS = {
     "GD": "#000000",
@@ -32,7 +32,7 @@ COLOURS = {
 
 def plot(out: Path) -> Figure:
     """Above: loss, finite part and growth. Below: direction, floor of NGD, margins."""
-    curves = read_curves(out / "curves.csv")
+    curves = curve_table(read_curves(out / "curves.csv"))
     figure, axes = new_figure(2, 3, size=(10.8, 6.6))
     add_question(figure, "How fast are the limits of linear next-token prediction reached?")
     _draw_loss(axes[0, 0], curves)

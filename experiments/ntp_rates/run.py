@@ -1,12 +1,11 @@
 """Gradient descent and flow against their predicted limits; normalised descent, and its floor."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from el_jax.checkpoints.manifest import config_hash
 from el_jax.linear_ntp import (
     NTPProblem,
     Trajectory,
@@ -21,11 +20,8 @@ from el_jax.linear_ntp import (
     top_curvature,
 )
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard
-from experiments.tables import write_tables
-
-TITLE = "How fast are the limits of Thrampoulidis 2024 reached, and which method stalls?"
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
 ONE_HOT = {name: size for name, size in SHAPE.items() if name != "support_size"}
@@ -131,6 +127,11 @@ def measured(trajectory: Trajectory, run: int | None = None) -> tuple[np.ndarray
 Found = tuple[np.ndarray, tuple[Numbers, Curves]]
 
 
+def found(setting: str, steps: np.ndarray, measured: tuple[Numbers, Curves]) -> Measured:
+    """Numbers and curves of one run under its name in the tables."""
+    return Measured(setting, measured[0], steps, measured[1])
+
+
 def marks(num_steps: int) -> list[int]:
     """Log-spaced marks, about the same number in every decade."""
     num = round(MARKS_PER_DECADE * np.log10(num_steps)) + 1
@@ -187,52 +188,35 @@ def fast(problem: NTPProblem, margin: MaxMargin, method: str, num_steps: int) ->
     return steps, margin_decay(steps, metrics)
 
 
-def everything(
-    scale: str, seed: int
-) -> Iterator[tuple[str, Callable[[], list[tuple[str, Found]]]]]:
-    """The computations of one seed: a name for the cost, and a function that gives the results."""
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """The computations of one seed."""
     problem = random_problem(**SHAPE, seed=seed)
     one_hot = one_hot_problem(**ONE_HOT, seed=seed)
     margin, slow, quick = max_margin(problem), NUM_STEPS[scale], FAST_STEPS[scale]
-    yield "GD", lambda: [("GD", descent(problem, margin, slow))]
+    yield "GD", lambda: [found("GD", *descent(problem, margin, slow))]
     yield (
         "NGD",
         lambda: [
-            (f"NGD, step size {eta}", found)
-            for eta, found in zip(STALLING, stalling(problem, margin, slow), strict=True)
+            found(f"NGD, step size {eta}", *run)
+            for eta, run in zip(STALLING, stalling(problem, margin, slow), strict=True)
         ],
     )
-    yield "split NGD", lambda: [("split NGD", fast(problem, margin, "split_ngd", quick))]
+    yield "split NGD", lambda: [found("split NGD", *fast(problem, margin, "split_ngd", quick))]
     yield (
         "NGD, one-hot",
-        lambda: [("NGD, one-hot", fast(one_hot, max_margin(one_hot), "ngd", quick))],
+        lambda: [found("NGD, one-hot", *fast(one_hot, max_margin(one_hot), "ngd", quick))],
     )
     if seed < FLOW_SEEDS[scale]:
-        yield "flow", lambda: [("flow", flow(problem, margin, FLOW_END[scale]))]
+        yield "flow", lambda: [found("flow", *flow(problem, margin, FLOW_END[scale]))]
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Run every method on every problem; write the tables."""
-    results: list[ResultRow] = []
-    curves: list[CurveRow] = []
-    seconds: dict[str, float] = {}
-    for seed in shard.take(range(NUM_SEEDS[scale])):
-        for name, compute in everything(scale, seed):
-            started = time.monotonic()
-            for setting, (steps, (numbers, along)) in compute():
-                results += [ResultRow(setting, seed, n, float(v)) for n, v in numbers.items()]
-                curves += [
-                    CurveRow(setting, seed, int(step), metric, float(value))
-                    for metric, values in along.items()
-                    for step, value in zip(steps, values, strict=True)
-                ]
-            seconds[name] = seconds.get(name, 0.0) + time.monotonic() - started
     config: dict[str, object] = {**SHAPE, "seeds": NUM_SEEDS[scale], "num_steps": NUM_STEPS[scale]}
     config |= {"fast_steps": FAST_STEPS[scale], "step_sizes": [*STALLING, FAST]}
     config |= {"flow_end": FLOW_END[scale], "flow_seeds": FLOW_SEEDS[scale]}
     config |= {"flow_tolerances": [FLOW_RTOL, FLOW_ATOL]}
-    hashes = {name: config_hash(config | {"method": name}) for name in seconds}
-    write_tables(
-        "ntp_rates", scale, out, results=results, curves=curves, config_hashes=hashes,
-        wall_seconds=seconds,
+    run_seeds(
+        "ntp_rates", scale, out, NUM_SEEDS[scale], partial(measure, scale), config=config,
+        shard=shard,
     )  # fmt: skip

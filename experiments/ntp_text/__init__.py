@@ -1,1 +1,4 @@
-"""Separability, compatibility and margin of real text (Thrampoulidis 2024, section 2)."""
+"""What do the conditions ask of real text?
+
+Thrampoulidis 2024, section 2, on Genesis.
+"""

@@ -2,14 +2,9 @@
 
 import math
 
-from el_jax.plots.tables import SeedTable
-from experiments.claims import (
-    Claim,
-    claim_at_least,
-    claim_at_most,
-    claim_greater,
-    claim_trend,
-)
+import pandas as pd
+
+from experiments.harness.claims import Claim, claim_greater, claim_level, claim_trend
 
 LENGTHS = ("T=1", "T=2", "T=3")
 RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0)
@@ -17,12 +12,12 @@ OURS = "ours; thresholds are an open problem of the paper"
 BAG, PLACES = "bag of words, T=2", "one-hot positions, T=2"
 
 
-def claims(results: SeedTable) -> list[Claim]:
+def claims(results: pd.DataFrame) -> list[Claim]:
     """The claims, judged on results.csv."""
     return [*_of_lengths(results), *_of_dimensions(results), *_of_words(results)]
 
 
-def _of_lengths(results: SeedTable) -> list[Claim]:
+def _of_lengths(results: pd.DataFrame) -> list[Claim]:
     return [
         claim_trend(
             results, "entropy", LENGTHS, rising=False,
@@ -42,15 +37,15 @@ def _of_lengths(results: SeedTable) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _of_dimensions(results: SeedTable) -> list[Claim]:
+def _of_dimensions(results: pd.DataFrame) -> list[Claim]:
     return [
-        *(claim_at_most(
-            results, setting, "separable_from_share", 0.75,
+        *(claim_level(
+            results, setting, "separable_from_share", at_most=0.75,
             text=f"Random embeddings separate text well below d = m ({setting}; d / m)",
             source=OURS, paper_value="d > m suffices (Lemma 1)",
         ) for setting in LENGTHS),
-        *(claim_at_least(
-            results, setting, "separable_after_compatible", 0.0,
+        *(claim_level(
+            results, setting, "separable_after_compatible", at_least=0.0,
             text=f"Text becomes compatible before it becomes separable ({setting}; d / m between)",
             source=OURS, paper_value="none",
         ) for setting in LENGTHS),
@@ -66,15 +61,15 @@ def _of_dimensions(results: SeedTable) -> list[Claim]:
             text="The margin falls as longer contexts bring more of them (T = 1, 2, 3, d = 2 m)",
             source=OURS, paper_value="none",
         ),
-        *(claim_at_most(
-            results, setting, "undecided_share", 0.0,
+        *(claim_level(
+            results, setting, "undecided_share", at_most=0.0,
             text=f"Every verdict has a certificate ({setting}; share undecided)",
             source="ours", paper_value="0",
         ) for setting in LENGTHS),
     ]  # fmt: skip
 
 
-def _of_words(results: SeedTable) -> list[Claim]:
+def _of_words(results: pd.DataFrame) -> list[Claim]:
     return [
         claim_greater(
             results, "separable", PLACES, BAG,

@@ -3,20 +3,20 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
     THEORY_COLOUR,
     CurveTable,
-    SeedTable,
     add_question,
     add_title,
     look_up,
     mean_and_sem,
     new_figure,
 )
-from experiments.results import read_curves, read_results
+from experiments.harness.tables import curve_table, read_curves, read_results, with_parts
 
 ENTROPIES = {  # label, colour, line style of each embedding
     "T=": ("all order kept", "#000000", "-"),
@@ -31,7 +31,8 @@ LENGTH_COLOURS = ("#56b4e9", "#e69f00", "#7a5195", "#8c8c8c", "#cc79a7")
 
 def plot(out: Path) -> Figure:
     """Three panels; bars and bands are 2 standard errors over passages."""
-    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
+    results = read_results(out / "results.csv")
+    curves = curve_table(read_curves(out / "curves.csv"))
     figure, axes = new_figure(1, 3, size=(9.4, 3.3))
     add_question(figure, "What do the conditions ask of real text?")
     _draw_entropy(axes[0, 0], results)
@@ -41,34 +42,29 @@ def plot(out: Path) -> Figure:
         ax.legend(frameon=False, fontsize=8)
     for ax in axes[0, :2]:
         ax.set_xlabel("context length T, words")
-        ax.set_xticks(_lengths(results, "T=", "entropy"))
+        ax.set_xticks(with_parts(results, r"T=(?P<T>\d+)")["T"].unique())
     return figure
 
 
-def _lengths(results: SeedTable, prefix: str, metric: str) -> list[int]:
-    """The T for which ``prefix + T`` has the metric, in order."""
-    found = [s.removeprefix(prefix) for s, m in results if m == metric and s.startswith(prefix)]
-    return sorted(int(rest) for rest in found if rest.isdigit())
-
-
 def _draw_line(
-    ax: Axes, results: SeedTable, prefix: str, metric: str, label: str, colour: str, style: str
+    ax: Axes, results: pd.DataFrame, prefix: str, metric: str, label: str, colour: str, style: str
 ) -> None:
-    lengths = _lengths(results, prefix, metric)
-    entries = [look_up(results, f"{prefix}{length}", metric).values for length in lengths]
-    means, sems = np.array([mean_and_sem(values) for values in entries]).T
-    ax.errorbar(lengths, means, yerr=2 * np.nan_to_num(sems), color=colour, linestyle=style,
+    """Mean and standard error over passages against T, of the settings ``prefix`` T."""
+    rows = with_parts(results[results["metric"] == metric], rf"{prefix}(?P<T>\d+)")
+    by_length = {T: mean_and_sem(values.to_numpy()) for T, values in rows.groupby("T")["value"]}
+    means, sems = np.array(list(by_length.values())).T
+    ax.errorbar(list(by_length), means, yerr=2 * np.nan_to_num(sems), color=colour, linestyle=style,
                 marker="o", markersize=4, capsize=3, label=label)  # fmt: skip
 
 
-def _draw_entropy(ax: Axes, results: SeedTable) -> None:
+def _draw_entropy(ax: Axes, results: pd.DataFrame) -> None:
     add_title(ax, "Entropy of the next word, nats")
     for prefix, (label, colour, style) in ENTROPIES.items():
         _draw_line(ax, results, prefix, "entropy", label, colour, style)
     ax.set_ylim(bottom=0)
 
 
-def _draw_dimensions(ax: Axes, results: SeedTable) -> None:
+def _draw_dimensions(ax: Axes, results: pd.DataFrame) -> None:
     add_title(ax, "Least dimension / contexts, d / m")
     for metric, (label, colour) in CONDITIONS.items():
         _draw_line(ax, results, "T=", metric, label, colour, "-")

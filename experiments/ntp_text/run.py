@@ -1,26 +1,19 @@
 """Passages of Genesis: contexts of T words under three embeddings."""
 
 import dataclasses
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from el_jax.checkpoints.manifest import config_hash
 from el_jax.config.linear_ntp import Embedding, text_problem
 from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
 from el_jax.linear_ntp.max_margin import max_margin
-from el_jax.runtime.compilation import use_compilation_cache
-from experiments.least_dimension import LeastDimension, first_dimensions
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard
-from experiments.tables import write_tables
-
-TITLE = "What do the conditions ask of real text? (Thrampoulidis 2024, section 2, on Genesis)"
-
-Measured = tuple[list[ResultRow], list[CurveRow]]
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
+from experiments.ntp_phase.least_dimension import LeastDimension, first_dimensions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,46 +42,24 @@ WORD_EMBEDDINGS: dict[str, Embedding] = {
 }
 
 
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """One passage, under each embedding and with each length of contexts."""
+    size = SCALES[scale]
+    for length in size.lengths:
+        passage = partial(_passage, size, seed, length, "gaussian")
+        yield f"T={length}", partial(_gaussian, f"T={length}", passage)
+    for length in size.word_lengths:
+        for label, kind in WORD_EMBEDDINGS.items():
+            name = f"{label}, T={length}"
+            yield name, partial(_of_words, name, partial(_passage, size, seed, length, kind))
+
+
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Measure and write the tables."""
-    use_compilation_cache()
-    size = SCALES[scale]
-    results: list[ResultRow] = []
-    curves: list[CurveRow] = []
-    seconds, hashes = {}, {}
-    for name, measure in _settings(size).items():
-        started = time.monotonic()
-        for seed in shard.take(range(size.passages)):
-            rows, marks = measure(name, seed)
-            results += rows
-            curves += marks
-            print(f"{name}: passage {seed + 1} of {size.passages}", flush=True)
-        seconds[name] = time.monotonic() - started
-        hashes[name] = config_hash(dataclasses.asdict(size) | {"setting": name})
-        print(f"{name}: {size.passages} passages in {seconds[name]:.0f} s", flush=True)
-    write_tables(
-        "ntp_text", scale, out, results=results, curves=curves, config_hashes=hashes,
-        wall_seconds=seconds,
+    run_seeds(
+        "ntp_text", scale, out, SCALES[scale].passages, partial(measure, scale),
+        config=dataclasses.asdict(SCALES[scale]), shard=shard,
     )  # fmt: skip
-
-
-def _settings(size: Scale) -> dict[str, Callable[[str, int], Measured]]:
-    """For each setting the function that measures it, given its name and the seed."""
-
-    def gaussian(length: int) -> Callable[[str, int], Measured]:
-        return lambda name, seed: _gaussian(name, seed, _passage(size, seed, length, "gaussian"))
-
-    def of_words(length: int, kind: Embedding) -> Callable[[str, int], Measured]:
-        return lambda name, seed: (_of_words(name, seed, _passage(size, seed, length, kind)), [])
-
-    return {
-        **{f"T={length}": gaussian(length) for length in size.lengths},
-        **{
-            f"{label}, T={length}": of_words(length, kind)
-            for length in size.word_lengths
-            for label, kind in WORD_EMBEDDINGS.items()
-        },
-    }
 
 
 def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPProblem:
@@ -106,8 +77,9 @@ def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPPr
     )
 
 
-def _gaussian(name: str, seed: int, problem: NTPProblem) -> Measured:
+def _gaussian(name: str, passage: Callable[[], NTPProblem]) -> Iterator[Measured]:
     """The least dimensions, and the margin in larger ones."""
+    problem = passage()
     m = problem.num_contexts
     generic = first_dimensions(problem, m)
     step = max(1, round(m / RESOLUTION))
@@ -125,15 +97,11 @@ def _gaussian(name: str, seed: int, problem: NTPProblem) -> Measured:
         "separable_after_compatible": (least_separable - least_compatible) / m,
         "undecided_share": (separable.undecided + compatible.undecided) / looked,
     }
-    rows = [ResultRow(name, seed, metric, value) for metric, value in metrics.items()]
-    marks = []
-    for ratio in RATIOS:
-        margin, share = _margin(first_dimensions(problem, round(ratio * m)))
-        setting, step = f"{name}, d={ratio:g}m", round(100 * ratio)
-        rows += [ResultRow(setting, seed, "margin", margin)]
-        rows += [ResultRow(setting, seed, "margin_share", share)]
-        marks += [CurveRow(name, seed, step, "margin_share", share)]
-    return rows, marks
+    margins = [_margin(first_dimensions(problem, round(ratio * m))) for ratio in RATIOS]
+    steps, shares = np.rint(100 * np.array(RATIOS)).astype(int), np.array([s for _, s in margins])
+    yield Measured(name, metrics, steps, {"margin_share": shares})
+    for ratio, (margin, share) in zip(RATIOS, margins, strict=True):
+        yield Measured(f"{name}, d={ratio:g}m", {"margin": margin, "margin_share": share})
 
 
 def _margin(problem: NTPProblem) -> tuple[float, float]:
@@ -149,8 +117,9 @@ def _margin(problem: NTPProblem) -> tuple[float, float]:
     return margin, margin * float(np.sqrt((sizes * (V - sizes)).sum() / V))
 
 
-def _of_words(name: str, seed: int, problem: NTPProblem) -> list[ResultRow]:
+def _of_words(name: str, passage: Callable[[], NTPProblem]) -> list[Measured]:
     """Verdicts in the dimension that the words give; NaN where undecided."""
+    problem = passage()
     verdicts = {
         "separable": check_separability(problem).holds,
         "compatible": check_compatibility(problem).holds,
@@ -161,4 +130,4 @@ def _of_words(name: str, seed: int, problem: NTPProblem) -> list[ResultRow]:
         "rank_share": float(np.linalg.matrix_rank(problem.embeddings)) / problem.num_contexts,
         **{key: np.nan if holds is None else float(holds) for key, holds in verdicts.items()},
     }
-    return [ResultRow(name, seed, metric, value) for metric, value in metrics.items()]
+    return [Measured(name, metrics)]

@@ -28,9 +28,9 @@ import tempfile
 
 import numpy as np
 
-from experiments.discovery import discover
-from experiments.provenance import read_provenance
-from experiments.results import read_curves, read_results
+from experiments.harness import tables
+from experiments.harness.discovery import discover
+from experiments.harness.provenance import read_provenance
 from tests.campaigns.tally import RESULTS, Tally, kept_rows
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -46,12 +46,20 @@ ROUNDING, NOTHING = 1e-4, 1e-12  # of the largest number; below the second is ro
 ONE_STRING = 0.013  # of an accuracy
 
 
+def results_in(folder):
+    return tables.seed_table(tables.read_results(folder / "results.csv"))
+
+
+def curves_in(folder):
+    return tables.curve_table(tables.read_curves(folder / "curves.csv"))
+
+
 def run(name, out, environment):
     """The tables of the first seed of an experiment in a folder."""
     if (out / "results.csv").exists():
         return out
     out.mkdir(parents=True, exist_ok=True)
-    committed = read_results(EXPERIMENTS[name].folder / "results.csv")
+    committed = results_in(EXPERIMENTS[name].folder)
     num_seeds = min(len(entry.seeds) for entry in committed.values())
     command = [sys.executable, "-m", "experiments", "run", name, "--scale=cpu", f"--out={out}"]
     if "shard" in (EXPERIMENTS[name].folder / "run.py").read_text():
@@ -136,13 +144,13 @@ def compare(name, ours, theirs, controls, tally):
         controls: gives the folders of the controls'; called where curves are apart.
         tally: what is added to.
     """
-    a, b = read_curves(ours / "curves.csv"), read_curves(theirs / "curves.csv")
+    a, b = curves_in(ours), curves_in(theirs)
     room_of, chaotic = rooms(b), set()
     first = departures(a, b, room_of)
     allowed = dict.fromkeys(first, np.inf)
     if min(first.values(), default=np.inf) < np.inf:
         for folder in controls():
-            own = departures(a, read_curves(folder / "curves.csv"), rooms(b, ROUNDING / 10))
+            own = departures(a, curves_in(folder), rooms(b, ROUNDING / 10))
             allowed = {key: min(mark, own[key]) for key, mark in allowed.items()}
     for (setting, metric), curve in a.items():
         for seed in curve.seeds:
@@ -151,11 +159,11 @@ def compare(name, ours, theirs, controls, tally):
             if outcome == "chaos":
                 chaotic.add(setting)
             tally.add(f"{name}, curves", outcome, f"{setting}, {metric}, seed {seed}")
-    a, b = read_results(ours / "results.csv"), read_results(theirs / "results.csv")
-    committed, room_of = read_results(EXPERIMENTS[name].folder / "results.csv"), rooms(b)
+    a, b = results_in(ours), results_in(theirs)
+    committed, room_of = results_in(EXPERIMENTS[name].folder), rooms(b)
     if chaotic:  # a training whose curves were not kept often enough to see it leave
         for folder in controls():
-            for key, entry in read_results(folder / "results.csv").items():
+            for key, entry in results_in(folder).items():
                 if not close(entry.values, a[key].values, room_of[key[1]]).all():
                     chaotic.add(key[0])
     for (setting, metric), entry in a.items():

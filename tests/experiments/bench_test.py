@@ -36,8 +36,8 @@ from experiments.bench.rows import (
 )
 from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
 from experiments.bench.worker import Worker, WorkerError
-from experiments.provenance import Provenance
-from experiments.tidy_csv import MalformedTableError
+from experiments.harness.provenance import Provenance
+from experiments.harness.tables import MalformedTableError
 
 # ---- pairs ------------------------------------------------------------------------------------
 

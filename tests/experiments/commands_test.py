@@ -1,56 +1,56 @@
 """The command line on a small made-up experiment."""
 
 import json
-import textwrap
+from pathlib import Path
 
 import pytest
 
 from experiments.__main__ import main
+from experiments.harness.discovery import discover
+from tests.experiments.toys import forget, make
 
 FILES = {
     "README.md": "# Toy\n",
+    "__init__.py": '"""Does [it] work?\n\nPaper 2025, Table 3.\n"""',
     "run.py": '''
+        from functools import partial
+
         import numpy as np
 
-        from el_jax.plots import Curve, SeedValues
-        from experiments.provenance import gather_provenance, write_provenance
-        from experiments.results import write_curves, write_results
+        from experiments.harness.seeds import Measured, run_seeds
 
-        TITLE: str = "Does [it] work?"
+        VALUES = {"cross-entropy": [0.1, 0.2, 0.15], "E1 λ=1": [0.8, 0.9, 0.95]}
+
+        def measure(seed):
+            for setting, values in VALUES.items():
+                value = values[seed]
+                yield setting, partial(list, [Measured(
+                    setting, {"test_hard_accuracy": value}, np.array([1]), {"loss": [value]})])
 
         def run(scale, out):
-            values = {"cross-entropy": [0.1, 0.2, 0.15], "E1 λ=1": [0.8, 0.9, 0.95]}
-            results = {(s, "test_hard_accuracy"): SeedValues((0, 1, 2), np.array(v))
-                       for s, v in values.items()}
-            curves = {(s, "loss"): Curve((0, 1, 2), np.array([1]), np.array(v)[:, None])
-                      for s, v in values.items()}
-            write_results(out / "results.csv", results)
-            write_curves(out / "curves.csv", curves)
-            times = dict.fromkeys(values, 90.0)
-            write_provenance(out / "provenance.json", gather_provenance(
-                "toy", scale, config_hashes=dict.fromkeys(values, "0"), wall_seconds=times))
+            run_seeds("toy", scale, out, 3, measure, config={})
         ''',
     "plot.py": '''
         from el_jax.plots import new_figure, plot_seed_dots
-        from experiments.results import read_results
+        from experiments.harness.tables import read_results, seed_table
 
         def plot(out):
             figure, axes = new_figure()
-            results = read_results(out / "results.csv")
+            results = seed_table(read_results(out / "results.csv"))
             plot_seed_dots(axes[0, 0], results, "test_hard_accuracy", ["cross-entropy", "E1 λ=1"])
             return figure
         ''',
     "claims.py": '''
-        from experiments.claims import claim_at_least, claim_greater
+        from experiments.harness.claims import claim_greater, claim_level
 
         def claims(results):
             wording = {"source": "Paper, Table 3", "paper_value": "0.780 | 0.246"}
             return [
                 claim_greater(results, "test_hard_accuracy", "E1 λ=1", "cross-entropy",
                               text="E1 wins", **wording),
-                claim_at_least(results, "cross-entropy", "test_hard_accuracy", 0.9,
+                claim_level(results, "cross-entropy", "test_hard_accuracy", at_least=0.9,
                                text="cross-entropy is fine", **wording),
-                claim_at_least(results, "E9 [new]", "test_hard_accuracy", 0.9,
+                claim_level(results, "E9 [new]", "test_hard_accuracy", at_least=0.9,
                                text="E9 too", **wording),
             ]
         ''',
@@ -58,12 +58,8 @@ FILES = {
 
 
 @pytest.fixture
-def root(tmp_path):
-    root = tmp_path / "experiments"
-    for folder in ("toy", "waiting"):
-        (root / folder).mkdir(parents=True)
-        for name, text in FILES.items():
-            (root / folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
+def root(tmp_path, monkeypatch):
+    root = make(tmp_path, ("toy", "waiting"), FILES, monkeypatch)
     (root / "no_experiment").mkdir()
     return root
 
@@ -76,8 +72,8 @@ def test_list_finds_the_folders_with_a_run(root, capsys):
     assert main(["list"], root) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines] == [
-        ["toy", "Does", "[it]", "work?"],
-        ["waiting", "Does", "[it]", "work?"],
+        ["toy", "Does", "[it]", "work?", "(Paper", "2025,", "Table", "3)"],
+        ["waiting", "Does", "[it]", "work?", "(Paper", "2025,", "Table", "3)"],
     ]
 
 
@@ -86,7 +82,7 @@ def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
     written = {"results.csv", "curves.csv", "provenance.json", "figure.png"}
     assert written <= names(root / "toy")
     printed = capsys.readouterr().out
-    assert "Does [it] work? (cpu scale)" in printed
+    assert "Does [it] work? (Paper 2025, Table 3) (cpu scale)" in " ".join(printed.split())
     assert "0.883 ± 0.044" in printed
     verdicts = [line.split(maxsplit=1) for line in printed.splitlines()]
     for verdict in (
@@ -131,7 +127,8 @@ def test_plot_only_reads_what_is_there(root, capsys):
     assert "nothing to redraw" in capsys.readouterr().err
     main(["run", "toy"], root)
     (root / "toy" / "figure.png").unlink()
-    (root / "toy" / "run.py").write_text('TITLE = "Redrawn"\nraise RuntimeError\n')
+    (root / "toy" / "run.py").write_text("raise RuntimeError")
+    forget("toy")
     assert main(["run", "toy", "--plot-only"], root) == 0
     assert (root / "toy" / "figure.png").exists()
 
@@ -151,9 +148,9 @@ def test_an_unknown_scale_is_refused(root, capsys):
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("run.py", "TITLE = 3\n", "must define TITLE, a string"),
-        ("run.py", 'TITLE = "x"\n', "must define run()"),
-        ("run.py", 'TITLE = "x"\ndef run(scale, out): pass\n', "wrote no results.csv"),
+        ("__init__.py", "", "must ask a question in its docstring"),
+        ("run.py", "", "must define run()"),
+        ("run.py", "def run(scale, out): pass\n", "wrote no results.csv"),
         ("claims.py", "", "must define claims()"),
     ],
 )
@@ -176,20 +173,31 @@ def test_the_report_shows_figures_claims_and_provenance(root, capsys):
     main(["run", "toy", "--scale=paper"], root)
     assert main(["report"], root) == 0
     page = (root / "report.md").read_text(encoding="utf-8")
-    assert "| [toy](#toy) | Does [it] work? | cpu | 1 | 1 | 1 |" in page
-    assert "| [waiting](#waiting) | Does [it] work? | not run yet |" in page
-    assert "![Does [it] work?](toy/figure.png)" in page
-    assert "![Does [it] work?](toy/paper/figure.png)" in page
+    assert "| [toy](#toy) | Does [it] work? (Paper 2025, Table 3) | cpu | 1 | 1 | 1 |" in page
+    assert "| [waiting](#waiting) | Does [it] work? (Paper 2025, Table 3) | not run yet |" in page
+    assert "![Does [it] work? (Paper 2025, Table 3)](toy/figure.png)" in page
+    assert "![Does [it] work? (Paper 2025, Table 3)](toy/paper/figure.png)" in page
     assert (
         "| E1 wins (Paper, Table 3) | 0.780 \\| 0.246 | "
         "0.883 ± 0.044 (3 seeds) against 0.150 ± 0.029 (3 seeds)<br>"
     ) in page
     assert "| *inconclusive* |" in page
     assert "`python -m experiments run toy --scale=paper` · " in page
-    assert "3 min" in page
+    assert "· 0 s ·" in page
     assert str(root) not in page
 
 
 def test_a_report_of_nothing_is_an_error(tmp_path, capsys):
     assert main(["report"], tmp_path) == 2
     assert "no experiment under" in capsys.readouterr().err
+
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("experiment", discover(REPOSITORY / "experiments").values(), ids=str)
+def test_every_page_asks_the_question_of_the_docstring(experiment):
+    page = f"experiments/{experiment.name}/README.md"
+    row = f"| [{experiment.name}]({page}) | {experiment.question} | "
+    assert row in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert (REPOSITORY / page).read_text(encoding="utf-8").startswith(f"# {experiment.question}\n")

@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from el_jax.plots import Curve, SeedValues, save_figure
-from experiments.claims import Verdict
+from el_jax.plots import save_figure
 from experiments.el_copy_anatomy import claims as anatomy_claims, plot as anatomy_plot
 from experiments.el_copy_context import claims as context_claims, plot as context_plot
 from experiments.el_copy_losses import claims as losses_claims, plot as losses_plot
 from experiments.el_copy_width import claims as width_claims, plot as width_plot, run as width_run
-from experiments.results import write_curves, write_results
+from experiments.harness.claims import Verdict
+from experiments.harness.tables import write_curves, write_results
+from tests.experiments.toys import curves_of, results_of
 
-SEEDS = tuple(range(5))
 NOISE = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])
 HARD_ACCURACY = {
     "cross-entropy": 0.3,
@@ -28,7 +28,7 @@ HARD_ACCURACY = {
 
 
 def seeds_around(mean):
-    return SeedValues(SEEDS, np.clip(mean + NOISE, 0, 1) if mean < 1 else np.ones(len(SEEDS)))
+    return np.clip(mean + NOISE, 0, 1) if mean < 1 else np.ones(len(NOISE))
 
 
 def loss_results():
@@ -48,8 +48,8 @@ def context_results(slope=-0.2):
         table[setting, "train_hard_accuracy"] = seeds_around(1.0)
         for split in ("train", "test_precise"):
             table[setting, f"{split}_easy_accuracy"] = seeds_around(1.0)
-        table[f"E1 λ=1, warm-up, context {context}", "test_precise_hard_accuracy"] = SeedValues(
-            SEEDS, np.array([0.04, 0.97, 0.95, 0.99, 0.3])
+        table[f"E1 λ=1, warm-up, context {context}", "test_precise_hard_accuracy"] = np.array(
+            [0.04, 0.97, 0.95, 0.99, 0.3]
         )
         for metric in ("test_precise_easy_accuracy", "train_easy_accuracy", "train_hard_accuracy"):
             table[f"E1 λ=1, warm-up, context {context}", metric] = seeds_around(0.98)
@@ -59,14 +59,14 @@ def context_results(slope=-0.2):
 def width_results(fall=0.05, growth=2.0, contexts=(55,)):
     """Ten seeds, the spread ``growth`` times as large with each doubling of the width."""
     table = {}
-    seeds, noise = tuple(range(10)), np.linspace(-1, 1, 10)
+    noise = np.linspace(-1, 1, 10)
     for place, width in enumerate((16, 32, 64, 128)):
         for context in contexts:
             setting = f"cross-entropy, context {context}, width {width}"
             values = 0.5 - fall * place + 0.03 * growth**place * noise
-            table[setting, "test_precise_hard_accuracy"] = SeedValues(seeds, values)
+            table[setting, "test_precise_hard_accuracy"] = values
             for metric in ("test_precise_easy_accuracy", "train_hard_accuracy"):
-                table[setting, metric] = SeedValues(seeds, np.ones(10))
+                table[setting, metric] = np.ones(10)
     return table
 
 
@@ -76,18 +76,18 @@ def anatomy_curves():
     for setting, delay in {"cross-entropy": 1, "E1 λ=1, warm-up": 10, "E3 b=1, warm-up": 5}.items():
         jitter = 1 + NOISE[:, None]
         easy, hard = np.exp(-steps / (8 * delay)), np.exp(-steps / 700)
-        table[setting, "train_easy_ce"] = Curve(SEEDS, steps, jitter * (3.3 * easy + 1e-3))
-        table[setting, "train_hard_ce"] = Curve(SEEDS, steps, jitter * (3.3 * hard + 1e-3))
-        table[setting, "test_easy_accuracy"] = Curve(SEEDS, steps, jitter * (1 - 0.96 * easy))
+        table[setting, "train_easy_ce"] = steps, jitter * (3.3 * easy + 1e-3)
+        table[setting, "train_hard_ce"] = steps, jitter * (3.3 * hard + 1e-3)
+        table[setting, "test_easy_accuracy"] = steps, jitter * (1 - 0.96 * easy)
         values = jitter * (0.04 + 0.09 * delay * (1 - hard))
         for metric in ("test_hard_accuracy", "swap_copies", "train_hard_gradient_share"):
-            table[setting, metric] = Curve(SEEDS, steps, values)
-        table[setting, "swap_undoes_shift"] = Curve(SEEDS, steps, 1 - values)
+            table[setting, metric] = steps, values
+        table[setting, "swap_undoes_shift"] = steps, 1 - values
     return table
 
 
 def test_losses_are_drawn_by_alphabet_and_group(tmp_path):
-    write_results(tmp_path / "results.csv", loss_results())
+    write_results(tmp_path / "results.csv", results_of(loss_results()))
     figure = losses_plot.plot(tmp_path)
     assert len(figure.axes) == 4
     keep(figure, tmp_path)
@@ -96,7 +96,7 @@ def test_losses_are_drawn_by_alphabet_and_group(tmp_path):
 
 
 def test_losses_are_judged():
-    verdicts = [claim.verdict for claim in losses_claims.claims(loss_results())]
+    verdicts = [claim.verdict for claim in losses_claims.claims(results_of(loss_results()))]
     assert verdicts == [Verdict.HOLDS] * 8
     swapped = loss_results()
     first, second = "cross-entropy", "E1 λ=4, warm-up"
@@ -106,14 +106,16 @@ def test_losses_are_judged():
             swapped[first, metric],
         )
     fails = {
-        claim.text for claim in losses_claims.claims(swapped) if claim.verdict is Verdict.FAILS
+        claim.text
+        for claim in losses_claims.claims(results_of(swapped))
+        if claim.verdict is Verdict.FAILS
     }
     assert "E1 gains from warm-up (λ=4)" in fails
     assert "E1 λ=4, warm-up copies unseen hard strings better than cross-entropy" in fails
 
 
 def test_anatomy_has_a_column_per_setting(tmp_path):
-    write_curves(tmp_path / "curves.csv", anatomy_curves())
+    write_curves(tmp_path / "curves.csv", curves_of(anatomy_curves()))
     figure = anatomy_plot.plot(tmp_path)
     assert [ax.get_title(loc="left") for ax in figure.axes[:3]] == [
         "cross-entropy",
@@ -130,16 +132,16 @@ def test_anatomy_has_a_column_per_setting(tmp_path):
 )
 def test_anatomy_compares_the_gap_between_hard_and_easy(gap, verdict):
     results = {
-        ("cross-entropy", "mean_ce_gap"): SeedValues(SEEDS, 0.4 + NOISE[::-1]),
-        ("E2 λ=4, warm-up", "mean_ce_gap"): SeedValues(SEEDS, gap + NOISE),
+        ("cross-entropy", "mean_ce_gap"): 0.4 + NOISE[::-1],
+        ("E2 λ=4, warm-up", "mean_ce_gap"): gap + NOISE,
     }
-    judged = {claim.text: claim.verdict for claim in anatomy_claims.claims(results)}
+    judged = {claim.text: claim.verdict for claim in anatomy_claims.claims(results_of(results))}
     text = "E2 λ=4, warm-up has a smaller gap between hard and easy training loss"
     assert judged[text] is verdict
 
 
 def test_context_is_drawn_per_split(tmp_path):
-    write_results(tmp_path / "results.csv", context_results())
+    write_results(tmp_path / "results.csv", results_of(context_results()))
     figure = context_plot.plot(tmp_path)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["training strings", "unseen strings"]
@@ -150,13 +152,13 @@ def test_context_is_drawn_per_split(tmp_path):
 
 @pytest.mark.parametrize(("slope", "verdict"), [(-0.2, Verdict.HOLDS), (0.2, Verdict.FAILS)])
 def test_context_is_judged_by_its_trend(slope, verdict):
-    claims = context_claims.claims(context_results(slope))
+    claims = context_claims.claims(results_of(context_results(slope)))
     assert [claim.verdict for claim in claims] == [verdict, Verdict.HOLDS, Verdict.HOLDS]
     assert f"slope {slope:+.3f}" in claims[0].detail
 
 
 def test_width_is_drawn_with_a_row_per_context(tmp_path):
-    write_results(tmp_path / "results.csv", width_results(contexts=(55, 440)))
+    write_results(tmp_path / "results.csv", results_of(width_results(contexts=(55, 440))))
     figure = width_plot.plot(tmp_path)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles[0::2] == ["unseen strings, context 55", "unseen strings, context 440"]
@@ -178,17 +180,19 @@ def test_width_is_drawn_with_a_row_per_context(tmp_path):
 def test_width_is_judged_by_mean_spread_and_worst_seed(fall, growth, verdicts):
     results = width_results(fall, growth)
     last = ("cross-entropy, context 55, width 128", "test_precise_hard_accuracy")
-    results[last] = results[last]._replace(values=np.maximum(results[last].values, 0.04))
-    claims = width_claims.claims(results)
+    results[last] = np.maximum(results[last], 0.04)
+    claims = width_claims.claims(results_of(results))
     assert [claim.verdict for claim in claims[:3]] == verdicts
     assert [claim.verdict for claim in claims[3:]] == [Verdict.HOLDS] * 2
 
 
 def test_one_width_or_one_seed_is_judged_as_far_as_it_can_be():
     results = {key: value for key, value in width_results().items() if "width 16" in key[0]}
-    undecided = [claim.verdict is Verdict.INCONCLUSIVE for claim in width_claims.claims(results)]
+    undecided = [
+        claim.verdict is Verdict.INCONCLUSIVE for claim in width_claims.claims(results_of(results))
+    ]
     assert undecided == [True, True, False, False, False]
-    alone = {key: SeedValues((0,), entry.values[:1]) for key, entry in width_results().items()}
+    alone = results_of({key: values[:1] for key, values in width_results().items()})
     undecided = [claim.verdict is Verdict.INCONCLUSIVE for claim in width_claims.claims(alone)]
     assert undecided == [True, True, False, True, True]
 
@@ -204,7 +208,7 @@ def test_rate_times_width_is_one_number_at_every_scale(scale):
 
 def test_claims_on_nothing_are_inconclusive():
     for module in (losses_claims, anatomy_claims, context_claims, width_claims):
-        assert {claim.verdict for claim in module.claims({})} == {Verdict.INCONCLUSIVE}
+        assert {claim.verdict for claim in module.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
 
 
 def keep(figure, folder: Path):

@@ -12,8 +12,9 @@ import pytest
 
 from el_jax.linear_ntp import figure1_problem, finite_component, random_problem
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
-from el_jax.plots import SeedValues, save_figure
-from experiments.claims import Verdict
+from el_jax.plots import save_figure
+from experiments.harness.claims import Verdict
+from experiments.harness.tables import read_results
 from experiments.ntp_convergence import (
     claims as convergence_claims,
     plot as convergence_plot,
@@ -25,7 +26,7 @@ from experiments.ntp_figure1 import (
     run as figure1_run,
 )
 from experiments.ntp_rates import claims as rates_claims, plot as rates_plot, run as rates_run
-from experiments.results import read_results
+from tests.experiments.toys import results_of
 
 ROOT = Path(__file__).parents[2] / "experiments"
 COMMITTED = {
@@ -56,7 +57,7 @@ def test_every_claim_is_judged_on_committed_numbers(name):
 
 @pytest.mark.parametrize("claims", CLAIMS)
 def test_claims_on_nothing_are_inconclusive(claims):
-    assert {claim.verdict for claim in claims.claims({})} == {Verdict.INCONCLUSIVE}
+    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
 
 
 # ---- ntp_figure1 ------------------------------------------------------------------------------
@@ -116,11 +117,11 @@ def test_counts_keep_the_supports_and_sum_to_the_samples():
 def test_the_finite_part_is_judged_by_factors(factor, verdict):
     start = np.array([1.0, 1.1, 0.9, 1.05])  # linear differences would be lost beside the first
     results = {
-        (f"GD, step {step}", metric): SeedValues((0, 1, 2, 3), start * factor**place)
+        (f"GD, step {step}", metric): start * factor**place
         for place, step in enumerate((1_000, 10_000, 100_000))
         for metric in ("finite_error", "cosine")
     }
-    judged = {claim.text: claim for claim in convergence_claims.claims(results)}
+    judged = {claim.text: claim for claim in convergence_claims.claims(results_of(results))}
     (claim,) = [claim for text, claim in judged.items() if text.startswith("P_F W approaches W* w")
                 and "with GD (" in text]  # fmt: skip
     assert claim.verdict is verdict

@@ -7,28 +7,28 @@ import pytest
 
 from el_jax.config import linear_ntp as ntp_settings
 from el_jax.linear_ntp import random_problem
-from el_jax.plots import Curve, SeedValues, save_figure
-from experiments.claims import Verdict
-from experiments.least_dimension import LeastDimension
+from el_jax.plots import save_figure
+from experiments.harness.claims import Verdict
+from experiments.harness.tables import values_of, write_curves, write_results
 from experiments.ntp_optimizers import (
     claims as optimizers_claims,
     plot as optimizers_plot,
     run as optimizers_run,
 )
 from experiments.ntp_phase import claims as phase_claims, plot as phase_plot, run as phase_run
+from experiments.ntp_phase.least_dimension import LeastDimension
 from experiments.ntp_text import claims as text_claims, plot as text_plot
-from experiments.results import write_curves, write_results
+from tests.experiments.toys import curves_of, results_of
 
-SEEDS = tuple(range(5))
 NOISE = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])
 
 
 def around(mean):
-    return SeedValues(SEEDS, mean + NOISE)
+    return mean + NOISE
 
 
 def exactly(value):
-    return SeedValues(SEEDS, np.full(len(SEEDS), value))
+    return np.full(len(NOISE), value)
 
 
 def keep(figure, folder):
@@ -92,12 +92,12 @@ def optimizer_results(lead=0.1, gap=2.0):
 
 def test_every_optimiser_has_a_row_and_every_norm_a_column(tmp_path):
     results, steps = optimizer_results(), np.array([1, 10, 100])
-    write_results(tmp_path / "results.csv", results)
+    write_results(tmp_path / "results.csv", results_of(results))
     courses = {
-        (setting, "margin_ratio_own"): Curve(SEEDS, steps, 0.3 * np.log10(steps) + NOISE[:, None])
+        (setting, "margin_ratio_own"): (steps, 0.3 * np.log10(steps) + NOISE[:, None])
         for setting, _ in results
     }
-    write_curves(tmp_path / "curves.csv", courses)
+    write_curves(tmp_path / "curves.csv", curves_of(courses))
     figure = optimizers_plot.plot(tmp_path)
     keep(figure, tmp_path)
     for ax in figure.axes[:2]:
@@ -122,7 +122,7 @@ def test_frames_are_on_the_norms_that_are_measured_as_own():
     ("lead", "gap", "verdict"), [(0.1, 2.0, Verdict.HOLDS), (-0.1, 0.5, Verdict.FAILS)]
 )
 def test_optimisers_are_judged(lead, gap, verdict):
-    claims = optimizers_claims.claims(optimizer_results(lead, gap))
+    claims = optimizers_claims.claims(results_of(optimizer_results(lead, gap)))
     assert [claim.verdict for claim in claims] == [verdict] * 20
 
 
@@ -150,8 +150,12 @@ def phase_results(separable=0.55, above=0.0):
 
 
 def test_dimensions_are_judged():
-    assert {claim.verdict for claim in phase_claims.claims(phase_results())} == {Verdict.HOLDS}
-    late = {c.text: c.verdict for c in phase_claims.claims(phase_results(0.7, above=0.3))}
+    assert {claim.verdict for claim in phase_claims.claims(results_of(phase_results()))} == {
+        Verdict.HOLDS
+    }
+    late = {
+        c.text: c.verdict for c in phase_claims.claims(results_of(phase_results(0.7, above=0.3)))
+    }
     assert late["Data become separable near d = .55 m (V=6, S=2, m=24): by .60"] is Verdict.FAILS
     assert list(late.values()).count(Verdict.FAILS) == 4
 
@@ -169,8 +173,8 @@ def test_dimensions_are_drawn_as_shares(tmp_path):
         for condition, least in (("compatible", 2), ("separable", 5)):
             values = (dims >= least + np.arange(3)[:, None]).astype(float)
             setting = phase_run.Ensemble(8, V, S).name
-            table[setting, condition] = Curve((0, 1, 2), dims, values)
-    write_curves(tmp_path / "curves.csv", table)
+            table[setting, condition] = dims, values
+    write_curves(tmp_path / "curves.csv", curves_of(table))
     figure = phase_plot.plot(tmp_path)
     keep(figure, tmp_path)
     assert len(figure.axes) == 3
@@ -182,27 +186,22 @@ def test_dimensions_are_drawn_as_shares(tmp_path):
         assert count.get_xdata()[0] < cover.get_xdata()[0] < 1
 
 
-def test_wilson_intervals_are_where_a_share_is_z_standard_errors_away():
-    values = np.array([[0.0, 0.0, 1.0]] * 3 + [[0.0, 1.0, 1.0]])
-    low, high = phase_plot.wilson_interval(Curve((0, 1, 2, 3), np.arange(3), values))
-    share = values.mean(axis=0)
-    for end in (low, high):
-        assert np.square(share - end) == pytest.approx(1.96**2 * end * (1 - end) / 4, abs=1e-12)
-    assert (low <= share + 1e-12).all()
-    assert (share <= high + 1e-12).all()
-
-
-def test_pooled_rows_are_the_worst_of_each_seed():
-    row = phase_run.ResultRow
-    pooled = phase_run._pooled(
-        [
-            row("a", 0, "both_at_m", 1.0),
-            row("b", 0, "both_at_m", 0.0),
-            row("a", 0, "undecided_share", 0.1),
-            row("b", 0, "undecided_share", 0.0),
-        ]
+def test_the_summary_has_distances_from_the_median_and_the_worst_size_of_each_seed():
+    rows = results_of(
+        {
+            ("a", "both_at_m"): [1.0, 1.0],
+            ("b", "both_at_m"): [0.0, 1.0],
+            ("a", "undecided_share"): [0.1, 0.0],
+            ("b", "undecided_share"): [0.0, 0.0],
+            ("a", "separable_from"): [0.5, 0.7],
+            ("b", "separable_from"): [0.4, math.nan],  # undecided: no median
+        }
     )
-    assert {r.metric: r.value for r in pooled} == {"both_at_m": 0.0, "undecided_share": 0.1}
+    found = phase_run.summary(rows)
+    assert list(values_of(found, phase_run.POOLED, "both_at_m")) == [0.0, 1.0]
+    assert list(values_of(found, phase_run.POOLED, "undecided_share")) == [0.1, 0.0]
+    np.testing.assert_allclose(values_of(found, "a", "separable_spread"), 0.1)
+    assert values_of(found, "b", "separable_spread").isna().all()
 
 
 # ---- text ---------------------------------------------------------------------------------------
@@ -229,17 +228,19 @@ def text_results(sign=1.0):
 
 @pytest.mark.parametrize(("sign", "verdict"), [(1.0, Verdict.HOLDS), (-1.0, Verdict.FAILS)])
 def test_text_is_judged(sign, verdict):
-    assert {claim.verdict for claim in text_claims.claims(text_results(sign))} == {verdict}
+    assert {claim.verdict for claim in text_claims.claims(results_of(text_results(sign)))} == {
+        verdict
+    }
 
 
 def test_text_is_drawn(tmp_path):
-    write_results(tmp_path / "results.csv", text_results())
+    write_results(tmp_path / "results.csv", results_of(text_results()))
     steps = np.array([100, 150, 200])
     table = {
-        (f"T={T}", "margin_share"): Curve(SEEDS, steps, 0.1 * T + NOISE[:, None] + steps / 500)
+        (f"T={T}", "margin_share"): (steps, 0.1 * T + NOISE[:, None] + steps / 500)
         for T in (1, 2, 3)
     }
-    write_curves(tmp_path / "curves.csv", table)
+    write_curves(tmp_path / "curves.csv", curves_of(table))
     figure = text_plot.plot(tmp_path)
     keep(figure, tmp_path)
     entropy, dimensions, margins = figure.axes
@@ -250,7 +251,7 @@ def test_text_is_drawn(tmp_path):
 
 def test_claims_on_nothing_are_inconclusive():
     for module in (optimizers_claims, phase_claims, text_claims):
-        assert {claim.verdict for claim in module.claims({})} == {Verdict.INCONCLUSIVE}
+        assert {claim.verdict for claim in module.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
 
 
 def test_a_passage_starts_at_its_first_word(monkeypatch):

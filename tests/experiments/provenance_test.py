@@ -5,14 +5,14 @@ import jax
 import pytest
 
 from el_jax.checkpoints.manifest import config_hash
-from experiments.provenance import (
+from experiments.harness.provenance import (
     checkout_state,
     gather_provenance,
     merge_provenance,
     read_provenance,
     write_provenance,
 )
-from experiments.tidy_csv import MalformedTableError
+from experiments.harness.tables import MalformedTableError
 
 
 def gather(settings=("E1 λ=1",)):

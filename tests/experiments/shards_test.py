@@ -1,23 +1,23 @@
 """An experiment run in parts and joined again is the experiment run whole."""
 
 import json
-import textwrap
 
 import pytest
 
 from experiments.__main__ import main
-from experiments.shards import Shard, ShardError, merge, parse_shard, write_shard
+from experiments.harness.shards import Shard, ShardError, merge, parse_shard, write_shard
+from tests.experiments.toys import forget, make
 
 FILES = {
     "README.md": "# Toy\n",
+    "__init__.py": '"""In parts?"""',
     "run.py": '''
         import math
 
-        from experiments.results import CurveRow, ResultRow
-        from experiments.shards import WHOLE
-        from experiments.tables import write_tables
+        from experiments.harness.seeds import write_tables
+        from experiments.harness.shards import WHOLE
+        from experiments.harness.tables import curves_frame, results_frame
 
-        TITLE = "In parts?"
         NAMES = ("b", "a, warm-up")
 
         def run(scale, out, shard=WHOLE):
@@ -27,9 +27,10 @@ FILES = {
                 seconds[name] = seconds.get(name, 0.0) + 10.0
             write_tables(
                 "toy", scale, out,
-                results=[ResultRow(n, s, "accuracy", math.sin(len(n) + s)) for n, s in units],
-                curves=[CurveRow(n, s, step, "loss", math.pi / (step + s + 1))
-                        for n, s in units for step in range(80)],
+                results=results_frame(
+                    (n, s, "accuracy", math.sin(len(n) + s)) for n, s in units),
+                curves=curves_frame((n, s, step, "loss", math.pi / (step + s + 1))
+                                    for n, s in units for step in range(80)),
                 config_hashes=dict.fromkeys(seconds, scale), wall_seconds=seconds)
         ''',
     "plot.py": '''
@@ -39,23 +40,18 @@ FILES = {
             return new_figure()[0]
         ''',
     "claims.py": '''
-        from experiments.claims import claim_at_least
+        from experiments.harness.claims import claim_level
 
         def claims(results):
-            return [claim_at_least(results, "b", "accuracy", -2.0, text="all there",
+            return [claim_level(results, "b", "accuracy", at_least=-2.0, text="all there",
                                    source="nowhere", paper_value="1")]
         ''',
 }  # fmt: skip
 
 
 @pytest.fixture
-def root(tmp_path):
-    root = tmp_path / "experiments"
-    for name in ("toy", "other"):
-        (root / name).mkdir(parents=True)
-        for file, text in FILES.items():
-            (root / name / file).write_text(textwrap.dedent(text), encoding="utf-8")
-    return root
+def root(tmp_path, monkeypatch):
+    return make(tmp_path, ("toy", "other"), FILES, monkeypatch)
 
 
 def shards(root, count, *flags):
@@ -179,6 +175,7 @@ def test_what_cannot_be_run_in_parts_says_so(root, capsys):
     assert "nothing to draw of a shard" in capsys.readouterr().err
     text = (root / "toy" / "run.py").read_text().replace("out, shard=WHOLE", "out")
     (root / "toy" / "run.py").write_text(text)
+    forget("toy")
     assert main(["run", "toy", "--shard=0/2"], root) == 2
     assert capsys.readouterr().err == "error: toy cannot be sharded: its run() takes no shard.\n"
 

@@ -12,11 +12,10 @@ from el_jax.runtime.errors import WorkdirBusyError
 from el_jax.runtime.workdir import hold
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
-from experiments import kept, studies, sweep
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard, ShardError
-from experiments.studies import Measured, Study
-from experiments.sweep import setting_name
+from experiments.harness import kept, studies, sweep
+from experiments.harness.shards import WHOLE, Shard, ShardError
+from experiments.harness.studies import Study, Trained
+from experiments.harness.sweep import setting_name
 
 
 @pytest.mark.parametrize(
@@ -77,18 +76,18 @@ def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
     runs = ({"seed": 0, "warmup_steps": 0, "lam": 1.0}, {"seed": 1, "warmup_steps": 0, "lam": 1.0})
     results, points = sweep._rows(
         Study(tiny()),
-        Measured(runs, history, 1.0),
+        Trained(runs, history, 1.0),
         ["loss", "acc", "extra"],
         ["loss", "acc"],
         lambda history: {"extra": np.array([7.0, 8.0])},
     )
-    values = {(row.seed, row.metric): row.value for row in results}
+    values = {(seed, metric): value for _, seed, metric, value in results}
     assert values == {
         (0, "loss"): 1, (0, "acc"): 0.1, (0, "extra"): 7,
         (1, "loss"): 2, (1, "acc"): 0.2, (1, "extra"): 8,
     }  # fmt: skip
-    assert ResultRow("E1 λ=1", 1, "loss", 2.0) in results
-    assert CurveRow("E1 λ=1", 0, 10, "loss", 3.0) in points
+    assert ("E1 λ=1", 1, "loss", 2.0) in results
+    assert ("E1 λ=1", 0, 10, "loss", 3.0) in points
     assert len(points) == 6  # acc was measured once
 
 

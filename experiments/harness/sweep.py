@@ -12,10 +12,10 @@ from el_jax.probes import when_fitted
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.training.sinks import History
 from el_jax.types import Row
-from experiments.results import CurveRow, ResultRow
-from experiments.shards import WHOLE, Shard
-from experiments.studies import Measured, Study, train_all
-from experiments.tables import write_tables
+from experiments.harness.seeds import write_tables
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study, Trained, train_all
+from experiments.harness.tables import curves_frame, results_frame
 
 LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}
 PARAMETER_LABELS = {"lam": "λ", "b": "b"}
@@ -30,27 +30,28 @@ def setting_name(loss: str, run: build.Numbers, suffix: str = "") -> str:
     return name + (", warm-up" if run["warmup_steps"] else "") + suffix
 
 
-def _last_rows(measured: Measured) -> Row:
+def _last_rows(trained: Trained) -> Row:
     """The newest value of every metric."""
     last: Row = {}
-    for row in measured.history.rows:
+    for row in trained.history.rows:
         last |= row
     return last
 
 
 def _rows(
-    study: Study, measured: Measured, metrics: Sequence[str], curves: Sequence[str], extras: Extras
-) -> tuple[list[ResultRow], list[CurveRow]]:
-    final = _last_rows(measured) | extras(measured.history)
-    results, points = [], []
-    for i, run in enumerate(measured.runs):
+    study: Study, trained: Trained, metrics: Sequence[str], curves: Sequence[str], extras: Extras
+) -> tuple[list[tuple], list[tuple]]:
+    final = _last_rows(trained) | extras(trained.history)
+    results: list[tuple] = []
+    points: list[tuple] = []
+    for i, run in enumerate(trained.runs):
         name = setting_name(study.config.loss.name, run, study.suffix)
         seed = int(run["seed"])
-        results += [ResultRow(name, seed, m, float(final[m][i])) for m in metrics]
+        results += [(name, seed, m, float(final[m][i])) for m in metrics]
         for metric in curves:
-            steps, values = measured.history.curve(metric)
+            steps, values = trained.history.curve(metric)
             points += [
-                CurveRow(name, seed, int(s), metric, float(v[i]))
+                (name, seed, int(s), metric, float(v[i]))
                 for s, v in zip(steps, values, strict=True)
             ]
     return results, points
@@ -90,12 +91,12 @@ def run_sweep(
         shard: the part to train; a unit is one seed of one study with its whole sweep.
     """
     use_compilation_cache()
-    measured = train_all(experiment, studies, shard)
-    results: list[ResultRow] = []
-    points: list[CurveRow] = []
+    trained = train_all(experiment, studies, shard)
+    results: list[tuple] = []
+    points: list[tuple] = []
     hashes: dict[str, str] = {}
     seconds: dict[str, float] = {}
-    for study, parts in zip(studies, measured, strict=True):
+    for study, parts in zip(studies, trained, strict=True):
         resolved = json.loads(study.config.to_json_best_effort())
         for part in parts:
             rows, marks = _rows(study, part, metrics, curves, extras)
@@ -106,8 +107,8 @@ def run_sweep(
                 hashes[name] = config_hash(resolved)
                 seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)
     write_tables(
-        experiment, scale, out, results=results, curves=points, config_hashes=hashes,
-        wall_seconds=seconds,
+        experiment, scale, out, results=results_frame(results), curves=curves_frame(points),
+        config_hashes=hashes, wall_seconds=seconds,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from el_jax.runtime.environment import checkout_state
 from el_jax.runtime.files import write_durably
 from el_jax.training.sinks import History, read_rows
 
-KEPT = Path(__file__).parents[1] / "runs" / "experiments"
+KEPT = Path(__file__).parents[2] / "runs" / "experiments"
 ROWS, _SEAL = "metrics.jsonl", "seconds"
 
 

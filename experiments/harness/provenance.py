@@ -8,7 +8,7 @@ from pathlib import Path
 
 from el_jax.runtime import arithmetic
 from el_jax.runtime.environment import checkout_state, hardware, versions
-from experiments.tidy_csv import MalformedTableError
+from experiments.harness.tables import MalformedTableError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,11 +13,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
-from el_jax.plots.tables import SeedTable
-from experiments.provenance import merge_provenance, read_provenance, write_provenance
-from experiments.results import (
-    merge_curves,
-    merge_results,
+import pandas as pd
+
+from experiments.harness.provenance import merge_provenance, read_provenance, write_provenance
+from experiments.harness.tables import (
     read_curves,
     read_results,
     write_curves,
@@ -127,14 +126,14 @@ def check_complete(experiment: str, folders: Sequence[Path]) -> None:
         raise ShardError(f"shard {', '.join(missing)} is missing; all of them must be given.")
 
 
-def _check_disjoint(results: Mapping[Path, SeedTable]) -> None:
-    for (ours, one), (theirs, other) in combinations(results.items(), 2):
-        for setting, metric in one.keys() & other.keys():
-            if both := set(one[setting, metric].seeds) & set(other[setting, metric].seeds):
-                raise ShardError(
-                    f"{ours} and {theirs} overlap: both have {metric} of {setting!r}, "
-                    f"seed {min(both)}."
-                )
+def _check_disjoint(results: Mapping[Path, pd.DataFrame]) -> None:
+    rows = pd.concat(results, names=["folder"]).reset_index("folder")
+    key = ["setting", "seed", "metric"]
+    for (setting, seed, metric), again in rows[rows.duplicated(key, keep=False)].groupby(key):
+        ours, theirs = again["folder"].iloc[:2]
+        raise ShardError(
+            f"{ours} and {theirs} overlap: both have {metric} of {setting!r}, seed {seed}."
+        )
 
 
 def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
@@ -155,10 +154,10 @@ def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
     _check_disjoint(results)
     try:
         provenance = merge_provenance(*(read_provenance(f / "provenance.json") for f in folders))
-        curves = merge_curves(*(read_curves(folder / "curves.csv") for folder in folders))
+        curves = pd.concat([read_curves(folder / "curves.csv") for folder in folders])
+        out.mkdir(parents=True, exist_ok=True)
+        write_curves(out / "curves.csv", curves)
     except ValueError as error:
         raise ShardError(str(error)) from error
-    out.mkdir(parents=True, exist_ok=True)
-    write_results(out / "results.csv", merge_results(*results.values()))
-    write_curves(out / "curves.csv", curves)
+    write_results(out / "results.csv", pd.concat(results))
     write_provenance(out / "provenance.json", provenance)

@@ -9,13 +9,14 @@ their difference cancels nothing. In the linear experiments a seed draws the pro
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy.stats
 from jaxtyping import Float
 
-from el_jax.plots.tables import SeedValues, mean_and_sem
+from el_jax.plots.tables import mean_and_sem
 
 CONFIDENCE = 0.95
 
@@ -39,47 +40,11 @@ class Interval(NamedTuple):
     num_seeds: int
 
 
-def t_cdf(t: float, degrees_of_freedom: int) -> float:
-    """Student's t distribution function for whole degrees of freedom.
-
-    A finite sum, exact up to rounding (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
-    """
-    angle = math.atan2(t, math.sqrt(degrees_of_freedom))
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = degrees_of_freedom % 2 == 1
-    term, total = (cosine if odd else 1.0), 0.0
-    for k in range(2 if not odd else 3, degrees_of_freedom + 1, 2):
-        total += term
-        term *= cosine**2 * (k - 1) / k
-    if odd:
-        return 0.5 + (angle + sine * total) / math.pi
-    return 0.5 + sine * total / 2
-
-
-def t_quantile(probability: float, degrees_of_freedom: int) -> float:
-    """The t below which a Student-t variable falls with the given probability.
-
-    Raises:
-        ValueError: the probability is not inside (0, 1), or there is no degree of freedom.
-    """
-    if not 0 < probability < 1:
-        raise ValueError(f"probability={probability} must be between 0 and 1.")
-    if degrees_of_freedom < 1:
-        raise ValueError(f"degrees_of_freedom={degrees_of_freedom} must be at least 1.")
-    # bisection on the angle atan(t / sqrt(degrees of freedom)), which is bounded
-    low, high = -math.pi / 2, math.pi / 2
-    scale = math.sqrt(degrees_of_freedom)
-    for _ in range(80):
-        middle = (low + high) / 2
-        if t_cdf(scale * math.tan(middle), degrees_of_freedom) < probability:
-            low = middle
-        else:
-            high = middle
-    return scale * math.tan((low + high) / 2)
-
-
-def t_interval(values: Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE) -> Interval:
+def t_interval(
+    entry: pd.Series | Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE
+) -> Interval:
     """Mean, standard error and two-sided Student-t interval of the mean over seeds."""
+    values = np.asarray(entry, float)
     num_seeds = len(values)
     if num_seeds < 2 or not np.isfinite(values).all():
         mean = float(values[0]) if num_seeds == 1 else math.nan
@@ -87,12 +52,12 @@ def t_interval(values: Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE
     mean, sem = (float(number) for number in mean_and_sem(values))
     if num_seeds == 2 and np.isclose(values[0], values[1], rtol=1e-12, atol=1e-12):
         return Interval(mean, sem, -math.inf, math.inf, num_seeds)
-    half_width = t_quantile((1 + confidence) / 2, num_seeds - 1) * sem
+    half_width = float(scipy.stats.t.ppf((1 + confidence) / 2, num_seeds - 1)) * sem
     return Interval(mean, sem, mean - half_width, mean + half_width, num_seeds)
 
 
 def paired_difference(
-    first: SeedValues, second: SeedValues, *, confidence: float = CONFIDENCE
+    first: pd.Series, second: pd.Series, *, confidence: float = CONFIDENCE
 ) -> Interval:
     """Interval of ``first - second``, differenced seed by seed over the seeds both have."""
     values = _aligned([first, second])
@@ -100,7 +65,7 @@ def paired_difference(
 
 
 def paired_slope(
-    entries: Sequence[SeedValues],
+    entries: Sequence[pd.Series],
     positions: Sequence[float] | None = None,
     *,
     confidence: float = CONFIDENCE,
@@ -108,7 +73,7 @@ def paired_slope(
     """Interval of the least-squares slope over settings, fitted seed by seed.
 
     Args:
-        entries: one per setting, in order; only seeds that all of them have are used.
+        entries: one per setting, in order, indexed by seed; only seeds that all have are used.
         positions: the place of each setting; by default 0, 1, 2, ..., so that the slope is the
             change from one setting to the next.
         confidence: probability that the interval covers the slope.
@@ -125,7 +90,7 @@ def paired_slope(
 
 
 def bootstrap_interval(
-    entries: Sequence[SeedValues],
+    entries: Sequence[pd.Series],
     statistic: Callable[[Float[np.ndarray, "entries *draws R"]], Float[np.ndarray, "*draws"]],
     *,
     confidence: float = CONFIDENCE,
@@ -137,7 +102,7 @@ def bootstrap_interval(
     the interval is too narrow for a spread: it misses a slope of 0 in about a tenth of null draws.
 
     Args:
-        entries: one per setting; only seeds that all of them have are used.
+        entries: one per setting, indexed by seed; only seeds that all of them have are used.
         statistic: function of the values of every setting, seeds on the last axis.
         confidence: nominal probability that the interval covers the statistic.
         num_draws: number of resamples.
@@ -168,27 +133,27 @@ def spread_slope(
 def wilson_interval(
     share: float, num: int, *, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Interval of a probability from the share of ``num`` trials that succeeded (Wilson 1927)."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    centre = (share + z**2 / (2 * num)) / (1 + z**2 / num)
-    half = z / (1 + z**2 / num) * math.sqrt(share * (1 - share) / num + z**2 / (4 * num**2))
-    return centre - half, centre + half
+    """Wilson's interval of a probability from the share of ``num`` trials that succeeded.
+
+    The share is rounded to a whole number of successes.
+    """
+    interval = scipy.stats.binomtest(round(share * num), num).proportion_ci(confidence, "wilson")
+    return float(interval.low), float(interval.high)
 
 
-def _aligned(entries: Sequence[SeedValues]) -> Float[np.ndarray, "entries R"]:
-    common = sorted(set.intersection(*(set(entry.seeds) for entry in entries)))
-    by_seed = [dict(zip(entry.seeds, entry.values, strict=True)) for entry in entries]
-    return np.array([[values[seed] for seed in common] for values in by_seed])
+def _aligned(entries: Sequence[pd.Series]) -> Float[np.ndarray, "entries R"]:
+    """The values of the seeds that all entries have."""
+    return pd.concat(entries, axis=1, join="inner").sort_index().to_numpy().T
 
 
-def describe(entry: SeedValues) -> str:
+def describe(entry: pd.Series) -> str:
     """``mean ± standard error (number of seeds)``, to three decimals."""
-    return f"{describe_mean(entry)} ({describe_seeds([len(entry.seeds)])})"
+    return f"{describe_mean(entry)} ({describe_seeds([len(entry)])})"
 
 
-def describe_mean(entry: SeedValues) -> str:
+def describe_mean(entry: pd.Series) -> str:
     """``mean ± standard error``, to three decimals; a lone seed has no standard error."""
-    interval = t_interval(entry.values)
+    interval = t_interval(entry)
     if interval.num_seeds < 2:
         return f"{interval.mean:.3f}"
     return f"{interval.mean:.3f} ± {interval.sem:.3f}"

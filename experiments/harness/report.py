@@ -1,13 +1,34 @@
-"""One page over all experiments: question, figure, claims with verdicts, provenance."""
+"""Results for readers: tables and verdicts on a terminal, and report.md over all experiments."""
 
 import dataclasses
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from experiments.claims import Claim, Verdict
-from experiments.discovery import COMMITTED_SCALES, TABLES, Experiment, ExperimentError, discover
-from experiments.provenance import Provenance, read_provenance
-from experiments.results import read_results
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
+from experiments.harness.claims import Claim, Verdict
+from experiments.harness.discovery import (
+    COMMITTED_SCALES,
+    TABLES,
+    Experiment,
+    ExperimentError,
+    discover,
+)
+from experiments.harness.provenance import Provenance, read_provenance
+from experiments.harness.statistics import describe_mean, describe_seeds
+from experiments.harness.tables import read_results, values_of
+
+VERDICT_STYLES = {
+    Verdict.HOLDS: "bold green",
+    Verdict.FAILS: "bold red",
+    Verdict.INCONCLUSIVE: "bold yellow",
+}
+MAX_COLUMNS = 6
+PIPE_WIDTH = 140  # characters a line where there is no terminal to ask
 PREAMBLE = """# Results
 
 Every number on this page is read from a committed `results.csv`, and every verdict is computed
@@ -20,8 +41,63 @@ This page is written by `python -m experiments report`.
 """
 
 
+# ── on a terminal ─────────────────────────────────────────────────────────────────────────────────
+
+
+def make_console() -> Console:
+    """A console on standard output, wide enough for the tables when that is a file."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def key_metrics(results: pd.DataFrame, limit: int = MAX_COLUMNS) -> list[str]:
+    """The metrics shown first: test before train, hard before easy, accuracy before the rest."""
+
+    def rank(metric: str) -> tuple[bool, bool, bool, str]:
+        words = metric.split("_")
+        return "test" not in words, "hard" not in words, "accuracy" not in words, metric
+
+    return sorted(results["metric"].unique(), key=rank)[:limit]
+
+
+def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
+    """A table of settings against key metrics, mean ± standard error over seeds."""
+    metrics = key_metrics(results)
+    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    table.add_column("setting")
+    for metric in metrics:
+        table.add_column(metric.replace("_", " "), justify="right")
+    table.add_column("seeds", justify="right")
+    for setting in sorted(results["setting"].unique()):
+        entries = [values_of(results, setting, metric) for metric in metrics]
+        cells = ["" if entry.empty else describe_mean(entry) for entry in entries]
+        counts = results[results["setting"] == setting].groupby("metric").size()
+        table.add_row(escape(setting), *cells, describe_seeds(list(counts)).split(" ")[0])
+    console.print(table)
+    if hidden := results["metric"].nunique() - len(metrics):
+        console.print(f"and {hidden} more metrics in results.csv")
+
+
+def print_claims(console: Console, claims: Sequence[Claim]) -> None:
+    """A line per claim: verdict, claim, and the numbers it rests on."""
+    for claim in claims:
+        style = VERDICT_STYLES[claim.verdict]
+        console.print(f"[{style}]{claim.verdict.value:12}[/] {escape(claim.text)}")
+        console.print(f"{'':12} {escape(claim.detail)}", style="dim")
+
+
+def print_listing(console: Console, experiments: Iterable[Experiment]) -> None:
+    """A line per experiment: name and question."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for experiment in experiments:
+        table.add_row(experiment.name, escape(experiment.title))
+    console.print(table)
+
+
+# ── report.md ─────────────────────────────────────────────────────────────────────────────────────
+
+
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Committed:
     """The committed results of one experiment at one scale."""
 
     experiment: Experiment
@@ -53,18 +129,18 @@ def write_report(root: Path) -> Path:
     return path
 
 
-def _measure(experiment: Experiment) -> list[Measured]:
+def _measure(experiment: Experiment) -> list[Committed]:
     found = []
     for scale in COMMITTED_SCALES:
         folder = experiment.committed_folder(scale)
         if all((folder / table).exists() for table in TABLES):
             claims = experiment.claims(read_results(folder / "results.csv"))
             provenance = read_provenance(folder / "provenance.json")
-            found.append(Measured(experiment, scale, claims, provenance))
+            found.append(Committed(experiment, scale, claims, provenance))
     return found
 
 
-def _overview(experiments: list[Experiment], measured: dict[str, list[Measured]]) -> str:
+def _overview(experiments: list[Experiment], measured: dict[str, list[Committed]]) -> str:
     lines = [
         _row("experiment", "question", "scale", "hold", "fail", "inconclusive"),
         _row(*["---"] * 6),
@@ -87,7 +163,7 @@ def _heading(experiment: Experiment, *, has_results: bool) -> str:
     return text + ("\n" if has_results else "\n\nNot run yet.\n")
 
 
-def _section(results: Measured, root: Path) -> str:
+def _section(results: Committed, root: Path) -> str:
     folder = results.experiment.committed_folder(results.scale).relative_to(root).as_posix()
     lines = [f"### {results.experiment.name}, {results.scale} scale", ""]
     if (root / folder / "figure.png").exists():

@@ -26,8 +26,8 @@ from el_jax.training.fit import fit
 from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink
 from el_jax.types import Row
-from experiments import kept
-from experiments.shards import WHOLE, Shard
+from experiments.harness import kept
+from experiments.harness.shards import WHOLE, Shard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Study:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Trained:
     """The results of one process: its runs and every row of metrics they wrote."""
 
     runs: tuple[build.Numbers, ...]
@@ -47,7 +47,7 @@ class Measured:
     seconds: float
 
 
-def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Measured]]:
+def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Trained]]:
     """Train a shard's part of every study.
 
     Args:
@@ -86,7 +86,7 @@ def _train(
     watch: Sink,
     keep: Path | None,
     stop: Callable[[], int | None] = lambda: None,
-) -> Measured:
+) -> Trained:
     """Train the runs of one config, or read them back from ``keep`` if they finished there.
 
     Raises:
@@ -101,7 +101,7 @@ def _train(
             if (finished := kept.read(keep)) is not None:
                 history, seconds = finished
                 watch.write(history.steps[-1], history.rows[-1])
-                return Measured(settings.rows, history, seconds)
+                return Trained(settings.rows, history, seconds)
             rows = JsonLines(keep / kept.ROWS, check=lock.check)
             sinks.append(files.enter_context(contextlib.closing(rows)))
         started = time.monotonic()
@@ -110,12 +110,12 @@ def _train(
         seconds = time.monotonic() - started
         if keep is not None:
             kept.seal(keep, seconds)
-    return Measured(settings.rows, history, seconds)
+    return Trained(settings.rows, history, seconds)
 
 
 def _train_in_process(
     config: build.Config, messages: Any, failed: Any, keep: Path | None
-) -> Measured:
+) -> Trained:
     relay = _Relay(messages, _watched(config))
     return _train(config, relay, keep, lambda: signal.SIGTERM if failed.is_set() else None)
 
@@ -184,7 +184,7 @@ class _Total:
 
 def _train_all_on_cpu(
     title: str, studies: Sequence[Study], shard: Shard = WHOLE
-) -> list[list[Measured]]:
+) -> list[list[Trained]]:
     """Train every seed of every study, as many at a time as there are cores."""
     parts = _taken(studies, shard, _by_seed)
     total = _Total(
@@ -217,7 +217,7 @@ def _train_all_on_cpu(
 
 
 def _wait(
-    futures: Sequence[concurrent.futures.Future[Measured]], messages: Any, total: _Total
+    futures: Sequence[concurrent.futures.Future[Trained]], messages: Any, total: _Total
 ) -> None:
     """Show progress until all are done; raise the first error of any process at once."""
     waiting = set(futures)
@@ -231,7 +231,7 @@ def _wait(
 
 def _train_all_together(
     title: str, studies: Sequence[Study], shard: Shard = WHOLE
-) -> list[list[Measured]]:
+) -> list[list[Trained]]:
     """Train each study as one program over all of its runs, or over those of a seed in a shard."""
     parts = _taken(studies, shard, (lambda config: [config]) if shard.is_whole else _by_seed)
     return [
@@ -240,7 +240,7 @@ def _train_all_together(
     ]
 
 
-def _train_watched(title: str, config: build.Config) -> Measured:
+def _train_watched(title: str, config: build.Config) -> Trained:
     bar = progress(title, config.train.num_updates, _watched(config))
     try:
         return _train(config, bar, kept.folder_of(config))

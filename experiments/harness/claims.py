@@ -12,9 +12,11 @@ import dataclasses
 import enum
 import math
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
-from el_jax.plots.tables import SeedTable
-from experiments.statistics import (
+import pandas as pd
+
+from experiments.harness.statistics import (
     CONFIDENCE,
     Interval,
     describe,
@@ -24,6 +26,7 @@ from experiments.statistics import (
     paired_slope,
     t_interval,
 )
+from experiments.harness.tables import values_of
 
 
 class Verdict(enum.Enum):
@@ -42,92 +45,85 @@ class Claim:
         text: the claim, one sentence.
         source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
         paper_value: the paper's number, or its words where it gives none.
-        ours: our numbers, mean ± standard error and number of seeds.
-        verdict: holds, fails or inconclusive.
         detail: the interval the verdict rests on, or the reason why there is none.
+        ours: our numbers, mean ± standard error and number of seeds; empty if not measured.
+        verdict: holds, fails or inconclusive.
     """
 
     text: str
     source: str
     paper_value: str
-    ours: str
-    verdict: Verdict
     detail: str
+    ours: str = ""
+    verdict: Verdict = Verdict.INCONCLUSIVE
+
+
+class Wording(TypedDict):
+    """The words of a claim, see ``Claim``."""
+
+    text: str
+    source: str
+    paper_value: str
 
 
 def claim_greater(
-    results: SeedTable,
+    results: pd.DataFrame,
     metric: str,
     better: str,
     worse: str,
     *,
     by: float = 0.0,
-    text: str,
-    source: str,
-    paper_value: str,
+    **wording: Unpack[Wording],
 ) -> Claim:
     """Setting ``better`` has a metric above that of ``worse`` by more than ``by``.
 
     Judged by the paired difference over the seeds both settings have.
     """
-    if missing := _not_measured(results, metric, [better, worse]):
-        return Claim(text, source, paper_value, "", Verdict.INCONCLUSIVE, missing)
-    first, second = results[better, metric], results[worse, metric]
+    first, second = entries = _entries(results, metric, [better, worse])
+    if missing := _not_measured(metric, entries):
+        return Claim(**wording, detail=missing)
     difference = paired_difference(first, second)
-    verdict = _judge(holds=difference.low > by, fails=difference.high < by)
-    ours = f"{describe(first)} against {describe(second)}"
-    detail = _explain("paired difference", difference, signed=True)
-    return Claim(text, source, paper_value, ours, verdict, detail)
+    return Claim(
+        **wording,
+        ours=f"{describe(first)} against {describe(second)}",
+        verdict=judge(holds=difference.low > by, fails=difference.high < by),
+        detail=_explain("paired difference", difference, signed=True),
+    )
 
 
-def claim_at_least(
-    results: SeedTable,
+def claim_level(
+    results: pd.DataFrame,
     setting: str,
     metric: str,
-    threshold: float,
     *,
-    text: str,
-    source: str,
-    paper_value: str,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    **wording: Unpack[Wording],
 ) -> Claim:
-    """The metric of a setting is ``threshold`` or more."""
-    if missing := _not_measured(results, metric, [setting]):
-        return Claim(text, source, paper_value, "", Verdict.INCONCLUSIVE, missing)
-    entry = results[setting, metric]
-    mean = t_interval(entry.values)
-    verdict = _judge(holds=mean.low >= threshold, fails=mean.high < threshold)
-    return Claim(text, source, paper_value, describe(entry), verdict, _explain("mean", mean))
-
-
-def claim_at_most(
-    results: SeedTable,
-    setting: str,
-    metric: str,
-    threshold: float,
-    *,
-    text: str,
-    source: str,
-    paper_value: str,
-) -> Claim:
-    """The metric of a setting is ``threshold`` or less."""
-    if missing := _not_measured(results, metric, [setting]):
-        return Claim(text, source, paper_value, "", Verdict.INCONCLUSIVE, missing)
-    entry = results[setting, metric]
-    mean = t_interval(entry.values)
-    verdict = _judge(holds=mean.high <= threshold, fails=mean.low > threshold)
-    return Claim(text, source, paper_value, describe(entry), verdict, _explain("mean", mean))
+    """The metric of a setting is ``at_least``, or ``at_most``, a number."""
+    (entry,) = entries = _entries(results, metric, [setting])
+    if missing := _not_measured(metric, entries):
+        return Claim(**wording, detail=missing)
+    mean = t_interval(entry)
+    return Claim(
+        **wording,
+        ours=describe(entry),
+        verdict=judge(
+            holds=at_least <= mean.low and mean.high <= at_most,
+            fails=mean.high < at_least or mean.low > at_most,
+        ),
+        detail=_explain("mean", mean),
+    )
 
 
 def claim_trend(
-    results: SeedTable,
+    results: pd.DataFrame,
     metric: str,
     settings: Sequence[str],
     *,
     rising: bool,
     positions: Sequence[float] | None = None,
-    text: str,
-    source: str,
-    paper_value: str,
+    **wording: Unpack[Wording],
 ) -> Claim:
     """The metric rises, or falls, along an ordered list of settings.
 
@@ -141,30 +137,36 @@ def claim_trend(
         rising: True when the claim is a rise, False when it is a fall.
         positions: the place of each setting, such as log2 of its context length; by default
             0, 1, 2, ...
-        text: the claim.
-        source: its place in the paper.
-        paper_value: the paper's number.
+        wording: the claim, its place in the paper and the paper's number.
     """
-    if missing := _not_measured(results, metric, settings):
-        return Claim(text, source, paper_value, "", Verdict.INCONCLUSIVE, missing)
-    entries = [results[setting, metric] for setting in settings]
+    entries = _entries(results, metric, settings)
+    if missing := _not_measured(metric, entries):
+        return Claim(**wording, detail=missing)
     slope = paired_slope(entries, positions)
     rises, falls = slope.low > 0, slope.high < 0
-    verdict = _judge(holds=rises, fails=falls) if rising else _judge(holds=falls, fails=rises)
-    num_seeds = [len(entry.seeds) for entry in entries]
-    ours = f"{', '.join(map(describe_mean, entries))} ({describe_seeds(num_seeds)})"
-    return Claim(text, source, paper_value, ours, verdict, _explain("slope", slope, signed=True))
+    seeds = describe_seeds([len(entry) for entry in entries])
+    return Claim(
+        **wording,
+        ours=f"{', '.join(map(describe_mean, entries))} ({seeds})",
+        verdict=judge(holds=rises, fails=falls) if rising else judge(holds=falls, fails=rises),
+        detail=_explain("slope", slope, signed=True),
+    )
 
 
-def _not_measured(results: SeedTable, metric: str, settings: Sequence[str]) -> str:
-    missing = [setting for setting in settings if (setting, metric) not in results]
-    return f"not measured: {metric} of {'; '.join(missing)}" if missing else ""
-
-
-def _judge(*, holds: bool, fails: bool) -> Verdict:
+def judge(*, holds: bool, fails: bool) -> Verdict:
+    """The verdict of an interval that may lie wholly on one side."""
     if holds:
         return Verdict.HOLDS
     return Verdict.FAILS if fails else Verdict.INCONCLUSIVE
+
+
+def _entries(results: pd.DataFrame, metric: str, settings: Sequence[str]) -> list[pd.Series]:
+    return [values_of(results, setting, metric).rename(setting) for setting in settings]
+
+
+def _not_measured(metric: str, entries: Sequence[pd.Series]) -> str:
+    missing = [str(entry.name) for entry in entries if entry.empty]
+    return f"not measured: {metric} of {'; '.join(missing)}" if missing else ""
 
 
 def _explain(quantity: str, interval: Interval, *, signed: bool = False) -> str:

@@ -1,33 +1,31 @@
 """An experiment is a sub-folder with a run.py; its name is the folder's.
 
 ===============  ===================================================================================
+``__init__.py``  a docstring: the question the experiment asks, and below it the source
 ``README.md``    the claim, the command, the cost, the number and its tolerance
-``run.py``       ``TITLE: str``, the question the experiment asks, and
-                 ``run(scale: str, out: Path, shard: Shard) -> None``, which writes results.csv,
+``run.py``       ``run(scale: str, out: Path, shard: Shard) -> None``, which writes results.csv,
                  curves.csv and provenance.json of that part into ``out``; without ``shard`` it
                  can only be run whole
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
-``claims.py``    ``claims(results: SeedTable) -> list[Claim]``
+``claims.py``    ``claims(results: DataFrame) -> list[Claim]``
 ===============  ===================================================================================
 
-The files are loaded only when needed, so that replotting does not import the training code.
+The files are imported only when needed, so that replotting does not import the training code.
 """
 
-import ast
 import dataclasses
 import functools
-import importlib.util
+import importlib
 import inspect
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots.tables import SeedTable
-from experiments.claims import Claim
-from experiments.shards import TABLES, WHOLE, Shard
+from experiments.harness.claims import Claim
+from experiments.harness.shards import TABLES, WHOLE, Shard
 
 COMMITTED_SCALES = ("cpu", "paper")
 SCALES = ("smoke", "quick", *COMMITTED_SCALES)
@@ -49,20 +47,25 @@ class Experiment:
         return self.folder.name
 
     @property
-    def title(self) -> str:
-        """``TITLE`` of run.py, read without importing it.
+    def question(self) -> str:
+        """The question it asks, the first line of its docstring.
 
         Raises:
-            ExperimentError: run.py assigns no string to ``TITLE``.
+            ExperimentError: its package has no docstring.
         """
-        for node in ast.parse((self.folder / "run.py").read_text(encoding="utf-8")).body:
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name("TITLE")], value=ast.Constant(str(title)))
-                    | ast.AnnAssign(target=ast.Name("TITLE"), value=ast.Constant(str(title)))
-                ):
-                    return title
-        raise ExperimentError(f"{self.name}/run.py must define TITLE, a string.")
+        return self._docstring()[0]
+
+    @property
+    def title(self) -> str:
+        """The question, with the source below it in parentheses."""
+        question, _, source = self._docstring()
+        return f"{question} ({source.strip().removesuffix('.')})" if source else question
+
+    def _docstring(self) -> tuple[str, str, str]:
+        found = importlib.import_module(f"experiments.{self.name}").__doc__
+        if not found:
+            raise ExperimentError(f"{self.name}/__init__.py must ask a question in its docstring.")
+        return found.strip().partition("\n")
 
     def run(self, scale: str, out: Path, shard: Shard = WHOLE) -> None:
         """Train and measure; write the three tables into ``out``.
@@ -71,7 +74,7 @@ class Experiment:
             ExperimentError: there are no parts to run, or a table is missing afterwards.
             ShardError: there are more shards than parts.
         """
-        run = self._load("run", "run").run
+        run = self._load("run", "run")
         if "shard" in inspect.signature(run).parameters:
             run = functools.partial(run, shard=shard)
         elif not shard.is_whole:
@@ -84,11 +87,11 @@ class Experiment:
 
     def plot(self, out: Path) -> Figure:
         """The figure of the tables in ``out``."""
-        return self._load("plot", "plot").plot(out)
+        return self._load("plot", "plot")(out)
 
-    def claims(self, results: SeedTable) -> list[Claim]:
+    def claims(self, results: pd.DataFrame) -> list[Claim]:
         """The experiment's claims, judged on results."""
-        return self._load("claims", "claims").claims(results)
+        return self._load("claims", "claims")(results)
 
     def committed_folder(self, scale: str) -> Path:
         """The folder of the committed tables, at the cpu or the paper scale."""
@@ -115,24 +118,13 @@ class Experiment:
             )
         return out
 
-    def _load(self, part: str, function: str) -> Any:
-        path = self.folder / f"{part}.py"
-        if not path.exists():
+    def _load(self, part: str, function: str) -> Callable[..., Any]:
+        if not (self.folder / f"{part}.py").exists():
             raise ExperimentError(f"{self.name} has no {part}.py.")
-        module = _import_file(f"experiments.{self.name}.{part}", path)
+        module = importlib.import_module(f"experiments.{self.name}.{part}")
         if function not in vars(module):
             raise ExperimentError(f"{self.name}/{part}.py must define {function}().")
-        return module
-
-
-def _import_file(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ExperimentError(f"{path} cannot be imported.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses and pickling look a class's module up
-    spec.loader.exec_module(module)
-    return module
+        return vars(module)[function]
 
 
 def discover(root: Path) -> dict[str, Experiment]:

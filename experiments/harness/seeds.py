@@ -1,0 +1,119 @@
+"""Measure an experiment seed by seed, and write its three tables."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from el_jax.checkpoints.manifest import config_hash
+from el_jax.runtime.compilation import use_compilation_cache
+from experiments.harness.provenance import gather_provenance, write_provenance
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results
+
+
+class Measured(NamedTuple):
+    """One setting, measured with one seed.
+
+    Attributes:
+        setting: its name in the tables.
+        numbers: metric -> value, for results.csv.
+        steps: the marks of its curves, ``[S]``.
+        curves: metric -> values at the marks, each ``[S]``, for curves.csv.
+    """
+
+    setting: str
+    numbers: Mapping[str, float] = MappingProxyType({})
+    steps: np.ndarray = np.array([], int)
+    curves: Mapping[str, np.ndarray] = MappingProxyType({})
+
+
+Part = tuple[str, Callable[[], Iterable[Measured]]]
+"""What is timed together: its name in provenance.json, and a function that measures it."""
+
+
+def run_seeds(
+    experiment: str,
+    scale: str,
+    out: Path,
+    num_seeds: int,
+    measure: Callable[[int], Iterator[Part]],
+    *,
+    config: Mapping[str, object],
+    shard: Shard = WHOLE,
+    summary: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+) -> None:
+    """Measure every seed of a shard; write results.csv, curves.csv and provenance.json.
+
+    Args:
+        experiment: its name, for the provenance.
+        scale: its scale.
+        out: the folder, which exists.
+        num_seeds: seeds of all shards together, from 0.
+        measure: the parts of one seed.
+        config: all that the numbers depend on besides a part's name.
+        shard: the part to run; a unit is one seed.
+        summary: further results that depend on all seeds, from those measured.
+
+    Raises:
+        ShardError: there are more shards than seeds.
+    """
+    use_compilation_cache()
+    results, curves = [], []
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for seed in shard.take(range(num_seeds)):
+        for name, part in measure(seed):
+            started = time.monotonic()
+            for setting, numbers, steps, courses in part():
+                results += [(setting, seed, metric, value) for metric, value in numbers.items()]
+                curves += [
+                    (setting, seed, step, metric, value)
+                    for metric, values in courses.items()
+                    for step, value in zip(steps, values, strict=True)
+                ]
+            seconds[name] += time.monotonic() - started
+        print(f"{experiment}: seed {seed + 1} of {num_seeds}", flush=True)
+    frame = results_frame(results)
+    write_tables(
+        experiment,
+        scale,
+        out,
+        results=frame if summary is None else pd.concat([frame, summary(frame)]),
+        curves=curves_frame(curves),
+        config_hashes={name: config_hash({**config, "part": name}) for name in seconds},
+        wall_seconds=seconds,
+    )
+
+
+def write_tables(
+    experiment: str,
+    scale: str,
+    out: Path,
+    *,
+    results: pd.DataFrame,
+    curves: pd.DataFrame,
+    config_hashes: Mapping[str, str],
+    wall_seconds: Mapping[str, float],
+) -> None:
+    """Write the measurements and their provenance into ``out``.
+
+    Args:
+        experiment: its name, for the provenance.
+        scale: its scale.
+        out: the folder, which exists.
+        results: rows of results.csv.
+        curves: rows of curves.csv; may be none.
+        config_hashes: for each setting, ``config_hash`` of all that its numbers depend on.
+        wall_seconds: for each setting, wall time of all its seeds.
+    """
+    write_results(out / "results.csv", results)
+    write_curves(out / "curves.csv", curves)
+    provenance = gather_provenance(
+        experiment, scale, config_hashes=config_hashes, wall_seconds=wall_seconds
+    )
+    write_provenance(out / "provenance.json", provenance)
