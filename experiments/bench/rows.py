@@ -1,13 +1,14 @@
 """Rows of a benchmark's results.csv, with their goals and verdicts."""
 
-import csv
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import pandas as pd
+
 from experiments.bench.paired import Estimate
-from experiments.harness.tables import MalformedTableError
+from experiments.harness.tables import NAME, NUMBER, Field, MalformedTableError, read_cells
 
 MET, MISSED, INCONCLUSIVE = "met", "missed", "inconclusive"
 NO_GOAL, NOT_MEASURED = "no goal", "not measured"
@@ -64,8 +65,19 @@ class Row(NamedTuple):
     verdict: str
 
 
-COLUMNS = Row._fields
-_NUMBERS = ("value", "low", "high")
+def _is_number(text: str) -> bool:
+    return not text or (NUMBER[0](text) and math.isfinite(float(text)))
+
+
+_NUMBER: Field = (_is_number, "a finite number or nothing")
+_ANY: Field = (str.isprintable, "on one line")
+_VERDICT: Field = (lambda text: text.split(":")[0] in VERDICTS, f"one of {VERDICTS}")
+COLUMNS: dict[str, Field] = {
+    **dict.fromkeys(("benchmark", "case", "quantity"), NAME),
+    **dict.fromkeys(("value", "low", "high"), _NUMBER),
+    "goal": _ANY,
+    "verdict": _VERDICT,
+}
 
 
 def rounded(number: float) -> float:
@@ -114,12 +126,8 @@ def merge(old: Iterable[Row], new: Sequence[Row], order: Sequence[str]) -> list[
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Write results.csv; numbers have four significant digits."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in rows:
-            numbers = {name: _written(row._asdict()[name]) for name in _NUMBERS}
-            writer.writerow((row._asdict() | numbers).values())
+    frame = pd.DataFrame(list(rows), columns=list(COLUMNS))
+    frame.to_csv(path, index=False, float_format="%.4g", lineterminator="\n", encoding="utf-8")
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -129,44 +137,13 @@ def read_rows(path: Path) -> list[Row]:
         MalformedTableError: a wrong header, an impossible cell, or a number given twice.
         FileNotFoundError: there is no such file.
     """
-    rows: dict[tuple[str, ...], Row] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.reader(file)
-        if (header := next(reader, [])) != list(COLUMNS):
-            raise MalformedTableError(f"{path}:1: the header is {header}; must be {COLUMNS}.")
-        for cells in reader:
-            where = f"{path}:{reader.line_num}"
-            row = _parse(where, cells)
-            if row[:3] in rows:
-                raise MalformedTableError(f"{where}: a second value for {row[:3]}.")
-            rows[row[:3]] = row
-    return list(rows.values())
-
-
-def _written(number: float | None) -> str:
-    return "" if number is None else f"{number:.4g}"
-
-
-def _parse(where: str, cells: Sequence[str]) -> Row:
-    if len(cells) != len(COLUMNS):
-        raise MalformedTableError(f"{where}: {len(cells)} cells; must be {len(COLUMNS)}.")
-    named = dict(zip(COLUMNS, cells, strict=True))
-    numbers = {name: _number(where, named[name]) for name in _NUMBERS}
-    row = Row(**(named | numbers))  # type: ignore[arg-type]
-    if not all((row.benchmark, row.case, row.quantity)):
-        raise MalformedTableError(f"{where}: benchmark, case and quantity must have names.")
-    if row.verdict.split(":")[0] not in VERDICTS:
-        raise MalformedTableError(f"{where}: verdict {row.verdict!r}; must be one of {VERDICTS}.")
-    if (row.value is None) != row.verdict.startswith(NOT_MEASURED):
-        raise MalformedTableError(f"{where}: a number and {row.verdict!r} exclude each other.")
-    return row
-
-
-def _number(where: str, cell: str) -> float | None:
-    try:
-        number = float(cell) if cell else None
-    except ValueError:
-        number = math.nan
-    if number is not None and not math.isfinite(number):
-        raise MalformedTableError(f"{where}: {cell!r}; must be a finite number or nothing.")
-    return number
+    rows = []
+    for line, cells in enumerate(read_cells(path, COLUMNS, 3).itertuples(index=False), 2):
+        numbers = [float(text) if text else None for text in cells[3:6]]
+        row = Row(*cells[:3], *numbers, *cells[6:])
+        if (row.value is None) != row.verdict.startswith(NOT_MEASURED):
+            raise MalformedTableError(
+                f"{path}:{line}: a number and {row.verdict!r} exclude each other."
+            )
+        rows.append(row)
+    return rows

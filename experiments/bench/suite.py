@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import dataclasses
-import datetime
 import json
 import multiprocessing
 import os
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.runtime.environment import checkout_state, hardware, versions
 from experiments.bench import (
     fused,
     gpt2,
@@ -28,7 +26,7 @@ from experiments.bench import (
 from experiments.bench.rows import Row, merge, read_rows, write_rows
 from experiments.bench.scales import Scale
 from experiments.bench.worker import cores, use_cores
-from experiments.harness.provenance import Provenance
+from experiments.harness.provenance import Provenance, gather_provenance
 
 RESULTS, PROVENANCE = "results.csv", "provenance.json"
 BENCHMARKS: dict[str, Callable[[Scale], list[Row]]] = {
@@ -80,18 +78,12 @@ def _run(name: str, scale: Scale) -> tuple[list[Row], Provenance]:
 
 
 def _provenance(name: str, scale: Scale, seconds: float) -> Provenance:
-    commit, dirty = checkout_state()
-    return Provenance(
+    gathered = gather_provenance(name, scale, config_hashes={}, wall_seconds={})
+    return dataclasses.replace(
+        gathered,
         command=f"python -m experiments.bench {name} --scale={scale}",
-        scale=scale,
-        config_hashes={},
         wall_seconds={name: float(f"{seconds:.3g}")},
-        commit=commit,
-        dirty=dirty,
-        hardware=hardware() | {"processor": _processor()},
-        versions=versions(),
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        arithmetic=arithmetic.record(),
+        hardware={**gathered.hardware, "processor": _processor()},
     )
 
 

@@ -6,7 +6,7 @@ that changed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ import pandas as pd
 
 from el_jax.plots.tables import Curve, CurveTable, SeedTable, SeedValues
 
-RESULTS = ["setting", "seed", "metric", "value"]
-CURVES = ["setting", "seed", "step", "metric", "value"]
 MAX_MARKS = 60  # of a curve in its file
 
 
@@ -36,30 +34,28 @@ def _is_number(text: str) -> bool:
     return True
 
 
-_NAME = (_is_name, "a non-empty name on one line without spaces around it")
-_COUNT = (re.compile(r"[0-9]+").fullmatch, "an integer from 0 up")
-_ALLOWED: dict[str, tuple[Callable[[str], Any], str]] = {
-    "setting": _NAME,
-    "seed": _COUNT,
-    "step": _COUNT,
-    "metric": _NAME,
-    "value": (_is_number, "a number"),
-}
+# what the texts of a column must be: a test, and its words
+Field = tuple[Callable[[str], Any], str]
+NAME: Field = (_is_name, "a non-empty name on one line without spaces around it")
+COUNT: Field = (re.compile(r"[0-9]+").fullmatch, "an integer from 0 up")
+NUMBER: Field = (_is_number, "a number")
+RESULTS = {"setting": NAME, "seed": COUNT, "metric": NAME, "value": NUMBER}
+CURVES = {"setting": NAME, "seed": COUNT, "step": COUNT, "metric": NAME, "value": NUMBER}
+_TYPES = {"setting": str, "metric": str, "seed": int, "step": int, "value": float}
 
 
 def results_frame(rows: Iterable[Sequence[Any]] = ()) -> pd.DataFrame:
     """Rows of results.csv as a frame."""
-    return _typed(pd.DataFrame(list(rows), columns=RESULTS))
+    return _typed(pd.DataFrame(list(rows), columns=list(RESULTS)))
 
 
 def curves_frame(rows: Iterable[Sequence[Any]] = ()) -> pd.DataFrame:
     """Rows of curves.csv as a frame."""
-    return _typed(pd.DataFrame(list(rows), columns=CURVES))
+    return _typed(pd.DataFrame(list(rows), columns=list(CURVES)))
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    types = {"setting": str, "metric": str, "seed": int, "step": int, "value": float}
-    return frame.astype({column: types[column] for column in frame.columns})
+    return frame.astype({column: _TYPES[column] for column in frame.columns})
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────
@@ -72,7 +68,7 @@ def read_results(path: Path) -> pd.DataFrame:
         MalformedTableError: the file is not such a table.
         FileNotFoundError: there is no such file.
     """
-    return _read(path, RESULTS)
+    return _typed(read_cells(path, RESULTS, 3))
 
 
 def read_curves(path: Path) -> pd.DataFrame:
@@ -82,7 +78,7 @@ def read_curves(path: Path) -> pd.DataFrame:
         MalformedTableError: the file is not such a table.
         FileNotFoundError: there is no such file.
     """
-    curves = _read(path, CURVES)
+    curves = _typed(read_cells(path, CURVES, 4))
     try:
         curve_table(curves)
     except ValueError as error:
@@ -96,7 +92,7 @@ def write_results(path: Path, results: pd.DataFrame) -> None:
     Raises:
         ValueError: a row could not be read back as it is.
     """
-    _write(path, results[RESULTS])
+    _write(path, results, RESULTS)
 
 
 def write_curves(path: Path, curves: pd.DataFrame, *, max_marks: int = MAX_MARKS) -> None:
@@ -107,57 +103,68 @@ def write_curves(path: Path, curves: pd.DataFrame, *, max_marks: int = MAX_MARKS
             at different steps.
     """
     curve_table(curves)
-    _write(path, thin(curves[CURVES], max_marks))
+    _write(path, thin(curves, max_marks), CURVES)
 
 
-def _read(path: Path, columns: list[str]) -> pd.DataFrame:
+def read_cells(path: Path, fields: Mapping[str, Field], num_keys: int) -> pd.DataFrame:
+    """Read a csv file as texts, checked.
+
+    Args:
+        path: the file.
+        fields: its columns, with what each must be.
+        num_keys: the first so many columns together must not repeat.
+
+    Raises:
+        MalformedTableError: a wrong header, a line with too many fields, a field that is not what
+            it must be, or a key that repeats.
+        FileNotFoundError: there is no such file.
+    """
+    columns = ",".join(fields)
     # one column too many, so that a field too many is a cell and not an error of the parser
     try:
         cells = pd.read_csv(
-            path, header=None, names=[*columns, ""], dtype=object, keep_default_na=False,
+            path, header=None, names=[*fields, ""], dtype=object, keep_default_na=False,
             skip_blank_lines=False, encoding="utf-8",
         ).fillna("")  # fmt: skip
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise MalformedTableError(f"{path}: {error}; {_header(columns)}") from None
-    cells.index += 1  # lines are counted from 1
+        raise MalformedTableError(f"{path}: {error}; it must be {columns!r}.") from None
     header = list(cells.iloc[:1].to_numpy().ravel())
-    if header != [*columns, ""]:
+    if header != [*fields, ""]:
         given = ",".join(header).rstrip(",")
-        raise MalformedTableError(f"{path}:1: the header is {given!r}; {_header(columns)}")
+        raise MalformedTableError(f"{path}:1: the header is {given!r}; it must be {columns!r}.")
+    cells.index += 1  # lines are counted from 1
     rows = cells.iloc[1:]
     if (longer := rows[""] != "").any():
-        fields = f"more than {len(columns)} fields: {','.join(columns)}"
-        raise MalformedTableError(f"{path}:{longer.idxmax()}: {fields}.")
-    if fault := _fault(rows[columns]):
+        raise MalformedTableError(
+            f"{path}:{longer.idxmax()}: more than {len(fields)} fields: {columns}."
+        )
+    if fault := _fault(rows[[*fields]], fields, num_keys):
         raise MalformedTableError(f"{path}:{fault[0]}: {fault[1]}")
-    return _typed(rows[columns].reset_index(drop=True))
+    return rows[[*fields]].reset_index(drop=True)
 
 
-def _header(columns: list[str]) -> str:
-    return f"it must be {','.join(columns)!r}."
-
-
-def _write(path: Path, frame: pd.DataFrame) -> None:
-    written = frame.sort_values(list(frame.columns[:-1]))
-    if fault := _fault(written.astype(str)):
+def _write(path: Path, frame: pd.DataFrame, fields: Mapping[str, Field]) -> None:
+    *keys, _ = fields
+    written = frame[[*fields]].sort_values(keys)
+    if fault := _fault(written.astype(str), fields, len(keys)):
         raise ValueError(fault[1])
     written.to_csv(
         path, index=False, float_format="%.6g", na_rep="nan", lineterminator="\n", encoding="utf-8"
     )
 
 
-def _fault(cells: pd.DataFrame) -> tuple[int, str] | None:
+def _fault(
+    cells: pd.DataFrame, fields: Mapping[str, Field], num_keys: int
+) -> tuple[int, str] | None:
     """The first row of texts that is no row of a table: its label, and the fault."""
-    for column in cells:
-        fits, allowed = _ALLOWED[column]
-        wrong = ~cells[column].map(lambda text, fits=fits: bool(fits(text))).astype(bool)
-        if wrong.any():
-            line = wrong.idxmax()
-            return line, f"{column} is {cells[column][line]!r}; it must be {allowed}."
-    key = list(cells.columns[:-1])
-    if (again := cells.duplicated(key)).any():
+    for column, (fits, allowed) in fields.items():
+        for line, text in cells[column].items():
+            if not fits(text):
+                return line, f"{column} is {text!r}; it must be {allowed}."
+    keys = list(fields)[:num_keys]
+    if (again := cells.duplicated(keys)).any():
         line = again.idxmax()
-        return line, f"a second value for {tuple(cells.loc[line, key])}; {','.join(key)} repeats."
+        return line, f"a second value for {tuple(cells.loc[line, keys])}: {','.join(keys)} repeats."
     return None
 
 

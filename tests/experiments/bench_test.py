@@ -156,11 +156,11 @@ def test_rows_come_back_as_they_were_written(tmp_path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("p,c,q,1,1,1,<= 2", "7 cells"),
+        ("p,c,q,1,1,1,<= 2,met,why", "more than 8 fields"),
         ("p,c,q,nan,,,,no goal", "finite"),
         ("p,c,q,fast,,,,no goal", "finite"),
-        ("p,c,q,1,,,,fine", "verdict 'fine'"),
-        ("p,,q,1,,,,no goal", "names"),
+        ("p,c,q,1,,,,fine", "verdict is 'fine'"),
+        ("p,,q,1,,,,no goal", "case is ''"),
         ("p,c,q,,,,<= 2,met", "exclude"),
         ("p,c,q,1,,,<= 2,not measured: why", "exclude"),
         ("p,c,q,1,,,,no goal\np,c,q,2,,,,no goal", "second value"),
@@ -443,8 +443,10 @@ def committed() -> list[Path]:
 
 
 @pytest.mark.parametrize("results", committed(), ids=lambda path: path.parent.name)
-def test_committed_results_are_whole(results):
+def test_committed_results_are_whole(results, tmp_path):
     rows = read_rows(results)
+    write_rows(tmp_path / "results.csv", rows)
+    assert (tmp_path / "results.csv").read_bytes() == results.read_bytes()
     assert {row.benchmark for row in rows} <= set(suite.BENCHMARKS)
     provenance = json.loads((results.parent / "provenance.json").read_text())
     assert set(provenance) == {row.benchmark for row in rows}
