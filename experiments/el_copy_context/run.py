@@ -27,7 +27,7 @@ STRINGS_PER_WINDOW = {  # contexts of 55, 110, 220 and 440 tokens
 
 
 def packed_config(scale: str, packed: int) -> tuple[build.Config, str]:
-    """The copy task with so many strings a window, and the length of its context in words."""
+    """The copy task with so many strings a window, and the end of its setting's name."""
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
     config = get_config(f"{size},strings_per_window={packed}")
     config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 10}[scale]

@@ -6,7 +6,8 @@
 ``provenance``      the command, code and machine behind the tables
 ``statistics``      Student-t, bootstrap and Wilson intervals over seeds
 ``claims``          a sentence, the numbers it rests on, and a verdict
-``seeds``           measure seed by seed, or train studies; write the three tables
+``seeds``           measure seed by seed, and write the three tables
+``sweep``           train studies, and write the three tables
 ``studies``         trainings of many seeds, on all cores of a CPU or together on an accelerator
 ``kept``            finished trainings of a study that was killed
 ``shards``          parts of an experiment for a job array, joined again

@@ -34,7 +34,7 @@ class Measured(NamedTuple):
 
 
 Part = tuple[str, Callable[[], Iterable[Measured]]]
-"""What is timed together: its name in provenance.json, and a function that measures it."""
+"""A name in provenance.json, and the function whose time is counted under it."""
 
 
 def run_seeds(

@@ -34,8 +34,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# what the texts of a column must be: a test, and its words
 Field = tuple[Callable[[str], Any], str]
+"""A test of the texts of a column, and its words."""
 NAME: Field = (_is_name, "a non-empty name on one line without spaces around it")
 COUNT: Field = (re.compile(r"[0-9]+").fullmatch, "an integer from 0 up")
 NUMBER: Field = (_is_number, "a number")
@@ -44,12 +44,12 @@ CURVES = {"setting": NAME, "seed": COUNT, "step": COUNT, "metric": NAME, "value"
 _TYPES = {"setting": str, "metric": str, "seed": int, "step": int, "value": float}
 
 
-def results_frame(rows: Iterable[Sequence[Any]] = ()) -> pd.DataFrame:
+def results_frame(rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
     """Rows of results.csv as a frame."""
     return _typed(pd.DataFrame(list(rows), columns=list(RESULTS)))
 
 
-def curves_frame(rows: Iterable[Sequence[Any]] = ()) -> pd.DataFrame:
+def curves_frame(rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
     """Rows of curves.csv as a frame."""
     return _typed(pd.DataFrame(list(rows), columns=list(CURVES)))
 

@@ -18,18 +18,10 @@ from el_jax.plots import (
     new_figure,
 )
 from experiments.harness.tables import curve_table, read_curves, read_results, seed_table
+from experiments.ntp_optimizers.settings import NORMS, OWN_NORM, setting_name
 
-NORMS = {"frobenius": "Frobenius", "max": "max", "spectral": "spectral"}
-METHODS = {  # and the column of each one's own norm
-    "gd": 0,
-    "ngd": 0,
-    "sign": 1,
-    "adam": 1,
-    "spectral": 2,
-    "muon": 2,
-}
-COLOURS = ("#8c8c8c", "#000000", "#d55e00", "#e69f00", "#0072b2", "#56b4e9")  # of METHODS
-LINE_STYLES = ("-", (0, (4, 1.5)), ":")  # of NORMS
+COLOURS = ("#8c8c8c", "#000000", "#d55e00", "#e69f00", "#0072b2", "#56b4e9")  # of OWN_NORM
+LINE_STYLES = {"frobenius": "-", "max": (0, (4, 1.5)), "spectral": ":"}
 PANELS = {1: "one-hot data (S = 1)", 3: "S = 3 tokens after each context"}
 
 
@@ -51,7 +43,7 @@ def plot(out: Path) -> Figure:
 
 
 def _draw(ax: Axes, results: SeedTable, support_size: int) -> AxesImage:
-    rows = [[(f"{method}, S={support_size}", norm) for norm in NORMS] for method in METHODS]
+    rows = [[(setting_name(method, support_size), norm) for norm in NORMS] for method in OWN_NORM]
     cells = np.array([[_ratio(results, *place) for place in row] for row in rows])
     image = ax.imshow(cells[..., 0], vmin=0.0, vmax=1.0, cmap="viridis", aspect="auto")
     for (row, column), mean in np.ndenumerate(cells[..., 0]):
@@ -59,19 +51,19 @@ def _draw(ax: Axes, results: SeedTable, support_size: int) -> AxesImage:
             column, row, f"{mean:.2f}\n± {cells[row, column, 1]:.2f}", ha="center", va="center",
             fontsize=7.5, color="black" if mean > 0.6 else "white",
         )  # fmt: skip
-    for row, column in enumerate(METHODS.values()):
-        corner = (column - 0.48, row - 0.47)
+    for row, own in enumerate(OWN_NORM.values()):
+        corner = (list(NORMS).index(own) - 0.48, row - 0.47)
         ax.add_patch(Rectangle(corner, 0.96, 0.94, fill=False, edgecolor="#d55e00", linewidth=2.2))
     ax.set_xticks(range(len(NORMS)), NORMS.values())
-    ax.set_yticks(range(len(METHODS)), METHODS)
+    ax.set_yticks(range(len(OWN_NORM)), OWN_NORM)
     ax.grid(visible=False)
     ax.set_xlabel("norm of the margin; the frame is a method's own")
     return image
 
 
 def _draw_course(ax: Axes, curves: CurveTable, support_size: int) -> None:
-    for (method, own), colour in zip(METHODS.items(), COLOURS, strict=True):
-        curve = look_up(curves, f"{method}, S={support_size}", "margin_ratio_own")
+    for (method, own), colour in zip(OWN_NORM.items(), COLOURS, strict=True):
+        curve = look_up(curves, setting_name(method, support_size), "margin_ratio_own")
         mean, sem = mean_and_sem(curve.values)
         half = 2 * np.nan_to_num(sem)
         ax.fill_between(curve.steps, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)

@@ -12,16 +12,8 @@ from el_jax.linear_ntp.max_margin import max_margin
 from el_jax.linear_ntp.norms import Norm
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.ntp_optimizers.settings import NORMS, OWN_NORM, setting_name
 
-NORMS: tuple[Norm, ...] = ("frobenius", "max", "spectral")
-OWN_NORM: dict[str, Norm] = {  # of which a method takes steps of steepest descent
-    "gd": "frobenius",
-    "ngd": "frobenius",
-    "sign": "max",
-    "adam": "max",
-    "spectral": "spectral",
-    "muon": "spectral",
-}
 STEP_SIZES = {"ngd": 0.1, "sign": 0.1, "adam": 0.1, "spectral": 0.05, "muon": 0.05}
 DECAY = 0.5  # of all but gradient descent, whose step is constant, 1 / (2 L)
 SUPPORT_SIZES = (1, 3)
@@ -32,11 +24,6 @@ SHAPES = {  # m, d, V, steps, problems
     "paper": (20, 24, 8, 1_000_000, 100),
 }
 GAP = 1e-3  # to which the three max margins are solved
-
-
-def setting_name(method: str, support_size: int) -> str:
-    """The name of a setting in tables, such as ``sign, S=1``."""
-    return f"{method}, S={support_size}"
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:

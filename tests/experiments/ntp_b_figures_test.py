@@ -14,6 +14,7 @@ from experiments.ntp_optimizers import (
     claims as optimizers_claims,
     plot as optimizers_plot,
     run as optimizers_run,
+    settings as optimizers_settings,
 )
 from experiments.ntp_phase import claims as phase_claims, plot as phase_plot, run as phase_run
 from experiments.ntp_phase.least_dimension import LeastDimension
@@ -79,10 +80,10 @@ def test_what_is_cut_is_the_embeddings_alone():
 
 def optimizer_results(lead=0.1, gap=2.0):
     table = {}
-    for method, own in optimizers_run.OWN_NORM.items():
+    for method, own in optimizers_settings.OWN_NORM.items():
         for S in (1, 3):
-            setting = optimizers_run.setting_name(method, S)
-            for norm in optimizers_run.NORMS:
+            setting = optimizers_settings.setting_name(method, S)
+            for norm in optimizers_settings.NORMS:
                 table[setting, f"margin_ratio_{norm}"] = around(0.8 + lead * (norm == own))
             table[setting, "margin_ratio_own_lead"] = around(lead)
             table[setting, "cosine_across_own_lead"] = around(lead)
@@ -100,22 +101,17 @@ def test_every_optimiser_has_a_row_and_every_norm_a_column(tmp_path):
     write_curves(tmp_path / "curves.csv", curves_of(courses))
     figure = optimizers_plot.plot(tmp_path)
     keep(figure, tmp_path)
+    norms = list(optimizers_settings.NORMS)
     for ax in figure.axes[:2]:
         shown = [text.get_text().split("\n")[0] for text in ax.texts]
-        own = [i * 3 + column for i, column in enumerate(optimizers_plot.METHODS.values())]
+        columns = [norms.index(norm) for norm in optimizers_settings.OWN_NORM.values()]
+        own = [i * 3 + column for i, column in enumerate(columns)]
         assert len(shown) == 18
         assert {shown[i] for i in own} == {"0.90"}
         assert {text for i, text in enumerate(shown) if i not in own} == {"0.80"}
     for ax in figure.axes[2:4]:
-        assert [line.get_label() for line in ax.lines] == list(optimizers_plot.METHODS)
+        assert [line.get_label() for line in ax.lines] == list(optimizers_settings.OWN_NORM)
         np.testing.assert_allclose(ax.lines[2].get_ydata(), [0.0, 0.3, 0.6], atol=1e-6)
-
-
-def test_frames_are_on_the_norms_that_are_measured_as_own():
-    norms = list(optimizers_run.NORMS)
-    assert {
-        method: norms[column] for method, column in optimizers_plot.METHODS.items()
-    } == optimizers_run.OWN_NORM
 
 
 @pytest.mark.parametrize(
