@@ -211,7 +211,7 @@ def with_parts(frame: pd.DataFrame, pattern: str) -> pd.DataFrame:
         pattern: a regular expression of whole names; each named group becomes a column, of
             integers where all of its texts are.
     """
-    parts = frame["setting"].str.extract(f"^{pattern}$").dropna()
+    parts = frame["setting"].str.extract(f"^(?:{pattern})$").dropna()
     for name in parts:
         if parts[name].str.fullmatch(r"[0-9]+").all():
             parts[name] = parts[name].astype(int)
