@@ -129,11 +129,14 @@ def check_complete(experiment: str, folders: Sequence[Path]) -> None:
 def _check_disjoint(results: Mapping[Path, pd.DataFrame]) -> None:
     rows = pd.concat(results, names=["folder"]).reset_index("folder")
     key = ["setting", "seed", "metric"]
-    for (setting, seed, metric), again in rows[rows.duplicated(key, keep=False)].groupby(key):
-        ours, theirs = again["folder"].iloc[:2]
-        raise ShardError(
-            f"{ours} and {theirs} overlap: both have {metric} of {setting!r}, seed {seed}."
-        )
+    again = rows[rows.duplicated(key, keep=False)].sort_values(key)
+    if again.empty:
+        return
+    ours, theirs = again["folder"].iloc[:2]
+    setting, seed, metric = again[key].iloc[0]
+    raise ShardError(
+        f"{ours} and {theirs} overlap: both have {metric} of {setting!r}, seed {seed}."
+    )
 
 
 def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
