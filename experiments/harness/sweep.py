@@ -1,6 +1,7 @@
 """Train the studies of an experiment and write its three tables."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,8 +9,12 @@ import numpy as np
 
 from el_jax import build
 from el_jax.checkpoints.manifest import config_hash
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.parameters import numbers_of
 from el_jax.probes import when_fitted
 from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.runtime.errors import ConfigError
+from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.harness.seeds import write_tables
@@ -17,17 +22,47 @@ from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained, train_all
 from experiments.harness.tables import curves_frame, results_frame
 
-LOSS_LABELS = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2", "e3": "E3"}
-PARAMETER_LABELS = {"lam": "λ", "b": "b"}
-
 Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
 
 
-def setting_name(loss: str, run: build.Numbers, suffix: str = "") -> str:
-    """The name of a run in tables and figures, such as ``E1 λ=1, warm-up, V=500``."""
-    numbers = [f"{PARAMETER_LABELS[k]}={run[k]:g}" for k in PARAMETER_LABELS if k in run]
-    name = " ".join([LOSS_LABELS.get(loss, loss), *numbers])
+def setting_name(config: build.Config, run: build.Numbers, suffix: str = "") -> str:
+    """The name of a run in tables and figures, such as ``E1 λ=1, warm-up, V=500``.
+
+    The numbers of the loss are shown, and the swept ones of the optimizer, with the symbols that
+    signatures declare.
+
+    Args:
+        config: of the study.
+        run: the run's row of ``Settings.rows``.
+        suffix: the end of the name.
+    """
+    loss = config.loss.name
+    label = loss.upper() if re.fullmatch(r"e\d", loss) else loss.replace("_", "-")
+    of_loss = numbers_of(TOKEN_LOSSES[loss])
+    shown = {key: number.symbol or key for key, number in of_loss.items()}
+    for key, number in optimizer_numbers(config.optim.name).items():
+        if config.sweep.optim.get(key) and key != "warmup_steps":
+            shown[f"optim.{key}" if key in of_loss else key] = number.symbol or key
+    name = " ".join([label, *(f"{symbol}={run[key]:g}" for key, symbol in shown.items())])
     return name + (", warm-up" if run["warmup_steps"] else "") + suffix
+
+
+def check_names(studies: Sequence[Study]) -> None:
+    """Raise if two runs would have the same line in a table; nothing has been trained yet.
+
+    Raises:
+        ConfigError: names the setting.
+    """
+    seen: set[tuple[str, int]] = set()
+    for study in studies:
+        for run in build.parse(study.config).rows:
+            key = setting_name(study.config, run, study.suffix), int(run["seed"])
+            if key in seen:
+                raise ConfigError(
+                    f"two runs would be called {key[0]!r} with seed {key[1]}: say what they differ "
+                    "in by the suffix of their Study"
+                )
+            seen.add(key)
 
 
 def _last_rows(trained: Trained) -> Row:
@@ -45,7 +80,7 @@ def _rows(
     results: list[tuple] = []
     points: list[tuple] = []
     for i, run in enumerate(trained.runs):
-        name = setting_name(study.config.loss.name, run, study.suffix)
+        name = setting_name(study.config, run, study.suffix)
         seed = int(run["seed"])
         results += [(name, seed, m, float(final[m][i])) for m in metrics]
         for metric in curves:
@@ -90,6 +125,7 @@ def run_sweep(
         extras: further metrics, from the whole course of each run.
         shard: the part to train; a unit is one seed of one study with its whole sweep.
     """
+    check_names(studies)
     use_compilation_cache()
     trained = train_all(experiment, studies, shard)
     results: list[tuple] = []
@@ -102,7 +138,7 @@ def run_sweep(
             rows, marks = _rows(study, part, metrics, curves, extras)
             results += rows
             points += marks
-            names = {setting_name(study.config.loss.name, run, study.suffix) for run in part.runs}
+            names = {setting_name(study.config, run, study.suffix) for run in part.runs}
             for name in names:  # runs of one program share its time
                 hashes[name] = config_hash(resolved)
                 seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)

@@ -8,7 +8,7 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.runtime.errors import WorkdirBusyError
+from el_jax.runtime.errors import ConfigError, WorkdirBusyError
 from el_jax.runtime.workdir import hold
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
@@ -19,17 +19,28 @@ from experiments.harness.sweep import setting_name
 
 
 @pytest.mark.parametrize(
-    ("loss", "run", "suffix", "name"),
+    ("loss", "changes", "suffix", "name"),
     [
-        ("cross_entropy", {"warmup_steps": 0}, "", "cross-entropy"),
-        ("e1", {"warmup_steps": 1000, "lam": 1.0}, "", "E1 λ=1, warm-up"),
-        ("e2", {"warmup_steps": 0, "lam": 0.5}, ", V=500", "E2 λ=0.5, V=500"),
-        ("e3", {"warmup_steps": 5, "b": 2.0}, ", T=440", "E3 b=2, warm-up, T=440"),
-        ("focal", {"warmup_steps": 0, "gamma": 2.0}, "", "focal"),
+        ("cross_entropy", {"optim.warmup_steps": 0}, "", "cross-entropy"),
+        ("e1", {}, "", "E1 λ=1, warm-up"),
+        ("e2", {"optim.warmup_steps": 0, "loss.lam": 0.5}, ", V=500", "E2 λ=0.5, V=500"),
+        ("e3", {"loss.b": 2.0}, ", T=440", "E3 b=2, warm-up, T=440"),
+        ("focal", {}, "", "focal γ=2"),
+        ("poly1", {"sweep.optim.epsilon": (1e-6,)}, "", "poly1 ε=1 ε=1e-06"),
+        ("label_smoothing", {"sweep.optim.b2": (0.95,)}, "", "label-smoothing ε=0.1 β₂=0.95"),
     ],
 )
-def test_settings_are_named_by_loss_strength_and_warm_up(loss, run, suffix, name):
-    assert setting_name(loss, run, suffix) == name
+def test_settings_are_named_by_loss_numbers_and_warm_up(loss, changes, suffix, name):
+    config = get_config(f"loss={loss},smoke")
+    config.update_from_flattened_dict(changes)
+    assert {setting_name(config, run, suffix) for run in build.parse(config).rows} == {name}
+
+
+def test_settings_of_one_name_are_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    twice = [Study(tiny()), Study(tiny())]
+    monkeypatch.setattr(sweep, "train_all", lambda *_: pytest.fail("trained"))
+    with pytest.raises(ConfigError, match=r"called 'E1 λ=1' with seed 0: say what"):
+        sweep.run_sweep("one", "smoke", tmp_path, twice, metrics=(), curves=())
 
 
 def tiny(**train):
