@@ -11,10 +11,11 @@
 # and looks at what each has learnt. It needs no account, and no download but the code itself. Run
 # the cells from top to bottom; on two CPU cores that takes a few minutes.
 
-# %%
-# Install. Where the package is importable already this does nothing. Anywhere else, put the address
-# of the git repository between the quotes (or into the environment variable EL_JAX_REPOSITORY).
-REPOSITORY = ""
+# %% cellView="form"
+# @title Install
+# Where the code and its requirements are present this does nothing. Anywhere else it clones the
+# repository at this address (or at that of the environment variable EL_JAX_REPOSITORY).
+REPOSITORY = ""  # @param {type:"string"}
 
 import importlib
 import importlib.metadata
@@ -23,51 +24,91 @@ import pathlib
 import subprocess
 import sys
 
+from packaging.requirements import Requirement
 
-def run(*command: str) -> None:
+HERE = pathlib.Path.cwd()
+CLONE = HERE / "el_jax_clone"
+# A wheel for an accelerator, and the extra of jax that brings its successor.
+EXTRAS = {"jax-cuda13-plugin": "cuda13", "jax-cuda12-plugin": "cuda12", "libtpu": "tpu"}
+
+
+class Stop(Exception):
+    """Ends the notebook with one line instead of a traceback."""
+
+    def _render_traceback_(self):
+        return [f"Stopped: {self}"]
+
+
+def run(*command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
 
 
-def fetch(repository: str) -> pathlib.Path:
-    """Clones the repository here and installs its requirements, all but jax itself."""
-    if not repository:
-        raise RuntimeError(
-            "el_jax is not importable: set REPOSITORY to the address of its repository."
-        )
-    clone = pathlib.Path.cwd() / "el_jax_clone"
-    if not clone.exists():
-        run("git", "clone", "--quiet", "--depth=1", repository, str(clone))
-    # The jax of this machine fits its accelerator, so no package may bring another one.
-    listed = (clone / "requirements.txt").read_text().splitlines()
-    wanted = [name for name in (line.split("#")[0].strip() for line in listed) if name]
-    packages = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
-    held = [f"{name}=={packages[name]}" for name in ("jax", "jaxlib") if name in packages]
-    (clone / "held.txt").write_text("\n".join(held))
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", f"--constraint={clone / 'held.txt'}"]
-    run(*pip, *wanted)
-    return clone
+def find_repository():
+    """The folder of the code: around this notebook, on Python's path, or else a clone."""
+    for folder in (HERE, *HERE.parents, *map(pathlib.Path, sys.path), CLONE):
+        if (folder / "el_jax/types.py").exists() and (folder / "configs").exists():
+            return folder.resolve()
+    address = os.environ.get("EL_JAX_REPOSITORY") or REPOSITORY
+    if not address:
+        raise Stop("el_jax is not here: put the address of its git repository into REPOSITORY.")
+    run("git", "clone", "--quiet", "--depth=1", address, str(CLONE))
+    return CLONE
 
 
-try:
-    from el_jax import __version__
-except ImportError:
-    here = pathlib.Path.cwd()
-    inside = [folder for folder in (here, *here.parents) if (folder / "el_jax/types.py").exists()]
-    root = inside[0] if inside else fetch(REPOSITORY or os.environ.get("EL_JAX_REPOSITORY", ""))
-    sys.path.insert(0, str(root))
-    sys.modules.pop("el_jax", None)
+def is_imported(name):
+    return name.replace("-", "_") in sys.modules
+
+
+def version(name):
+    """The version in use: the one imported, else the one on disk; None for neither."""
+    if imported := getattr(sys.modules.get(name.replace("-", "_")), "__version__", None):
+        return imported
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def install(folder):
+    """Brings this environment to the ranges of requirements.txt, if it is not in them."""
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    wanted = [Requirement(text) for line in lines if (text := line.split("#")[0].strip())]
+    met = [r for r in wanted if (found := version(r.name)) and found in r.specifier]
+    for r in wanted:
+        if r not in met and is_imported(r.name):
+            raise Stop(
+                f"{r.name} {version(r.name)} is imported already and el_jax needs {r.specifier}: "
+                "restart the runtime (Runtime > Restart session), then run this cell first."
+            )
+    if met == wanted:
+        return
+    extra = next((EXTRAS[name] for name in EXTRAS if version(name)), "cpu")
+    before = version("jax") or "none"
+    print(f"jax {before} is installed: installing requirements.txt with jax[{extra}], minutes ...")
+    for r in wanted:
+        r.extras |= {extra} if r.name == "jax" else set()
+    # Two versions of one package must not meet in this process: Colab imports numpy at its start.
+    held = [f"{r.name}=={version(r.name)}" for r in met if is_imported(r.name)]
+    (folder / "held.txt").write_text("\n".join(held))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--constraint", folder / "held.txt"]
+    run(*map(str, [*pip, *wanted]))
     importlib.invalidate_caches()
-    from el_jax import __version__
-print("el_jax", __version__)
+
+
+root = find_repository()
+install(root)
+sys.path.insert(0, str(root))
+import el_jax
+
+print(f"el_jax {el_jax.__version__}, jax {version('jax')}, flax {version('flax')}")
 
 # %%
-# Device. With WANT = "tpu" or "gpu" the notebook stops here if there is none, instead of going on
+# @title Device
+# With WANT = "tpu" or "gpu" the notebook stops here if there is none, instead of going on
 # slowly without it (the environment variable WANT does the same).
 WANT = "any"  # @param ["any", "tpu", "gpu"]
-
-import os
 
 import jax
 
@@ -83,7 +124,6 @@ if wanted not in ("any", jax.default_backend()):
 
 # %%
 # %matplotlib inline
-# %config InlineBackend.figure_format = "retina"
 import contextlib
 import functools
 import time
@@ -94,6 +134,7 @@ import numpy as np
 from IPython.display import Markdown
 from matplotlib import colormaps
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from configs.el.copy import get_config
 from el_jax import build, plots
@@ -107,6 +148,7 @@ from el_jax.losses import (
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.train import train as train_in
 from el_jax.training.fit import Training, fit
 from el_jax.training.progress import progress
 from el_jax.training.sinks import History
@@ -118,25 +160,25 @@ arithmetic.check()  # that XLA computes right sums here
 # %% [markdown]
 # ## What to train
 #
-# Everything below follows from this cell: change a line and run the cells after it again. The
-# numbers a loss takes are listed in `configs/common.py`; an entry such as
-# `"E3, warm-up": {"name": "e3", "b": 1.0, "warmup_steps": WARMUP_STEPS}` trains one more. Section 6
-# shows why λ is 2 here and not 1, as in the larger experiments of the paper.
+# Everything below follows from this form: change a field and run the cells after it again. Section
+# 6 shows why λ is 2 here and not 1, as in the larger experiments of the paper.
 
 # %%
-SEEDS = 2
-NUM_UPDATES = 7_500  # a multiple of EVAL_EVERY, which is one of 50
-EVAL_EVERY = 500
-WARMUP_STEPS = 1_000
-SIZE = "scale=small"  # 3 layers of width 32; contexts of 55 tokens
-
-if os.environ.get("SMOKE"):  # only to see that the notebook runs: nothing is learnt
-    NUM_UPDATES, EVAL_EVERY, WARMUP_STEPS, SIZE = 100, 20, 20, "smoke"
+# @title What to train
+SEEDS = 2  # @param {type:"slider", min:1, max:10, step:1}
+NUM_UPDATES = 7500  # @param {type:"slider", min:500, max:20000, step:500}
+WARMUP_STEPS = 1000  # @param {type:"slider", min:0, max:4000, step:250}
+LOSS = "e1"  # @param ["e1", "e2"]
+LAMBDA = 2.0  # @param {type:"slider", min:0.0, max:8.0, step:0.25}
+SCALE = "small"  # @param ["small", "smoke"]
+# small: 3 layers of width 32, contexts of 55 tokens. smoke: to see that it runs; nothing is learnt.
 
 LOSSES = {
     "cross-entropy": {"name": "cross_entropy"},
-    "E1 λ=2, warm-up": {"name": "e1", "lam": 2.0, "warmup_steps": WARMUP_STEPS},
-}
+    f"{LOSS.upper()} λ={LAMBDA:g}, warm-up": {
+        "name": LOSS, "lam": LAMBDA, "warmup_steps": WARMUP_STEPS
+    },
+}  # fmt: skip
 
 # %% [markdown]
 # ## 1. The task
@@ -155,7 +197,7 @@ LOSSES = {
 # %%
 def configure(name, warmup_steps=0, **parameters):
     """The setting of `configs/el/copy.py` with the changes of this notebook."""
-    config = get_config(f"loss={name},{SIZE}")
+    config = get_config(f"loss={name},smoke" if SCALE == "smoke" else f"loss={name}")
     config.loss.update(parameters)
     config.optim.warmup_steps = warmup_steps
     config.model.matmul_precision = "highest"  # float32 also where a GPU or TPU would round
@@ -163,7 +205,8 @@ def configure(name, warmup_steps=0, **parameters):
     config.train.update(
         num_updates=NUM_UPDATES,
         seeds=SEEDS,
-        eval_every=EVAL_EVERY,
+        eval_every=max(1, NUM_UPDATES // 15 // config.train.log_every) * config.train.log_every,
+        checkpoint_every=NUM_UPDATES,
         run_axis="map" if on_cpu else "vmap",  # seeds one after the other, or all together
     )
     return config
@@ -236,6 +279,11 @@ def seeds_of(result):
     return tuple(int(seed) for seed in result.training.spec.hypers.seed)
 
 
+def final_accuracy(result, group):
+    """Of every seed, after the last update, on 10,000 fresh strings."""
+    return result.history.curve(f"test_precise_{group}_accuracy")[1][-1]
+
+
 def curve_table(results):
     table = {}
     for name, result in results.items():
@@ -248,7 +296,7 @@ def curve_table(results):
 def plot_learning(results):
     """One row per loss: loss, gradient, accuracy in training and in the test."""
     table = curve_table(results)
-    size = (11, 0.8 + 2.1 * len(results))
+    size = (11, 1.2 + 2.1 * len(results))
     figure, axes = plots.new_figure(len(results), len(PANELS), size=size, share_x=True)
     for row, name in zip(axes, results, strict=True):
         for ax, metric in zip(row, PANELS.values(), strict=True):
@@ -265,12 +313,19 @@ def plot_learning(results):
         for ax in row[2:]:
             ax.set_ylim(-0.03, 1.03)
             plots.add_chance_line(ax, task.chance_accuracy, label=ax is row[-1])
-    for ax, title in zip(axes[0], PANELS, strict=True):
-        plots.add_title(ax, title)
+    for letter, ax, title in zip("abcd", axes[0], PANELS, strict=True):
+        plots.add_title(ax, f"({letter}) {title}")
     for ax in axes[-1]:
         ax.set_xlabel("updates")
+    copied = {name: final_accuracy(result, "hard").mean() for name, result in results.items()}
+    shown = ", ".join(f"{share:.2f} with {name}" for name, share in copied.items())
+    plots.add_question(figure, f"Right on unseen hard strings: {shown}")
     lines = [Line2D([], [], color="black", ls=ls, label=f"{g} strings") for g, ls in STYLES.items()]
-    plots.add_legend(figure, lines)
+    lines += [
+        Line2D([], [], color="black", lw=0.5, label="one seed"),
+        Patch(color="black", alpha=0.18, label="mean over seeds ± 1 standard error"),
+    ]
+    plots.add_legend(figure, lines, num_columns=4)
     return figure
 
 
@@ -291,7 +346,7 @@ def accuracy_table(results):
     rows = [heads, ["---"] * len(heads)]
     for name, result in results.items():
         for group in task.group_names:
-            values = result.history.curve(f"test_precise_{group}_accuracy")[1][-1]
+            values = final_accuracy(result, group)
             mean, sem = plots.mean_and_sem(values)
             rows.append([name, group, *(f"{v:.3f}" for v in values), f"{mean:.3f} ± {sem:.3f}"])
     rows.append(["chance", "hard", *[""] * SEEDS, f"{task.chance_accuracy:.3f}"])
@@ -332,12 +387,24 @@ def mechanism_table(results):
 def plot_mechanism(results):
     """Each seed a dot, the mean a diamond with one standard error."""
     table = mechanism_table(results)
-    size = (10, 1.2 + 0.5 * len(results))
+    size = (10, 1.8 + 0.5 * len(results))
     figure, (axes,) = plots.new_figure(1, len(MECHANISM), size=size, share_y=True)
-    for ax, (metric, title) in zip(axes, MECHANISM.items(), strict=True):
+    for letter, ax, (metric, title) in zip("abcd", axes, MECHANISM.items(), strict=True):
         plots.plot_seed_dots(ax, table, metric, list(results), num_sems=1.0)
-        plots.add_title(ax, title)
+        plots.add_title(ax, f"({letter}) {title}")
         ax.set_xlim(-0.05, 1.05)
+        ax.set_xlabel("share of strings" if metric.startswith("swap") else "share of attention")
+    copies = {name: table[name, "swap_copies"].values.mean() for name in results}
+    plain, best = copies["cross-entropy"], max(copies, key=copies.get)
+    plots.add_question(
+        figure,
+        "Where padding and letter disagree, cross-entropy copies "
+        f"{plain:.2f} of the time, {best} most: {copies[best]:.2f}",
+    )
+    plots.add_note(
+        figure,
+        "dot: one seed; diamond and bar: mean ± 1 standard error; filled: with warm-up",
+    )
     return figure
 
 
@@ -363,34 +430,65 @@ plot_mechanism(results)
 # one between has two equilibria, so that strings may differ again. The larger *V*, the more λ that
 # takes.
 
+#
+# The slider turns this round: choose the margin at which a token shall rest, and the cell finds the
+# λ that does it, the red line. At V = 29 margins between about 1.1 and 2.2 cannot be had: there the
+# slope comes through zero from above, and tokens leave to either side.
+
 # %%
+# @title The margin at rest
+MARGIN = 4.0  # @param {type:"slider", min:0.1, max:7.0, step:0.1}
+
 V = task.vocab_size
 MARGINS = jnp.linspace(-0.5, 8.0, 400)
-LAMBDAS = (0.25, 0.5, 1.0, 2.0)
-shown = {"cross-entropy": cross_entropy}
-shown |= {f"E1 λ={lam:g}": functools.partial(e1, lam=lam) for lam in LAMBDAS}
-colours = ["black", *colormaps["Blues"](np.linspace(0.4, 1.0, len(LAMBDAS)))]
 
 
 def loss_at(margins, loss):
     return loss(symmetric_stats(margins, V))
 
 
-figure, ((left, right),) = plots.new_figure(1, 2, size=(10, 3.6))
-for (name, loss), colour in zip(shown.items(), colours, strict=True):
-    slope = jax.grad(lambda m, loss=loss: loss_at(m, loss).sum())(MARGINS)
-    left.plot(MARGINS, loss_at(MARGINS, loss), color=colour, label=name)
-    right.plot(MARGINS, slope, color=colour)
+def slope_at(margins, loss):
+    return jax.grad(lambda m: loss_at(m, loss).sum())(margins)
+
+
+def lambda_at_rest(margin):
+    """The λ for which the slopes of cross-entropy and of E1's penalty cancel at this margin."""
+    there = jnp.array([margin])
+    falls = slope_at(there, cross_entropy)
+    penalty = slope_at(there, functools.partial(e1, lam=1.0)) - falls
+    return float((-falls / penalty)[0])
+
+
+found = lambda_at_rest(MARGIN)
+shown = {"cross-entropy": (cross_entropy, "black")}
+for lam, shade in {0.25: 0.4, 0.5: 0.6, 1.0: 0.8, 2.0: 1.0}.items():
+    shown[f"E1 λ={lam:g}"] = functools.partial(e1, lam=lam), colormaps["Blues"](shade)
+shown[f"E1 λ={found:.2f}"] = functools.partial(e1, lam=found), plots.THEORY_COLOUR
+
+figure, ((left, right),) = plots.new_figure(1, 2, size=(10, 4.2))
+for name, (loss, colour) in shown.items():
     rests = jnp.array(equilibrium_margins(loss, V))
+    left.plot(MARGINS, loss_at(MARGINS, loss), color=colour, label=name)
+    right.plot(MARGINS, slope_at(MARGINS, loss), color=colour)
     left.plot(rests, loss_at(rests, loss), "o", color=colour)
     right.plot(rests, jnp.zeros_like(rests), "o", color=colour, zorder=3)
     print(f"{name} comes to rest at m = {', '.join(f'{m:.2f}' for m in rests) or 'infinity'}")
-plots.add_title(left, f"loss of one token, V={V}, nats")
-plots.add_title(right, "its slope: where negative, the margin grows")
+said = " and ".join(f"{m:.2f}" for m in rests)
+stays = any(abs(m - MARGIN) < 0.05 for m in rests)
+plots.add_question(
+    figure,
+    f"E1 with λ = {found:.2f} holds margins at {said} nats"
+    + ("" if stays else f"; none rests at {MARGIN:g}"),
+)
+plots.add_title(left, f"(a) loss of one token, V = {V}")
+plots.add_title(right, "(b) its slope: where negative, the margin grows")
+left.set_ylabel("loss, nats")
 left.set_ylim(0, 9)
+right.set_ylabel("slope of the loss")
 for ax in (left, right):
     ax.set_xlabel("margin m, nats")
-plots.add_legend(figure, left.get_lines()[::2], num_columns=len(shown))
+dot = Line2D([], [], color="black", ls="", marker="o", label="rest: the slope rises through zero")
+plots.add_legend(figure, [*left.get_lines()[::2], dot], num_columns=4)
 figure
 
 # %% [markdown]
@@ -410,15 +508,17 @@ for name, result in results.items():
 # ## 7. Change it
 #
 # The two settings above differ in two things, the loss and the warm-up. The cell below tells them
-# apart: it gives cross-entropy the same warm-up. Put any other loss in its place:
-# `{"name": "e1", "lam": 1.0, "warmup_steps": WARMUP_STEPS}`, `{"name": "e2", "lam": 4.0}`,
-# `{"name": "label_smoothing", "smoothing": 0.1}`, ...
+# apart: it gives cross-entropy the same warm-up. Or choose another loss, with the numbers that
+# `configs/common.py` lists.
 
 # %%
-NAME = "cross-entropy, warm-up"
-CHANGED = {"name": "cross_entropy", "warmup_steps": WARMUP_STEPS}
+# @title Another loss
+OTHER_LOSS = "cross_entropy"  # @param ["cross_entropy", "e1", "e2", "e3", "focal", "z_loss"]
+OTHER_WARMUP_STEPS = 1000  # @param {type:"slider", min:0, max:4000, step:250}
 
-results[NAME] = train(NAME, build.build(build.parse(configure(**CHANGED))))
+name = OTHER_LOSS.replace("cross_entropy", "cross-entropy") + ", warm-up" * (OTHER_WARMUP_STEPS > 0)
+other = configure(OTHER_LOSS, OTHER_WARMUP_STEPS)
+results[name] = train(name, build.build(build.parse(other)))
 accuracy_table(results)
 
 # %% [markdown]
@@ -430,9 +530,12 @@ accuracy_table(results)
 
 
 # %%
+# @title A loss of your own
+TARGET = 4.0  # @param {type:"slider", min:0.0, max:10.0, step:0.5}
+
+
 def same_log_odds(stats):
-    target = 4.0  # nats
-    return jnp.square(label_log_odds(stats) - target)
+    return jnp.square(label_log_odds(stats) - TARGET)  # nats
 
 
 print("it comes to rest at m =", equilibrium_margins(same_log_odds, V))
@@ -448,3 +551,28 @@ accuracy_table(results)
 
 # %%
 plot_mechanism(results)
+
+# %% [markdown]
+# ## 8. A run that stays
+#
+# The trainings above are gone with this session. `python -m el_jax.train` keeps one in a folder,
+# with checkpoints, and `el_jax.load` reads it: its `config`, its `metrics` (a pandas table, one
+# number a line), its `model`, and `params(seed)` of any checkpoint. Here is a short one.
+
+# %%
+import tempfile
+
+short = configure(**list(LOSSES.values())[-1])
+updates = 10 * short.train.log_every
+short.train.update(num_updates=updates, eval_every=updates, checkpoint_every=updates)
+workdir = pathlib.Path(tempfile.mkdtemp()) / "copy"
+train_in(short, workdir)
+saved = el_jax.load(workdir)
+table = saved.metrics.query("metric in ['test_easy_accuracy', 'test_hard_accuracy', 'test_loss']")
+print(table.pivot_table(index="metric", columns=["step", "seed"], values="value").round(3))
+
+# %%
+strings = saved.task.train_set()
+batch = saved.task.batch_at(strings, 0)
+logits = saved.model.apply(saved.params(seed=0), batch)
+print("logits of one update's strings: [windows, supervised positions, vocabulary] =", logits.shape)

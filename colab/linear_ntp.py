@@ -8,10 +8,11 @@
 # in the plane and five words. It needs no accelerator; run the cells from top to bottom, which
 # takes about a minute.
 
-# %%
-# Install. Where the package is importable already this does nothing. Anywhere else, put the address
-# of the git repository between the quotes (or into the environment variable EL_JAX_REPOSITORY).
-REPOSITORY = ""
+# %% cellView="form"
+# @title Install
+# Where the code and its requirements are present this does nothing. Anywhere else it clones the
+# repository at this address (or at that of the environment variable EL_JAX_REPOSITORY).
+REPOSITORY = ""  # @param {type:"string"}
 
 import importlib
 import importlib.metadata
@@ -20,49 +21,90 @@ import pathlib
 import subprocess
 import sys
 
+from packaging.requirements import Requirement
 
-def run(*command: str) -> None:
+HERE = pathlib.Path.cwd()
+CLONE = HERE / "el_jax_clone"
+# A wheel for an accelerator, and the extra of jax that brings its successor.
+EXTRAS = {"jax-cuda13-plugin": "cuda13", "jax-cuda12-plugin": "cuda12", "libtpu": "tpu"}
+
+
+class Stop(Exception):
+    """Ends the notebook with one line instead of a traceback."""
+
+    def _render_traceback_(self):
+        return [f"Stopped: {self}"]
+
+
+def run(*command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
 
 
-def fetch(repository: str) -> pathlib.Path:
-    """Clones the repository here and installs its requirements, all but jax itself."""
-    if not repository:
-        raise RuntimeError(
-            "el_jax is not importable: set REPOSITORY to the address of its repository."
-        )
-    clone = pathlib.Path.cwd() / "el_jax_clone"
-    if not clone.exists():
-        run("git", "clone", "--quiet", "--depth=1", repository, str(clone))
-    # The jax of this machine fits its accelerator, so no package may bring another one.
-    listed = (clone / "requirements.txt").read_text().splitlines()
-    wanted = [name for name in (line.split("#")[0].strip() for line in listed) if name]
-    packages = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
-    held = [f"{name}=={packages[name]}" for name in ("jax", "jaxlib") if name in packages]
-    (clone / "held.txt").write_text("\n".join(held))
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", f"--constraint={clone / 'held.txt'}"]
-    run(*pip, *wanted)
-    return clone
+def find_repository():
+    """The folder of the code: around this notebook, on Python's path, or else a clone."""
+    for folder in (HERE, *HERE.parents, *map(pathlib.Path, sys.path), CLONE):
+        if (folder / "el_jax/types.py").exists() and (folder / "configs").exists():
+            return folder.resolve()
+    address = os.environ.get("EL_JAX_REPOSITORY") or REPOSITORY
+    if not address:
+        raise Stop("el_jax is not here: put the address of its git repository into REPOSITORY.")
+    run("git", "clone", "--quiet", "--depth=1", address, str(CLONE))
+    return CLONE
 
 
-try:
-    from el_jax import __version__
-except ImportError:
-    here = pathlib.Path.cwd()
-    inside = [folder for folder in (here, *here.parents) if (folder / "el_jax/types.py").exists()]
-    root = inside[0] if inside else fetch(REPOSITORY or os.environ.get("EL_JAX_REPOSITORY", ""))
-    sys.path.insert(0, str(root))
-    sys.modules.pop("el_jax", None)
+def is_imported(name):
+    return name.replace("-", "_") in sys.modules
+
+
+def version(name):
+    """The version in use: the one imported, else the one on disk; None for neither."""
+    if imported := getattr(sys.modules.get(name.replace("-", "_")), "__version__", None):
+        return imported
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def install(folder):
+    """Brings this environment to the ranges of requirements.txt, if it is not in them."""
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    wanted = [Requirement(text) for line in lines if (text := line.split("#")[0].strip())]
+    met = [r for r in wanted if (found := version(r.name)) and found in r.specifier]
+    for r in wanted:
+        if r not in met and is_imported(r.name):
+            raise Stop(
+                f"{r.name} {version(r.name)} is imported already and el_jax needs {r.specifier}: "
+                "restart the runtime (Runtime > Restart session), then run this cell first."
+            )
+    if met == wanted:
+        return
+    extra = next((EXTRAS[name] for name in EXTRAS if version(name)), "cpu")
+    before = version("jax") or "none"
+    print(f"jax {before} is installed: installing requirements.txt with jax[{extra}], minutes ...")
+    for r in wanted:
+        r.extras |= {extra} if r.name == "jax" else set()
+    # Two versions of one package must not meet in this process: Colab imports numpy at its start.
+    held = [f"{r.name}=={version(r.name)}" for r in met if is_imported(r.name)]
+    (folder / "held.txt").write_text("\n".join(held))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--constraint", folder / "held.txt"]
+    run(*map(str, [*pip, *wanted]))
     importlib.invalidate_caches()
-    from el_jax import __version__
-print("el_jax", __version__)
+
+
+root = find_repository()
+install(root)
+sys.path.insert(0, str(root))
+import el_jax
+
+print(f"el_jax {el_jax.__version__}, jax {version('jax')}, flax {version('flax')}")
 
 # %%
 # %matplotlib inline
-# %config InlineBackend.figure_format = "retina"
 import numpy as np
+from IPython.display import Markdown
 
 from el_jax.linear_ntp import (
     NTPProblem,
@@ -72,23 +114,32 @@ from el_jax.linear_ntp import (
     figure1_problem,
     run_trajectory,
 )
-from el_jax.plots import add_question, add_title, new_figure, plot_geometry, plot_trajectory
+from el_jax.plots import (
+    add_note,
+    add_question,
+    add_title,
+    new_figure,
+    plot_geometry,
+    plot_trajectory,
+)
 from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
 
 use_compilation_cache()  # what was computed before is not compiled again
 arithmetic.check()  # that XLA computes right sums here
-NUM_STEPS = 200 if os.environ.get("SMOKE") else 100_000
 
 # %% [markdown]
 # ## 1. Three contexts, five words
 #
 # Each column is a context: its place in the plane, and how likely each word is after it. A zero
-# means that the word never follows. Move the contexts by changing `ANGLES` and run the cells after
-# it again.
+# means that the word never follows. Move the contexts with the sliders and run the cells after this
+# one again.
 
 # %%
-ANGLES = (90.0, 210.0, 330.0)  # degrees
+# @title Contexts: angles in degrees
+ANGLE_1 = 90  # @param {type:"slider", min:0, max:360, step:5}
+ANGLE_2 = 210  # @param {type:"slider", min:0, max:360, step:5}
+ANGLE_3 = 330  # @param {type:"slider", min:0, max:360, step:5}
 
 
 def toy(angles):
@@ -98,7 +149,7 @@ def toy(angles):
     return NTPProblem(circle, base.context_probs, base.next_token_probs)
 
 
-problem = toy(ANGLES)
+problem = toy((ANGLE_1, ANGLE_2, ANGLE_3))
 print("contexts, one column each:", problem.embeddings.round(2), sep="\n")
 print("next words, one row each:", problem.next_token_probs, sep="\n")
 
@@ -113,8 +164,7 @@ print("next words, one row each:", problem.next_token_probs, sep="\n")
 
 # %%
 analysis = analyze(problem)
-for line in analysis.describe():
-    print("-", line)
+Markdown("\n".join(f"- {line}" for line in analysis.describe()))
 
 # %% [markdown]
 # Of all that separate by 1, the smallest is the **max-margin** decoder W_mm. It knows only *which*
@@ -123,20 +173,32 @@ for line in analysis.describe():
 
 
 # %%
-def draw_decoders(problem, decoders):
+def angle(first, second):
+    """Between two matrices, in degrees."""
+    cosine = np.vdot(first, second) / np.linalg.norm(first) / np.linalg.norm(second)
+    return np.rad2deg(np.arccos(np.clip(cosine, -1, 1)))
+
+
+def draw_decoders(problem, decoders, answer):
     """Contexts as black circles, the vectors of words as stars, one panel per decoder."""
-    figure, axes = new_figure(1, len(decoders), size=(3.6 * len(decoders), 3.6))
-    add_question(figure, "Contexts and the vectors of words")
-    for ax, (title, decoder) in zip(axes[0], decoders.items(), strict=True):
+    figure, axes = new_figure(1, len(decoders), size=(3.6 * len(decoders), 4.2))
+    add_question(figure, answer)
+    for letter, ax, (title, decoder) in zip("abc", axes[0], decoders.items(), strict=False):
         plot_geometry(ax, problem.embeddings, decoder)
-        add_title(ax, title)
+        add_title(ax, f"({letter}) {title}")
+        ax.set_xlabel("first coordinate")
+    axes[0, 0].set_ylabel("second coordinate")
+    add_note(figure, "circles: contexts; stars: vectors of words, '=' where they coincide")
     return figure
 
 
 solutions = {"W*, finite part": analysis.finite}
-if analysis.margins:  # there is none unless the data are separable
+answer = "Not separable: no max-margin decoder"
+if analysis.margins:
     solutions["W_mm, max margin"] = analysis.margins["frobenius"].w
-draw_decoders(problem, solutions)
+    between = angle(*solutions.values())
+    answer = f"W* and W_mm stand at {between:.0f}° to one another"
+draw_decoders(problem, solutions, answer)
 
 # %% [markdown]
 # ### When it cannot
@@ -152,10 +214,13 @@ BROKEN = {
     "one place, different words": duplicate_problem(2),
     "one place, the same words, other probabilities": duplicate_problem(2, same_support=True),
 }
+said = []
 for name, broken in BROKEN.items():
-    print(name)
-    for line in analyze(broken).describe()[2:4]:
-        print("  -", line)
+    said.append(f"- **{name}**")
+    for line in analyze(broken).describe():
+        if line.split(":")[0].removeprefix("not ") in ("compatible", "separable"):
+            said.append(f"    - {line}")
+Markdown("\n".join(said))
 
 # %% [markdown]
 # ## 3. Where gradient descent goes
@@ -166,6 +231,19 @@ for name, broken in BROKEN.items():
 
 
 # %%
+# @title Training
+NUM_STEPS = 100000  # @param {type:"integer"}
+
+
+def outcome(method, ran):
+    """The figure's title: how far the training came, in numbers."""
+    last = {metric: values[-1] for metric, values in ran.metrics.items()}
+    title = f"{method} ends {last['excess_loss']:.1g} nats above the entropy"
+    if "margin_ratio_frobenius" in last:
+        title += f", with {last['margin_ratio_frobenius']:.1%} of the largest margin"
+    return title
+
+
 def train(problem, analysis, method, step_size, decay=0.0):
     """Trains from zero and draws the course; returns the decoder at the end."""
     ran = run_trajectory(
@@ -174,7 +252,7 @@ def train(problem, analysis, method, step_size, decay=0.0):
     margins = [margin.margin for margin in analysis.margins.values()]
     plain = method == "gd" and decay == 0
     figure = plot_trajectory(
-        ran.steps, ran.metrics, question=f"Where does {method} go?",
+        ran.steps, ran.metrics, question=outcome(method, ran),
         margin=margins[0] if plain and margins else None, step_size=step_size if plain else None,
     )  # fmt: skip
     return ran, figure
@@ -188,18 +266,27 @@ figure
 # common to words 1 and 5, is W_mm; what parts them is W\*.
 
 # %%
-draw_decoders(problem, {**solutions, f"W after {NUM_STEPS} steps": descent.final})
+trained = {**solutions, f"W after {NUM_STEPS:,} steps": descent.final}
+if analysis.margins:
+    between = angle(descent.final, solutions["W_mm, max margin"])
+    answer = f"After {NUM_STEPS:,} steps W stands at {between:.0f}° to W_mm, ‖W‖ = " + (
+        f"{np.linalg.norm(descent.final):.1f}"
+    )
+draw_decoders(problem, trained, answer)
 
 # %% [markdown]
 # ## 4. Another optimiser
 #
-# Change `METHOD` and run the cell again: `"ngd"` (normalised gradients), `"sign"`, `"adam"`,
-# `"spectral"`, `"muon"`, `"polyak"`, ... Steps shrink as (k + 1)^-`DECAY`. Look at the finite part:
-# a normalised method with constant steps (`DECAY = 0.0`) stops at a distance of about half a step
-# from W\*. Other methods also lean to other margins, see `experiments/ntp_optimizers`.
+# Choose another `METHOD` and run the cell again; `"ngd"` normalises gradients. Steps shrink as
+# (k + 1)^-`DECAY`. Look at the finite part: a normalised method with constant steps (`DECAY = 0.0`)
+# stops at a distance of about half a step from W\*. Other methods also lean to other margins, see
+# `experiments/ntp_optimizers`.
 
 # %%
-METHOD, STEP_SIZE, DECAY = "ngd", 0.1, 0.5
+# @title Another optimiser
+METHOD = "ngd"  # @param ["gd", "ngd", "sign", "adam", "spectral", "muon", "polyak"]
+STEP_SIZE = 0.1  # @param {type:"number"}
+DECAY = 0.5  # @param {type:"slider", min:0.0, max:1.0, step:0.25}
 
 other, figure = train(problem, analysis, METHOD, STEP_SIZE, DECAY)
 figure
