@@ -508,7 +508,8 @@ for name, result in results.items():
 # ## 7. Change it
 #
 # The two settings above differ in two things, the loss and the warm-up. The cell below tells them
-# apart: it gives cross-entropy the same warm-up. Or choose another loss, with the numbers that
+# apart: it gives cross-entropy the same warm-up. Two seeds say little of so small a difference; the
+# README of the repository has ten. Or choose another loss, with the numbers that
 # `configs/common.py` lists.
 
 # %%
