@@ -155,7 +155,8 @@ class SavedRun:
         steps = self.steps
         if not steps or step not in (None, *steps):
             raise ConfigError(f"step={step}: must be one of {steps} in {self.workdir}/checkpoints")
-        folder = self.workdir / "checkpoints" / str(steps[-1] if step is None else step)
+        step = steps[-1] if step is None else step
+        folder = self.workdir.absolute() / "checkpoints" / str(step)  # orbax takes no other path
         spec = build.spec_of(self.settings)
         target = jax.eval_shape(initial_state(spec), spec.hypers)
         try:

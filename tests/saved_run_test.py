@@ -47,7 +47,7 @@ def test_metrics_are_one_number_a_line(workdir):
         assert ours.value.dropna().to_dict() == {k: v for k, v in expected.items() if v is not None}
 
 
-def test_parameters_are_those_that_were_measured(workdir):
+def test_parameters_are_those_that_were_measured(workdir, monkeypatch):
     run = el_jax.load(str(workdir))
     assert run.steps == [10, 20]
     training = build.build(run.settings)
@@ -59,7 +59,8 @@ def test_parameters_are_those_that_were_measured(workdir):
         measured = run.metrics.query(f"step == {step} and metric == 'test_accuracy' and lam == 2")
         (value,) = measured.query("seed == 1").value
         np.testing.assert_allclose(accuracy, value, atol=1e-6)
-    newest = run.params(1, lam=2.0)
+    monkeypatch.chdir(workdir.parent)
+    newest = el_jax.load(workdir.name).params(1, lam=2.0)
     jax.tree.map(np.testing.assert_array_equal, newest, params)
 
 
