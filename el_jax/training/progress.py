@@ -14,9 +14,14 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 from el_jax.runtime.files import to_nowhere
 from el_jax.types import Row
+
+COMPILING = "compiling (the first time only) ..."
+_WIDE = 100  # columns of a terminal with room for a long bar
+_TIMES = 24  # columns of the times, and of the gaps
 
 Watched = Mapping[str, str]  # metric shown -> its name in the display
 
@@ -41,6 +46,11 @@ def headline(row: Row, watched: Watched) -> str:
     )
 
 
+def _column(width: int | None = None, ratio: int | None = None) -> Column:
+    """A column of a width, or with what is left of the line; longer text is cut."""
+    return Column(width=width, ratio=ratio, no_wrap=True, overflow="ellipsis")
+
+
 class BarProgress:
     """A progress bar with loss, accuracy and time left, for a terminal."""
 
@@ -48,17 +58,25 @@ class BarProgress:
         self, title: str, num_updates: int, start: int, watched: Watched, console: Console
     ) -> None:
         self._watched = watched
+        # on a narrow terminal title and numbers are cut, never count and time
+        count = len(f"{num_updates}/{num_updates}")
+        bar_width = 24 if console.width >= _WIDE else 6
+        title_width = max(8, min(28, (console.width - bar_width - count - _TIMES) // 2))
         self._bar = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[headline]}"),
+            TextColumn("[bold]{task.description}", table_column=_column(title_width)),
+            BarColumn(bar_width=bar_width),
+            MofNCompleteColumn(table_column=_column(count)),
+            TimeElapsedColumn(table_column=_column(7)),
+            TextColumn("left", table_column=_column(4)),
+            TimeRemainingColumn(table_column=_column(7)),
+            TextColumn("{task.fields[headline]}", table_column=_column(ratio=1)),
             console=console,
+            expand=True,
         )
-        self._task = self._bar.add_task(title, total=num_updates, completed=start, headline="")
+        # the clock stands until the first row: compilation is no sign of the pace
+        self._task = self._bar.add_task(
+            title, start=False, total=num_updates, completed=start, headline=COMPILING
+        )
         self._row: Row = {}
         self._bar.start()
 
@@ -66,6 +84,7 @@ class BarProgress:
         """Move the bar; numbers measured earlier stay until measured again."""
         self._row |= row
         self._bar.update(self._task, completed=step, headline=headline(self._row, self._watched))
+        self._bar.start_task(self._task)
 
     def close(self) -> None:
         """Leave the finished bar on the terminal."""
@@ -81,22 +100,32 @@ class LineProgress:
     def __init__(
         self, title: str, num_updates: int, start: int, watched: Watched, seconds: float = 30.0
     ) -> None:
-        self._title, self._num_updates, self._start = title, num_updates, start
-        self._watched = watched
-        self._begun = self._last = time.monotonic()
+        self._title, self._num_updates, self._watched = title, num_updates, watched
+        self._first: tuple[int, float] | None = None  # step and time of the first row
+        self._last = time.monotonic()
         self._seconds = seconds
+        self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
 
     def write(self, step: int, row: Row) -> None:
         """Print the row if it holds an evaluation, or if the last line is ``seconds`` old."""
         now = time.monotonic()
+        self._first = self._first or (step, now)
         evaluated = any(name in row for name in self._watched if name != "batch_loss")
         if not evaluated and now - self._last < self._seconds:
             return
         self._last = now
-        pace = (now - self._begun) / max(step - self._start, 1)
-        left = pace * (self._num_updates - step)
         shown = headline(row, self._watched)
-        line = f"{self._title}  {step}/{self._num_updates}  {shown}  {left:.0f} s left"
+        self._print(f"{self._title}  {step}/{self._num_updates}  {shown}{self._left(step, now)}")
+
+    def _left(self, step: int, now: float) -> str:
+        """Time left at the pace since the first row; before the second row there is no pace."""
+        assert self._first is not None
+        first, begun = self._first
+        if step <= first:
+            return ""
+        return f"  {(now - begun) / (step - first) * (self._num_updates - step):.0f} s left"
+
+    def _print(self, line: str) -> None:
         try:
             print(line, flush=True)
         except OSError:

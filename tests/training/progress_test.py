@@ -4,9 +4,11 @@ import io
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -47,11 +49,22 @@ def test_plain_lines_at_evaluations(capsys):
     lines = LineProgress("e1", 100, 0, WATCHED)
     lines.write(10, {"batch_loss": np.array([2.0])})  # no evaluation: too soon to print
     lines.write(20, ROW)
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 1
-    assert "20/100" in printed[0]
-    assert "test hard 0.750" in printed[0]
-    assert "s left" in printed[0]
+    compiling, printed = capsys.readouterr().out.splitlines()
+    assert compiling.startswith("e1  0/100  compiling (the first time only")
+    assert "20/100" in printed
+    assert "test hard 0.750" in printed
+    assert "s left" in printed
+
+
+def test_time_left_is_of_the_pace_after_the_compilation(capsys, monkeypatch):
+    clock = iter([0.0, 60.0, 62.0])  # made, first row, second row
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    lines = LineProgress("e1", 100, 0, WATCHED)
+    lines.write(20, ROW)
+    lines.write(40, ROW)
+    _, first, second = capsys.readouterr().out.splitlines()
+    assert "left" not in first
+    assert second.endswith("  6 s left")
 
 
 def test_bar_on_a_terminal():
@@ -65,12 +78,29 @@ def test_bar_on_a_terminal():
     assert "test hard 0.750" in screen.getvalue()
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_narrow_terminal_keeps_count_and_time_left(width):
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=width)
+    title = "generalised_cross_entropy, 20 runs on NVIDIA A100-SXM4-80GB"
+    bar = BarProgress(title, 20_000, 0, WATCHED, console)
+    assert "compi" in screen.getvalue() or width < 80
+    bar.write(4_000, ROW)
+    bar.write(8_000, ROW)
+    bar.close()
+    shown = re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", screen.getvalue()).strip().splitlines()[-1]
+    shown = shown.split("\r")[-1]
+    assert re.search(r" 8000/20000 0:00:0\d left 0:00:0\d ", shown), shown
+    assert len(shown.rstrip()) <= width
+
+
 def test_a_pipe_that_nobody_reads_any_more_ends_the_lines_and_not_the_work(tmp_path):
     result = tmp_path / "result"
     child = subprocess.Popen(
         [sys.executable, "-c", _WORK, result, "SIG_DFL", "40"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    assert "compiling" in child.stdout.readline()
     assert "1/40" in child.stdout.readline()
     child.stdout.close()
     with child:
