@@ -160,6 +160,8 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "eval_tokens": 8_192,  # evaluated at once
         "eval_last": (),  # splits measured at the end only
         "probes": (),  # of el_jax.probes, with every evaluation
+        "keep_checkpoints": 2,  # the newest; 0 keeps all
+        "init_from": "",  # a workdir: start from its newest parameters
         "tensorboard": False,
     }
     return ConfigDict({**section, **others})

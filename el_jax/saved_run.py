@@ -9,6 +9,7 @@ A running or interrupted training can be read as well; nothing is changed.
 """
 
 import functools
+import itertools
 import json
 import pathlib
 from typing import Any
@@ -19,13 +20,13 @@ import pandas as pd
 
 from el_jax import build
 from el_jax.checkpoints import manifest
-from el_jax.checkpoints.manifest import DamagedError
+from el_jax.checkpoints.manifest import DamagedError, Leaf
 from el_jax.checkpoints.steps import check_step, describe, load_step
 from el_jax.checkpoints.store import CheckpointError
-from el_jax.config.training import Config, Numbers, Settings, parse
+from el_jax.config.training import Config, Numbers, Settings, identity, parse
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import Task
-from el_jax.training.program import initial_state
+from el_jax.training.program import Program, initial_state
 from el_jax.training.sinks import History, read_rows
 from el_jax.training.state import TrainState
 from el_jax.types import ModelFns, Params
@@ -135,6 +136,28 @@ class SavedRun:
         state = self._state(step)
         return jax.tree.map(lambda leaf: leaf[run], state.params)
 
+    def params_for(self, num_runs: int, step: int | None = None) -> Params:
+        """Parameters to start another training from, every leaf ``[num_runs, ...]``.
+
+        Each run of the other training gets those of the run in its place; if there is one run
+        here, all get its parameters.
+
+        Args:
+            num_runs: number of runs of the other training.
+            step: of the checkpoint; None for the newest.
+
+        Raises:
+            ConfigError: there is no such step, or the numbers of runs do not go together.
+            CheckpointError: the checkpoint is damaged.
+        """
+        own = len(self.runs)
+        if own not in (1, num_runs):
+            raise ConfigError(
+                f"{self.workdir}: has {own} runs, where one or {num_runs} can be started from"
+            )
+        params = self._state(step).params
+        return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_runs, *leaf.shape[1:])), params)
+
     def _run(self, wanted: Numbers) -> int:
         unknown = [name for name in wanted if name not in self.runs[0]]
         if unknown:
@@ -160,7 +183,7 @@ class SavedRun:
         spec = build.spec_of(self.settings)
         target = jax.eval_shape(initial_state(spec), spec.hypers)
         try:
-            check_step(folder, describe(target), manifest.config_hash(self._resolved))
+            check_step(folder, describe(target), manifest.config_hash(identity(self._resolved)))
             return load_step(folder, target)
         except DamagedError as error:
             raise CheckpointError(f"{folder}: {error}") from error
@@ -175,3 +198,28 @@ class SavedRun:
 def load(workdir: str | pathlib.Path) -> SavedRun:
     """Read a workdir; see ``SavedRun``."""
     return SavedRun(workdir)
+
+
+def start_from(workdir: str, program: Program) -> TrainState:
+    """Step 0 of a training, with the newest parameters of another workdir.
+
+    Raises:
+        ConfigError: there is no such workdir, its model is another, or its runs do not fit.
+        CheckpointError: its checkpoint is damaged.
+    """
+    field = f"config.train.init_from={workdir!r}"
+    try:
+        params = load(workdir).params_for(program.hypers.num_runs)
+    except ConfigError as error:
+        raise ConfigError(f"{field}: {error}") from error
+    needed = describe(jax.eval_shape(program.init).params)
+    for ours, theirs in itertools.zip_longest(needed, describe(params)):
+        if ours != theirs:
+            raise ConfigError(
+                f"{field}: it has {_told(theirs)}, where this model has {_told(ours)}"
+            )
+    return program.init_from(params)
+
+
+def _told(leaf: Leaf | None) -> str:
+    return "no further parameter" if leaf is None else f"{leaf.name} {list(leaf.shape)}"

@@ -21,17 +21,22 @@ import sys
 import jax
 
 from el_jax import build
-from el_jax.checkpoints.manifest import config_hash
-from el_jax.checkpoints.shared import open_checkpoints
+from el_jax.checkpoints.manifest import committed_steps, config_hash
+from el_jax.checkpoints.shared import SharedCheckpoints, open_checkpoints
+from el_jax.checkpoints.store import Checkpoints
 from el_jax.config.names import known_names
+from el_jax.config.training import identity
 from el_jax.models import TransformerConfig, attention_choice
 from el_jax.runtime import distributed, launch
+from el_jax.runtime.errors import ConfigError
 from el_jax.runtime.processes import agreed, check_same, is_first, together
 from el_jax.runtime.stop import StopSignal
 from el_jax.runtime.workdir import hold, open_workdir, origin
+from el_jax.saved_run import start_from
 from el_jax.training.fit import fit
 from el_jax.training.progress import headline
 from el_jax.training.sinks import open_sinks, read_rows
+from el_jax.training.state import TrainState
 
 
 def train(config: build.Config, workdir: pathlib.Path) -> None:
@@ -50,27 +55,28 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         training = build.build(settings)
         with together():
             if is_first():  # not before: a config that is refused must not claim the workdir
-                open_workdir(workdir, resolved, settings.rows, sys.argv)
+                _check_length(workdir, num_updates)
+                open_workdir(workdir, resolved, settings.rows, sys.argv, identity)
         if is_first():
             _tell_choices(settings)
         checkpoints = open_checkpoints(
             workdir,
             settings.layout.fetch,
-            config_hash(resolved),
+            config_hash(identity(resolved)),
+            keep=settings.train.keep_checkpoints,
             lock=lock,
             origin=origin(settings.imports),
             groups=training.program.groups,
         )
         leaving.enter_context(checkpoints)
-        state = checkpoints.restore(training.program.init)
-        start = 0 if state is None else int(state.step)
+        state = _first_state(settings, training, checkpoints)
         with together():
             files = open_sinks(
                 workdir,
                 title,
                 num_updates,
                 training.watched,
-                start,
+                0 if state is None else int(state.step),
                 row_bytes=checkpoints.row_bytes,
                 lock=lock,
                 tensorboard=settings.train.tensorboard,
@@ -87,6 +93,29 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         last = read_rows(workdir / "metrics.jsonl").rows[-1]
         print(f"done: {num_updates} updates; {headline(last, training.watched)}")
         print(f"metrics and checkpoints: {workdir}")
+
+
+def _check_length(workdir: pathlib.Path, num_updates: int) -> None:
+    made = max(committed_steps(workdir / "checkpoints"), default=0)
+    if made > num_updates:
+        raise ConfigError(
+            f"config.train.num_updates={num_updates}: must be at least {made}, the number of "
+            "updates that were made in this workdir"
+        )
+
+
+def _first_state(
+    settings: build.Settings,
+    training: build.Training,
+    checkpoints: Checkpoints | SharedCheckpoints,
+) -> TrainState | None:
+    """The newest state of the workdir, or parameters of another, or None to draw new ones."""
+    program, folder = training.program, settings.train.init_from
+    state = checkpoints.restore(program.init)
+    if state is None and folder:
+        with together():
+            return start_from(folder, program)
+    return state
 
 
 def _tell_choices(settings: build.Settings) -> None:

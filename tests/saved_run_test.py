@@ -13,6 +13,7 @@ import el_jax
 from el_jax import build, show
 from el_jax.checkpoints.store import CheckpointError
 from el_jax.runtime.errors import ConfigError
+from el_jax.saved_run import start_from
 from tests.campaigns import trainings
 
 
@@ -119,3 +120,67 @@ def test_rooms_are_there_when_they_are_used():
     assert {"losses", "linear_ntp", "load", "tasks"} <= set(dir(el_jax))
     with pytest.raises(AttributeError, match="no attribute 'loses'; it has build, "):
         el_jax.loses  # noqa: B018
+
+
+def trained_in(workdir, *flags, updates=20):
+    pace = trainings.pace(updates, log_every=10, eval_every=10, checkpoint_every=10)
+    command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace, *flags]
+    command = [*command, f"--workdir={workdir}"]
+    return subprocess.run(command, cwd=trainings.ROOT, capture_output=True, text=True)
+
+
+CONSTANT = "--config.optim.schedule=constant"
+
+
+def test_a_training_at_a_constant_rate_may_be_made_longer(tmp_path):
+    for updates in (20, 40):
+        done = trained_in(tmp_path / "grown", CONSTANT, updates=updates)
+        assert (done.returncode, done.stderr) == (0, "")
+    trained_in(tmp_path / "whole", CONSTANT, updates=40)
+    grown, whole = (el_jax.load(tmp_path / name) for name in ("grown", "whole"))
+    assert grown.config.train.num_updates == 40
+    jax.tree.map(np.testing.assert_array_equal, grown.params(0), whole.params(0))
+    shorter = trained_in(tmp_path / "grown", CONSTANT, updates=20)
+    assert shorter.returncode == 2
+    assert "config.train.num_updates=20: must be at least 40" in shorter.stderr
+    assert el_jax.load(tmp_path / "grown").config.train.num_updates == 40
+
+
+def test_all_checkpoints_are_kept_if_asked(tmp_path):
+    trained_in(tmp_path / "all", CONSTANT, "--config.train.keep_checkpoints=0", updates=40)
+    assert el_jax.load(tmp_path / "all").steps == [10, 20, 30, 40]
+
+
+def test_a_training_starts_from_the_parameters_of_another(workdir, tmp_path):
+    config = el_jax.load(workdir).config.copy_and_resolve_references()
+    config.unlock()
+    config.loss.lam, config.seed = 4.0, 7
+    program = build.build(build.parse(config)).program
+    state = start_from(str(workdir), program)
+    before = el_jax.load(workdir)
+    for run, numbers in enumerate(before.runs):
+        theirs = before.params(numbers["seed"], lam=numbers["lam"])
+        ours = jax.tree.map(lambda leaf, run=run: leaf[run], state.params)
+        jax.tree.map(np.testing.assert_array_equal, ours, theirs)
+    fresh = program.init()
+    assert int(state.step) == 0
+    jax.tree.map(np.testing.assert_array_equal, state.opt_state, fresh.opt_state)
+    program.advance(state, 10)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--config.train.seeds=3"], "has 4 runs, where one or 3 can be started from"),
+        (
+            ["--config.train.seeds=4", "--config.model.mlp_width=24"],
+            "mlp/in/bias [4, 32], where this model has",
+        ),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(workdir, tmp_path, flags, said):
+    done = trained_in(tmp_path / "next", *flags, f"--config.train.init_from={workdir}")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: config.train.init_from=")
+    assert said in line

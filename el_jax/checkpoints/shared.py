@@ -116,6 +116,7 @@ def open_checkpoints(
     fetch: Fetch,
     config_sha256: str,
     *,
+    keep: int,
     lock: Lock | None,
     origin: Mapping[str, str],
     groups: dict[str, int],
@@ -126,6 +127,7 @@ def open_checkpoints(
         workdir: the folder.
         fetch: from an array on any devices to the whole array in NumPy.
         config_sha256: see ``Checkpoints``.
+        keep: see ``Checkpoints``.
         lock: of the workdir, on the first process.
         origin: see ``Checkpoints``.
         groups: see ``Checkpoints``.
@@ -133,6 +135,7 @@ def open_checkpoints(
     open_first = functools.partial(
         Checkpoints,
         workdir / "checkpoints",
+        keep,
         config_sha256=config_sha256,
         rows=workdir / "metrics.jsonl",
         lock=lock,

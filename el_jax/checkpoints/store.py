@@ -52,7 +52,7 @@ class Checkpoints:
 
     Args:
         folder: folder of the checkpoints, one sub-folder per step.
-        keep: number of newest intact checkpoints that are kept.
+        keep: number of newest intact checkpoints that are kept; 0 for all.
         config_sha256: hash of the training's config, see ``manifest.config_hash``.
         rows: an append-only file such as metrics.jsonl. A checkpoint stores a digest of its
             contents so far, because a resumed run does not rewrite them.
@@ -204,7 +204,7 @@ class Checkpoints:
             self._folders.publish(unfinished, step)
         except Exception as error:
             raise self._cannot_write(step, unfinished, error) from error
-        self._steps = sorted([*self._steps, step])[-self._keep :]
+        self._steps = sorted([*self._steps, step])[-self._keep :]  # [-0:] is all of them
         for other in self._folders.own - set(self._steps):
             self._folders.remove(other)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import jax
@@ -38,7 +38,7 @@ from el_jax.training.devices.runs import RunAxis
 from el_jax.training.fit import FitOptions
 from el_jax.training.optimizers import OptimizerConfig
 
-__all__ = ["Config", "Numbers", "RunNumbers", "Settings", "parse"]
+__all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
 
 Config: TypeAlias = ConfigDict  # the result of a config file
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
@@ -57,12 +57,14 @@ class TrainSection(FitOptions):
     eval_tokens: int
     eval_last: tuple[str, ...]
     probes: tuple[str, ...]
+    keep_checkpoints: int
+    init_from: str
     tensorboard: bool
 
     def __post_init__(self) -> None:
         for name in ("seeds", "eval_tokens"):
             require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("max_rewinds", "reduce_groups", "max_runs_at_once"):
+        for name in ("max_rewinds", "reduce_groups", "max_runs_at_once", "keep_checkpoints"):
             require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
         super().__post_init__()
 
@@ -134,6 +136,21 @@ def parse(config: Config) -> Settings:
         layout=_layout(values["parallel"], train, task, len(runs)),
         imports=imports,
     )
+
+
+def identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A resolved config without what a resumed training may change: its length at a constant rate.
+
+    Args:
+        config: the config as plain values.
+    """
+    train, optim = config.get("train"), config.get("optim")
+    if not isinstance(train, dict) or not isinstance(optim, dict):
+        return dict(config)
+    if optim.get("schedule") != "constant":
+        return dict(config)
+    kept = {key: value for key, value in train.items() if key != "num_updates"}
+    return {**config, "train": kept}
 
 
 def _check_keys(values: dict[str, Any]) -> None:

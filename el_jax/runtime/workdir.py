@@ -4,7 +4,7 @@ import contextlib
 import errno
 import json
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -99,6 +99,7 @@ def open_workdir(
     config: Mapping[str, Any],
     runs: Sequence[dict[str, int | float]],
     argv: Sequence[str],
+    identity: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
 ) -> None:
     """Check that an existing workdir belongs to this config, or claim an unused one.
 
@@ -111,6 +112,7 @@ def open_workdir(
         config: the resolved config, as plain values.
         runs: the runs of the config.
         argv: the command line.
+        identity: from a config to the part of it that may not change in a workdir.
 
     Raises:
         ConfigError: the workdir was made with another config, or cannot be written.
@@ -119,9 +121,8 @@ def open_workdir(
     with _writing(workdir):
         path = workdir / "config.json"
         if path.exists() and not _is_unused(workdir):
-            _check_same(workdir, _read_config(path), config)
-        else:
-            write_json(path, config)
+            _check_same(workdir, identity(_read_config(path)), identity(config))
+        write_json(path, config)
         write_json(workdir / "runs.json", list(runs))
         write_json(workdir / "environment.json", _environment(argv))
 

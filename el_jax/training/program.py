@@ -58,6 +58,8 @@ class Program:
 
     Attributes:
         init: ``init() -> TrainState`` at step 0.
+        init_from: ``init_from(params) -> TrainState`` at step 0 with given parameters, every leaf
+            ``[R, ...]``.
         advance: ``advance(state, num_updates) -> (state, metrics, health)``; donates ``state``,
             whose ``health`` is returned beside it to outlive the next donation. Leaves of the
             metrics are ``[R, num_groups]``, or ``[R]`` for whole-update quantities.
@@ -69,6 +71,7 @@ class Program:
     """
 
     init: Callable[[], TrainState]
+    init_from: Callable[[Params], TrainState]
     advance: Callable[[TrainState, int], tuple[TrainState, Metrics, Health]]
     evaluate: Callable[[Params, Batch], Metrics]
     spec: Spec
@@ -93,9 +96,12 @@ class Program:
 def make_program(spec: Spec) -> Program:
     """Compile a training; its data set is drawn here, on the device."""
     runs = Runs(spec.run_axis, spec.hypers.num_runs, spec.max_runs_at_once, spec.layout)
-    init = spec.layout.over_devices(initial_state(spec), ("runs",), _STATE, jit=Once)
+    layout = spec.layout
+    init = layout.over_devices(initial_state(spec), ("runs",), _STATE, jit=Once)
+    init_from = layout.over_devices(_state_from(spec), ("runs", "runs"), _STATE, jit=Once)
     return Program(
         init=functools.partial(runs.within_memory("initialisation", init), spec.hypers),
+        init_from=lambda params: init_from(spec.hypers, layout.place(params, "runs")),
         advance=_make_advance(spec, runs),
         evaluate=_make_evaluate(spec, runs),
         spec=spec,
@@ -107,15 +113,31 @@ def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
     """The function from the ``Hypers`` of all runs to their ``TrainState`` at step 0."""
 
     def init_run(hypers: Hypers, _: None) -> Run:
-        params = spec.objective.head.model.init(run_key(hypers))
-        never = jnp.int32(-1)
-        health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
-        return Run(params, make_optimizer(spec.optimizer, hypers).init(params), health)
+        return _fresh(spec, hypers, spec.objective.head.model.init(run_key(hypers)))
 
     def init(hypers: Hypers) -> TrainState:
         return TrainState(jnp.int32(0), *over_runs(init_run, spec.run_axis)(hypers, None))
 
     return init
+
+
+def _state_from(spec: Spec) -> Callable[[Hypers, Params], TrainState]:
+    """The function from numbers and parameters of all runs to their state at step 0."""
+
+    def init_run(given: tuple[Hypers, Params], _: None) -> Run:
+        return _fresh(spec, *given)
+
+    def init(hypers: Hypers, params: Params) -> TrainState:
+        return TrainState(jnp.int32(0), *over_runs(init_run, spec.run_axis)((hypers, params), None))
+
+    return init
+
+
+def _fresh(spec: Spec, hypers: Hypers, params: Params) -> Run:
+    """A run that has made no update yet."""
+    never = jnp.int32(-1)
+    health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
+    return Run(params, make_optimizer(spec.optimizer, hypers).init(params), health)
 
 
 def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Metrics, Health]]:
