@@ -1,0 +1,132 @@
+"""What every task, model, loss and optimizer keeps that a config can name.
+
+A new one is covered by its line in the dict. The first update of each is traced at the sizes of its
+defaults and not compiled; its mathematics is tested in the file of its own.
+"""
+
+import functools
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from configs import by_name
+from el_jax import build
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.models import MODELS, PRESETS
+from el_jax.tasks import TASKS, Task
+from el_jax.training.optimizers import OPTIMIZERS, make_optimizer
+from el_jax.training.program import initial_state
+from el_jax.training.state import Hypers
+from el_jax.training.step import gradient_of, update
+
+ROOT = pathlib.Path(__file__).parents[1]
+FAMILIES = {
+    "task": TASKS,
+    "model": {**MODELS, **{name: p for name, p in PRESETS.items() if p.causal}},
+    "loss": TOKEN_LOSSES,
+    "optimizer": OPTIMIZERS,
+}
+ALONE = [
+    (family, name) for family, table in FAMILIES.items() for name in table if name != "transformer"
+]  # which is named by its presets
+
+
+def spec_of(family, name):
+    config = by_name.get_config(f"{family}={name}")
+    if name == "llama":
+        config.model.num_kv_heads = 1  # its own three do not divide the two heads
+    if family == "model" and name in PRESETS:
+        config.model.num_layers = 1
+    config.train.seeds = 2
+    return build.spec_of(build.parse(config))
+
+
+@pytest.mark.parametrize(("family", "name"), ALONE)
+def test_each_makes_an_update_from_its_name(family, name):
+    spec = spec_of(family, name)
+    optimizer = functools.partial(make_optimizer, spec.optimizer)
+    step_of = functools.partial(update, gradient=gradient_of(spec.objective), optimizer=optimizer)
+
+    def first_update(state, hypers, data):
+        batch = spec.task.batch_at(data, state.step)
+
+        def one_run(run, hypers):
+            return step_of(run, state.step, batch, hypers)
+
+        return jax.vmap(one_run)(state.runs, hypers)
+
+    state = jax.eval_shape(initial_state(spec), spec.hypers)
+    data = jax.eval_shape(spec.task.train_set)
+    runs, measured = jax.eval_shape(first_update, state, spec.hypers, data)
+    assert runs == state.runs
+    groups = spec.hypers.num_runs, len(spec.task.group_names)
+    assert {moments.mean.shape for moments in measured.of_tokens.values()} == {groups}
+    assert measured.norms.shape == (spec.hypers.num_runs, 3)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_is_a_hashable_source_of_equal_windows(name):
+    task = spec_of("task", name).task
+    assert isinstance(task, Task)
+    assert hash(task) == hash(type(task)(**vars(task)))
+    data, first = task.train_set(), task.batch_at(task.train_set(), 0)
+    assert first.tokens.shape[1] == task.window_length
+    assert first.supervised.shape == first.labels.shape == first.mask.shape == first.groups.shape
+    assert first.labels.shape[1] % task.answer_length == 0
+    for batch in (first, task.pack(task.test_set(first.tokens.shape[0]))):
+        assert 0 <= batch.tokens.min() <= batch.tokens.max() < task.vocab_size
+        assert 0 <= batch.labels.min() <= batch.labels.max() < task.vocab_size
+        assert 0 <= batch.supervised.min() <= batch.supervised.max() < task.window_length
+        assert batch.groups.max() < len(task.group_names)
+        assert batch.mask.any()
+    again = jax.jit(task.batch_at)(data, jnp.int32(0))  # a resumed training asks for it traced
+    jax.tree.map(np.testing.assert_array_equal, again, first)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_pure_float32_and_answers_at_the_supervised_positions(name):
+    spec = spec_of("model", "gpt_neox" if name == "transformer" else name)
+    model, task = spec.objective.head.model, spec.task
+    batch = jax.eval_shape(task.batch_at, jax.eval_shape(task.train_set), 0)
+    params = jax.eval_shape(model.init, jax.random.key(0))
+    assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {np.dtype("float32")}
+    logits = jax.eval_shape(model.apply, params, batch)
+    assert (logits.shape, logits.dtype) == ((*batch.labels.shape, task.vocab_size), jnp.float32)
+    jax.eval_shape(model.apply, params, batch, jax.random.key(1))  # the key of dropout
+    if model.readout is not None:
+        hidden, head, _ = jax.eval_shape(model.readout, params, batch)
+        assert hidden.shape == (*batch.labels.shape, model.head_width)
+        assert head.shape == (model.head_width, task.vocab_size)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_zero_gradient_moves_nothing_but_what_decays(name):
+    config = spec_of("optimizer", name).optimizer
+    hypers = Hypers(
+        jnp.uint32(0), {}, {"peak_lr": jnp.float32(0.5), "weight_decay": jnp.float32(0.1)}
+    )
+    params = {"kernel": jnp.ones((2, 2)), "bias": jnp.ones(2)}
+
+    @jax.jit
+    def step(params, state):
+        optimizer = make_optimizer(config, hypers)
+        changes, state = optimizer.update(jax.tree.map(jnp.zeros_like, params), state, params)
+        return jax.tree.map(jnp.add, params, changes), state
+
+    state = make_optimizer(config, hypers).init(params)
+    for _ in range(3):
+        params, state = step(params, state)
+    np.testing.assert_array_equal(params["bias"], 1.0)
+    assert (params["kernel"] < 1).all()
+
+
+@pytest.mark.parametrize("folder", ["training/optimizers"])
+def test_every_method_of_a_folder_is_in_its_dict(folder):
+    files = {path.stem for path in (ROOT / "el_jax" / folder).glob("*.py")}
+    shared = {"__init__", "choice", "clipping", "decayed", "methods", "schedules"}
+    assert files - shared == {
+        function.__module__.rsplit(".", 1)[-1] for function in OPTIMIZERS.values()
+    }
