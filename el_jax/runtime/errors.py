@@ -57,6 +57,7 @@ def unknown_key(path: str, known: Iterable[str]) -> ConfigError:
     *parents, key = path.split(".")
     names = sorted(known)
     close = difflib.get_close_matches(key, names, n=1)
+    close = close or [name for name in names if key in name.split("_")]  # lr for peak_lr
     hint = f"did you mean {close[0]!r}? " if close else ""
     where = f"config.{'.'.join(parents)}" if parents else "config"
     listed = f"{where} has {', '.join(names)}" if names else f"{where} has no keys"

@@ -23,34 +23,6 @@ def test_arguments_reach_the_builder():
     np.testing.assert_array_equal(problem.next_token_probs, expected.next_token_probs)
 
 
-@pytest.mark.parametrize(
-    ("section", "name", "value", "said"),
-    [
-        ("problem", "support_size", 10, "config.problem: support_size=10: must be at least 1"),
-        ("problem", "dim", "many", "config.problem.dim='many': must be an integer"),
-        ("problem", "name", "rndom", "config.problem.name='rndom': must be one of activations, "),
-        ("trajectory", "method", "gdd", "config.trajectory.method='gdd': must be None or one of "),
-        ("trajectory", "step_size", -1.0, "config.trajectory.step_size=-1.0: must be positive"),
-        ("trajectory", "num_steps", 0, "config.trajectory.num_steps=0: must be at least 1"),
-        ("trajectory", "num_marks", 1, "config.trajectory.num_marks=1: must be at least 2"),
-    ],
-)
-def test_what_cannot_be_is_named(section, name, value, said):
-    config = random.get_config()
-    with config.ignore_type():
-        config[section][name] = value
-    assert message(config).startswith(said)
-
-
-def test_unknown_norm_and_key_are_named():
-    config = random.get_config()
-    config.norms = ("nuclear",)
-    assert message(config).startswith("config.norms=('nuclear',): must be a tuple")
-    config = figure1.get_config()
-    config.problem.seed = 3
-    assert message(config).startswith("config.problem.seed: unknown key")
-
-
 def test_every_problem_says_what_it_takes():
     assert all(builder.__doc__ for builder in PROBLEMS.values())
 
