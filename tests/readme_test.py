@@ -107,7 +107,14 @@ def write_files(readme: str, folder: pathlib.Path) -> None:
     """Write the blocks that are files into a folder."""
     for block in blocks(readme):
         if block.file:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.file).write_text(block.text)
+
+
+def written_experiments() -> list[str]:
+    """The experiments that a README has as files."""
+    files = [pathlib.Path(b.file) for readme in READMES for b in blocks(readme.read_text())]
+    return [file.parent.name for file in files if file.name == "run.py"]
 
 
 def bash_lines(readme: str) -> list[list[str]]:
@@ -154,7 +161,8 @@ def fault_of_command(command: list[str], parser: Parser) -> str:
             return f"there is no config file {config[1]}"
     if module == "experiments" and arguments[:1] == ["run"]:
         names = [argument for argument in arguments[1:] if not argument.startswith("-")]
-        if names and not (ROOT / "experiments" / names[0] / "run.py").is_file():
+        folders = [path.parent.name for path in (ROOT / "experiments").glob("*/run.py")]
+        if names and names[0] not in folders + written_experiments():
             return f"there is no experiment {names[0]}"
     print(json.dumps(command), file=parser.stdin, flush=True)
     code, errors = json.loads(parser.stdout.readline())
