@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from functools import partial
 
 import jax
@@ -11,6 +12,7 @@ import pytest
 from jax.test_util import check_grads
 from loss_definitions import DEFINITIONS, SHIFT_DEPENDENT, VANISHING_STRENGTH, over_tokens
 
+import el_jax.losses
 from el_jax.losses import (
     TOKEN_LOSSES,
     cross_entropy,
@@ -20,6 +22,7 @@ from el_jax.losses import (
     masked_mean,
     token_stats,
 )
+from el_jax.parameters import defaults_of
 
 NAMES = list(TOKEN_LOSSES)
 V = 7
@@ -52,6 +55,19 @@ def random_tokens(seed, scale=3.0):
 
 def test_every_loss_has_a_definition():
     assert set(DEFINITIONS) == set(TOKEN_LOSSES)
+
+
+def test_the_rooms_table_has_every_loss_in_its_order():
+    rows = re.findall(r"^(\w+) {2,}\S", el_jax.losses.__doc__, re.MULTILINE)
+    assert rows == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_are_refused_with_what_to_call(name):
+    with pytest.raises(
+        TypeError, match=rf"^{name} takes TokenStats, not .*: call token_stats\(log"
+    ):
+        TOKEN_LOSSES[name](jnp.zeros((2, V)), **defaults_of(TOKEN_LOSSES[name]))
 
 
 @pytest.mark.parametrize("name", NAMES)

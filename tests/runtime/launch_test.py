@@ -194,6 +194,8 @@ def test_help_says_how_to_call(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "--config=FILE" in done.stdout
     assert "--workdir=FOLDER" in done.stdout
+    for known in ("configs/el/copy.py", "e1, e2, e3", "lstm", "gpt_neox", "adamw", "swap"):
+        assert known in done.stdout
 
 
 @pytest.mark.parametrize(
