@@ -42,14 +42,12 @@ def tiny(name):
     return config
 
 
-TRAINED = ("e2",)  # it takes a number and an option in words; E1 and E3 train in other files
-
-
 def test_every_config_belongs_to_a_track():
     tracks = {path.parent.name for path in ROOT.glob("configs/*/*.py")}
     assert tracks == {"el", "linear_ntp"}
 
 
+@pytest.mark.slow  # tests/readme_test.py trains the copy task; tests/contract_test.py traces an update
 @pytest.mark.parametrize("module", files("el"))
 def test_every_config_trains(module):
     config = importlib.import_module(module).get_config("smoke")
@@ -70,13 +68,8 @@ def test_every_linear_problem_can_be_built(module):
     assert settings.trajectory.method == "gd"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in TRAINED else pytest.mark.slow)
-        for name in TOKEN_LOSSES
-    ],
-)
+@pytest.mark.slow  # tests/contract_test.py traces an update of each
+@pytest.mark.parametrize("name", TOKEN_LOSSES)
 def test_every_loss_trains_from_its_name(name):
     history = train(tiny(name))
     assert np.isfinite(history.curve("batch_loss")[1]).all()

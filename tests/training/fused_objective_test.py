@@ -119,7 +119,7 @@ def test_on_every_path(name, config, path):
     compare(name, path, config=config)
 
 
-@pytest.mark.parametrize("path", ["chunked", "remat"])
+@pytest.mark.parametrize("path", ["chunked", pytest.param("remat", marks=pytest.mark.slow)])
 def test_with_products_in_bfloat16(path):
     compare("e1", path, 2e-2, dataclasses.replace(CONFIG, dtype="bfloat16"))
 
