@@ -47,7 +47,7 @@ def test_every_config_belongs_to_a_track():
     assert tracks == {"el", "linear_ntp"}
 
 
-@pytest.mark.slow  # tests/readme_test.py trains the copy task; tests/contract_test.py traces an update
+@pytest.mark.slow  # tests/readme_test.py trains the copy task
 @pytest.mark.parametrize("module", files("el"))
 def test_every_config_trains(module):
     config = importlib.import_module(module).get_config("smoke")
