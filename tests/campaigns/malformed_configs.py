@@ -245,8 +245,11 @@ def drawn(rng):
         place = rng.randrange(len(key) + 1)
         wrong = key[:place] + rng.choice("abcxyz_0") + key[place:]
         call = unknown(wrong)
-        whole = wrong.split(".")[0] in {known.split(".")[0] for known in keys}
-        words = (f"config.{wrong}:" if whole else call.words[1], "unknown key")
+        parts = wrong.split(".")
+        prefixes = [".".join(parts[: depth + 1]) for depth in range(len(parts))]
+        known = {".".join(key.split(".")[:depth]) for key in keys for depth in range(1, 4)}
+        first = next((prefix for prefix in prefixes if prefix not in known), wrong)
+        words = (f"config.{first}:" if "." in first else first, "unknown key")
         return dataclasses.replace(call, words=words) if wrong not in keys else drawn(rng)
     if kind == "unicode":
         key = rng.choice([*NAMES, *INTEGERS, *FLOATS])
@@ -332,7 +335,8 @@ def strange(folder, number, rng):
     path.write_text(STRANGE_FILE.format(change=change))
     arguments = (f"--config={path}", "--workdir={workdir}")
     kind = "deleted" if deleted else "strange value"
-    return Call(kind, arguments, ("config",), may_pass=not deleted)
+    may_pass = not deleted or place.startswith("sweep.")  # an absent number is not swept
+    return Call(kind, arguments, ("config",), may_pass=may_pass)
 
 
 def calls(folder, count, seed=0):
