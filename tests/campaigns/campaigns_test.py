@@ -48,6 +48,7 @@ def test_some_malformed_configs(tmp_path):
     assert not trials.faults
 
 
+@pytest.mark.slow  # tests/training/resume_test.py resumes as often
 def test_resuming_at_some_steps(tmp_path):
     settings = ("E1, warm-up, dropout",)
     trials = resume_every_step.run(tmp_path, num_updates=4, settings=settings, every=2)
@@ -55,6 +56,7 @@ def test_resuming_at_some_steps(tmp_path):
     assert not trials.faults
 
 
+@pytest.mark.slow  # tests/training/non_finite_test.py injects each kind
 def test_some_nan_injections():
     trials = nan_injections.run(num_injections=1)
     assert trials.num_trials == 1

@@ -363,15 +363,12 @@ QUANTITIES = {
         "Clarabel's distance from ours, relative",
     },
 }
-START_PROCESSES = ("relaunch", "runs_at_once", "overhead")  # whole trainings, 10 s each and more
+SLOW = ("relaunch", "runs_at_once", "overhead", "last_block")  # 10 s each and more
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name in START_PROCESSES else name
-        for name in QUANTITIES
-    ],
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in QUANTITIES],
 )
 def test_a_benchmark_runs(name):
     rows = suite.BENCHMARKS[name]("smoke")

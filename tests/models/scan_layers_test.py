@@ -26,7 +26,10 @@ def close(actual, expected, tolerance):
         np.testing.assert_allclose(a, e, rtol=0, atol=tolerance * max(1, np.abs(e).max()))
 
 
-@pytest.mark.parametrize("name", ["gpt_neox", "bert", "llama"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("bert", "llama")]
+
+
+@pytest.mark.parametrize("name", ["gpt_neox", *SLOW])
 def test_logits_and_gradients_are_the_same(name):
     unrolled, scanned = both(name)
     batch = batch_of(random_tokens(), SUPERVISED)

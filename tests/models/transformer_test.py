@@ -167,6 +167,7 @@ def test_the_readout_has_the_number_format_of_the_product():
     assert jax.eval_shape(fns.apply, random_params(config), batch).dtype == jnp.float32
 
 
+@pytest.mark.slow  # the Hessian products below are compared in every order of differentiation
 def test_gradients_to_second_order():
     config = dataclasses.replace(TINY["gpt_neox"], num_layers=1)
     with jax.enable_x64(True):
