@@ -335,7 +335,8 @@ def strange(folder, number, rng):
     path.write_text(STRANGE_FILE.format(change=change))
     arguments = (f"--config={path}", "--workdir={workdir}")
     kind = "deleted" if deleted else "strange value"
-    may_pass = not deleted or place.startswith("sweep.")  # an absent number is not swept
+    # an absent number is not swept, an absent split is not measured
+    may_pass = not deleted or place.startswith(("sweep.", "eval."))
     return Call(kind, arguments, ("config",), may_pass=may_pass)
 
 
