@@ -10,6 +10,7 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.probes        measurements of a model beside its loss
     el_jax.checkpoints   states on disk, sealed
     el_jax.plots         figures from arrays
+    el_jax.parameters    numbers of a method, declared at its signature
     el_jax.config        from a config to checked settings
     el_jax.build         from settings to a training
     el_jax.load(WORKDIR) a run that was trained here: config, metrics, parameters, model
@@ -34,8 +35,8 @@ __version__ = "0.1.0"
 _arithmetic.select_right_sums()
 
 _ROOMS = (
-    *("build", "checkpoints", "config", "linear_ntp", "losses", "models", "plots", "probes"),
-    *("runtime", "tasks", "training", "types"),
+    *("build", "checkpoints", "config", "linear_ntp", "losses", "models", "parameters"),
+    *("plots", "probes", "runtime", "tasks", "training", "types"),
 )
 __all__ = [*_ROOMS, "load"]
 
