@@ -1,18 +1,22 @@
 """Figures from tables of numbers, shared by experiments and notebooks; knows no experiment."""
 
-from el_jax.plots.curves import plot_curves
+from el_jax.plots.curves import plot_curves, plot_median
 from el_jax.plots.dots import plot_lines_vs, plot_seed_dots
 from el_jax.plots.linear_ntp import plot_geometry, plot_trajectory
 from el_jax.plots.style import (
+    CONDITION_COLOURS,
     EASY,
     HARD,
     LOSS_COLOURS,
+    OPTIMIZER_COLOURS,
     THEORY_COLOUR,
     add_chance_line,
     add_legend,
     add_note,
+    add_panel_legend,
     add_question,
     add_title,
+    add_titles,
     colours_of,
     in_order,
     new_figure,
@@ -22,9 +26,11 @@ from el_jax.plots.tables import Curve, CurveTable, SeedTable, SeedValues, look_u
 from el_jax.plots.training import plot_training
 
 __all__ = [
+    "CONDITION_COLOURS",
     "EASY",
     "HARD",
     "LOSS_COLOURS",
+    "OPTIMIZER_COLOURS",
     "THEORY_COLOUR",
     "Curve",
     "CurveTable",
@@ -33,8 +39,10 @@ __all__ = [
     "add_chance_line",
     "add_legend",
     "add_note",
+    "add_panel_legend",
     "add_question",
     "add_title",
+    "add_titles",
     "colours_of",
     "in_order",
     "look_up",
@@ -43,6 +51,7 @@ __all__ = [
     "plot_curves",
     "plot_geometry",
     "plot_lines_vs",
+    "plot_median",
     "plot_seed_dots",
     "plot_training",
     "plot_trajectory",

@@ -10,11 +10,13 @@ from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from el_jax.plots.labels import add_point_labels
 from el_jax.plots.style import (
     SPARE_COLOURS,
     THEORY_COLOUR,
+    add_panel_legend,
     add_question,
-    add_title,
+    add_titles,
     new_figure,
 )
 
@@ -48,39 +50,36 @@ def plot_geometry(
             f"embeddings {embeddings.shape}, decoder {decoder.shape}: must be [2, m] and [V, 2]"
         )
     contexts = context_names or [f"$h_{j + 1}$" for j in range(embeddings.shape[1])]
-    tokens = token_names or [str(z + 1) for z in range(len(decoder))]
+    words = _shared(token_names or [str(z + 1) for z in range(len(decoder))], decoder)
     ax.axhline(0, color="#cccccc", linewidth=0.8)
     ax.axvline(0, color="#cccccc", linewidth=0.8)
-    for name, (x, y) in zip(contexts, embeddings.T, strict=True):
+    for x, y in embeddings.T:
         ax.plot([0, x], [0, y], color="black", linewidth=0.8, linestyle=":")
         ax.plot(x, y, "o", color="black", markersize=6)
-        ax.annotate(name, (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8)
-    for place, (names, (x, y)) in enumerate(_shared(tokens, decoder)):
+    for place, _, (x, y) in words:
         colour = SPARE_COLOURS[place % len(SPARE_COLOURS)]
-        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-", "color": colour})
+        ax.plot([0, x], [0, y], color=colour, linewidth=1.2)
         ax.plot(x, y, "*", color=colour, markersize=13)
-        ax.annotate(
-            names, (x, y), xytext=(7, -11), textcoords="offset points", color=colour, fontsize=9,
-            fontweight="bold",
-        )  # fmt: skip
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.margins(0.2)
+    points = np.concatenate([embeddings.T, [vector for *_, vector in words]])
+    reach = 1.3 * np.abs(points).max()
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    add_point_labels(ax, [*contexts, *(names for _, names, _ in words)], points, points)
 
 
 def _shared(
     names: Sequence[str], vectors: Float[np.ndarray, "V 2"]
-) -> list[tuple[str, Float[np.ndarray, "2"]]]:
-    """Vectors that coincide, once each, with the names of all that do."""
+) -> list[tuple[int, str, Float[np.ndarray, "2"]]]:
+    """Vectors that coincide once each: the first one's place, the names of all, the vector."""
     reach = 1e-6 * max(float(np.abs(vectors).max()), 1e-300)
-    groups: list[tuple[list[str], np.ndarray]] = []
-    for name, vector in zip(names, vectors, strict=True):
-        for members, other in groups:
+    groups: list[tuple[int, list[str], np.ndarray]] = []
+    for place, (name, vector) in enumerate(zip(names, vectors, strict=True)):
+        for _, members, other in groups:
             if np.abs(vector - other).max() <= reach:
                 members.append(name)
                 break
         else:
-            groups.append(([name], vector))
-    return [(" = ".join(members), vector) for members, vector in groups]
+            groups.append((place, [name], vector))
+    return [(place, " = ".join(members), vector) for place, members, vector in groups]
 
 
 def plot_trajectory(
@@ -98,28 +97,39 @@ def plot_trajectory(
         metrics: of ``run_trajectory`` for one run; directions are compared with the reference of
             every norm that it had.
         question: the figure's title.
-        margin: γ of the Frobenius norm. With it, gradient descent's predictions are drawn:
-            CE - H -> 1 / (γ² η k) and ‖P_⊥W‖ growing by (1/γ) log k.
-        step_size: η of plain gradient descent; None draws no prediction of the loss.
+        margin: γ of the Frobenius norm. With it and a step size CE - H -> 1 / (γ² η k) is drawn,
+            and ‖P_⊥W‖ growing by (1/γ) log k.
+        step_size: η of plain gradient descent with a constant step. None for any other method:
+            the predictions hold for gradient descent alone, so none is drawn, nor that
+            ‖P_F W − W*‖ falls as 1/k.
     """
     kept = np.asarray(steps) > 0
     k, m = np.asarray(steps)[kept], {name: v[kept] for name, v in metrics.items()}
-    figure, axes = new_figure(2, 2, size=(8.6, 6.2))
+    figure, axes = new_figure(2, 2, size=(8.6, 8.0))
     add_question(figure, question)
-    theory = None if margin is None or step_size is None else 1 / (margin**2 * step_size * k)
+    descent = step_size is not None
+    theory = 1 / (margin**2 * step_size * k) if margin is not None and descent else None
     _draw_loss(axes[0, 0], k, m, theory)
-    _draw_size(axes[0, 1], k, m, margin)
-    _draw_directions(axes[1, 0], k, m)
-    _draw_finite(axes[1, 1], k, m)
+    _draw_size(axes[0, 1], k, m, margin if descent else None)
+    directions = _draw_directions(axes[1, 0], k, m)
+    _draw_finite(axes[1, 1], k, m, predicted=descent)
+    add_titles(
+        axes.ravel(),
+        (
+            "Cross entropy above its bound, nats",
+            "Size of the decoder",
+            directions,
+            "Finite part: distance from W*",
+        ),
+    )
     for ax in axes.ravel():
         ax.set_xscale("log")
         ax.set_xlabel("step")
-        ax.legend(frameon=False, fontsize=8)
+        add_panel_legend(ax)
     return figure
 
 
 def _draw_loss(ax: Axes, k: np.ndarray, m: Metrics, theory: np.ndarray | None) -> None:
-    add_title(ax, "Cross entropy above its bound, nats")
     ax.plot(k, m["excess_loss"], color="black", label="CE − H")
     ax.plot(k, m["leak_loss"], color=SPARE_COLOURS[0], label="leak out of supports")
     ax.plot(k, m["in_support_loss"], color=SPARE_COLOURS[1], label="KL inside supports")
@@ -131,7 +141,6 @@ def _draw_loss(ax: Axes, k: np.ndarray, m: Metrics, theory: np.ndarray | None) -
 
 
 def _draw_size(ax: Axes, k: np.ndarray, m: Metrics, margin: float | None) -> None:
-    add_title(ax, "Size of the decoder")
     ax.plot(k, m["norm"], color="black", label="‖W‖")
     ax.plot(k, m["norm_across"], color=SPARE_COLOURS[0], label="‖P⊥W‖, which diverges")
     ax.plot(k, m["norm_along"], color=SPARE_COLOURS[1], label="‖P_F W‖, which converges")
@@ -141,14 +150,14 @@ def _draw_size(ax: Axes, k: np.ndarray, m: Metrics, margin: float | None) -> Non
         ax.plot(k[shown], line[shown], color=THEORY_COLOUR, linestyle="--", label="slope 1/γ")
 
 
-def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> None:
+def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> str:
+    """Draw what is known of the direction; its title."""
     norms = [norm for norm in _NORM_COLOURS if f"cosine_{norm}" in m]
     if not norms:
-        add_title(ax, "Margin in the frobenius norm")
         ax.plot(k, m["margin_frobenius"], color="black", label="normalised margin of P⊥W")
-        return
-    add_title(ax, "Direction, against max-margin matrices")
-    for width, norm in zip((3.0, 2.2, 1.4), norms, strict=False):  # so that none hides another
+        return "Margin in the Frobenius norm"
+    widths = (3.0, 2.2, 1.4)[-len(norms) :]  # so that none hides another
+    for width, norm in zip(widths, norms, strict=True):
         shown = [
             (f"cosine_{norm}", "1 − cos(W, W_mm)", "-"),
             (f"margin_ratio_{norm}", "1 − margin / γ", ":"),
@@ -163,13 +172,14 @@ def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> None:
                 )  # fmt: skip
     ax.set_yscale("log")
     ax.set_ylim(bottom=1e-6)
+    return "Direction, against max-margin matrices"
 
 
-def _draw_finite(ax: Axes, k: np.ndarray, m: Metrics) -> None:
-    add_title(ax, "Finite part: distance from W*")
+def _draw_finite(ax: Axes, k: np.ndarray, m: Metrics, *, predicted: bool) -> None:
     error = m["finite_error"]
     ax.plot(k, error, color="black", label="‖P_F W − W*‖")
     if error[-1] > 0:
         ax.set_yscale("log")
+    if predicted and error[-1] > 0:
         ax.plot(k, error[-1] * k[-1] / k, color=THEORY_COLOUR, linestyle="--", label="slope −1")
         ax.set_ylim(top=3 * error.max())

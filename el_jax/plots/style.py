@@ -5,7 +5,9 @@ means learning-rate warm-up, a hollow one none. Colours are those of Okabe and I
 stay apart under the common colour-vision deficiencies.
 """
 
+import io
 import re
+import string
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import Container
 from matplotlib.figure import Figure
+from PIL import Image
 
 RC_PARAMS: dict[Any, Any] = {
     "font.size": 9,
@@ -40,6 +43,16 @@ LOSS_COLOURS: dict[str, str] = {
 }
 SPARE_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c")
 CHANCE_COLOUR = "#777777"
+OPTIMIZER_COLOURS: dict[str, str] = {
+    "gd": "#000000",
+    "ngd": "#e69f00",
+    "sign": "#d55e00",
+    "adam": "#0072b2",
+    "spectral": "#009e73",
+    "muon": "#cc79a7",
+}
+CONDITION_COLOURS: dict[str, str] = {"compatible": "#0072b2", "separable": "#e69f00"}
+NOTE_COLOUR = "#555555"
 THEORY_COLOUR = "#c1272d"  # what a formula predicts, always dashed
 
 HARD: Any = "-"  # line style of the strings a shortcut does not solve
@@ -120,8 +133,8 @@ def new_figure(
 
 
 def add_question(figure: Figure, question: str) -> None:
-    """The figure's title: the question it answers."""
-    figure.suptitle(question, fontsize=11, fontweight="bold")
+    """The figure's title: its question, or the answer with its number; long ones are wrapped."""
+    figure.suptitle(question, fontsize=11, fontweight="bold", wrap=True)
 
 
 def add_title(ax: Axes, title: str, *, pad: float = 6.0) -> None:
@@ -129,37 +142,85 @@ def add_title(ax: Axes, title: str, *, pad: float = 6.0) -> None:
     ax.set_title(title, loc="left", fontsize=9.5, pad=pad)
 
 
+def add_titles(axes: Iterable[Axes], titles: Iterable[str], *, pad: float = 6.0) -> None:
+    """Title the panels of a figure in order, with the letters (a), (b), ... that text names."""
+    for letter, ax, title in zip(string.ascii_lowercase, axes, titles, strict=False):
+        add_title(ax, f"({letter}) {title}", pad=pad)
+
+
 def add_note(figure: Figure, note: str) -> None:
     """A line under the figure that explains how to read it."""
-    figure.supxlabel(note, fontsize=LEGEND_FONT_SIZE, color="#555555")
+    figure.supxlabel(note, fontsize=LEGEND_FONT_SIZE, color=NOTE_COLOUR)
 
 
 def add_legend(
-    figure: Figure, handles: Sequence[Artist | Container], *, num_columns: int = 2
+    figure: Figure,
+    handles: Sequence[Artist | Container],
+    *,
+    num_columns: int = 2,
+    note: str | None = None,
 ) -> None:
-    """Put the legend under the figure, where it covers no data."""
-    figure.legend(
+    """Put the legend under the figure, where it covers no data.
+
+    Args:
+        figure: the figure.
+        handles: artists with labels.
+        num_columns: columns of the legend.
+        note: a line above the legend, such as the meaning of bars.
+    """
+    legend = figure.legend(
         handles=handles, loc="outside lower center", ncols=num_columns, frameon=False,
-        fontsize=LEGEND_FONT_SIZE, handlelength=4,
+        fontsize=LEGEND_FONT_SIZE, handlelength=3.5, title=note, title_fontsize=LEGEND_FONT_SIZE,
+    )  # fmt: skip
+    legend.get_title().set(color=NOTE_COLOUR, multialignment="center")
+
+
+def add_panel_legend(ax: Axes, *, num_columns: int = 1) -> None:
+    """Put the legend of one panel under its axis, where it covers no data."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=num_columns, frameon=False,
+        fontsize=LEGEND_FONT_SIZE,
     )  # fmt: skip
 
 
-def add_chance_line(ax: Axes, chance: float, *, vertical: bool = False, label: bool = True) -> None:
-    """A dotted line at the accuracy of guessing, its value written at its end outside the axes."""
+def add_chance_line(
+    ax: Axes,
+    chance: float,
+    *,
+    vertical: bool = False,
+    label: bool = True,
+    name: str = "chance",
+) -> None:
+    """A dotted line at the accuracy of guessing, its value written at its end outside the axes.
+
+    Args:
+        ax: the axes.
+        chance: the place of the line.
+        vertical: for an accuracy on the horizontal axis.
+        label: write name and value; False where panels side by side share one label.
+        name: the word before the value.
+    """
     draw = ax.axvline if vertical else ax.axhline
     draw(chance, color=CHANCE_COLOUR, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
     if not label:
         return
     place: dict[str, Any] = (
         {"xy": (chance, 1.0), "xytext": (0, 2), "xycoords": ax.get_xaxis_transform()}
-        | {"ha": "center", "va": "bottom", "text": f"chance {chance:.2g}"}
+        | {"ha": "center", "va": "bottom", "text": f"{name} {chance:.2g}"}
         if vertical
         else {"xy": (1.0, chance), "xytext": (3, 0), "xycoords": ax.get_yaxis_transform()}
-        | {"ha": "left", "va": "center", "text": f"chance\n{chance:.2g}"}
+        | {"ha": "left", "va": "center", "text": f"{name}\n{chance:.2g}"}
     )
     ax.annotate(**place, textcoords="offset points", color=CHANCE_COLOUR, fontsize=7)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure at 200 dots per inch; a figure built again gives the same bytes."""
-    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+    """Write a figure at 200 dots per inch; a figure built again gives the same bytes.
+
+    A palette of 256 colours makes the file a third of its size, and figures are committed.
+    """
+    figure.draw_without_rendering()  # ticks depend on the layout, which settles when drawn again
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
+    palette = Image.open(drawn).convert("RGB").quantize(dither=Image.Dither.NONE)
+    palette.save(path, format="png", dpi=(DPI, DPI), optimize=True)

@@ -1,6 +1,6 @@
 """Data of the figures: a metric of a setting, with one row per seed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -38,6 +38,9 @@ SeedTable = Mapping[tuple[str, str], SeedValues]
 CurveTable = Mapping[tuple[str, str], Curve]
 """``(setting, metric) -> Curve``."""
 
+NumSems = float | Callable[[int], float]
+"""Half length of a bar in standard errors, or a function of the number of seeds that gives it."""
+
 Entry = TypeVar("Entry", SeedValues, Curve)
 
 
@@ -68,3 +71,11 @@ def mean_and_sem(
     if num_seeds < 2:
         return mean, np.full_like(mean, np.nan)
     return mean, np.asarray(values.std(axis=0, ddof=1) / np.sqrt(num_seeds))
+
+
+def half_width(
+    values: Float[np.ndarray, "R *marks"], num_sems: NumSems
+) -> Float[np.ndarray, "*marks"]:
+    """Half length of the bar about the mean over seeds; 0 for a single seed."""
+    multiple = num_sems(len(values)) if callable(num_sems) else num_sems
+    return np.asarray(multiple * np.nan_to_num(mean_and_sem(values)[1]))

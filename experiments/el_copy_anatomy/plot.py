@@ -1,6 +1,7 @@
-"""The course of training, a column per setting: loss, gradient, answers and mechanism."""
+"""The course of training, a row per setting: fit, gradient, accuracy and mechanism."""
 
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,59 +14,78 @@ from el_jax.plots import (
     add_chance_line,
     add_legend,
     add_question,
-    add_title,
+    add_titles,
     in_order,
+    look_up,
     new_figure,
     plot_curves,
 )
+from experiments.harness.figures import decimal, t_note, t_sems
 from experiments.harness.tables import curve_table, read_curves
 
-LOSS_FLOOR = 1e-4  # nats; below, a token is learnt for every purpose here
-# a row of panels: what its vertical axis says, and the metrics it draws, dashed and solid
-ROWS: dict[str, dict[str, object]] = {
-    "cross-entropy on\ntraining strings, nats": {"train_easy_ce": EASY, "train_hard_ce": HARD},
-    "hard strings' share of\nthe squared gradient": {"train_hard_gradient_share": HARD},
-    "accuracy on\nunseen strings": {"test_easy_accuracy": EASY, "test_hard_accuracy": HARD},
-    "answers where padding\nand letter disagree": {"swap_undoes_shift": EASY, "swap_copies": HARD},
+# a column of panels: the metrics of strings that it draws, in the line style of their group
+COLUMNS: dict[str, dict[str, Any]] = {
+    "training strings": {"train_easy_accuracy": EASY, "train_hard_accuracy": HARD},
+    "gradient of hard ones": {"train_hard_gradient_share": HARD},
+    "unseen strings": {"test_easy_accuracy": EASY, "test_hard_accuracy": HARD},
+    "swap test": {},
+}
+# the last column has strings of one kind, so that colours tell its answers apart
+ANSWERS = {
+    "swap_undoes_shift": ("#cc79a7", "answers by the padding"),
+    "swap_copies": ("#009e73", "copies the letter"),
 }
 HARD_FRACTION = 0.2  # of all strings: their share if all tokens pulled alike
+CHANCE = 1 / 26
 
 
 def plot(out: Path) -> Figure:
-    """Rows: training loss, gradient share, test accuracy, and the swap test."""
-    curves = read_curves(out / "curves.csv")
-    settings = in_order(set(curves["setting"]))
-    table = curve_table(curves)
-    size = (1.2 + 2.3 * len(settings), 8.2)
-    figure, axes = new_figure(len(ROWS), len(settings), size=size, share_x=True)
-    add_question(figure, "Once the easy strings are fitted, how are the hard ones learnt?")
-    for column, setting in enumerate(settings):
-        add_title(axes[0, column], setting)
-        for ax, (label, metrics) in zip(axes[:, column], ROWS.items(), strict=True):
-            _panel(ax, table, setting, metrics)
-            ax.tick_params(labelleft=column == 0)
-            if column == 0:
-                ax.set_ylabel(label)
-        axes[0, column].set_yscale("log")
-        axes[0, column].set_ylim(LOSS_FLOOR, 20.0)
-        axes[1, column].axhline(HARD_FRACTION, color="#777777", linestyle=":", linewidth=1.2)
-        add_chance_line(axes[2, column], 1 / 26, label=column == len(settings) - 1)
-        axes[-1, column].set_xlabel("updates")
-    add_legend(figure, _handles(), num_columns=1)
+    """Columns: accuracy in training, gradient share, accuracy on unseen strings, swap test."""
+    frame = read_curves(out / "curves.csv")
+    settings = in_order(set(frame["setting"]))
+    table = curve_table(frame)
+    size = (8.4, 1.5 + 1.75 * len(settings))
+    figure, axes = new_figure(len(settings), len(COLUMNS), size=size, share_x=True, share_y=True)
+    add_question(figure, answer(table))
+    for setting, row in zip(settings, axes, strict=True):
+        for ax, metrics in zip(row, COLUMNS.values(), strict=True):
+            for metric, line_style in metrics.items():
+                plot_curves(ax, table, metric, [setting], line_style=line_style, num_sems=t_sems)
+        _draw_answers(row[-1], table, setting)
+        row[0].set_ylabel(setting)
+        add_chance_line(row[1], HARD_FRACTION, name="of tokens")
+        add_chance_line(row[2], CHANCE, label=False)
+        add_chance_line(row[3], CHANCE)
+    axes[0, 0].set(xscale="log", ylim=(0.0, 1.03))
+    for ax in axes[-1]:
+        ax.set_xlabel("updates")
+    add_titles(axes.ravel(), [*COLUMNS] * len(settings))
+    note = (
+        f"means, bands: {t_note(frame)}; gradient: the hard strings' share of the squared one\n"
+        "swap test: share of answers where the padding says another letter than the one to copy"
+    )
+    add_legend(figure, _handles(), num_columns=4, note=note)
     return figure
 
 
-def _panel(ax: Axes, curves: CurveTable, setting: str, metrics: dict[str, object]) -> None:
-    for metric, line_style in metrics.items():
-        plot_curves(ax, curves, metric, [setting], line_style=line_style)
-    ax.set_xscale("log")
-    ax.set_ylim(0.0, 1.03)
+def answer(table: CurveTable) -> str:
+    """How often every setting copies in the swap test, at the last step."""
+    shown = "; ".join(
+        f"{setting}: {decimal(look_up(table, setting, 'swap_copies').values[:, -1].mean())}"
+        for setting in in_order({setting for setting, _ in table})
+    )
+    return f"Share that copies where the padding says another letter\n{shown}"
+
+
+def _draw_answers(ax: Axes, table: CurveTable, setting: str) -> None:
+    for metric, (colour, _) in ANSWERS.items():
+        plot_curves(ax, table, metric, [setting], colours=[colour], num_sems=t_sems)
 
 
 def _handles() -> list[Line2D]:
-    names = {
-        EASY: "easy strings; bottom row: undoes the shift of the padding",
-        HARD: "hard strings; bottom row: copies the letter (bands: ± 2 standard errors over seeds)",
-        ":": "second row: the hard strings' share of tokens; third: chance",
-    }
-    return [Line2D([], [], color="black", linestyle=s, label=n) for s, n in names.items()]
+    groups = {"easy strings": EASY, "hard strings": HARD}
+    answers = {label: colour for colour, label in ANSWERS.values()}
+    return [
+        *(Line2D([], [], color="black", linestyle=s, label=n) for n, s in groups.items()),
+        *(Line2D([], [], color=c, label=f"(swap test) {n}") for n, c in answers.items()),
+    ]

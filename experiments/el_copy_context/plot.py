@@ -1,4 +1,4 @@
-"""Accuracy against the length of the context, hard and easy strings, seen and unseen."""
+"""Accuracy on unseen strings against the length of the context, hard and easy ones."""
 
 from pathlib import Path
 
@@ -12,45 +12,80 @@ from el_jax.plots import (
     add_chance_line,
     add_legend,
     add_question,
-    add_title,
     in_order,
     new_figure,
     plot_lines_vs,
 )
+from experiments.harness.figures import decimal, in_words, mean_of, t_note, t_sems
 from experiments.harness.tables import read_results, seed_table, with_parts
 
 SETTING = r"(?P<loss>.*), context (?P<context>\d+)"
-SPLITS = {"train": "training strings", "test_precise": "unseen strings"}
 GROUP_STYLES = {"hard": HARD, "easy": EASY}
+CHANCE = 1 / 26
 
 
 def plot(out: Path) -> Figure:
-    """A panel per split; a line per loss and group of strings."""
+    """A line per loss and group of strings."""
     results = with_parts(read_results(out / "results.csv"), SETTING)
-    figure, axes = new_figure(1, len(SPLITS), size=(7.5, 3.6), share_y=True)
-    add_question(figure, "Does packing more strings into a context spoil the copying of hard ones?")
-    for (split, title), ax in zip(SPLITS.items(), axes[0], strict=True):
-        _draw(ax, results, split)
-        add_title(ax, title)
-        ax.set_xlabel("context length, tokens")
-    axes[0, 0].set_ylabel("accuracy")
-    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0])
+    figure, axes = new_figure(size=(7.0, 4.2))
+    (ax,) = axes.ravel()
+    add_question(figure, answer(results))
+    _draw(ax, results)
+    ax.set_xlabel("context, tokens")
+    ax.set_ylabel("accuracy on unseen strings")
+    trained = in_words(
+        f"{group} {decimal(least)}" for group, least in _least_training_accuracy(results).items()
+    )
+    note = (
+        f"dots: seeds; diamonds: mean, {t_note(results)}\ntraining strings, least mean: {trained}"
+    )
+    add_legend(figure, ax.get_legend_handles_labels()[0], note=note)
     return figure
 
 
-def _draw(ax: Axes, results: pd.DataFrame, split: str) -> None:
-    table = seed_table(results)
+def answer(results: pd.DataFrame) -> str:
+    """The accuracy on unseen hard strings of every loss, in its shortest and longest context."""
+    shown = []
+    for loss, members in _by_loss(results).items():
+        ends = [
+            mean_of(results, members[context], "test_precise_hard_accuracy")
+            for context in (min(members), max(members))
+        ]
+        shown.append(f"{loss}: {decimal(ends[0])} to {decimal(ends[1])}")
+    contexts = results["context"]
+    return (
+        f"Unseen hard strings, contexts of {contexts.min()} to {contexts.max()} tokens:\n"
+        f"{'; '.join(shown)} (chance {decimal(CHANCE)})"
+    )
+
+
+def _by_loss(results: pd.DataFrame) -> dict[str, dict[int, str]]:
+    """Loss -> context -> setting, both in order."""
     settings = results.drop_duplicates("setting").sort_values("context")
-    for loss in in_order(set(settings["loss"])):
-        members = settings[settings["loss"] == loss]
+    parts = dict(list(settings.groupby("loss")))
+    return {
+        loss: dict(zip(parts[loss]["context"], parts[loss]["setting"], strict=True))
+        for loss in in_order(parts)
+    }
+
+
+def _least_training_accuracy(results: pd.DataFrame) -> dict[str, float]:
+    means = results.groupby(["metric", "setting"])["value"].mean()
+    return {group: means[f"train_{group}_accuracy"].min() for group in GROUP_STYLES}
+
+
+def _draw(ax: Axes, results: pd.DataFrame) -> None:
+    table = seed_table(results)
+    for loss, members in _by_loss(results).items():
         for group, line_style in GROUP_STYLES.items():
             plot_lines_vs(
-                ax, list(members["context"]), table, f"{split}_{group}_accuracy",
-                list(members["setting"]), label=f"{loss}, {group} strings", line_style=line_style,
+                ax, list(members), table, f"test_precise_{group}_accuracy",
+                list(members.values()), label=f"{loss}, {group} strings", line_style=line_style,
+                num_sems=t_sems,
             )  # fmt: skip
-    add_chance_line(ax, 1 / 26, label=split == "test")
+    add_chance_line(ax, CHANCE)
     ax.set_xscale("log", base=2)
-    contexts = settings["context"].unique()
-    ax.set_xticks(contexts, contexts.astype(str))
+    contexts = sorted(set(results["context"]))
+    ax.set_xticks(contexts, [str(context) for context in contexts])
     ax.minorticks_off()
     ax.set_ylim(0.0, 1.03)

@@ -5,6 +5,7 @@
 ``tables``          results.csv and curves.csv as pandas frames
 ``provenance``      the command, code and machine behind the tables
 ``statistics``      Student-t, bootstrap and Wilson intervals over seeds
+``figures``         intervals and words that figures share
 ``claims``          a sentence, the numbers it rests on, and a verdict
 ``seeds``           measure seed by seed, and write the three tables
 ``sweep``           train studies, and write the three tables

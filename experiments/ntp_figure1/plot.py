@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -10,40 +11,67 @@ from el_jax.plots import (
     CurveTable,
     add_legend,
     add_question,
-    add_title,
+    add_titles,
     look_up,
     new_figure,
     plot_geometry,
+    plot_median,
 )
-from experiments.harness.tables import curve_table, read_curves
+from experiments.harness.figures import GLOSSARY, count
+from experiments.harness.tables import curve_table, read_curves, read_results
 
 STYLES = {  # colour and label of a setting
-    "substitute": ("#000000", "the substitute of Figure 1"),
-    "circle": ("#e69f00", "random unit embeddings (thick: median)"),
-    "Gaussian": ("#56b4e9", "random Gaussian embeddings (thick: median)"),
+    "substitute": ("#000000", "problem of (a) to (c)"),
+    "circle": ("#e69f00", "random unit contexts"),
+    "Gaussian": ("#56b4e9", "random Gaussian contexts"),
 }
+RANDOM = ("circle", "Gaussian")
+MIDDLE = 0.8  # of the problems, inside a band
 NUM_WORDS = 5
+TITLES = (
+    "Share of each next word",
+    r"$W_{mm}$: words 1 and 5 coincide",
+    r"$W^*$ tells them apart",
+    "Loss above the entropy",
+    r"Direction, to $W_{mm}$",
+    r"Part in F, to $W^*$",
+)
+AXES = ("CE − H, nats", r"1 − cos($W, W_{mm}$)", r"$\|P_F W - W^*\|$")
 
 
 def plot(out: Path) -> Figure:
-    """Above: the substitute's P, W_mm and W*. Below: gradient descent, every problem a line."""
-    curves = curve_table(read_curves(out / "curves.csv"))
-    figure, axes = new_figure(2, 3, size=(10.5, 6.8))
-    add_question(figure, "Which word vectors do the supports decide, which the probabilities?")
+    """Above: the substitute's P, W_mm and W*. Below: gradient descent, every kind of problem."""
+    frame = read_curves(out / "curves.csv")
+    curves = curve_table(frame)
+    figure, axes = new_figure(2, 3, size=(8.4, 6.0))
+    add_question(figure, answer(read_results(out / "results.csv")))
     embeddings = _columns(curves, "contexts", ["x", "y"])
     _draw_probabilities(axes[0, 0], curves)
-    for ax, matrix, title in (
-        (axes[0, 1], "W_mm", r"Max-margin $W_{mm}$: words 1 and 5 coincide"),
-        (axes[0, 2], "W*", r"Finite $W^*$: they are told apart"),
-    ):
+    for ax, matrix in ((axes[0, 1], "W_mm"), (axes[0, 2], "W*")):
         decoder = _columns(curves, "words", [f"{matrix} x", f"{matrix} y"]).T
         plot_geometry(ax, embeddings, decoder)
-        add_title(ax, title)
-    _draw_descent(axes[1, 0], curves, "excess_loss", "CE − H, nats")
-    _draw_descent(axes[1, 1], curves, "cosine_frobenius", r"1 − cos($W, W_{mm}$)", complement=True)
-    _draw_descent(axes[1, 2], curves, "finite_error", r"$\|P_F W - W^*\|$")
-    add_legend(figure, axes[1, 0].get_legend_handles_labels()[0], num_columns=3)
+        ax.set_xlabel("first coordinate")
+    axes[0, 1].set_ylabel("second coordinate")
+    metrics = ("excess_loss", "cosine_frobenius", "finite_error")
+    for ax, metric, label in zip(axes[1], metrics, AXES, strict=True):
+        _draw_descent(ax, curves, metric)
+        ax.set_ylabel(label)
+    add_titles(axes.ravel(), TITLES)
+    problems = count(frame[frame["setting"].isin(RANDOM)], "problems")
+    add_legend(
+        figure, axes[1, 0].get_legend_handles_labels()[0], num_columns=3,
+        note="(b, c) circles: contexts, stars: vectors of words    "
+        f"(d–f) lines: medians, bands: the middle {100 * MIDDLE:.0f} % of {problems} of a kind"
+        f"\n{GLOSSARY}",
+    )  # fmt: skip
     return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """In how many random problems words of equal supports coincide in W_mm and not in W*."""
+    rows = results[results["setting"].isin(RANDOM) & (results["metric"] == "twins_coincide")]
+    shown = f"{rows['value'].sum():.0f} of {len(rows)} random problems"
+    return f"Words with equal supports coincide in $W_{{mm}}$, not in $W^*$: {shown}"
 
 
 def _columns(curves: CurveTable, what: str, names: list[str]) -> np.ndarray:
@@ -52,29 +80,25 @@ def _columns(curves: CurveTable, what: str, names: list[str]) -> np.ndarray:
 
 def _draw_probabilities(ax: Axes, curves: CurveTable) -> None:
     probs = _columns(curves, "contexts", [f"word {z + 1}" for z in range(NUM_WORDS)]).T
-    ax.imshow(np.ma.masked_equal(probs, 0), aspect="auto", cmap="viridis", vmin=0.0, vmax=1.0)
-    ax.set_facecolor("black")
+    ax.imshow(probs, aspect="auto", cmap="Blues", vmin=0.0, vmax=1.0)
     ax.grid(visible=False)
     for (context, word), prob in np.ndenumerate(probs):
-        if prob > 0:
-            ink = "black" if prob > 0.5 else "white"
-            ax.text(word, context, f"{prob:.1f}", ha="center", va="center", color=ink, fontsize=8)
+        text, ink = (
+            (f"{prob:.1f}", "white" if prob > 0.5 else "black") if prob else ("0", "#8c8c8c")
+        )
+        ax.text(word, context, text, ha="center", va="center", color=ink, fontsize=9)
     ax.set_xticks(range(NUM_WORDS), [str(z + 1) for z in range(NUM_WORDS)])
-    ax.set_yticks(range(3), [f"$h_{j + 1}$" for j in range(3)])
-    ax.set_xlabel("word")
-    add_title(ax, "P, black off the support")
+    ax.set_yticks(range(len(probs)), [f"$h_{j + 1}$" for j in range(len(probs))])
+    ax.set_xlabel("next word")
+    ax.set_ylabel("context")
 
 
-def _draw_descent(
-    ax: Axes, curves: CurveTable, metric: str, title: str, *, complement: bool = False
-) -> None:
-    """The median over problems, and every problem."""
+def _draw_descent(ax: Axes, curves: CurveTable, metric: str) -> None:
     for setting, (colour, label) in STYLES.items():
         curve = look_up(curves, setting, metric)
-        values = 1 - curve.values if complement else curve.values
-        ax.plot(curve.steps, values.T, color=colour, linewidth=0.5, alpha=0.35)
-        ax.plot(curve.steps, np.median(values, axis=0), color=colour, linewidth=2.2, label=label)
+        if metric.startswith("cosine"):
+            curve = curve._replace(values=1 - curve.values)
+        plot_median(ax, curve, colour=colour, label=label, middle=MIDDLE)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("step of gradient descent")
-    add_title(ax, title)

@@ -11,6 +11,14 @@ OWN_NORM: dict[str, Norm] = {
     "spectral": "spectral",
     "muon": "spectral",
 }
+NAMES = {  # of the methods, for readers
+    "gd": "gradient descent",
+    "ngd": "normalised GD",
+    "sign": "sign descent",
+    "adam": "Adam",
+    "spectral": "spectral descent",
+    "muon": "Muon",
+}
 
 
 def setting_name(method: str, support_size: int) -> str:

@@ -1,134 +1,101 @@
-"""Six predictions along training: every seed a thin line, the theory a dashed one."""
+"""Four predictions along training: medians, every problem a thin line, the theory a dashed one."""
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import (
-    EASY,
-    HARD,
     THEORY_COLOUR,
     CurveTable,
     add_legend,
     add_question,
-    add_title,
+    add_titles,
     look_up,
     new_figure,
+    plot_median,
 )
-from experiments.harness.tables import curve_table, read_curves
+from experiments.harness.figures import GLOSSARY, count, mean_of
+from experiments.harness.tables import curve_table, read_curves, read_results
 
-COLOURS = {
-    "GD": "#000000",
-    "flow": "#7a5195",
-    "NGD, step size 0.05": "#e69f00",
-    "NGD, step size 0.2": "#d55e00",
-    "NGD, one-hot": "#56b4e9",
-    "split NGD": "#009e73",
+STYLES = {  # colour and label of a setting
+    "GD": ("#000000", "gradient descent"),
+    "flow": ("#cc79a7", "gradient flow, t = η k"),
+    "NGD, step size 0.05": ("#e69f00", "normalised descent, η = 0.05"),
+    "NGD, step size 0.2": ("#0072b2", "normalised descent, η = 0.2"),
+    "NGD, one-hot": ("#56b4e9", "normalised descent, one-hot data"),
+    "split NGD": ("#009e73", "split normalised descent"),
+}
+LOSS, FINITE = r"$\eta k\,(CE - H) \,/\, \|W_{mm}\|^2$", r"$\|P_F W - W^*\|$"
+FLOOR, MARGIN = r"$(CE - H) \,/\, (\lambda_F \eta^2 / 8)$", r"1 − margin / $\gamma$"
+PANELS = {  # title: vertical label, metric, settings
+    "Gradient descent: loss over its prediction": (LOSS, "loss_constant", ("GD", "flow")),
+    "Gradient descent: finite part, as 1 / k": (FINITE, "finite_error", ("GD", "flow")),
+    "Normalised descent: loss over its floor": (FLOOR, "loss_ratio", tuple(STYLES)[2:4]),
+    "Share of the margin that is missing": (MARGIN, "margin_gap", ("GD", *tuple(STYLES)[2:])),
 }
 
 
 def plot(out: Path) -> Figure:
-    """Above: loss, finite part and growth. Below: direction, floor of NGD, margins."""
-    curves = curve_table(read_curves(out / "curves.csv"))
-    figure, axes = new_figure(2, 3, size=(10.8, 6.6))
-    add_question(figure, "How fast are the limits of linear next-token prediction reached?")
-    _draw_loss(axes[0, 0], curves)
-    _draw_finite(axes[0, 1], curves)
-    _draw_growth(axes[0, 2], curves)
-    _draw_direction(axes[1, 0], curves)
-    _draw_floor(axes[1, 1], curves)
-    _draw_margins(axes[1, 2], curves)
-    for ax in axes.ravel():
+    """Above: loss and finite part of gradient descent. Below: normalised descent, and margins."""
+    frame = read_curves(out / "curves.csv")
+    curves = curve_table(frame)
+    figure, axes = new_figure(2, 2, size=(8.4, 6.4))
+    add_question(figure, answer(read_results(out / "results.csv")))
+    for ax, (label, metric, settings) in zip(axes.ravel(), PANELS.values(), strict=True):
+        _draw(ax, curves, metric, settings)
         ax.set_xscale("log")
-        ax.set_xlabel("step k, or time t of the flow")
-    add_legend(figure, _handles(curves), num_columns=4)
+        ax.set_xlabel("step k, or time t of the flow" if "flow" in settings else "step k")
+        ax.set_ylabel(label)
+    for ax in (axes[0, 0], axes[1, 0]):
+        ax.axhline(1, color=THEORY_COLOUR, linestyle="--", zorder=5)
+    axes[0, 0].set_ylim(0, 1.5)
+    _draw_power_law(axes[0, 1], curves, "GD", "finite_error", decades=3)
+    _draw_power_law(axes[1, 1], curves, "split NGD", "margin_gap", decades=2)
+    for ax in (axes[0, 1], axes[1, 0], axes[1, 1]):
+        ax.set_yscale("log")
+    add_titles(axes.ravel(), PANELS)
+    note = f"thick: median of {count(frame, 'problems')}, thin: each of them\n{GLOSSARY}"
+    add_legend(figure, _handles(frame), num_columns=3, note=note)
     return figure
 
 
-def _draw(
-    ax: Axes, curves: CurveTable, setting: str, metric: str, line_style: object = HARD
-) -> None:
-    """The median over seeds, and every seed."""
-    if (setting, metric) not in curves:
-        return
-    curve, colour = look_up(curves, setting, metric), COLOURS[setting]
-    for values in curve.values:
-        ax.plot(curve.steps, values, color=colour, linestyle=line_style, linewidth=0.5, alpha=0.3)
-    ax.plot(curve.steps, np.median(curve.values, axis=0), color=colour, linestyle=line_style)
-
-
-def _theory(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
-    ax.plot(x, y, color=THEORY_COLOUR, linestyle="--", zorder=5)
-
-
-def _draw_loss(ax: Axes, curves: CurveTable) -> None:
-    for setting in ("GD", "flow"):
-        _draw(ax, curves, setting, "loss_constant")
-    ax.axhline(1, color=THEORY_COLOUR, linestyle="--", zorder=5)
-    ax.set_ylim(0, 1.5)
-    add_title(ax, r"$\eta k\,(CE - H) \,/\, \|W_{mm}\|^2 \to 1$")
-
-
-def _draw_finite(ax: Axes, curves: CurveTable) -> None:
-    for setting in ("GD", "flow"):
-        _draw(ax, curves, setting, "finite_error")
-    x, y = _median(curves, "GD", "finite_error")
-    _theory(ax, x[x > x[-1] / 1e3], (y[-1] * x[-1] / x)[x > x[-1] / 1e3])
-    ax.set_yscale("log")
-    add_title(ax, r"$\|P_F W - W^*\|$, slope −1")
-
-
-def _draw_growth(ax: Axes, curves: CurveTable) -> None:
-    for setting in ("GD", "flow"):
-        _draw(ax, curves, setting, "growth")
-    x, y = _median(curves, "GD", "growth")
-    late = x > x[-1] / 1e3
-    _theory(ax, x[late], y[-1] + np.log(x[late] / x[-1]))
-    add_title(ax, r"$\|P_\perp W\| \,/\, \|W_{mm}\|$, slope 1 in $\log k$")
-
-
-def _draw_direction(ax: Axes, curves: CurveTable) -> None:
-    for setting in ("GD", "flow"):
-        _draw(ax, curves, setting, "direction_product")
-        _draw(ax, curves, setting, "margin_product", EASY)
-    ax.set_ylim(bottom=0)
-    add_title(ax, r"bounded: $(1 - \cos)\log^2 k$; dashed: $(1 - $margin$/\gamma)\log k$")
-
-
-def _draw_floor(ax: Axes, curves: CurveTable) -> None:
-    for setting in COLOURS:
-        _draw(ax, curves, setting, "loss_ratio")
-        _draw(ax, curves, setting, "finite_ratio", EASY)
-    ax.axhline(1, color=THEORY_COLOUR, linestyle="--", zorder=5)
-    ax.set_yscale("log")
-    add_title(
-        ax, r"NGD stalls: $(CE - H)\,/\,\frac{\lambda_F \eta^2}{8}$; dashed: error$/\frac{\eta}{2}$"
+def answer(results: pd.DataFrame) -> str:
+    """How far the losses end from their predictions."""
+    descent = mean_of(results, "GD", "loss_constant_error")
+    floors = [mean_of(results, s, "loss_ratio_error") for s in PANELS[list(PANELS)[2]][2]]
+    return (
+        f"Gradient descent ends within {100 * descent:.1f} % of the loss predicted,\n"
+        f"normalised descent stalls within {100 * max(floors):.1f} % of the floor predicted"
     )
 
 
-def _draw_margins(ax: Axes, curves: CurveTable) -> None:
-    for setting in COLOURS:
-        if setting != "flow":
-            _draw(ax, curves, setting, "margin_gap")
-    _draw(ax, curves, "GD", "certificate_gap", EASY)
-    if ("split NGD", "margin_gap") in curves:
-        x, y = _median(curves, "split NGD", "margin_gap")
-        _theory(ax, x[x > x[-1] / 100], (y[-1] * x[-1] / x)[x > x[-1] / 100])
-    ax.set_yscale("log")
-    add_title(ax, r"$1 - $margin$/\gamma$; dashed: $\|\nabla\|/\gamma G - 1$ of GD")
+def _draw(ax: Axes, curves: CurveTable, metric: str, settings: tuple[str, ...]) -> None:
+    for setting in settings:
+        if (setting, metric) in curves:
+            plot_median(ax, curves[setting, metric], colour=STYLES[setting][0])
 
 
-def _median(curves: CurveTable, setting: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+def _draw_power_law(
+    ax: Axes, curves: CurveTable, setting: str, metric: str, *, decades: int
+) -> None:
+    """1 / k through the last median, over the last decades of steps."""
+    if (setting, metric) not in curves:
+        return
     curve = look_up(curves, setting, metric)
-    return curve.steps.astype(float), np.median(curve.values, axis=0)
+    steps = curve.steps[curve.steps > curve.steps[-1] / 10**decades]
+    last = np.median(curve.values[:, -1])
+    ax.plot(steps, last * curve.steps[-1] / steps, color=THEORY_COLOUR, linestyle="--", zorder=5)
 
 
-def _handles(curves: CurveTable) -> list[Line2D]:
-    names = {"flow": "gradient flow"}
-    drawn = [setting for setting in COLOURS if any(s == setting for s, _ in curves)]
-    handles = [Line2D([], [], color=COLOURS[s], label=names.get(s, s)) for s in drawn]
-    handles.append(Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="prediction"))
-    return handles
+def _handles(frame: pd.DataFrame) -> list[Line2D]:
+    drawn = set(frame["setting"])
+    handles = [
+        Line2D([], [], color=colour, label=label)
+        for setting, (colour, label) in STYLES.items()
+        if setting in drawn
+    ]
+    return [*handles, Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="prediction")]
