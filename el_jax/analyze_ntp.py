@@ -53,10 +53,11 @@ def _train(analysis: Analysis, chosen: TrajectorySettings, workdir: pathlib.Path
         writer.writerow(["step", *run.metrics])
         writer.writerows(zip(run.steps, *run.metrics.values(), strict=True))
     margin = analysis.margins.get("frobenius")
-    question = f"Where does {chosen.method} with step size {step_size:.3g} go?"
+    above = f"{run.metrics['excess_loss'][-1]:.1g} nats above the entropy"
+    title = f"{chosen.method}, step size {step_size:.3g}: {above} after {chosen.num_steps:,} steps"
     plain = chosen.method == "gd" and chosen.decay == 0
     figure = plot_trajectory(
-        run.steps, run.metrics, question=question, margin=None if margin is None else margin.margin,
+        run.steps, run.metrics, question=title, margin=None if margin is None else margin.margin,
         step_size=step_size if plain else None,
     )  # fmt: skip
     save_figure(figure, workdir / "figure.png")

@@ -94,8 +94,8 @@ def plot_lines_vs(
         raise ValueError(f"{len(x)} numbers in x for {len(settings)} settings; need one each.")
     colour = colours_of(settings)[0]
     entries = [look_up(table, setting, metric).values for setting in settings]
-    means = [float(values.mean()) for values in entries]
-    bars = [float(half_width(values, num_sems)) for values in entries]
+    means = np.array([values.mean() for values in entries])
+    bars = np.array([half_width(values, num_sems) for values in entries])
     aside = ax.transData + ScaledTranslation(DOTS_ASIDE / 72, 0, ax.figure.dpi_scale_trans)
     for position, values in zip(x, entries, strict=True):
         ax.plot(np.full(len(values), position), values, "o", color=colour, alpha=0.35,

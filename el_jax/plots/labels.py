@@ -34,7 +34,7 @@ def add_point_labels(
     """
     box = ax.get_window_extent()
     spans = np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1)
-    scale = min(box.width / spans[0], box.height / spans[1]) * 72 / ax.get_figure(root=True).dpi
+    scale = min(box.width / spans[0], box.height / spans[1]) * 72 / ax.figure.dpi
     obstacles = np.concatenate([_samples(ends * scale), points * scale])
     for name, point in zip(names, points, strict=True):
         place = _place(point * scale, _size(name, font_size), obstacles)

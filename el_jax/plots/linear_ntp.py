@@ -107,12 +107,11 @@ def plot_trajectory(
     k, m = np.asarray(steps)[kept], {name: v[kept] for name, v in metrics.items()}
     figure, axes = new_figure(2, 2, size=(8.6, 8.0))
     add_question(figure, question)
-    descent = step_size is not None
-    theory = 1 / (margin**2 * step_size * k) if margin is not None and descent else None
+    theory = None if margin is None or step_size is None else 1 / (margin**2 * step_size * k)
     _draw_loss(axes[0, 0], k, m, theory)
-    _draw_size(axes[0, 1], k, m, margin if descent else None)
+    _draw_size(axes[0, 1], k, m, None if step_size is None else margin)
     directions = _draw_directions(axes[1, 0], k, m)
-    _draw_finite(axes[1, 1], k, m, predicted=descent)
+    _draw_finite(axes[1, 1], k, m, predicted=step_size is not None)
     add_titles(
         axes.ravel(),
         (

@@ -54,7 +54,7 @@ def plot(out: Path) -> Figure:
 def by_alphabet(results: pd.DataFrame) -> dict[int, list[str]]:
     """The settings in order, by the number of characters in their names."""
     settings = pd.Series(in_order(settings_with(results, HARD)))
-    sizes = settings.str.extract(r", V=(\d+)$")[0].fillna(LETTERS).astype(int)
+    sizes = settings.str.extract(r", V=(\d+)$")[0].fillna(str(LETTERS)).astype(int)
     return {int(size): list(members) for size, members in settings.groupby(sizes)}
 
 

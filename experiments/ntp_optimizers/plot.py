@@ -1,6 +1,7 @@
 """Margin ratios of every optimiser, one-hot data beside larger supports."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ from experiments.ntp_optimizers.settings import NAMES, NORMS, OWN_NORM, setting_
 
 LINE_STYLES = {"frobenius": "-", "max": (0, (4, 1.5)), "spectral": (0, (1, 1))}
 PANELS = {1: "One-hot data: S = 1 next token", 3: "S = 3 tokens after each context"}
-FRAME = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2}
+FRAME: dict[str, Any] = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2}
 DARK = 0.55  # ratio from which a cell's ground is dark
 
 

@@ -65,7 +65,7 @@ def _draw_line(
     """Mean and interval over passages against T, of the settings ``prefix`` T."""
     rows = with_parts(results[results["metric"] == metric], rf"{prefix}(?P<T>\d+)")
     by_length = {T: t_interval(values) for T, values in rows.groupby("T")["value"]}
-    means = [interval.mean for interval in by_length.values()]
+    means = np.array([interval.mean for interval in by_length.values()])
     halves = [np.nan_to_num(i.sem) * t_sems(i.num_seeds) for i in by_length.values()]
     ax.errorbar(list(by_length), means, yerr=halves, color=colour, linestyle=style,
                 marker="o", markersize=4, capsize=3, label=label)  # fmt: skip

@@ -76,8 +76,8 @@ def anatomy_curves():
     for setting, delay in {"cross-entropy": 1, "E1 λ=1, warm-up": 10, "E3 b=1, warm-up": 5}.items():
         jitter = 1 + NOISE[:, None]
         easy, hard = np.exp(-steps / (8 * delay)), np.exp(-steps / 700)
-        table[setting, "train_easy_ce"] = steps, jitter * (3.3 * easy + 1e-3)
-        table[setting, "train_hard_ce"] = steps, jitter * (3.3 * hard + 1e-3)
+        table[setting, "train_easy_accuracy"] = steps, jitter * (1 - 0.96 * easy)
+        table[setting, "train_hard_accuracy"] = steps, jitter * (1 - 0.96 * hard)
         table[setting, "test_easy_accuracy"] = steps, jitter * (1 - 0.96 * easy)
         values = jitter * (0.04 + 0.09 * delay * (1 - hard))
         for metric in ("test_hard_accuracy", "swap_copies", "train_hard_gradient_share"):
@@ -89,10 +89,21 @@ def anatomy_curves():
 def test_losses_are_drawn_by_alphabet_and_group(tmp_path):
     write_results(tmp_path / "results.csv", results_of(loss_results()))
     figure = losses_plot.plot(tmp_path)
-    assert len(figure.axes) == 4
     keep(figure, tmp_path)
     rows = [[label.get_text() for label in ax.get_yticklabels()] for ax in figure.axes]
-    assert rows == [list(HARD_ACCURACY)[:6], [], list(HARD_ACCURACY)[6:], []]
+    assert rows == [list(HARD_ACCURACY)[:6], list(HARD_ACCURACY)[6:]]
+    assert figure.get_suptitle() == (
+        "Best on unseen hard strings is E2 λ=4, warm-up: .95; cross-entropy: .30"
+    )
+    assert "unseen easy strings: right on at least .97 (V = 26)" in figure.get_supxlabel()
+
+
+def test_losses_are_drawn_when_training_was_fitted_too(tmp_path):
+    table = loss_results()
+    table |= {(s, "hard_accuracy_when_fitted"): seeds_around(0.2) for s in list(HARD_ACCURACY)[:3]}
+    write_results(tmp_path / "results.csv", results_of(table))
+    figure = losses_plot.plot(tmp_path)
+    assert [len(ax.containers) for ax in figure.axes] == [6, 3, 2, 0]
 
 
 def test_losses_are_judged():
@@ -114,16 +125,20 @@ def test_losses_are_judged():
     assert "E1 λ=4, warm-up copies unseen hard strings better than cross-entropy" in fails
 
 
-def test_anatomy_has_a_column_per_setting(tmp_path):
+def test_anatomy_has_a_row_per_setting(tmp_path):
     write_curves(tmp_path / "curves.csv", curves_of(anatomy_curves()))
     figure = anatomy_plot.plot(tmp_path)
-    assert [ax.get_title(loc="left") for ax in figure.axes[:3]] == [
+    assert [ax.get_ylabel() for ax in figure.axes[::4]] == [
         "cross-entropy",
         "E1 λ=1, warm-up",
         "E3 b=1, warm-up",
     ]
     bands = [len(ax.collections) for ax in figure.axes]
-    assert bands == [2] * 3 + [1] * 3 + [2] * 6  # the gradient's share is of hard strings only
+    assert bands == [2, 1, 2, 2] * 3  # the gradient's share is of hard strings only
+    for ax in figure.axes[3::4]:  # one kind of string: one line style, two colours
+        answers = [line for line in ax.lines if line.get_gid() != "chance"]
+        assert {line.get_linestyle() for line in answers} == {"-"}
+        assert len({line.get_color() for line in answers}) == 2
     keep(figure, tmp_path)
 
 
@@ -140,13 +155,20 @@ def test_anatomy_compares_the_gap_between_hard_and_easy(gap, verdict):
     assert judged[text] is verdict
 
 
-def test_context_is_drawn_per_split(tmp_path):
+def test_context_is_drawn_per_loss_and_group(tmp_path):
     write_results(tmp_path / "results.csv", results_of(context_results()))
     figure = context_plot.plot(tmp_path)
-    titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles == ["training strings", "unseen strings"]
-    for ax in figure.axes:
-        assert [label.get_text() for label in ax.get_xticklabels()] == ["55", "110", "220", "440"]
+    (ax,) = figure.axes
+    assert ax.get_legend_handles_labels()[1] == [
+        f"{loss}, {group} strings"
+        for loss in ("cross-entropy", "E1 λ=1, warm-up")
+        for group in ("hard", "easy")
+    ]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["55", "110", "220", "440"]
+    (mean, *_) = ax.containers[0].lines
+    np.testing.assert_allclose(mean.get_ydata(), [0.8, 0.6, 0.4, 0.2], atol=1e-6)
+    shown = figure.get_suptitle().split("\n")[1]
+    assert shown == "cross-entropy: .80 to .20; E1 λ=1, warm-up: .65 to .65 (chance .04)"
     keep(figure, tmp_path)
 
 
@@ -161,12 +183,26 @@ def test_width_is_drawn_with_a_row_per_context(tmp_path):
     write_results(tmp_path / "results.csv", results_of(width_results(contexts=(55, 440))))
     figure = width_plot.plot(tmp_path)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles[0::2] == ["unseen strings, context 55", "unseen strings, context 440"]
+    assert titles[0::2] == ["(a) unseen strings, context 55", "(c) unseen strings, context 440"]
     for ax in figure.axes[2:]:
         assert [label.get_text() for label in ax.get_xticklabels()] == ["16", "32", "64", "128"]
     worst = next(line for line in figure.axes[0].lines if "worst" in str(line.get_label()))
     np.testing.assert_allclose(worst.get_ydata(), [0.47, 0.39, 0.28, 0.11], atol=1e-6)
     keep(figure, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fall", "said"), [(0.1, "? Yes:\n−.100 a"), (-0.1, "? No:\n+.100 a"), (0.0, "? No:\n+.000 a")]
+)
+def test_the_title_says_whether_width_costs_accuracy(fall, said):
+    assert said in width_plot.answer(results_of(width_results(fall)))
+
+
+def test_the_title_does_not_guess_from_one_width_or_one_seed():
+    alone = {key: value for key, value in width_results().items() if "width 16" in key[0]}
+    single = {key: values[:1] for key, values in width_results().items()}
+    for table in (alone, single):
+        assert width_plot.answer(results_of(table)).endswith("strings?")
 
 
 @pytest.mark.parametrize(

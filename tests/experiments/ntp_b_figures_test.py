@@ -103,14 +103,14 @@ def test_every_optimiser_has_a_row_and_every_norm_a_column(tmp_path):
     keep(figure, tmp_path)
     norms = list(optimizers_settings.NORMS)
     for ax in figure.axes[:2]:
-        shown = [text.get_text().split("\n")[0] for text in ax.texts]
+        shown = [text.get_text() for text in ax.texts]
         columns = [norms.index(norm) for norm in optimizers_settings.OWN_NORM.values()]
         own = [i * 3 + column for i, column in enumerate(columns)]
         assert len(shown) == 18
-        assert {shown[i] for i in own} == {"0.90"}
-        assert {text for i, text in enumerate(shown) if i not in own} == {"0.80"}
+        assert {shown[i] for i in own} == {".90"}
+        assert {text for i, text in enumerate(shown) if i not in own} == {".80"}
     for ax in figure.axes[2:4]:
-        assert [line.get_label() for line in ax.lines] == list(optimizers_settings.OWN_NORM)
+        assert [line.get_label() for line in ax.lines] == list(optimizers_settings.NAMES.values())
         np.testing.assert_allclose(ax.lines[2].get_ydata(), [0.0, 0.3, 0.6], atol=1e-6)
 
 
@@ -136,6 +136,7 @@ def phase_results(separable=0.55, above=0.0):
     for m in (24, 48):
         for V, S in phase_run.SIZES:
             name = phase_run.Ensemble(m, V, S).name
+            table[name, "compatible_from"] = around(0.2)
             table[name, "separable_from"] = around(separable + 0.1 * (S == 6))
             table[name, "separable_above_cover_count"] = around(above - 0.1)
             table[name, "separable_spread"] = around(2.4 / m)
@@ -171,6 +172,7 @@ def test_dimensions_are_drawn_as_shares(tmp_path):
             setting = phase_run.Ensemble(8, V, S).name
             table[setting, condition] = dims, values
     write_curves(tmp_path / "curves.csv", curves_of(table))
+    write_results(tmp_path / "results.csv", results_of(phase_results()))
     figure = phase_plot.plot(tmp_path)
     keep(figure, tmp_path)
     assert len(figure.axes) == 3

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib import colors
 
-from el_jax.plots import EASY, LOSS_COLOURS, Curve, new_figure, plot_curves
+from el_jax.plots import EASY, LOSS_COLOURS, Curve, new_figure, plot_curves, plot_median
 
 STEPS = np.array([0, 10, 20])
 VALUES = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 7.0], [2.0, 5.0, 2.0]])
@@ -30,6 +30,39 @@ def test_line_is_the_mean_and_band_two_standard_errors(ax):
         heights = vertices[vertices[:, 0] == step, 1]
         np.testing.assert_allclose([heights.min(), heights.max()], [mean - half, mean + half])
     assert colors.same_color(band.get_facecolor()[0][:3], LOSS_COLOURS["E1"])
+
+
+def test_a_band_may_depend_on_the_number_of_seeds(ax):
+    plot_curves(ax, TABLE, "loss", ["E1 λ=1"], num_sems=lambda num_seeds: 10.0 * num_seeds)
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    sem = VALUES[:, 2].std(ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(np.ptp(heights), 2 * 30 * sem)
+
+
+def test_colours_are_as_asked(ax):
+    plot_curves(ax, TABLE, "loss", ["E1 λ=1", "cross-entropy"], colours=["red", "green"])
+    assert [line.get_color() for line in ax.lines] == ["red", "green"]
+
+
+def test_a_median_is_drawn_with_every_seed(ax):
+    plot_median(ax, TABLE["E1 λ=1", "loss"], colour="red", label="E1")
+    median, *seeds = ax.lines
+    np.testing.assert_array_equal(median.get_ydata(), [2.0, 2.0, 3.0])
+    np.testing.assert_array_equal([line.get_ydata() for line in seeds], VALUES)
+    assert ax.get_legend_handles_labels()[1] == ["E1"]
+
+
+def test_a_median_is_drawn_in_the_middle_of_the_seeds(ax):
+    plot_median(ax, TABLE["E1 λ=1", "loss"], colour="red", middle=0.5)
+    vertices = ax.collections[0].get_paths()[0].vertices
+    last = vertices[vertices[:, 0] == 20, 1]
+    np.testing.assert_allclose([last.min(), last.max()], [2.5, 5.0])  # quartiles of 2, 3 and 7
+
+
+def test_the_median_of_one_seed_is_a_line_alone(ax):
+    plot_median(ax, TABLE["cross-entropy", "loss"], colour="red", middle=0.8)
+    assert len(ax.lines) == 1
+    assert not ax.collections
 
 
 def test_one_seed_has_a_line_and_no_band(ax):

@@ -43,6 +43,12 @@ def test_bars_are_the_mean_and_two_standard_errors(ax):
     assert not bar_ends(ax.containers[2], 0)
 
 
+def test_bars_may_depend_on_the_number_of_seeds(ax):
+    plot_seed_dots(ax, TABLE, "accuracy", SETTINGS, num_sems=lambda num_seeds: float(num_seeds))
+    for container, mean, sem, num in zip(ax.containers[:2], MEANS, SEMS, (3, 2), strict=False):
+        np.testing.assert_allclose(bar_ends(container, 0), [[mean - num * sem, mean + num * sem]])
+
+
 def test_the_chance_line_is_drawn_when_given(ax):
     plot_seed_dots(ax, TABLE, "accuracy", SETTINGS, chance=0.25)
     assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "chance"] == [0.25]

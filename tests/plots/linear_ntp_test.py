@@ -52,9 +52,37 @@ def test_the_loss_is_drawn_without_its_mark_at_0_and_theory_with_the_margin():
 
 
 def test_without_a_margin_only_the_slope_of_the_finite_part_is_predicted():
-    figure = plot_trajectory(STEPS, METRICS, question="Where?")
+    figure = plot_trajectory(STEPS, METRICS, question="Where?", step_size=2.0)
     assert theory_lines(figure) == ["slope −1"]
     assert figure.axes[2].lines[0].get_label() == "normalised margin of P⊥W"
+
+
+def test_nothing_is_predicted_of_other_methods_than_gradient_descent():
+    figure = plot_trajectory(STEPS, METRICS, question="Where?", margin=0.5)
+    assert theory_lines(figure) == []
+
+
+def test_panels_of_a_trajectory_are_lettered():
+    figure = plot_trajectory(STEPS, METRICS, question="Where?")
+    assert [ax.get_title(loc="left")[:4] for ax in figure.axes] == ["(a) ", "(b) ", "(c) ", "(d) "]
+
+
+def test_names_lie_on_no_line_no_point_and_no_other_name():
+    """Three words are nearly aligned with contexts, so that names outward of them would collide."""
+    contexts = np.array([[0.0, -0.87, 0.87], [1.0, -0.5, -0.5]])
+    words = np.array([[-0.4, 0.5], [0.6, -0.2], [0.7, -0.4], [-0.1, 1.4], [-0.8, -1.3]])
+    figure, axes = new_figure(size=(2.6, 2.6))
+    ax = axes[0, 0]
+    plot_geometry(ax, contexts, words)
+    figure.draw_without_rendering()
+    assert len(ax.texts) == 8
+    boxes = [text.get_window_extent() for text in ax.texts]
+    lines = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2][2:]  # no axes
+    assert len(lines) == 8
+    for line in lines:
+        samples = ax.transData.transform(np.linspace(*line, 200))
+        assert not any(box.contains(*sample) for box in boxes for sample in samples)
+    assert not any(one.overlaps(two) for i, one in enumerate(boxes) for two in boxes[:i])
 
 
 def test_directions_are_distances_from_the_reference():

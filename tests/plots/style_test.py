@@ -2,6 +2,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import colors
+from PIL import Image
 
 from el_jax.plots import style
 
@@ -68,13 +69,43 @@ def test_the_chance_line_may_go_without_its_name():
     assert not axes[0, 0].texts
 
 
+def test_a_reference_line_says_what_it_is():
+    _, axes = style.new_figure()
+    style.add_chance_line(axes[0, 0], 0.2, name="of tokens")
+    assert axes[0, 0].texts[0].get_text().split("\n") == ["of tokens", "0.2"]
+
+
+def test_panels_are_lettered_in_order():
+    _, axes = style.new_figure(1, 3)
+    style.add_titles(axes[0], ["loss", "size"])
+    assert [ax.get_title(loc="left") for ax in axes[0]] == ["(a) loss", "(b) size", ""]
+
+
+def test_a_long_title_is_wrapped_inside_the_figure():
+    figure, _ = style.new_figure(size=(4.0, 3.0))
+    style.add_question(figure, "one two three four five six seven " * 3)
+    figure.draw_without_rendering()
+    assert figure.bbox.width >= figure._suptitle.get_window_extent().width
+
+
+def test_the_legend_of_a_panel_lies_under_it():
+    figure, axes = style.new_figure()
+    ax = axes[0, 0]
+    ax.plot([0, 1], [0, 1], label="line")
+    ax.set_xlabel("step")
+    style.add_panel_legend(ax)
+    figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+
+
 def test_words_around_the_data():
     figure, axes = style.new_figure()
     handles = axes[0, 0].plot([0, 1], [0, 1], label="hard strings")
     style.add_question(figure, "Why?")
     style.add_title(axes[0, 0], "training")
     style.add_note(figure, "dots are seeds")
-    style.add_legend(figure, handles)
+    style.add_legend(figure, handles, note="bars are intervals")
+    assert figure.legends[0].get_title().get_text() == "bars are intervals"
     assert figure.get_suptitle() == "Why?"
     assert axes[0, 0].get_title(loc="left") == "training"
     assert figure.get_supxlabel() == "dots are seeds"
@@ -90,6 +121,16 @@ def test_a_figure_built_again_is_the_same_file(tmp_path):
     assert first.startswith(b"\x89PNG")
     assert b"Matplotlib" not in first  # a new version of it alone does not change the file
     assert first == (tmp_path / "b.png").read_bytes()
+
+
+def test_a_file_has_few_colours_and_all_its_dots(tmp_path):
+    figure, axes = style.new_figure(size=(3.0, 2.0))
+    axes[0, 0].imshow(np.arange(1000.0).reshape(20, 50))
+    style.save_figure(figure, tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.size == (600, 400)
+        assert len(image.getcolors()) <= 256
+        assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_settings_are_listed_by_loss_and_number():

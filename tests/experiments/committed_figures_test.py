@@ -1,0 +1,226 @@
+"""The figures drawn from committed tables: true titles and bars, and nothing covered or cut off."""
+
+import importlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+
+from experiments.harness.tables import read_results
+
+ROOT = Path(__file__).parents[2] / "experiments"
+NAMES = sorted(path.parent.name for path in ROOT.glob("*/plot.py"))
+MAX_BYTES = 200_000
+HARD = "test_precise_hard_accuracy"
+METHODS = ("gd", "ngd", "sign", "adam", "spectral", "muon")
+
+
+def t_ends(values) -> np.ndarray:
+    """The 95 % Student-t interval of a mean."""
+    half = scipy.stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
+    return np.mean(values) + np.array([-half, half])
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Every figure, laid out once."""
+    found = {}
+    for name in NAMES:
+        figure = importlib.import_module(f"experiments.{name}.plot").plot(ROOT / name)
+        figure.draw_without_rendering()
+        figure.draw_without_rendering()  # ticks depend on the layout
+        found[name] = figure
+    return found
+
+
+def means(results: pd.DataFrame, metric: str) -> pd.Series:
+    return results[results["metric"] == metric].groupby("setting")["value"].mean()
+
+
+def short(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0")
+
+
+def in_figure1(results):
+    random = results[results["setting"] != "substitute"]
+    twins = random[random["metric"] == "twins_coincide"]["value"]
+    return [f"{int(twins.sum())} of {twins.size} "]
+
+
+def in_convergence(results):
+    cosines = means(results, "cosine")
+    return [f"{short(cosines[f'{m}, step 1000000'])} ({m})" for m in ("GD", "NGD", "Adam")]
+
+
+def in_phase(results):
+    shown = []
+    for condition in ("separable_from", "compatible_from"):
+        largest = means(results, condition).filter(like="m=48")
+        shown.append(f"{short(largest.min())} to {short(largest.max())} m")
+    return shown
+
+
+def in_rates(results):
+    floors = means(results, "loss_ratio_error")
+    return [
+        f"{100 * means(results, 'loss_constant_error')['GD']:.1f} % of the loss",
+        f"{100 * floors.max():.1f} % of the floor",
+    ]
+
+
+def in_text(results):
+    share = means(results, "separable_from_share")
+    return [f"{short(share[f'T={T}'])} m (T = {T})" for T in (1, 3)]
+
+
+def in_optimizers(results):
+    leads = results[results["metric"] == "margin_ratio_own_lead"].groupby("setting")["value"]
+    above = {setting: t_ends(v)[0] > 0 for setting, v in leads}
+    counts = {S: sum(above[f"{method}, S={S}"] for method in METHODS) for S in (1, 3)}
+    return [f"one-hot data {counts[1]} of 6", f"context {counts[3]} of 6"]
+
+
+def in_losses(results):
+    hard = means(results, HARD)
+    return [f"{hard.idxmax()}: {short(hard.max())}", f"cross-entropy: {short(hard.iloc[-2])}"]
+
+
+def in_context(results):
+    hard = means(results, HARD)
+    ends = [short(hard[f"cross-entropy, context {context}"]) for context in (55, 440)]
+    return [f"cross-entropy: {' to '.join(ends)} "]
+
+
+def in_anatomy(results):
+    copies = means(results, "swap_copies")
+    return [f"{setting}: {short(copies[setting])}" for setting in copies.index]
+
+
+def in_width(results):
+    widths = np.array([16, 32, 64, 128])
+    hard = results[results["metric"] == HARD].pivot(index="seed", columns="setting", values="value")
+    slopes = [
+        np.polyfit(
+            np.log2(widths), row[[f"cross-entropy, context 55, width {w}" for w in widths]], 1
+        )
+        for _, row in hard.iterrows()
+    ]
+    slope = np.array(slopes)[:, 0]
+    shown = [f"{number:+.3f}".replace("0.", ".", 1) for number in (slope.mean(), *t_ends(slope))]
+    return [number.replace("-", "−") for number in shown] + ["? No:"]
+
+
+IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
+    "el_copy_anatomy": in_anatomy,
+    "el_copy_context": in_context,
+    "el_copy_losses": in_losses,
+    "el_copy_width": in_width,
+    "ntp_convergence": in_convergence,
+    "ntp_figure1": in_figure1,
+    "ntp_optimizers": in_optimizers,
+    "ntp_phase": in_phase,
+    "ntp_rates": in_rates,
+    "ntp_text": in_text,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_title_has_the_numbers_of_the_table(name, drawn):
+    title = drawn[name].get_suptitle()
+    for words in IN_TITLE[name](read_results(ROOT / name / "results.csv")):
+        assert words in title
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_caption_has_the_numbers_of_the_title(name, drawn):
+    readme = (ROOT / name / "README.md").read_text(encoding="utf-8")
+    _, _, rest = readme.partition("](figure.png)\n\n*")
+    caption = rest.split("*\n\n")[0]
+    numbers = re.findall(r"[+−]?[\d,]*\.?\d+", re.sub(r"\$.*?\$", "", drawn[name].get_suptitle()))
+    assert numbers
+    assert not [number for number in numbers if number not in caption]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_panels_are_lettered(name, drawn):
+    titles = [ax.get_title(loc="left") for ax in drawn[name].axes]
+    if len(titles) > 1:
+        assert [title[:4] for title in titles] == [f"({c}) " for c in "abcdefgh"[: len(titles)]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_legend_covers_data(name, drawn):
+    assert covering(drawn[name]) == []
+
+
+def covering(figure: Figure) -> list[str]:
+    """The legends that lie on axes of a figure that was drawn."""
+    legends = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    boxes = [ax.get_window_extent() for ax in figure.axes]
+    return [
+        legend.get_texts()[0].get_text()
+        for legend in legends
+        if legend is not None and any(legend.get_window_extent().overlaps(box) for box in boxes)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_words_lie_inside_the_picture_and_titles_apart(name, drawn):
+    figure = drawn[name]
+    page = figure.bbox.padded(1)
+    titles = [ax._left_title for ax in figure.axes]  # no public name
+    texts = [figure._suptitle, *titles, *(ax.yaxis.label for ax in figure.axes)]
+    texts += [text for legend in figure.legends for text in legend.get_texts()]
+    for text in filter(lambda text: text.get_text(), texts):
+        box = text.get_window_extent()
+        assert page.contains(box.x0, box.y0), text.get_text()
+        assert page.contains(box.x1, box.y1), text.get_text()
+    boxes = [title.get_window_extent() for title in titles]
+    assert not any(one.overlaps(two) for i, one in enumerate(boxes) for two in boxes[:i])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("el_copy")])
+def test_every_chance_line_is_named(name, drawn):
+    """Its own axes says so, or one beside it with the line at the same height."""
+    named: dict[float, list] = {}
+    for ax in drawn[name].axes:
+        for line in ax.lines:
+            if line.get_gid() == "chance":
+                ends = line.get_xdata() if line.get_xdata()[0] else line.get_ydata()
+                words = [text for text in ax.texts if f"{ends[0]:.2g}" in text.get_text()]
+                row = round(ax.get_position().y0, 3), ends[0]
+                named.setdefault(row, []).extend(words)
+    assert named
+    assert all(named.values())
+
+
+@pytest.mark.parametrize("name", ["el_copy_context", "el_copy_losses", "el_copy_width", "ntp_text"])
+def test_bars_are_the_interval_that_the_note_names(name, drawn):
+    figure = drawn[name]
+    notes = [figure.get_supxlabel(), *(legend.get_title().get_text() for legend in figure.legends)]
+    assert "95 % t interval over" in " ".join(notes)
+    results = read_results(ROOT / name / "results.csv")
+    groups = results[np.isfinite(results["value"])].groupby(["setting", "metric"])["value"]
+    expected = [t_ends(values) for _, values in groups if len(values) > 1]
+    bars = [
+        segment[:, int(segment[0, 0] == segment[1, 0])]
+        for ax in figure.axes[:1]
+        for container in ax.containers
+        if isinstance(container, ErrorbarContainer)
+        for lines in container.lines[2]
+        for segment in lines.get_segments()
+    ]
+    assert bars
+    for bar in bars:
+        assert np.isclose(bar, expected, atol=1e-5).all(axis=1).any(), bar
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_committed_picture_is_small(name):
+    assert (ROOT / name / "figure.png").stat().st_size < MAX_BYTES
