@@ -64,12 +64,12 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How far the losses end from their predictions."""
+    """How far the losses end from their predictions, on average; the worse of two step sizes."""
     descent = mean_of(results, "GD", "loss_constant_error")
     floors = [mean_of(results, s, "loss_ratio_error") for s in PANELS[list(PANELS)[2]][2]]
     return (
-        f"Gradient descent ends within {100 * descent:.1f} % of the loss predicted,\n"
-        f"normalised descent stalls within {100 * max(floors):.1f} % of the floor predicted"
+        f"Gradient descent ends {100 * descent:.1f} % from the loss predicted for it,\n"
+        f"normalised descent stalls {100 * max(floors):.1f} % from its predicted floor"
     )
 
 

@@ -69,8 +69,8 @@ def in_phase(results):
 def in_rates(results):
     floors = means(results, "loss_ratio_error")
     return [
-        f"{100 * means(results, 'loss_constant_error')['GD']:.1f} % of the loss",
-        f"{100 * floors.max():.1f} % of the floor",
+        f"{100 * means(results, 'loss_constant_error')['GD']:.1f} % from the loss",
+        f"{100 * floors.max():.1f} % from its",
     ]
 
 
