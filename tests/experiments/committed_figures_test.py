@@ -12,7 +12,7 @@ import scipy.stats
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from experiments.harness.tables import read_results
+from experiments.harness.tables import read_results, with_parts
 
 ROOT = Path(__file__).parents[2] / "experiments"
 NAMES = sorted(path.parent.name for path in ROOT.glob("*/plot.py"))
@@ -88,13 +88,16 @@ def in_optimizers(results):
 
 def in_losses(results):
     hard = means(results, HARD)
-    return [f"{hard.idxmax()}: {short(hard.max())}", f"cross-entropy: {short(hard.iloc[-2])}"]
+    small = hard[~hard.index.str.contains(", V=")]
+    best = f"{small.idxmax()}: {short(small.max())}"
+    return [best, f"cross-entropy: {short(hard['cross-entropy'])}"]
 
 
 def in_context(results):
-    hard = means(results, HARD)
-    ends = [short(hard[f"cross-entropy, context {context}"]) for context in (55, 440)]
-    return [f"cross-entropy: {' to '.join(ends)} "]
+    hard = with_parts(results[results["metric"] == HARD], r"(?P<loss>.*), context (?P<tokens>\d+)")
+    by_loss = hard.groupby(["loss", "tokens"])["value"].mean().unstack()
+    ends = by_loss[[by_loss.columns.min(), by_loss.columns.max()]]
+    return [f"{loss}: {short(a)} to {short(b)}" for loss, (a, b) in ends.iterrows()]
 
 
 def in_anatomy(results):
@@ -103,17 +106,14 @@ def in_anatomy(results):
 
 
 def in_width(results):
-    widths = np.array([16, 32, 64, 128])
-    hard = results[results["metric"] == HARD].pivot(index="seed", columns="setting", values="value")
-    slopes = [
-        np.polyfit(
-            np.log2(widths), row[[f"cross-entropy, context 55, width {w}" for w in widths]], 1
-        )
-        for _, row in hard.iterrows()
-    ]
-    slope = np.array(slopes)[:, 0]
-    shown = [f"{number:+.3f}".replace("0.", ".", 1) for number in (slope.mean(), *t_ends(slope))]
-    return [number.replace("-", "−") for number in shown] + ["? No:"]
+    hard = with_parts(
+        results[results["metric"] == HARD], r".*, context (?P<tokens>\d+), width (?P<width>\d+)"
+    )
+    longest = hard[hard["tokens"] == hard["tokens"].max()]
+    by_seed = longest.pivot(index="seed", columns="width", values="value").dropna()
+    slopes = np.polyfit(np.log2(by_seed.columns.to_numpy()), by_seed.to_numpy().T, 1)[0]
+    shown = [f"{number:+.3f}".replace("0.", ".", 1) for number in (slopes.mean(), *t_ends(slopes))]
+    return [number.replace("-", "−") for number in shown]
 
 
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
