@@ -25,6 +25,7 @@ from el_jax.checkpoints.steps import check_step, describe, load_step
 from el_jax.checkpoints.store import CheckpointError
 from el_jax.config.training import Config, Numbers, Settings, identity, parse
 from el_jax.runtime.errors import ConfigError
+from el_jax.runtime.imports import ImportedFileError
 from el_jax.tasks import Task
 from el_jax.training.program import Program, initial_state
 from el_jax.training.sinks import History, read_rows
@@ -68,9 +69,12 @@ class SavedRun:
 
         Raises:
             ConfigError: the config is of another version of el_jax.
+            ImportedFileError: a file of the user's, named by ``imports``, is not there any more.
         """
         try:
             return parse(self.config)
+        except ImportedFileError:
+            raise  # the config is right, a file of the user's is not here
         except ConfigError as error:
             raise ConfigError(
                 f"{self.workdir / 'config.json'} is not of this version of el_jax ({error}); "

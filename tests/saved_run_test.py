@@ -184,3 +184,10 @@ def test_parameters_that_do_not_fit_are_refused(workdir, tmp_path, flags, said):
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: config.train.init_from=")
     assert said in line
+
+
+def test_a_file_of_ones_own_that_is_gone_is_named(workdir, tmp_path):
+    config = json.loads((workdir / "config.json").read_text())
+    (workdir / "config.json").write_text(json.dumps(config | {"imports": ["gone.py"]}))
+    with pytest.raises(ConfigError, match=r"^--import='gone\.py': there is no such file in "):
+        el_jax.load(workdir).settings  # noqa: B018

@@ -16,6 +16,10 @@ from collections.abc import Iterable
 from el_jax.runtime.errors import ConfigError
 
 
+class ImportedFileError(ConfigError):
+    """A file or module of the user cannot be imported."""
+
+
 def import_all(names: Iterable[str]) -> None:
     """Import files and modules, each once.
 
@@ -23,18 +27,22 @@ def import_all(names: Iterable[str]) -> None:
         names: paths of Python files, and dotted names of installed modules.
 
     Raises:
-        ConfigError: there is no such file or module, or it fails.
+        ImportedFileError: there is no such file or module, or it fails.
     """
     for name in names:
         if name.endswith(".py") and not pathlib.Path(name).is_file():
-            raise ConfigError(f"--import={name!r}: there is no such file")
+            raise ImportedFileError(
+                f"--import={name!r}: there is no such file in {pathlib.Path.cwd()}"
+            )
         try:
             if name.endswith(".py"):
                 _execute(pathlib.Path(name))
             else:
                 importlib.import_module(name)
         except (Exception, SystemExit) as error:  # the file may raise anything
-            raise ConfigError(f"--import={name!r}: {type(error).__name__}: {error}") from error
+            raise ImportedFileError(
+                f"--import={name!r}: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _execute(path: pathlib.Path) -> None:
