@@ -95,23 +95,40 @@ class BarProgress:
 
 
 class LineProgress:
-    """Plain lines for logs and pipes: one at each evaluation, or every ``seconds``."""
+    """Plain lines for logs and pipes.
+
+    Args:
+        title: first words of every line.
+        num_updates: number of updates in all.
+        start: number of updates made before.
+        watched: metrics to show.
+        seconds: longest time between lines.
+        at_evaluations: True for a line at each evaluation as well.
+    """
 
     def __init__(
-        self, title: str, num_updates: int, start: int, watched: Watched, seconds: float = 30.0
+        self,
+        title: str,
+        num_updates: int,
+        start: int,
+        watched: Watched,
+        seconds: float = 30.0,
+        *,
+        at_evaluations: bool = True,
     ) -> None:
         self._title, self._num_updates, self._watched = title, num_updates, watched
         self._first: tuple[int, float] | None = None  # step and time of the first row
         self._last = time.monotonic()
-        self._seconds = seconds
+        self._seconds, self._at_evaluations = seconds, at_evaluations
         self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
 
     def write(self, step: int, row: Row) -> None:
-        """Print the row if it holds an evaluation, or if the last line is ``seconds`` old."""
+        """Print the row if it is due: see the class; the last row always is."""
         now = time.monotonic()
         self._first = self._first or (step, now)
         evaluated = any(name in row for name in self._watched if name != "batch_loss")
-        if not evaluated and now - self._last < self._seconds:
+        due = evaluated and (self._at_evaluations or step >= self._num_updates)
+        if not due and now - self._last < self._seconds:
             return
         self._last = now
         shown = headline(row, self._watched)
@@ -145,10 +162,10 @@ def _nobody_reads() -> None:
 
 
 def progress(
-    title: str, num_updates: int, watched: Watched, start: int = 0
+    title: str, num_updates: int, watched: Watched, start: int = 0, *, at_evaluations: bool = True
 ) -> BarProgress | LineProgress:
-    """A bar on a terminal, plain lines otherwise."""
+    """A bar on a terminal, plain lines otherwise; see ``LineProgress``."""
     console = Console()
     if console.is_terminal:
         return BarProgress(title, num_updates, start, watched, console)
-    return LineProgress(title, num_updates, start, watched)
+    return LineProgress(title, num_updates, start, watched, at_evaluations=at_evaluations)

@@ -170,7 +170,9 @@ class _Total:
     """Progress over all processes: updates made by any of them."""
 
     def __init__(self, title: str, num_updates: int, watched: Watched) -> None:
-        self._bar, self._done = progress(title, num_updates, watched), 0
+        # dozens of runs are evaluated every few seconds: the time alone decides when to tell
+        self._bar = progress(title, num_updates, watched, at_evaluations=False)
+        self._done = 0
 
     def add(self, updates: int, row: Row) -> None:
         """Count further updates, and move the bar."""

@@ -56,6 +56,16 @@ def test_plain_lines_at_evaluations(capsys):
     assert "s left" in printed
 
 
+def test_lines_of_many_runs_come_with_time_and_at_the_end(capsys, monkeypatch):
+    clock = iter([0.0, 1.0, 31.0, 32.0, 33.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    lines = LineProgress("all", 100, 0, WATCHED, at_evaluations=False)
+    for step in (20, 40, 60, 100):
+        lines.write(step, ROW)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[1] for line in printed] == ["0/100", "40/100", "100/100"]
+
+
 def test_time_left_is_of_the_pace_after_the_compilation(capsys, monkeypatch):
     clock = iter([0.0, 60.0, 62.0])  # made, first row, second row
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
