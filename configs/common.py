@@ -1,6 +1,7 @@
 """Shared parts of config files: the argument after the colon, and the sections of a training."""
 
 import dataclasses
+import difflib
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -114,7 +115,9 @@ def sweep(config: ConfigDict) -> ConfigDict:
 
 def _known(what: str, name: str, table: Mapping[str, Any]) -> Any:
     if name not in table:
-        raise ValueError(f"{what}={name!r}: must be one of {', '.join(sorted(table))}")
+        close = difflib.get_close_matches(name, table, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{what}={name!r}: must be one of {', '.join(sorted(table))}{hint}")
     return table[name]
 
 

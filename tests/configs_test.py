@@ -118,6 +118,9 @@ def test_contexts_are_the_papers(arg, expected):
         ("strings_per_window=two", "int"),
         ("scale=huge", "small or paper"),
         ("loss=e9", "cross_entropy"),
+        ("loss=focall", "did you mean 'focal'"),
+        ("model=gpt3", "did you mean 'gpt2'"),
+        ("optimizer=adam", "did you mean 'adamw'"),
     ],
 )
 def test_bad_argument_is_named(arg, message):
