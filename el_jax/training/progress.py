@@ -120,7 +120,8 @@ class LineProgress:
         self._first: tuple[int, float] | None = None  # step and time of the first row
         self._last = time.monotonic()
         self._seconds, self._at_evaluations = seconds, at_evaluations
-        self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
+        if start < num_updates:
+            self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
 
     def write(self, step: int, row: Row) -> None:
         """Print the row if it is due: see the class; the last row always is."""
