@@ -181,12 +181,12 @@ def test_a_part_is_trained_by_one_process_at_a_time(tmp_path):
 
 def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "KEPT", tmp_path)
-    endless = tiny(num_updates=10**8)
-    bad = tiny()
+    endless, another, bad = tiny(num_updates=10**8), tiny(num_updates=10**8), tiny()
+    another.seed = 1  # else it would find its folder held by the first, and say that
     bad.optim.peak_lr = 1e30
     started = time.monotonic()
     with pytest.raises(NonFiniteError, match=r"not finite at step \d+ in run 0 .*peak_lr=1e\+30"):
-        studies._train_all_on_cpu("sweep", [Study(endless), Study(bad), Study(endless)])
+        studies._train_all_on_cpu("sweep", [Study(endless), Study(bad), Study(another)])
     assert time.monotonic() - started < 300  # the endless ones were told to stop
     assert not list(tmp_path.glob("**/seconds"))
 
