@@ -1,4 +1,4 @@
-"""What every task, model, loss and optimizer keeps that a config can name.
+"""The contract of every task, model, loss and optimizer that a config can name.
 
 A new one is covered by its line in the dict. The first update of each is traced at the sizes of its
 defaults and not compiled; its mathematics is tested in the file of its own.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
 
-from el_jax.models.logits import logits_of
+from el_jax.models.functions import functions_of, logits_of
 from el_jax.runtime.errors import require
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
@@ -46,15 +46,7 @@ def lstm(config: LSTMConfig) -> ModelFns:
     """
     module = LSTM(config)
 
-    def init(key: Key) -> Params:
-        one = jnp.zeros((1, 1), jnp.int32)
-        batch = Batch(tokens=one, supervised=one, labels=one, mask=one == 0, groups=one)
-        return module.init(key, batch)["params"]
-
-    def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
-        rngs = {"dropout": key} if key is not None and config.dropout else None
-        factors = module.apply({"params": params}, batch, deterministic=rngs is None, rngs=rngs)
-        return cast(Readout, factors)
+    init, readout = functions_of(module, drops=config.dropout > 0)
 
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
         return logits_of(readout(params, batch, key))

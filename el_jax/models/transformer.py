@@ -23,8 +23,8 @@ from jaxtyping import Float, Int
 
 from el_jax.models.attention import Attention, Scope, attention_choice, scope
 from el_jax.models.config import TransformerConfig
+from el_jax.models.functions import functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
-from el_jax.models.logits import logits_of
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 
@@ -43,15 +43,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
     chosen = attention_choice(config, jax.default_backend()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
-    def init(key: Key) -> Params:
-        one = jnp.zeros((1, 1), jnp.int32)
-        batch = Batch(tokens=one, supervised=one, labels=one, mask=one == 0, groups=one)
-        return module.init(key, batch)["params"]
-
-    def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
-        rngs = {"dropout": key} if key is not None and config.uses_dropout else None
-        factors = module.apply({"params": params}, batch, deterministic=rngs is None, rngs=rngs)
-        return cast(Readout, factors)
+    init, readout = functions_of(module, drops=config.uses_dropout)
 
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
         return logits_of(readout(params, batch, key), config.matmul_precision)

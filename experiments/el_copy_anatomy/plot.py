@@ -69,7 +69,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(table: CurveTable) -> str:
-    """How often every setting copies in the swap test, at the last step."""
+    """Share of copied answers of every setting in the swap test, at the last step."""
     shown = "; ".join(
         f"{setting}: {decimal(look_up(table, setting, 'swap_copies').values[:, -1].mean())}"
         for setting in in_order({setting for setting, _ in table})

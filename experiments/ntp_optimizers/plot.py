@@ -55,7 +55,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How many methods lean to their own norm, the interval of its lead above 0."""
+    """Number of methods that lean to their own norm: the interval of its lead is above 0."""
     shown = []
     for S in PANELS:
         leads = [values_of(results, setting_name(m, S), "margin_ratio_own_lead") for m in OWN_NORM]

@@ -64,7 +64,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How far the losses end from their predictions, on average; the worse of two step sizes."""
+    """Mean distance of the last losses from their predictions; the worse of two step sizes."""
     descent = mean_of(results, "GD", "loss_constant_error")
     floors = [mean_of(results, s, "loss_ratio_error") for s in PANELS[list(PANELS)[2]][2]]
     return (

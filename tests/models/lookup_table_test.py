@@ -14,7 +14,7 @@ V = 3
 
 
 def logits_after(order, *windows, documents=None):
-    """Which row answers after the last token of each window: its number."""
+    """Number of the row that answers after the last token of each window."""
     model = lookup_table(LookupTableConfig(vocab_size=V, order=order))
     shape = jax.eval_shape(model.init, jax.random.key(0))["logits"].shape
     assert shape == ((V + 1) ** order, V)

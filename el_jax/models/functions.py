@@ -1,0 +1,53 @@
+"""From a flax module to pure functions, and from its readout to logits."""
+
+from collections.abc import Callable
+from typing import cast
+
+import flax.linen as nn
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.types import Batch, Key, Params, Readout
+
+
+def functions_of(
+    module: nn.Module, *, drops: bool
+) -> tuple[Callable[[Key], Params], Callable[..., Readout]]:
+    """``init(key)`` and ``readout(params, batch, key=None)`` of a module, as in ``ModelFns``.
+
+    Args:
+        module: maps a batch to a readout; takes ``deterministic``.
+        drops: True if dropout makes the readout depend on its key.
+    """
+
+    def init(key: Key) -> Params:
+        one = jnp.zeros((1, 1), jnp.int32)
+        batch = Batch(tokens=one, supervised=one, labels=one, mask=one == 0, groups=one)
+        return module.init(key, batch)["params"]
+
+    def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
+        rngs = {"dropout": key} if key is not None and drops else None
+        factors = module.apply({"params": params}, batch, deterministic=rngs is None, rngs=rngs)
+        return cast(Readout, factors)
+
+    return init, readout
+
+
+def logits_of(readout: Readout, precision: str = "default") -> Float[Array, "B P V"]:
+    """The logits of a readout's factors.
+
+    Args:
+        readout: the factors.
+        precision: of the product, as in ``jnp.matmul``.
+    """
+    hidden, head, bias = readout
+    logits = jnp.matmul(
+        hidden.reshape(-1, hidden.shape[-1]),
+        head,
+        precision=precision,
+        preferred_element_type=jnp.promote_types(head.dtype, jnp.float32),
+    )
+    if bias is not None:
+        logits = logits + bias[None]
+    return logits.reshape(*hidden.shape[:2], -1)
