@@ -574,6 +574,6 @@ print(table.pivot_table(index="metric", columns=["step", "seed"], values="value"
 
 # %%
 strings = saved.task.train_set()
-batch = saved.task.batch_at(strings, 0)
+batch = saved.task.batch_at(strings, 0, jax.random.key(0))
 logits = saved.model.apply(saved.params(seed=0), batch)
 print("logits of one update's strings: [windows, supervised positions, vocabulary] =", logits.shape)

@@ -3,7 +3,7 @@
     run = el_jax.load("runs/copy_e1")
     run.metrics.query("metric == 'test_hard_accuracy'").groupby("step").value.mean()
     params = run.params(seed=0)
-    logits = run.model.apply(params, run.task.batch_at(run.task.train_set(), 0))
+    logits = run.model.apply(params, run.task.batch_at(run.task.train_set(), 0, jax.random.key(0)))
 
 A running or interrupted training can be read as well; nothing is changed.
 """

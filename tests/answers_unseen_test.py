@@ -100,6 +100,6 @@ def test_the_check_sees_a_model_that_looks_ahead():
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_tasks_say_truly_whether_their_labels_follow(name):
     task = TASKS[name]()
-    batch = task.batch_at(task.train_set(), 0)
+    batch = task.batch_at(task.train_set(), 0, jax.random.key(0))
     behind = jnp.take_along_axis(batch.tokens, batch.supervised + 1, axis=1)
     assert bool((behind == batch.labels).all()) is task.labels_follow

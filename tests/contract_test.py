@@ -51,7 +51,7 @@ def test_each_makes_an_update_from_its_name(family, name):
     step_of = functools.partial(update, gradient=gradient_of(spec.objective), optimizer=optimizer)
 
     def first_update(state, hypers, data):
-        batch = spec.task.batch_at(data, state.step)
+        batch = spec.task.batch_at(data, state.step, jax.random.key(0))
 
         def one_run(run, hypers):
             return step_of(run, state.step, batch, hypers)
@@ -72,7 +72,8 @@ def test_a_task_is_a_hashable_source_of_equal_windows(name):
     task = spec_of("task", name).task
     assert isinstance(task, Task)
     assert hash(task) == hash(type(task)(**vars(task)))
-    data, first = task.train_set(), task.batch_at(task.train_set(), 0)
+    key, data = jax.random.key(0), task.train_set()
+    first = task.batch_at(data, 0, key)
     assert first.tokens.shape[1] == task.window_length
     assert first.supervised.shape == first.labels.shape == first.mask.shape == first.groups.shape
     assert first.labels.shape[1] % task.answer_length == 0
@@ -82,7 +83,7 @@ def test_a_task_is_a_hashable_source_of_equal_windows(name):
         assert 0 <= batch.supervised.min() <= batch.supervised.max() < task.window_length
         assert batch.groups.max() < len(task.group_names)
         assert batch.mask.any()
-    again = jax.jit(task.batch_at)(data, jnp.int32(0))  # a resumed training asks for it traced
+    again = jax.jit(task.batch_at)(data, jnp.int32(0), key)  # a resumed training asks for it traced
     jax.tree.map(np.testing.assert_array_equal, again, first)
 
 
@@ -90,7 +91,7 @@ def test_a_task_is_a_hashable_source_of_equal_windows(name):
 def test_a_model_is_pure_float32_and_answers_at_the_supervised_positions(name):
     spec = spec_of("model", "gpt_neox" if name == "transformer" else name)
     model, task = spec.objective.head.model, spec.task
-    batch = jax.eval_shape(task.batch_at, jax.eval_shape(task.train_set), 0)
+    batch = jax.eval_shape(task.batch_at, jax.eval_shape(task.train_set), 0, jax.random.key(0))
     params = jax.eval_shape(model.init, jax.random.key(0))
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {np.dtype("float32")}
     logits = jax.eval_shape(model.apply, params, batch)

@@ -199,7 +199,9 @@ def _task(values: Any) -> Task:
 def _layout(parallel: Any, train: TrainSection, task: Task, num_runs: int) -> Layout:
     methods: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
     method = choose("parallel", parallel, methods)
-    windows = jax.eval_shape(lambda: task.batch_at(task.train_set(), 0)).tokens.shape[0]
+    windows = jax.eval_shape(
+        lambda: task.batch_at(task.train_set(), 0, jax.random.key(0))
+    ).tokens.shape[0]
     try:
         return choose_layout(method, train.shard, train.reduce_groups, num_runs, windows)
     except ValueError as error:

@@ -6,7 +6,7 @@ from jax import Array
 from jaxtyping import Int
 
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
-from el_jax.types import Batch
+from el_jax.types import Batch, Key
 
 __all__ = ["TASKS", "CopyStrings", "PaddedCopy", "Task"]
 
@@ -48,8 +48,8 @@ class Task(Protocol):
     def pack(self, examples: Any, /) -> Batch:
         """All of the examples as windows, in order."""
 
-    def batch_at(self, train_set: Any, step: int | Int[Array, ""], /) -> Batch:
-        """The windows that update ``step``, which may be traced, reads."""
+    def batch_at(self, train_set: Any, step: int | Int[Array, ""], key: Key, /) -> Batch:
+        """The windows that update ``step``, which may be traced, reads in the run of this key."""
 
 
 TASKS: dict[str, type[Task]] = {"copy": PaddedCopy}

@@ -26,7 +26,7 @@ from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
 from el_jax.types import Batch, Key
 
 # what a key derived from `data_seed` is for; one stream each, so no two draws are related
-_TRAIN, _TEST, _SWAP, _ORDER = range(4)
+_TRAIN, _TEST, _SWAP = range(3)
 
 
 class CopyStrings(NamedTuple):
@@ -67,7 +67,7 @@ class PaddedCopy:
             the same neighbours; ``"reshuffled"`` permutes all strings.
         doc_mask: keep attention inside each string.
         reset_positions: restart positions at each string.
-        data_seed: seed of the data sets and of the order of updates.
+        data_seed: seed of the data sets; the seed of a run orders its updates.
     """
 
     alphabet_size: int = 26
@@ -207,10 +207,13 @@ class PaddedCopy:
             doc_mask=self.doc_mask,
         )
 
-    def batch_at(self, train_set: CopyStrings, step: int | Int[Array, ""]) -> Batch:
-        """The windows that update ``step`` (from 0, may be traced) reads.
+    def batch_at(self, train_set: CopyStrings, step: int | Int[Array, ""], key: Key) -> Batch:
+        """The windows that an update reads; their strings depend on the arguments and ``grouping``.
 
-        The strings of an update depend on ``data_seed``, ``grouping`` and the step only.
+        Args:
+            train_set: the training strings.
+            step: number of earlier updates; may be traced.
+            key: one per run; it orders the strings anew each epoch.
 
         Raises:
             ValueError: if ``train_set`` does not hold ``num_train`` strings.
@@ -218,9 +221,8 @@ class PaddedCopy:
         num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
         require("num_train", num, num == given, f"the number of strings given, {given}")
         epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
-        key = jax.random.fold_in(self._key(_ORDER), epoch)
-        static = self.grouping == "static"
-        chosen = epoch_order(key, num, self.strings_per_update, static=static)[update]
+        of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
+        chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
         return self.pack(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
 
     def attention_targets(

@@ -63,7 +63,7 @@ class Hypers(NamedTuple):
     """Numbers that differ between the runs of one training: traced, so that a sweep compiles once.
 
     Attributes:
-        seed: seed of the initialisation and of dropout, ``[R]``.
+        seed: seed of the initialisation, of the order of the data and of dropout, ``[R]``.
         loss: numbers of the token loss (``lam``, ``b`` ...), each ``[R]``.
         optimizer: numbers of the optimizer and its schedule: ``peak_lr``, ``warmup_steps`` and
             those that are swept, each ``[R]``.
@@ -82,3 +82,11 @@ class Hypers(NamedTuple):
 def run_key(hypers: Hypers) -> Array:
     """The PRNG key of one run (``hypers`` without the run axis); never advanced, only folded."""
     return jax.random.key(hypers.seed)
+
+
+_NO_STEP = 2**32 - 1  # steps are folded in for dropout; none gets here
+
+
+def order_key(hypers: Hypers) -> Array:
+    """The key of the order in which one run reads its data."""
+    return jax.random.fold_in(run_key(hypers), _NO_STEP)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from el_jax.training.moments import Moments, pool_tree, single
 from el_jax.training.objectives import Objective
-from el_jax.training.state import Health, Hypers, Run, run_key
+from el_jax.training.state import Health, Hypers, Run, order_key, run_key
 from el_jax.types import Batch, Key, Params
 
 Metrics = dict[str, Moments]
@@ -79,7 +79,11 @@ def update(
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
     # a norm is finite only if every entry is: three numbers tell the health of an update
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
-    return after, Measured(of_tokens, {"grad_norm": single(norms[1])}, norms)
+    return after, Measured(of_tokens, _named(norms), norms)
+
+
+def _named(norms: Array) -> Metrics:
+    return {"grad_norm": single(norms[1]), "update_norm": single(norms[2])}
 
 
 Step = Callable[[Run, Int[Array, ""], Batch, Hypers], tuple[Run, Measured]]
@@ -127,14 +131,14 @@ def _judge(health: Health, step: Array, finite: Array, max_rewinds: int) -> Heal
 
 def epoch(
     step_of: GuardedStep,
-    batch_at: Callable[[object, Array], Batch],
+    batch_at: Callable[[object, Array, Key], Batch],
     pool_over_devices: Callable[[Metrics], Metrics],
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, object]], tuple[Run, Metrics]]:
     """Loop over the updates of a dispatch and pool their metrics.
 
     Args:
         step_of: the guarded step.
-        batch_at: ``batch_at(data, step)``, the batch of an update.
+        batch_at: ``batch_at(data, step, key)``, the batch of an update; the key is the run's.
         pool_over_devices: function from the moments of one device's windows to those of all.
 
     Returns:
@@ -143,9 +147,10 @@ def epoch(
 
     def one_run(args: tuple[Run, Hypers], shared: tuple[Array, object]) -> tuple[Run, Metrics]:
         (start, hypers), (steps, data) = args, shared
+        key = order_key(hypers)
 
         def body(run: Run, step: Array) -> tuple[Run, tuple[Metrics, Metrics]]:
-            run, measured = step_of(run, start, step, batch_at(data, step), hypers)
+            run, measured = step_of(run, start, step, batch_at(data, step, key), hypers)
             return run, (measured.of_tokens, measured.of_update)
 
         run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)

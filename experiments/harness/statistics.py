@@ -1,10 +1,8 @@
 """Means over seeds and Student-t intervals, of single settings and of paired comparisons.
 
-Settings are compared by their difference seed by seed. A seed of the copy task fixes only the
-initialisation: the training strings and their order come from ``task.data_seed``, which is the same
-for all seeds. So its intervals are for one data set, and pairing over seeds gains nothing there:
-two settings that start from the same initialisation have correlations of -.83 to .25 over seeds, so
-their difference cancels nothing. In the linear experiments a seed draws the problem as well.
+Settings are compared by their difference seed by seed. A seed draws the data (training and test
+strings, or a linear problem), the initialisation and the order of updates, for all settings alike,
+so intervals are over data sets as well as over initialisations.
 """
 
 import math

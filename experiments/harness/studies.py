@@ -1,7 +1,9 @@
 """Train the studies of an experiment.
 
-On an accelerator all runs of a study advance together in one program. On a CPU, where one small
-run already fills a core, every seed is a process of its own and runs follow one another in it.
+A seed draws the training and test strings, the initialisation and the order of the data. On an
+accelerator all runs of a seed advance together in one program. On a CPU, where one small run
+already fills a core, every seed is a process of its own and runs follow one another in it. The
+program of a study is compiled once: the strings are arguments of it.
 """
 
 import concurrent.futures
@@ -32,10 +34,17 @@ from experiments.harness.shards import WHOLE, Shard
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Runs that share one program: a config, and a suffix for its settings' names."""
+    """Runs that share one program.
+
+    Attributes:
+        config: the config; the first of ``train.seeds`` has its ``seed`` and ``task.data_seed``.
+        suffix: the end of its settings' names.
+        seeds_per_data: seeds that share a data set before the next one is drawn.
+    """
 
     config: build.Config
     suffix: str = ""
+    seeds_per_data: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,21 +146,21 @@ def _end_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _taken(
-    studies: Sequence[Study], shard: Shard, cut: Callable[[build.Config], list[build.Config]]
-) -> list[list[build.Config]]:
+def _taken(studies: Sequence[Study], shard: Shard) -> list[list[build.Config]]:
     """For each study the configs that a shard trains; every seed of each is a unit."""
-    units = [(i, part) for i, study in enumerate(studies) for part in cut(study.config)]
+    units = [(i, part) for i, study in enumerate(studies) for part in by_seed(study)]
     taken = shard.take(units)
     return [[part for i, part in taken if i == number] for number in range(len(studies))]
 
 
-def _by_seed(config: build.Config) -> list[build.Config]:
+def by_seed(study: Study) -> list[build.Config]:
     """One config per seed, its sweep unchanged."""
     parts = []
-    for i in range(config.train.seeds):
-        part = config.copy_and_resolve_references()
-        part.seed, part.train.seeds, part.train.run_axis = config.seed + i, 1, "map"
+    for i in range(study.config.train.seeds):
+        part = study.config.copy_and_resolve_references()
+        part.seed, part.train.seeds = study.config.seed + i, 1
+        if "data_seed" in part.task:
+            part.task.data_seed = study.config.task.data_seed + i // study.seeds_per_data
         parts.append(part)
     return parts
 
@@ -188,7 +197,9 @@ def _train_all_on_cpu(
     title: str, studies: Sequence[Study], shard: Shard = WHOLE
 ) -> list[list[Trained]]:
     """Train every seed of every study, as many at a time as there are cores."""
-    parts = _taken(studies, shard, _by_seed)
+    parts = _taken(studies, shard)
+    for part in (part for study in parts for part in study):
+        part.train.run_axis = "map"
     total = _Total(
         title,
         sum(part.train.num_updates * _num_runs(part) for s in parts for part in s),
@@ -234,10 +245,15 @@ def _wait(
 def _train_all_together(
     title: str, studies: Sequence[Study], shard: Shard = WHOLE
 ) -> list[list[Trained]]:
-    """Train each study as one program over all of its runs, or over those of a seed in a shard."""
-    parts = _taken(studies, shard, (lambda config: [config]) if shard.is_whole else _by_seed)
+    """Train one seed of one study after the other, each as one program over all of its runs."""
+    parts = _taken(studies, shard)
     return [
-        [_train_watched(f"{title}, {study.config.loss.name}{study.suffix}", part) for part in mine]
+        [
+            _train_watched(
+                f"{title}, {study.config.loss.name}{study.suffix}, seed {part.seed}", part
+            )
+            for part in mine
+        ]
         for study, mine in zip(studies, parts, strict=True)
     ]
 

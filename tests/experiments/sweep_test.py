@@ -59,25 +59,34 @@ def test_seeds_are_shared_out_with_the_whole_sweep_each():
     config = tiny(seeds=3)
     config.seed = 5
     config.sweep.loss.lam = (1.0, 2.0)
-    parts = [build.parse(part) for part in studies._by_seed(config)]
+    parts = [build.parse(part) for part in studies.by_seed(Study(config))]
     assert [[(run["seed"], run["lam"]) for run in part.rows] for part in parts] == [
         [(seed, 1.0), (seed, 2.0)] for seed in (5, 6, 7)
     ]
-    assert {part.train.run_axis for part in parts} == {"map"}  # each is the run trained alone
     assert (config.seed, config.train.seeds) == (5, 3)
+
+
+@pytest.mark.parametrize(("seeds_per_data", "drawn"), [(1, [7, 8, 9, 10]), (2, [7, 7, 8, 8])])
+def test_every_seed_draws_strings_of_its_own_unless_some_share_them(seeds_per_data, drawn):
+    config = tiny(seeds=4)
+    config.task.data_seed = 7
+    parts = studies.by_seed(Study(config, seeds_per_data=seeds_per_data))
+    assert [part.task.data_seed for part in parts] == drawn
+    assert [part.seed for part in parts] == [0, 1, 2, 3]
+    assert config.task.data_seed == 7
 
 
 def test_shards_share_out_the_seeds_of_all_studies():
     both = [Study(tiny(seeds=3)), Study(tiny(seeds=2), ", more")]
-    parts = [studies._taken(both, Shard(i, 2), studies._by_seed) for i in range(2)]
+    parts = [studies._taken(both, Shard(i, 2)) for i in range(2)]
     assert [[[part.seed for part in study] for study in shard] for shard in parts] == [
         [[0, 2], [1]],
         [[1], [0]],
     ]
-    whole = studies._taken(both, WHOLE, lambda config: [config])
-    assert [[part.train.seeds for part in study] for study in whole] == [[3], [2]]
+    whole = studies._taken(both, WHOLE)
+    assert [[part.seed for part in study] for study in whole] == [[0, 1, 2], [0, 1]]
     with pytest.raises(ShardError, match="--shard=0/6: n must be at most 5 here"):
-        studies._taken(both, Shard(0, 6), studies._by_seed)
+        studies._taken(both, Shard(0, 6))
 
 
 def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():

@@ -204,7 +204,7 @@ def test_the_first_steps_of_several_runs_from_nothing(dim, num_contexts):
 @pytest.mark.parametrize("width", [16, 40])
 def test_hessian_products_of_a_transformer(width):
     task = PaddedCopy(padding_length=6, num_train=16)
-    batch = task.batch_at(task.train_set(), 0)
+    batch = task.batch_at(task.train_set(), 0, jax.random.key(0))
     config = TransformerConfig(
         vocab_size=task.vocab_size, width=width, num_layers=1, num_heads=2, rotary_fraction=0.5
     )

@@ -63,7 +63,7 @@ def test_a_string_written_out_by_hand():
 def test_lengths_of_the_paper(task, length, window):
     assert (task.string_length, task.window_length) == (length, window)
     assert task.test_set(8).tokens.shape == (8, length)
-    batch = task.batch_at(task.train_set(), 0)
+    batch = task.batch_at(task.train_set(), 0, jax.random.key(0))
     assert batch.tokens.shape == (8 * length // window, window)
 
 

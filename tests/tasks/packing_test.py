@@ -15,6 +15,7 @@ from el_jax.tasks.packing import epoch_order, pack_windows
 PAPER = PaddedCopy()
 LETTERS = PaddedCopy(copy_length=5, padding_length=7, num_train=48)  # no two strings alike
 LENGTHS = [(1, 6), (3, 7), (4, 4)]  # of the copy and of the padding; one does not divide
+KEY = jax.random.key(0)
 few = settings(derandomize=True, deadline=None, max_examples=10)
 
 
@@ -27,7 +28,7 @@ def epoch(task, index, train_set=None):
     """Strings of each update of one epoch."""
     train_set = task.train_set() if train_set is None else train_set
     steps = range(index * task.updates_per_epoch, (index + 1) * task.updates_per_epoch)
-    return [rows(task, task.batch_at(train_set, step)) for step in steps]
+    return [rows(task, task.batch_at(train_set, step, KEY)) for step in steps]
 
 
 def test_a_window_written_out_by_hand():
@@ -122,10 +123,10 @@ def test_an_update_reads_the_same_strings_at_every_context_length(grouping):
     task = replace(PAPER, grouping=grouping)
     train_set = task.train_set()
     for step in (0, 7, 60):
-        alone = task.batch_at(train_set, step)
+        alone = task.batch_at(train_set, step, KEY)
         for packed in (2, 4, 8):
             wide = replace(task, strings_per_window=packed)
-            batch = wide.batch_at(train_set, step)
+            batch = wide.batch_at(train_set, step, KEY)
             assert batch.tokens.shape == (8 // packed, 55 * packed)
             assert rows(task, batch) == rows(task, alone)
             np.testing.assert_array_equal(batch.groups.ravel(), alone.groups.ravel())
@@ -145,14 +146,15 @@ def test_reshuffled_updates_get_new_neighbours():
     assert not first & second
 
 
-def test_order_depends_on_the_seed_and_not_on_the_strings():
+def test_order_depends_on_the_key_and_not_on_the_strings():
     numbered = LETTERS.train_set()._replace(groups=jnp.arange(LETTERS.num_train))
 
-    def order(task):
-        return [task.batch_at(numbered, step).groups[0, 0].item() for step in range(6)]
+    def order(task, key=KEY):
+        return [task.batch_at(numbered, step, key).groups[0, 0].item() for step in range(6)]
 
     assert order(LETTERS) == order(replace(LETTERS, easy_fraction=0.1, strings_per_window=4))
-    assert order(LETTERS) != order(replace(LETTERS, data_seed=5))
+    assert order(LETTERS) == order(replace(LETTERS, data_seed=5))
+    assert order(LETTERS) != order(LETTERS, jax.random.key(1))
 
 
 @pytest.mark.parametrize("grouping", ["static", "reshuffled"])
@@ -161,10 +163,12 @@ def test_compiled_steps_in_any_order_are_the_eager_ones(grouping):
     train_set = task.train_set()
     compiled = jax.jit(PaddedCopy.batch_at, static_argnums=0)
     steps = jnp.arange(2 * task.updates_per_epoch)
-    _, scanned = jax.lax.scan(lambda _, step: (None, task.batch_at(train_set, step)), None, steps)
+    _, scanned = jax.lax.scan(
+        lambda _, step: (None, task.batch_at(train_set, step, KEY)), None, steps
+    )
     for step in (11, 0, 6):
-        eager = task.batch_at(train_set, step)
-        jax.tree.map(np.testing.assert_array_equal, compiled(task, train_set, step), eager)
+        eager = task.batch_at(train_set, step, KEY)
+        jax.tree.map(np.testing.assert_array_equal, compiled(task, train_set, step, KEY), eager)
         jax.tree.map(lambda a, b, i=step: np.testing.assert_array_equal(a[i], b), scanned, eager)
 
 
@@ -186,4 +190,4 @@ def test_packing_errors():
     with pytest.raises(ValueError, match=r"strings_per_window=-1: must be at least 1"):
         LETTERS.attention_targets(-1)
     with pytest.raises(ValueError, match=r"num_train=96: must be the number of strings given, 48"):
-        replace(LETTERS, num_train=96).batch_at(strings, 0)
+        replace(LETTERS, num_train=96).batch_at(strings, 0, KEY)
