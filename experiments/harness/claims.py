@@ -4,24 +4,27 @@ A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds*
 interval is on the claimed side, *fails* when the whole interval is on the other, and is
 *inconclusive* otherwise. Seeds are shared between settings, so settings are compared by their
 difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
-is inconclusive, never an error: a partial run still reports its claims. The intervals are not
-corrected for the number of claims.
+is inconclusive, never an error: a partial run still reports its claims. ``with_holm`` then corrects
+the verdicts of an experiment for their number.
 """
 
 import dataclasses
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
 from experiments.harness.statistics import (
     CONFIDENCE,
     Interval,
+    contrast,
     describe,
     describe_mean,
     describe_seeds,
+    p_value,
     paired_difference,
     paired_slope,
     t_interval,
@@ -48,6 +51,7 @@ class Claim:
         detail: the interval the verdict rests on, or the reason why there is none.
         ours: our numbers, mean ± standard error and number of seeds; empty if not measured.
         verdict: holds, fails or inconclusive.
+        p: two-sided p value of the quantity being at the bound of the claim; NaN if not tested.
     """
 
     text: str
@@ -56,6 +60,7 @@ class Claim:
     detail: str
     ours: str = ""
     verdict: Verdict = Verdict.INCONCLUSIVE
+    p: float = math.nan
 
 
 class Wording(TypedDict):
@@ -88,6 +93,39 @@ def claim_greater(
         ours=f"{describe(first)} against {describe(second)}",
         verdict=judge(holds=difference.low > by, fails=difference.high < by),
         detail=_explain("paired difference", difference, signed=True),
+        p=p_value(difference, by),
+    )
+
+
+def claim_contrast(
+    results: pd.DataFrame,
+    metric: str,
+    weights: Mapping[str, float],
+    *,
+    by: float = 0.0,
+    ours: str = "",
+    **wording: Unpack[Wording],
+) -> Claim:
+    """A weighted sum over settings is above a bound: a main effect, or an interaction.
+
+    Args:
+        results: the values.
+        metric: the metric.
+        weights: the weight of each setting; those of a difference sum to 0.
+        by: the bound.
+        ours: the numbers to show; the interval stands in the detail.
+        wording: the claim, its place in the paper and the paper's number.
+    """
+    entries = _entries(results, metric, list(weights))
+    if missing := _not_measured(metric, entries):
+        return Claim(**wording, detail=missing)
+    effect = contrast(entries, list(weights.values()))
+    return Claim(
+        **wording,
+        ours=ours,
+        verdict=judge(holds=effect.low > by, fails=effect.high < by),
+        detail=_explain("contrast", effect, signed=True),
+        p=p_value(effect, by),
     )
 
 
@@ -113,6 +151,7 @@ def claim_level(
             fails=mean.high < at_least or mean.low > at_most,
         ),
         detail=_explain("mean", mean),
+        p=p_value(mean, at_least if math.isfinite(at_least) else at_most),
     )
 
 
@@ -150,6 +189,7 @@ def claim_trend(
         ours=f"{', '.join(map(describe_mean, entries))} ({seeds})",
         verdict=judge(holds=rises, fails=falls) if rising else judge(holds=falls, fails=rises),
         detail=_explain("slope", slope, signed=True),
+        p=p_value(slope, 0.0),
     )
 
 
@@ -158,6 +198,26 @@ def judge(*, holds: bool, fails: bool) -> Verdict:
     if holds:
         return Verdict.HOLDS
     return Verdict.FAILS if fails else Verdict.INCONCLUSIVE
+
+
+def with_holm(claims: Sequence[Claim]) -> list[Claim]:
+    """Correct the verdicts of an experiment for the number of its claims (Holm 1979).
+
+    A verdict stands if its p value, adjusted for the tests of all claims, is at most .05. Claims
+    without a p value are not counted.
+    """
+    tested = [claim for claim in claims if not math.isnan(claim.p)]
+    if not tested:
+        return list(claims)
+    _, adjusted, *_ = multipletests([claim.p for claim in tested], method="holm")
+    new = {id(claim): _adjusted(claim, p) for claim, p in zip(tested, adjusted, strict=True)}
+    return [new.get(id(claim), claim) for claim in claims]
+
+
+def _adjusted(claim: Claim, p: float) -> Claim:
+    verdict = claim.verdict if p <= 1 - CONFIDENCE else Verdict.INCONCLUSIVE
+    shown = "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".")
+    return dataclasses.replace(claim, verdict=verdict, detail=f"{claim.detail}; Holm p {shown}")
 
 
 def _entries(results: pd.DataFrame, metric: str, settings: Sequence[str]) -> list[pd.Series]:

@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.harness.claims import Claim
+from experiments.harness.claims import Claim, with_holm
 from experiments.harness.shards import TABLES, WHOLE, Shard
 
 COMMITTED_SCALES = ("cpu", "paper")
@@ -90,8 +90,8 @@ class Experiment:
         return self._load("plot", "plot")(out)
 
     def claims(self, results: pd.DataFrame) -> list[Claim]:
-        """The experiment's claims, judged on results."""
-        return self._load("claims", "claims")(results)
+        """The experiment's claims, judged on results and corrected for their number."""
+        return with_holm(self._load("claims", "claims")(results))
 
     def committed_folder(self, scale: str) -> Path:
         """The folder of the committed tables, at the cpu or the paper scale."""

@@ -34,8 +34,10 @@ PREAMBLE = """# Results
 Every number on this page is read from a committed `results.csv`, and every verdict is computed
 from those numbers. A claim **holds** when the 95 % Student-t interval over seeds lies wholly on
 the claimed side, **fails** when it lies wholly on the other side, and is *inconclusive*
-otherwise; settings are compared seed by seed. *Ours* is mean ± standard error. The cpu scale is a
-reduced setting that anyone can rerun; the paper scale is the published one. Losses are in nats.
+otherwise; settings are compared seed by seed. A verdict stands only after Holm's correction for the
+number of claims of its experiment: *Holm p* is the adjusted p value, at most .05. *Ours* is mean
+± standard error. The cpu scale is a reduced setting that anyone can rerun; the paper scale is the
+published one. Losses are in nats.
 
 This page is written by `python -m experiments report`.
 """

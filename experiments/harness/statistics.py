@@ -62,6 +62,26 @@ def paired_difference(
     return t_interval(values[0] - values[1], confidence=confidence)
 
 
+def contrast(
+    entries: Sequence[pd.Series], weights: Sequence[float], *, confidence: float = CONFIDENCE
+) -> Interval:
+    """Interval of a weighted sum of settings, summed seed by seed over the seeds all have."""
+    return t_interval(np.asarray(weights) @ _aligned(entries), confidence=confidence)
+
+
+def p_value(interval: Interval, bound: float) -> float:
+    """Two-sided p value of Student's t test that a mean over seeds is ``bound``.
+
+    NaN where the interval has no ends; 0 where all of three or more seeds have one value.
+    """
+    if not math.isfinite(interval.low):
+        return math.nan
+    if interval.sem == 0:
+        return 0.0
+    t = abs(interval.mean - bound) / interval.sem
+    return float(2 * scipy.stats.t.sf(t, interval.num_seeds - 1))
+
+
 def paired_slope(
     entries: Sequence[pd.Series],
     positions: Sequence[float] | None = None,

@@ -9,6 +9,7 @@ program of a study is compiled once: the strings are arguments of it.
 import concurrent.futures
 import contextlib
 import dataclasses
+import itertools
 import multiprocessing
 import os
 import queue
@@ -212,21 +213,27 @@ def _train_all_on_cpu(
     ):
         messages, failed = manager.Queue(), manager.Event()
         futures = [
-            [
-                pool.submit(_train_in_process, part, messages, failed, kept.folder_of(part))
-                for part in study
-            ]
-            for study in parts
+            (i, pool.submit(_train_in_process, part, messages, failed, kept.folder_of(part)))
+            for i, part in _seed_by_seed(parts)
         ]
         try:
-            _wait([future for study in futures for future in study], messages, total)
+            _wait([future for _, future in futures], messages, total)
         except BaseException:
             failed.set()  # the others stop after the updates they are at
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         finally:
             total.close()
-        return [[future.result() for future in study] for study in futures]
+        return [[future.result() for j, future in futures if j == i] for i in range(len(studies))]
+
+
+def _seed_by_seed(parts: Sequence[Sequence[build.Config]]) -> list[tuple[int, build.Config]]:
+    """The parts of all studies, the first seed of each first.
+
+    Neighbouring processes so compile different programs, and find the others' on disk.
+    """
+    by_seed = itertools.zip_longest(*([(i, part) for part in s] for i, s in enumerate(parts)))
+    return [part for row in by_seed for part in row if part is not None]
 
 
 def _wait(

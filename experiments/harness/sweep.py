@@ -20,7 +20,7 @@ from el_jax.types import Row
 from experiments.harness.seeds import write_tables
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained, train_all
-from experiments.harness.tables import curves_frame, results_frame
+from experiments.harness.tables import MAX_MARKS, curves_frame, results_frame, thin
 
 Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
 
@@ -111,6 +111,7 @@ def run_sweep(
     metrics: Sequence[str],
     curves: Sequence[str],
     extras: Extras = fitting,
+    max_marks: int = MAX_MARKS,
     shard: Shard = WHOLE,
 ) -> None:
     """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
@@ -123,6 +124,7 @@ def run_sweep(
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
         extras: further metrics, from the whole course of each run.
+        max_marks: marks that are kept of a curve.
         shard: the part to train; a unit is one seed of one study with its whole sweep.
     """
     check_names(studies)
@@ -143,9 +145,14 @@ def run_sweep(
                 hashes[name] = config_hash(resolved)
                 seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)
     write_tables(
-        experiment, scale, out, results=results_frame(results), curves=curves_frame(points),
-        config_hashes=hashes, wall_seconds=seconds,
-    )  # fmt: skip
+        experiment,
+        scale,
+        out,
+        results=results_frame(results),
+        curves=thin(curves_frame(points), max_marks),
+        config_hashes=hashes,
+        wall_seconds=seconds,
+    )
 
 
 def mean_over_course(history: History, metric: str) -> np.ndarray:

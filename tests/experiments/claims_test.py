@@ -1,7 +1,17 @@
+import math
+
 import numpy as np
 import pytest
+import scipy.stats
 
-from experiments.harness.claims import Verdict, claim_greater, claim_level, claim_trend
+from experiments.harness.claims import (
+    Verdict,
+    claim_contrast,
+    claim_greater,
+    claim_level,
+    claim_trend,
+    with_holm,
+)
 from experiments.harness.tables import results_frame
 
 WORDING = {"text": "it does", "source": "Paper 2025, Table 1", "paper_value": "0.9"}
@@ -121,3 +131,41 @@ def test_what_was_not_measured_is_inconclusive_and_named():
     ):
         assert claim.verdict is INCONCLUSIVE
         assert claim.detail == "not measured: accuracy of x"
+
+
+def test_a_contrast_is_judged_by_its_weighted_sum_seed_by_seed():
+    results = table(a=[0.9, 0.8, 0.7], b=[0.5, 0.5, 0.3], c=[0.3, 0.1, 0.1])
+    claim = claim_contrast(results, "accuracy", {"a": 1.0, "b": -0.5, "c": -0.5}, **WORDING)
+    expected = np.mean([0.5, 0.5, 0.5])
+    assert claim.detail.startswith(f"contrast {expected:+.3f}")
+    assert claim.verdict is HOLDS
+    assert claim_contrast(results, "accuracy", {"a": -1.0, "b": 1.0}, **WORDING).verdict is FAILS
+    missing = claim_contrast(results, "accuracy", {"a": 1.0, "x": -1.0}, **WORDING)
+    assert missing.detail == "not measured: accuracy of x"
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.05, 0.2])
+def test_p_values_are_those_of_the_paired_t_test(bound):
+    claim = claim_greater(PAIRED, "accuracy", "a", "b", by=bound, **WORDING)
+    a, b = (PAIRED.query(f"setting == '{name}'")["value"].to_numpy() for name in "ab")
+    assert claim.p == pytest.approx(scipy.stats.ttest_rel(a, b + bound).pvalue)
+
+
+def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
+    strong = claim_greater(PAIRED, "accuracy", "a", "b", **WORDING)
+    weak = claim_level(table(a=[0.80, 0.85, 0.81]), "a", "accuracy", at_least=0.75, **WORDING)
+    untested = claim_level(table(a=[0.5]), "a", "accuracy", at_least=0.1, **WORDING)
+    assert (strong.verdict, weak.verdict) == (HOLDS, HOLDS)
+    assert 0.025 < weak.p < 0.05
+    first, second, third = with_holm([weak, untested, strong])
+    assert first.verdict is HOLDS  # the largest of two p values counts once, the other twice
+    assert third.detail.endswith(f"Holm p = {2 * strong.p:.3f}".replace("0.", "."))
+    assert (second.detail, math.isnan(second.p)) == (untested.detail, True)
+    alike = with_holm([weak, weak, strong])
+    assert [claim.verdict for claim in alike] == [INCONCLUSIVE, INCONCLUSIVE, HOLDS]
+
+
+def test_seeds_that_all_agree_leave_no_doubt():
+    (claim,) = with_holm([claim_level(table(a=[1.0] * 3), "a", "accuracy", at_least=1, **WORDING)])
+    assert claim.verdict is HOLDS
+    assert claim.detail.endswith("Holm p < .001")

@@ -15,7 +15,7 @@ def adamw(
     b1: Annotated[ScalarLike, Number(0.9, at_least=0, below=1, symbol="β₁")],
     b2: Annotated[ScalarLike, Number(0.999, at_least=0, below=1, symbol="β₂")],
     epsilon: Annotated[ScalarLike, Number(1e-8, above=0, symbol="ε")],
-    weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0)],
+    weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0, symbol="wd")],
 ) -> optax.GradientTransformation:
     """AdamW (Loshchilov & Hutter 2019, algorithm 2, arXiv 1711.05101).
 
