@@ -145,8 +145,9 @@ def conclude(experiment: Experiment, heading: str, out: Path) -> None:
         print("smoke scale: too small for verdicts")
     else:
         print_claims(console, experiment.claims(results))
-    save_figure(experiment.plot(out), out / "figure.png")
-    print(f"wrote {out / 'figure.png'}")
+    figure = experiment.plot(out)
+    save_figure(figure, out / "figure.png")
+    print(f"\n{figure.get_suptitle()}.\nwrote {out / 'figure.png'}")
 
 
 if __name__ == "__main__":

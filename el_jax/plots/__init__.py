@@ -1,7 +1,7 @@
 """Figures from tables of numbers, shared by experiments and notebooks; knows no experiment."""
 
 from el_jax.plots.curves import plot_curves, plot_median
-from el_jax.plots.dots import plot_lines_vs, plot_seed_dots
+from el_jax.plots.dots import plot_lines_vs, plot_seed_dots, spread
 from el_jax.plots.linear_ntp import plot_geometry, plot_trajectory
 from el_jax.plots.style import (
     CONDITION_COLOURS,
@@ -56,4 +56,5 @@ __all__ = [
     "plot_training",
     "plot_trajectory",
     "save_figure",
+    "spread",
 ]

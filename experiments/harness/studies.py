@@ -30,7 +30,7 @@ from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink
 from el_jax.types import Row
 from experiments.harness import kept
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.shards import Shard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,21 +57,27 @@ class Trained:
     seconds: float
 
 
-def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Trained]]:
+Finished = Callable[[Study, Sequence[Trained]], None]
+
+
+def train_all(
+    title: str, studies: Sequence[Study], shard: Shard, finished: Finished
+) -> list[list[Trained]]:
     """Train a shard's part of every study.
 
     Args:
         title: the experiment, shown beside the progress bar.
         studies: the studies to train.
         shard: the part of them to train; a unit is one seed of one study, with its whole sweep.
+        finished: called when all seeds of a study are trained.
 
     Raises:
         ShardError: there are more shards than units.
         NonFiniteError: see ``fit``.
     """
     if jax.devices()[0].platform == "cpu":
-        return _train_all_on_cpu(title, studies, shard)
-    return _train_all_together(title, studies, shard)
+        return _train_all_on_cpu(title, studies, shard, finished)
+    return _train_all_together(title, studies, shard, finished)
 
 
 class _Relay:
@@ -195,7 +201,7 @@ class _Total:
 
 
 def _train_all_on_cpu(
-    title: str, studies: Sequence[Study], shard: Shard = WHOLE
+    title: str, studies: Sequence[Study], shard: Shard, finished: Finished
 ) -> list[list[Trained]]:
     """Train every seed of every study, as many at a time as there are cores."""
     parts = _taken(studies, shard)
@@ -216,8 +222,17 @@ def _train_all_on_cpu(
             (i, pool.submit(_train_in_process, part, messages, failed, kept.folder_of(part)))
             for i, part in _seed_by_seed(parts)
         ]
+        waiting = {i for i, _ in futures}
+
+        def look() -> None:
+            for i in sorted(waiting):
+                mine = [future for j, future in futures if j == i]
+                if all(future.done() for future in mine):
+                    finished(studies[i], [future.result() for future in mine])
+                    waiting.remove(i)
+
         try:
-            _wait([future for _, future in futures], messages, total)
+            _wait([future for _, future in futures], messages, total, look)
         except BaseException:
             failed.set()  # the others stop after the updates they are at
             pool.shutdown(wait=False, cancel_futures=True)
@@ -237,7 +252,10 @@ def _seed_by_seed(parts: Sequence[Sequence[build.Config]]) -> list[tuple[int, bu
 
 
 def _wait(
-    futures: Sequence[concurrent.futures.Future[Trained]], messages: Any, total: _Total
+    futures: Sequence[concurrent.futures.Future[Trained]],
+    messages: Any,
+    total: _Total,
+    look: Callable[[], None],
 ) -> None:
     """Show progress until all are done; raise the first error of any process at once."""
     waiting = set(futures)
@@ -247,22 +265,20 @@ def _wait(
         for future in [future for future in waiting if future.done()]:
             future.result()
             waiting.remove(future)
+            look()
 
 
 def _train_all_together(
-    title: str, studies: Sequence[Study], shard: Shard = WHOLE
+    title: str, studies: Sequence[Study], shard: Shard, finished: Finished
 ) -> list[list[Trained]]:
     """Train one seed of one study after the other, each as one program over all of its runs."""
-    parts = _taken(studies, shard)
-    return [
-        [
-            _train_watched(
-                f"{title}, {study.config.loss.name}{study.suffix}, seed {part.seed}", part
-            )
-            for part in mine
-        ]
-        for study, mine in zip(studies, parts, strict=True)
-    ]
+    trained = []
+    for study, parts in zip(studies, _taken(studies, shard), strict=True):
+        name = f"{title}, {study.config.loss.name}{study.suffix}"
+        trained.append([_train_watched(f"{name}, seed {part.seed}", part) for part in parts])
+        if parts:
+            finished(study, trained[-1])
+    return trained
 
 
 def _train_watched(title: str, config: build.Config) -> Trained:

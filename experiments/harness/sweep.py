@@ -17,6 +17,7 @@ from el_jax.runtime.errors import ConfigError
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
 from el_jax.types import Row
+from experiments.harness.report import key_metrics
 from experiments.harness.seeds import write_tables
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained, train_all
@@ -92,6 +93,18 @@ def _rows(
     return results, points
 
 
+def _tell(study: Study, parts: Sequence[Trained], metrics: Sequence[str], extras: Extras) -> None:
+    """A line per setting of a study that is trained: its first metric, of each seed and in mean."""
+    rows = [row for part in parts for row in _rows(study, part, metrics, (), extras)[0]]
+    results = results_frame(rows)
+    (metric,) = key_metrics(results, 1)
+    shown = results[results["metric"] == metric]
+    for setting, values in shown.groupby("setting", sort=False)["value"]:
+        seeds = " ".join(f"{value:.2f}" for value in values)
+        name = metric.replace("_", " ")
+        print(f"{setting}: {name} {values.mean():.2f} (by seed: {seeds})", flush=True)
+
+
 def fitting(history: History) -> Row:
     """``when_fitted`` over the evaluations of a training."""
     looks = [
@@ -129,7 +142,9 @@ def run_sweep(
     """
     check_names(studies)
     use_compilation_cache()
-    trained = train_all(experiment, studies, shard)
+    trained = train_all(
+        experiment, studies, shard, lambda study, parts: _tell(study, parts, metrics, extras)
+    )
     results: list[tuple] = []
     points: list[tuple] = []
     hashes: dict[str, str] = {}

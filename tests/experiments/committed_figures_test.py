@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 from experiments.harness.tables import read_results, with_parts
 
 ROOT = Path(__file__).parents[2] / "experiments"
-NAMES = sorted(path.parent.name for path in ROOT.glob("*/plot.py"))
+NAMES = sorted(
+    path.parent.name for path in ROOT.glob("*/plot.py") if (path.parent / "results.csv").exists()
+)
 MAX_BYTES = 200_000
 HARD = "test_precise_hard_accuracy"
 METHODS = ("gd", "ngd", "sign", "adam", "spectral", "muon")

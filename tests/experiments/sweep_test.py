@@ -194,8 +194,9 @@ def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monke
     another.seed = 1  # else it would find its folder held by the first, and say that
     bad.optim.peak_lr = 1e30
     started = time.monotonic()
+    many = [Study(endless), Study(bad), Study(another)]
     with pytest.raises(NonFiniteError, match=r"not finite at step \d+ in run 0 .*peak_lr=1e\+30"):
-        studies._train_all_on_cpu("sweep", [Study(endless), Study(bad), Study(another)])
+        studies._train_all_on_cpu("sweep", many, WHOLE, lambda *_: pytest.fail("none finished"))
     assert time.monotonic() - started < 300  # the endless ones were told to stop
     assert not list(tmp_path.glob("**/seconds"))
 
