@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # From a fresh clone to a first figure:  bash experiments/quickstart.sh
 #
-# Makes .venv if there is none, then trains el_copy_attribution at its quick scale (three minutes on
+# Makes .venv if there is none, then trains el_copy_rates at its quick scale (three minutes on
 # two CPU cores), prints a verdict for each claim and draws the figure, in
-# runs/results/el_copy_attribution-quick.
+# runs/results/el_copy_rates-quick.
 # Interrupted, it goes on where it was.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../.ci/setup.sh"
 
 start=$SECONDS
-"$python" -m experiments run el_copy_attribution --scale=quick "$@" || {
+"$python" -m experiments run el_copy_rates --scale=quick "$@" || {
   code=$?
   echo "quickstart: the experiment stopped with exit code $code (see above)." >&2
   exit "$code"
 }
 echo
 echo "quickstart: done in $((SECONDS - start)) s. The figure is at the path printed above, and what it"
-echo "shows is explained in experiments/el_copy_attribution/README.md."
+echo "shows is explained in experiments/el_copy_rates/README.md."

@@ -19,12 +19,17 @@ from experiments.el_copy_attribution.settings import (
     SHORT,
     WARM,
     cells,
-    change,
-    difference,
     main,
     switched,
 )
-from experiments.harness.claims import Claim, claim_contrast, claim_greater, claim_level
+from experiments.harness.claims import (
+    Claim,
+    change,
+    claim_contrast,
+    claim_greater,
+    claim_level,
+    difference,
+)
 from experiments.harness.tables import settings_with
 
 HARD = "test_precise_hard_accuracy"
@@ -59,9 +64,7 @@ def _quick(results: pd.DataFrame) -> list[Claim]:
             results, HARD,
             {
                 "Warm-up makes both losses copy better": warm_up,
-                "It does more than the loss": {
-                    name: weight - loss[name] for name, weight in warm_up.items()
-                },
+                "It does more than the loss": change(warm_up, loss),
             },
         ),
         claim_greater(

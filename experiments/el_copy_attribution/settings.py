@@ -1,6 +1,6 @@
-"""Names of the trained settings by their factors, and the comparisons between groups of them."""
+"""Names of the trained settings by their factors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 LABELS = {"cross_entropy": "cross-entropy", "e1": "E1 λ=2", "e2": "E2 λ=4", "e3": "E3 b=1"}
 CE, *E_LOSSES = LABELS.values()
@@ -45,14 +45,3 @@ def cells(
 def switched(before: float, after: float) -> str:
     """The name of a run of cross-entropy whose β₂ changes half-way."""
     return f"{CE} β₂={before:g} later={after:g}{FEW}"
-
-
-def difference(of: Iterable[str], minus: Iterable[str]) -> dict[str, float]:
-    """The weights of the mean of some settings minus that of others."""
-    of, minus = list(of), list(minus)
-    return dict.fromkeys(of, 1 / len(of)) | dict.fromkeys(minus, -1 / len(minus))
-
-
-def change(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
-    """The weights of one difference minus another, which share no setting."""
-    return first | {name: -weight for name, weight in second.items()}

@@ -11,7 +11,7 @@ the verdicts of an experiment for their number.
 import dataclasses
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 import pandas as pd
@@ -95,6 +95,18 @@ def claim_greater(
         detail=_explain("paired difference", difference, signed=True),
         p=p_value(difference, by),
     )
+
+
+def difference(of: Iterable[str], minus: Iterable[str]) -> dict[str, float]:
+    """The weights of the mean of some settings minus that of others."""
+    of, minus = list(of), list(minus)
+    return dict.fromkeys(of, 1 / len(of)) | dict.fromkeys(minus, -1 / len(minus))
+
+
+def change(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """The weights of one contrast minus another."""
+    names = [*first, *(name for name in second if name not in first)]
+    return {name: first.get(name, 0.0) - second.get(name, 0.0) for name in names}
 
 
 def claim_contrast(

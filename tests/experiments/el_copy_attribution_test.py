@@ -19,11 +19,10 @@ from experiments.el_copy_attribution.settings import (
     SHORT,
     WARM,
     cells,
-    difference,
     main,
     switched,
 )
-from experiments.harness.claims import Verdict
+from experiments.harness.claims import Verdict, difference
 from experiments.harness.statistics import contrast
 from experiments.harness.tables import results_frame, values_of
 

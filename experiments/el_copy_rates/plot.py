@@ -1,0 +1,88 @@
+"""Accuracy on unseen hard strings against the learning rate, or at one rate a dot for each run."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import (
+    EASY,
+    HARD,
+    add_chance_line,
+    add_legend,
+    add_note,
+    add_question,
+    add_titles,
+    new_figure,
+    plot_lines_vs,
+    plot_seed_dots,
+)
+from experiments.el_copy_rates.settings import CE, E_LOSSES, LABELS, NONE, WARM, named, rates_of
+from experiments.harness.figures import decimal, mean_of, t_note, t_sems
+from experiments.harness.tables import read_results, seed_table, settings_with
+
+UNSEEN, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
+PANELS = {UNSEEN: "unseen hard strings", FITTED: "hard training strings"}
+CHANCE = 1 / 26
+E2 = E_LOSSES[1]
+
+
+def plot(out: Path) -> Figure:
+    """A panel for unseen and one for training strings."""
+    results = read_results(out / "results.csv")
+    rates = rates_of(results)
+    if len(rates) == 1:
+        return _at_one_rate(results, rates[0])
+    table = seed_table(results)
+    figure, axes = new_figure(1, 2, size=(8.4, 4.6), share_y=True)
+    add_question(figure, answer(results))
+    for ax, metric in zip(axes[0], PANELS, strict=True):
+        for loss in LABELS.values():
+            for warm_up, style in ((NONE, EASY), (WARM, HARD)):
+                settings = [named(loss, rate, warm_up) for rate in rates]
+                plot_lines_vs(
+                    ax, rates, table, metric, settings,
+                    label=f"{loss}{warm_up}", line_style=style, num_sems=t_sems,
+                )  # fmt: skip
+        ax.set(xscale="log", ylim=(0.0, 1.03), xlabel="learning rate")
+        ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
+        ax.minorticks_off()
+        add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
+    axes[0, 0].set_ylabel("accuracy")
+    add_titles(axes[0], PANELS.values())
+    note = f"dots: a run each; diamonds: mean, {t_note(results)}, a seed draws data and network"
+    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], num_columns=4, note=note)
+    return figure
+
+
+def _at_one_rate(results: pd.DataFrame, rate: float) -> Figure:
+    known = settings_with(results, UNSEEN)
+    shown = [named(loss, rate, warm) for loss in LABELS.values() for warm in (NONE, WARM)]
+    shown = [setting for setting in shown if setting in known]
+    figure, axes = new_figure(size=(8.4, 1.8 + 0.4 * len(shown)))
+    (ax,) = axes.ravel()
+    add_question(figure, answer(results))
+    plot_seed_dots(ax, seed_table(results), UNSEEN, shown, chance=CHANCE, num_sems=t_sems)
+    ax.set(xlim=(-0.02, 1.03), xlabel="accuracy on unseen hard strings")
+    add_note(
+        figure,
+        f"dots: a run each, with its own data and network; diamonds: mean, {t_note(results)}, "
+        "filled: with warm-up",
+    )
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The accuracies of cross-entropy and of E2 at the ends of the range of rates."""
+    rates = rates_of(results)
+    parts = [
+        f"η = {rate:g}: {CE} {_mean(results, CE, rate, NONE)}, with warm-up "
+        f"{_mean(results, CE, rate, WARM)}; E2 {_mean(results, E2, rate, NONE)}, with warm-up "
+        f"{_mean(results, E2, rate, WARM)}"
+        for rate in dict.fromkeys((rates[0], rates[-1]))
+    ]
+    return "Accuracy on unseen hard strings\n" + "\n".join(parts)
+
+
+def _mean(results: pd.DataFrame, loss: str, rate: float, warm_up: str) -> str:
+    return decimal(mean_of(results, named(loss, rate, warm_up), UNSEEN))

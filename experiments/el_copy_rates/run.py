@@ -1,0 +1,62 @@
+"""Every loss with and without warm-up over learning rates, and a control with more updates."""
+
+from pathlib import Path
+
+from configs.el.copy import get_config
+from experiments.el_copy_rates.settings import LONGER
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import fitting, run_sweep
+
+SPLITS = ("train", "test", "test_precise")
+METRICS = [
+    *(f"{split}_{group}_accuracy" for split in SPLITS for group in ("easy", "hard")),
+    *("fitted_step", "hard_accuracy_when_fitted", "rectified_afterwards"),
+]
+CURVES = [f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in ("easy", "hard")]
+
+STRENGTH = {"e1": {"lam": 2.0}}  # the smallest power of 2 with one equilibrium margin at V = 29
+WARM_UP = (0, 1000)  # updates
+RATES = {"cpu": (3e-3, 6e-3, 1e-2), "paper": (1e-4, 3e-4, 1e-3)}
+HIGHEST = RATES["cpu"][-1:]
+NUM_UPDATES = 3_000
+SEEDS = {"smoke": 2, "quick": 5, "cpu": 6, "paper": 10}
+
+
+def studies(scale: str) -> list[Study]:
+    """A study per loss, and two at the largest rate with four times the updates."""
+    if scale == "smoke":
+        return [_study(scale, loss, HIGHEST, (0, 20)) for loss in ("cross_entropy", "e2")]
+    if scale == "quick":
+        return [_study(scale, loss, HIGHEST, WARM_UP) for loss in ("cross_entropy", "e2")]
+    rates = RATES[scale]
+    every = [_study(scale, loss, rates, WARM_UP) for loss in ("cross_entropy", "e1", "e2", "e3")]
+    if scale == "paper":
+        return every
+    longer = [_study(scale, loss, rates[-1:], WARM_UP[1:]) for loss in ("cross_entropy", "e2")]
+    for study in longer:
+        study.config.train.num_updates *= 4
+    return [*every, *(Study(study.config, LONGER) for study in longer)]
+
+
+def _study(scale: str, loss: str, rates: tuple[float, ...], warm_up: tuple[int, ...]) -> Study:
+    size = {"smoke": ",smoke", "paper": ",scale=paper"}.get(scale, "")
+    config = get_config(f"loss={loss},strings_per_window=2{size}")
+    config.loss.update(STRENGTH.get(loss, {}))
+    config.optim.update(warmup_steps=0, b2=0.95)
+    config.sweep.optim.update(peak_lr=rates, warmup_steps=warm_up)
+    config.train.seeds = SEEDS[scale]
+    if scale in ("quick", "cpu"):
+        config.task.num_train = 1_600  # twelve hard strings a letter
+        config.model.update(width=64, num_layers=2)
+        config.train.update(num_updates=NUM_UPDATES, log_every=100, eval_every=1_000)
+        config.eval = {"test": 400, "test_precise": 4_000}
+    return Study(config)
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train and write the tables."""
+    run_sweep(
+        "el_copy_rates", scale, out, studies(scale),
+        metrics=METRICS, curves=CURVES, extras=fitting, shard=shard,
+    )  # fmt: skip
