@@ -19,9 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Int, Key as KeyOf
+from jaxtyping import Bool, Int
 
 from el_jax.runtime.errors import require
+from el_jax.tasks.draws import letters_of, string_keys
 from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
 from el_jax.types import Batch, Key
 
@@ -67,6 +68,8 @@ class PaddedCopy:
             the same neighbours; ``"reshuffled"`` permutes all strings.
         doc_mask: keep attention inside each string.
         reset_positions: restart positions at each string.
+        supervise: ``"answer"``, or ``"all"`` for a loss on every token of training strings whose
+            answer is one letter; data sets are asked for their answers alone.
         data_seed: seed of the data sets; the seed of a run orders its updates.
     """
 
@@ -81,6 +84,7 @@ class PaddedCopy:
     grouping: str = "static"
     doc_mask: bool = False
     reset_positions: bool = False
+    supervise: str = "answer"
     data_seed: int = 0
     group_names: ClassVar[tuple[str, ...]] = ("easy", "hard")
     labels_follow: ClassVar[bool] = True
@@ -101,6 +105,9 @@ class PaddedCopy:
         require("strings_per_window", window, window >= 1 and update % window == 0, allowed)
         groupings = ("static", "reshuffled")
         require("grouping", self.grouping, self.grouping in groupings, f"one of {groupings}")
+        asked = ("answer", "all") if copied == 1 else ("answer",)
+        allowed = f"one of {asked} with copy_length={copied}"
+        require("supervise", self.supervise, self.supervise in asked, allowed)
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
 
     @property
@@ -154,9 +161,9 @@ class PaddedCopy:
         """
         letters_key, group_key = jax.random.split(key)
         drawn = self.copy_length + self.padding_length
-        letters = _letters(letters_key, num, drawn, 0, self.alphabet_size)
+        letters = letters_of(letters_key, num, drawn, 0, self.alphabet_size)
         seq, noise = letters[:, : self.copy_length], letters[:, self.copy_length :]
-        easy = jax.vmap(jax.random.uniform)(_string_keys(group_key, num)) < self.easy_fraction
+        easy = jax.vmap(jax.random.uniform)(string_keys(group_key, num)) < self.easy_fraction
         padding = jnp.where(easy[:, None], self._easy_padding(seq), noise)
         return CopyStrings(self._string(seq, padding), (~easy).astype(np.int32))
 
@@ -179,8 +186,8 @@ class PaddedCopy:
             The strings, in the hard group, and the shortcut's answer to each, ``[num, L_c]``.
         """
         seq_key, offset_key = jax.random.split(self._key(_SWAP))
-        seq = _letters(seq_key, num, self.copy_length, 0, self.alphabet_size)
-        offset = _letters(offset_key, num, self.copy_length, 1, self.alphabet_size)
+        seq = letters_of(seq_key, num, self.copy_length, 0, self.alphabet_size)
+        offset = letters_of(offset_key, num, self.copy_length, 1, self.alphabet_size)
         shortcut_labels = (seq + offset) % self.alphabet_size
         tokens = self._string(seq, self._easy_padding(shortcut_labels))
         return CopyStrings(tokens, jnp.ones((num,), jnp.int32)), shortcut_labels
@@ -199,13 +206,8 @@ class PaddedCopy:
         Raises:
             ValueError: if ``n`` does not divide the number of strings.
         """
-        return pack_windows(
-            *strings,
-            self._cls_place + np.arange(self.copy_length),
-            strings_per_window=self._packed(strings_per_window),
-            reset_positions=self.reset_positions,
-            doc_mask=self.doc_mask,
-        )
+        places = self._cls_place + np.arange(self.copy_length)
+        return self._windows(strings, places, self._packed(strings_per_window))
 
     def batch_at(self, train_set: CopyStrings, step: int | Int[Array, ""], key: Key) -> Batch:
         """The windows that an update reads; their strings depend on the arguments and ``grouping``.
@@ -223,7 +225,10 @@ class PaddedCopy:
         epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
         of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
         chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
-        return self.pack(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
+        strings = CopyStrings(train_set.tokens[chosen], train_set.groups[chosen])
+        if self.supervise == "answer":
+            return self.pack(strings)
+        return self._windows(strings, np.arange(self.string_length - 1), self.strings_per_window)
 
     def attention_targets(
         self, strings_per_window: int | None = None
@@ -271,6 +276,15 @@ class PaddedCopy:
     def _cls_place(self) -> int:
         return 1 + self.copy_length + self.padding_length
 
+    def _windows(self, strings: CopyStrings, places: np.ndarray, strings_per_window: int) -> Batch:
+        return pack_windows(
+            *strings,
+            places,
+            strings_per_window=strings_per_window,
+            reset_positions=self.reset_positions,
+            doc_mask=self.doc_mask,
+        )
+
     def _packed(self, strings_per_window: int | None) -> int:
         return self.strings_per_window if strings_per_window is None else strings_per_window
 
@@ -284,15 +298,3 @@ class PaddedCopy:
     def _string(self, seq: Int[Array, "S L_c"], padding: Int[Array, "S L_p"]) -> Int[Array, "S L"]:
         bos, cls, eos = (jnp.full((len(seq), 1), token, jnp.int32) for token in self.special_ids)
         return jnp.concatenate([bos, seq, padding, cls, seq, eos], axis=1)
-
-
-def _string_keys(key: Key, num: int) -> KeyOf[Array, "S"]:
-    """One key per string, so that string ``i`` does not depend on the number of strings."""
-    return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num))
-
-
-def _letters(key: Key, num: int, length: int, low: int, high: int) -> Int[Array, "S length"]:
-    """Letters uniform in ``[low, high)``, one row per string."""
-    return jax.vmap(lambda row: jax.random.randint(row, (length,), low, high, jnp.int32))(
-        _string_keys(key, num)
-    )

@@ -133,6 +133,38 @@ def test_an_update_reads_the_same_strings_at_every_context_length(grouping):
             np.testing.assert_array_equal(batch.labels.ravel(), alone.labels.ravel())
 
 
+def test_a_loss_on_all_tokens_asks_for_every_next_one_of_the_same_strings():
+    task = replace(PAPER, strings_per_window=2, num_train=16, supervise="all")
+    train_set = task.train_set()
+    batch, answers = (
+        t.batch_at(train_set, 0, KEY) for t in (task, replace(task, supervise="answer"))
+    )
+    np.testing.assert_array_equal(batch.tokens, answers.tokens)
+    places = np.concatenate(
+        [np.arange(54), 55 + np.arange(54)]
+    )  # no string's end asks for the next
+    np.testing.assert_array_equal(batch.supervised, np.tile(places, (4, 1)))
+    np.testing.assert_array_equal(batch.labels, np.asarray(batch.tokens)[:, places + 1])
+    np.testing.assert_array_equal(batch.groups[:, [0, 54]], answers.groups)
+    packed = task.pack(train_set)
+    assert packed.labels.shape == (8, 2)  # data sets are asked for their answers
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"supervise": "most"}, r"supervise='most': must be one of \('answer', 'all'\) with"),
+        (
+            {"supervise": "all", "copy_length": 2},
+            r"supervise='all': must be one of \('answer',\) with copy_length=2",
+        ),
+    ],
+)
+def test_what_may_be_supervised(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(PAPER, **changes)
+
+
 def test_static_updates_stay_together_and_change_places():
     train_set = LETTERS.train_set()
     first, second = epoch(LETTERS, 0, train_set), epoch(LETTERS, 1, train_set)
