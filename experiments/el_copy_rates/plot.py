@@ -28,30 +28,34 @@ E2 = E_LOSSES[1]
 
 
 def plot(out: Path) -> Figure:
-    """A panel for unseen and one for training strings."""
+    """A column for each loss, unseen strings above and training strings below."""
     results = read_results(out / "results.csv")
     rates = rates_of(results)
     if len(rates) == 1:
         return _at_one_rate(results, rates[0])
     table = seed_table(results)
-    figure, axes = new_figure(1, 2, size=(8.4, 4.6), share_y=True)
+    losses = list(LABELS.values())
+    figure, axes = new_figure(2, len(losses), size=(8.4, 5.6), share_x=True, share_y=True)
     add_question(figure, answer(results))
-    for ax, metric in zip(axes[0], PANELS, strict=True):
-        for loss in LABELS.values():
+    for row, metric in zip(axes, PANELS, strict=True):
+        for ax, loss in zip(row, losses, strict=True):
             for warm_up, style in ((NONE, EASY), (WARM, HARD)):
                 settings = [named(loss, rate, warm_up) for rate in rates]
                 plot_lines_vs(
                     ax, rates, table, metric, settings,
-                    label=f"{loss}{warm_up}", line_style=style, num_sems=t_sems,
+                    label="with warm-up" if warm_up else "without", line_style=style,
+                    num_sems=t_sems,
                 )  # fmt: skip
-        ax.set(xscale="log", ylim=(0.0, 1.03), xlabel="learning rate")
+            add_chance_line(ax, CHANCE, label=ax is row[-1])
+        row[0].set_ylabel(f"accuracy on\n{PANELS[metric]}")
+    axes[0, 0].set(xscale="log", ylim=(0.0, 1.03), xlim=(rates[0] / 1.25, rates[-1] * 1.35))
+    for ax in axes[-1]:
         ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
         ax.minorticks_off()
-        add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
-    axes[0, 0].set_ylabel("accuracy")
-    add_titles(axes[0], PANELS.values())
-    note = f"dots: a run each; diamonds: mean, {t_note(results)}, a seed draws data and network"
-    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], num_columns=4, note=note)
+        ax.set_xlabel("learning rate")
+    add_titles(axes.ravel(), losses * 2)
+    note = f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network"
+    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], note=note)
     return figure
 
 
@@ -73,15 +77,13 @@ def _at_one_rate(results: pd.DataFrame, rate: float) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The accuracies of cross-entropy and of E2 at the ends of the range of rates."""
-    rates = rates_of(results)
-    parts = [
-        f"η = {rate:g}: {CE} {_mean(results, CE, rate, NONE)}, with warm-up "
-        f"{_mean(results, CE, rate, WARM)}; E2 {_mean(results, E2, rate, NONE)}, with warm-up "
+    """The accuracies of cross-entropy and E2 without and with warm-up, at the two lowest rates."""
+    return "Accuracy on unseen hard strings without and with warm-up\n" + "\n".join(
+        f"η = {rate:g}: cross-entropy {_mean(results, CE, rate, NONE)} and "
+        f"{_mean(results, CE, rate, WARM)}, E2 {_mean(results, E2, rate, NONE)} and "
         f"{_mean(results, E2, rate, WARM)}"
-        for rate in dict.fromkeys((rates[0], rates[-1]))
-    ]
-    return "Accuracy on unseen hard strings\n" + "\n".join(parts)
+        for rate in rates_of(results)[:2]
+    )
 
 
 def _mean(results: pd.DataFrame, loss: str, rate: float, warm_up: str) -> str:

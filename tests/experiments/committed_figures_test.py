@@ -107,6 +107,16 @@ def in_anatomy(results):
     return [f"{setting}: {short(copies[setting])}" for setting in copies.index]
 
 
+def in_learning_rates(results):
+    hard = means(results, HARD)
+    return [
+        f"η = {rate}: cross-entropy {short(hard[f'cross-entropy η={rate}'])} and "
+        f"{short(hard[f'cross-entropy η={rate}, warm-up'])}, E2 {short(hard[f'E2 λ=4 η={rate}'])} "
+        f"and {short(hard[f'E2 λ=4 η={rate}, warm-up'])}"
+        for rate in ("0.003", "0.006")
+    ]
+
+
 def in_width(results):
     hard = with_parts(
         results[results["metric"] == HARD], r".*, context (?P<tokens>\d+), width (?P<width>\d+)"
@@ -122,6 +132,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_anatomy": in_anatomy,
     "el_copy_context": in_context,
     "el_copy_losses": in_losses,
+    "el_copy_rates": in_learning_rates,
     "el_copy_width": in_width,
     "ntp_convergence": in_convergence,
     "ntp_figure1": in_figure1,

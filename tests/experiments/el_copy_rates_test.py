@@ -68,4 +68,4 @@ def test_the_title_has_the_means_of_the_table(tmp_path, rates):
     write_results(tmp_path / "results.csv", results)
     figure = plot(tmp_path)
     assert figure.get_suptitle() == answer(results)
-    assert answer(results).count("cross-entropy .20, with warm-up .20") == len(rates)
+    assert answer(results).count("cross-entropy .20 and .20, E2 .20 and 1.00") == len(rates)
