@@ -8,7 +8,6 @@ import optax
 from jaxtyping import Array, Float, Int, ScalarLike
 
 from el_jax.parameters import Number
-from el_jax.training.optimizers import OPTIMIZERS
 from el_jax.training.optimizers.decayed import is_matrix
 
 
@@ -75,6 +74,3 @@ def adamw_switched(
         optax.add_decayed_weights(weight_decay, is_matrix),
         optax.scale_by_learning_rate(learning_rate),
     )
-
-
-OPTIMIZERS["adamw_switched"] = adamw_switched

@@ -10,9 +10,10 @@ from configs import common
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.probes.stratification import FITTED_ACCURACY
+from el_jax.runtime.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
-from experiments.el_copy_attribution import memory, settings
+from experiments.el_copy_attribution import settings
 from experiments.el_copy_attribution.settings import LONG, MIDDLE, SHORT
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
@@ -60,6 +61,7 @@ NARROW = Setting(2, 800, 32, 2, 6e-3, 6_000, settings.NARROW)
 # three hard strings a letter, the setting of configs/el/copy.py
 FEW = Setting(1, 400, 32, 3, 3e-3, 7_500, settings.FEW)
 
+OPTIMIZER = "experiments.el_copy_attribution.optimizer"  # registers adamw_switched
 Grid = Mapping[str, tuple[float, ...]]  # numbers of the optimizer
 FULL: Grid = {"warmup_steps": WARM_UP, "b2": (LONG, MIDDLE, SHORT), "weight_decay": (0.0, 0.1)}
 MEMORY: Grid = {"warmup_steps": WARM_UP, "b2": (LONG, SHORT), "weight_decay": (0.0,)}
@@ -92,11 +94,12 @@ def _study(setting: Setting, loss: str, grid: Grid, seeds: int, *, smoke: bool =
 
 def _switched(setting: Setting, seeds: int) -> Study:
     """Cross-entropy without warm-up, whose second moment changes its memory half-way."""
+    import_all((OPTIMIZER,))
     config = _config(setting, "cross_entropy")
     half = setting.num_updates // 2
     schedule = {key: config.optim[key] for key in ("schedule", "peak_lr", "warmup_steps", "b2")}
     config.optim = common.optim("adamw_switched", **schedule, switch_at=half)
-    config.imports = (memory.__name__,)
+    config.imports = (OPTIMIZER,)
     config.sweep = common.sweep(config)
     config.sweep.optim.update(SWITCHED)
     config.train.seeds = seeds
