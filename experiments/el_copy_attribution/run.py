@@ -15,6 +15,7 @@ from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_copy_attribution import settings
 from experiments.el_copy_attribution.settings import LONG, MIDDLE, SHORT
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
@@ -70,7 +71,13 @@ SWITCHED: Grid = {"b2": (LONG, SHORT), "b2_later": (LONG, SHORT)}
 
 
 def studies(scale: str) -> list[Study]:
-    """A study per loss in each setting, and the trainings whose β₂ changes half-way."""
+    """A study per loss in each setting, and the trainings whose β₂ changes half-way.
+
+    Raises:
+        ExperimentError: there is no paper scale.
+    """
+    if scale == "paper":
+        raise ExperimentError("el_copy_attribution has no paper scale: the paper has no such table")
     if scale == "smoke":
         return [*(_study(WIDE, loss, WARMED, 2, smoke=True) for loss in LOSSES[:2])]
     if scale == "quick":

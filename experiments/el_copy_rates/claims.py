@@ -110,7 +110,7 @@ def _cross_entropy_fits(results: pd.DataFrame, rate: float) -> Claim:
 
 
 def _losses(results: pd.DataFrame, rate: float) -> list[Claim]:
-    """What each loss adds to warm-up, and warm-up to each loss."""
+    """The gain of each loss over warm-up alone, and of warm-up over each loss alone."""
     where = f"(η = {rate:g})"
     added = [
         claim_greater(

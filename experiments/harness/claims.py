@@ -222,8 +222,8 @@ def with_holm(claims: Sequence[Claim]) -> list[Claim]:
     if not tested:
         return list(claims)
     _, adjusted, *_ = multipletests([claim.p for claim in tested], method="holm")
-    new = {id(claim): _adjusted(claim, p) for claim, p in zip(tested, adjusted, strict=True)}
-    return [new.get(id(claim), claim) for claim in claims]
+    in_order = iter(adjusted)
+    return [claim if math.isnan(claim.p) else _adjusted(claim, next(in_order)) for claim in claims]
 
 
 def _adjusted(claim: Claim, p: float) -> Claim:

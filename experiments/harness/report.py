@@ -52,11 +52,16 @@ def make_console() -> Console:
 
 
 def key_metrics(results: pd.DataFrame, limit: int = MAX_COLUMNS) -> list[str]:
-    """The metrics shown first: test before train, hard before easy, accuracy before the rest."""
+    """The metrics shown first: test before train, hard before easy, accuracy before the rest.
 
-    def rank(metric: str) -> tuple[bool, bool, bool, str]:
+    Of two that are alike, the one of more strings comes first.
+    """
+
+    def rank(metric: str) -> tuple[bool, bool, bool, bool, str]:
         words = metric.split("_")
-        return "test" not in words, "hard" not in words, "accuracy" not in words, metric
+        first = ("test", "hard", "accuracy", "precise")
+        test, hard, accuracy, precise = (word not in words for word in first)
+        return test, hard, accuracy, precise, metric
 
     return sorted(results["metric"].unique(), key=rank)[:limit]
 

@@ -153,19 +153,20 @@ def _end_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _taken(studies: Sequence[Study], shard: Shard) -> list[list[build.Config]]:
+def _taken(studies: Sequence[Study], shard: Shard, **train: str) -> list[list[build.Config]]:
     """For each study the configs that a shard trains; every seed of each is a unit."""
-    units = [(i, part) for i, study in enumerate(studies) for part in by_seed(study)]
+    units = [(i, part) for i, study in enumerate(studies) for part in by_seed(study, **train)]
     taken = shard.take(units)
     return [[part for i, part in taken if i == number] for number in range(len(studies))]
 
 
-def by_seed(study: Study) -> list[build.Config]:
-    """One config per seed, its sweep unchanged."""
+def by_seed(study: Study, **train: str) -> list[build.Config]:
+    """One config per seed, its sweep unchanged, with keys of its train section replaced."""
     parts = []
     for i in range(study.config.train.seeds):
         part = study.config.copy_and_resolve_references()
-        part.seed, part.train.seeds = study.config.seed + i, 1
+        part.seed = study.config.seed + i
+        part.train.update(seeds=1, **train)
         if "data_seed" in part.task:
             part.task.data_seed = study.config.task.data_seed + i // study.seeds_per_data
         parts.append(part)
@@ -204,9 +205,7 @@ def _train_all_on_cpu(
     title: str, studies: Sequence[Study], shard: Shard, finished: Finished
 ) -> list[list[Trained]]:
     """Train every seed of every study, as many at a time as there are cores."""
-    parts = _taken(studies, shard)
-    for part in (part for study in parts for part in study):
-        part.train.run_axis = "map"
+    parts = _taken(studies, shard, run_axis="map")
     total = _Total(
         title,
         sum(part.train.num_updates * _num_runs(part) for s in parts for part in s),

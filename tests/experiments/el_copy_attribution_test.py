@@ -3,13 +3,15 @@
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pandas as pd
 import pytest
 
 from el_jax.training.sinks import History
 from experiments.el_copy_attribution.claims import claims
 from experiments.el_copy_attribution.effects import effects
 from experiments.el_copy_attribution.memory import adamw_switched
-from experiments.el_copy_attribution.run import course
+from experiments.el_copy_attribution.plot import answer, plot
+from experiments.el_copy_attribution.run import course, studies
 from experiments.el_copy_attribution.settings import (
     FEW,
     LABELS,
@@ -23,8 +25,16 @@ from experiments.el_copy_attribution.settings import (
     switched,
 )
 from experiments.harness.claims import Verdict, difference
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.statistics import contrast
-from experiments.harness.tables import results_frame, values_of
+from experiments.harness.tables import (
+    curves_frame,
+    read_results,
+    results_frame,
+    values_of,
+    write_curves,
+    write_results,
+)
 
 GRADIENTS = np.random.default_rng(0).normal(size=(12, 3, 2))
 NUMBERS = {"b1": 0.8, "epsilon": 1e-3, "weight_decay": 0.3}
@@ -104,7 +114,9 @@ def test_effects_are_the_contrasts_of_the_claims(place):
     assert found.loc["E2 × warm-up", "low"] < 0 < found.loc["E2 × warm-up", "high"]
 
 
-def test_a_table_in_which_everything_is_as_claimed_holds_and_its_mirror_fails():
+def as_claimed():
+    """A table in which everything is as the claims say."""
+
     def accuracy(name, _):
         short, loss = "β₂=0.95" in name, not name.startswith("cross")
         good = 0.1 * ("warm-up" in name) + 0.1 * short + 0.1 * ("wd=0.1" in name)
@@ -127,7 +139,11 @@ def test_a_table_in_which_everything_is_as_claimed_holds_and_its_mirror_fails():
         table += rows(main(loss, WARM), 0.3 if loss == "cross-entropy" else 0.995)
     table += rows(main("cross-entropy", NONE), 0.2)
     table += rows(main("cross-entropy", NONE), 0.995, "train_hard_accuracy")
-    results = results_frame(table)
+    return results_frame(table)
+
+
+def test_a_table_in_which_everything_is_as_claimed_holds_and_its_mirror_fails():
+    results = as_claimed()
     judged = claims(results)
     assert len(judged) == 27
     assert [claim.text for claim in judged if claim.verdict is not Verdict.HOLDS] == []
@@ -148,3 +164,36 @@ def test_the_quickstart_judges_warm_up_against_the_loss():
     judged = claims(results_frame(table))
     assert [claim.verdict for claim in judged] == [Verdict.HOLDS] * 4
     assert judged[2].detail.startswith("contrast +0.6")  # .6 of warm-up and 0 of the loss
+
+
+def test_the_figure_draws_every_part_of_the_tables(tmp_path):
+    results = as_claimed()
+    for loss in LABELS.values():  # the claims need no run without warm-up of the E-losses
+        for seed in range(4):
+            if main(loss, NONE) not in set(results["setting"]):
+                row = (main(loss, NONE), seed, "test_precise_hard_accuracy", 0.1)
+                results = pd.concat([results, results_frame([row])])
+    write_results(tmp_path / "results.csv", results)
+    steps = (100, 3_700, 7_500)
+    metrics = ("test_hard_accuracy", "batch_grad_norm", "batch_update_norm")
+    marks = [
+        (switched(a, b), seed, step, metric, 0.5 + 0.1 * seed)
+        for a in (SHORT, LONG)
+        for b in (SHORT, LONG)
+        for seed in range(4)
+        for step in steps
+        for metric in metrics
+    ]
+    write_curves(tmp_path / "curves.csv", curves_frame(marks))
+    figure = plot(tmp_path)
+    assert len(figure.axes) == 6
+    assert figure.get_suptitle() == answer(read_results(tmp_path / "results.csv"))
+    rows = [text.get_text() for text in figure.axes[2].get_yticklabels()]
+    assert rows[:4] == ["E1", "E2", "E3", "warm-up"]
+    assert "weight decay" in rows
+    assert not any("weight decay" in text.get_text() for text in figure.axes[3].get_yticklabels())
+
+
+def test_the_paper_has_no_such_table():
+    with pytest.raises(ExperimentError, match="el_copy_attribution has no paper scale"):
+        studies("paper")

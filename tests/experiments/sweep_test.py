@@ -59,11 +59,12 @@ def test_seeds_are_shared_out_with_the_whole_sweep_each():
     config = tiny(seeds=3)
     config.seed = 5
     config.sweep.loss.lam = (1.0, 2.0)
-    parts = [build.parse(part) for part in studies.by_seed(Study(config))]
+    parts = [build.parse(part) for part in studies.by_seed(Study(config), run_axis="map")]
     assert [[(run["seed"], run["lam"]) for run in part.rows] for part in parts] == [
         [(seed, 1.0), (seed, 2.0)] for seed in (5, 6, 7)
     ]
-    assert (config.seed, config.train.seeds) == (5, 3)
+    assert {part.train.run_axis for part in parts} == {"map"}  # each is the run trained alone
+    assert (config.seed, config.train.seeds, config.train.run_axis) == (5, 3, "vmap")
 
 
 @pytest.mark.parametrize(("seeds_per_data", "drawn"), [(1, [7, 8, 9, 10]), (2, [7, 7, 8, 8])])
