@@ -4,11 +4,13 @@ python -m experiments list
 python -m experiments run el_copy_losses --smoke
 python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
 python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu] [--out=DIR]
+python -m experiments run bench --only=pytorch,relaunch [--scale=cpu] [--out=DIR]
 python -m experiments merge el_copy_losses runs/shards/el_copy_losses/* [--out=DIR]
 python -m experiments report
 
 A shard is one task of a job array: it leaves tables of its part in runs/shards/NAME/i_of_n, and
-merge joins all of them, judges the claims and draws the figure.
+merge joins all of them, judges the claims and draws the figure. --only measures some settings again
+and leaves the others in the tables as they are.
 """
 
 import argparse
@@ -19,7 +21,13 @@ from pathlib import Path
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
 from el_jax.runtime.errors import WorkdirBusyError
-from experiments.harness.discovery import SCALES, Experiment, ExperimentError, discover, find
+from experiments.harness.discovery import (
+    KNOWN_SCALES,
+    Experiment,
+    ExperimentError,
+    discover,
+    find,
+)
 from experiments.harness.provenance import read_provenance
 from experiments.harness.report import (
     make_console,
@@ -75,12 +83,13 @@ def make_parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="the experiments and what they ask")
     runner = commands.add_parser("run", help="run one, draw its figure, judge its claims")
     runner.add_argument("name")
-    runner.add_argument("--scale", choices=SCALES, default="cpu", help="default: cpu")
+    runner.add_argument("--scale", choices=KNOWN_SCALES, default="cpu", help="default: cpu")
     runner.add_argument(
         "--smoke", action="store_const", const="smoke", dest="scale", help="--scale=smoke"
     )
     runner.add_argument("--plot-only", action="store_true", help="redraw from tables already there")
     runner.add_argument("--shard", metavar="i/n", help="only the i-th of n parts, from 0")
+    runner.add_argument("--only", metavar="NAME,...", default="", help="measure only these again")
     runner.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
     merger = commands.add_parser("merge", help="join all shards of one, as if it had run whole")
     merger.add_argument("name")
@@ -93,6 +102,9 @@ def make_parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace, root: Path) -> None:
     """Run one experiment, or a part of it, or only redraw it."""
     experiment = find(root, arguments.name)
+    only = [name for name in arguments.only.split(",") if name]
+    if only and (arguments.plot_only or arguments.shard is not None):
+        raise ExperimentError("--only goes with neither --shard nor --plot-only.")
     if not arguments.plot_only:
         arithmetic.check()
     if arguments.shard is not None:
@@ -101,7 +113,7 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
     if not arguments.plot_only:
-        experiment.run(arguments.scale, out)
+        experiment.run(arguments.scale, out, only=only)
     elif not (out / "results.csv").exists():
         raise ExperimentError(f"nothing to redraw in {out}; run without --plot-only, or set --out.")
     conclude(experiment, heading, out)
@@ -139,12 +151,13 @@ def conclude(experiment: Experiment, heading: str, out: Path) -> None:
     The smoke scale shows that everything runs; its numbers test no claim and get no verdict.
     """
     results = read_results(out / "results.csv")
+    provenance = read_provenance(out / "provenance.json")
     console = make_console()
     print_results(console, heading, results)
-    if read_provenance(out / "provenance.json").scale == "smoke":
+    if provenance.scale == "smoke":
         print("smoke scale: too small for verdicts")
     else:
-        print_claims(console, experiment.claims(results))
+        print_claims(console, experiment.claims(results, provenance.not_measured))
     figure = experiment.plot(out)
     save_figure(figure, out / "figure.png")
     print(f"\n{figure.get_suptitle()}.\nwrote {out / 'figure.png'}")

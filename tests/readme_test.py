@@ -41,7 +41,7 @@ LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"")
 # Each has a copy of a process that has imported what most of them need: that takes seconds.
 ONLY_PARSE = """
 import argparse, json, os, runpy, signal, sys, tempfile
-import experiments.bench.suite, experiments.harness.report
+import experiments.bench.run, experiments.harness.report
 from el_jax import build
 from el_jax.runtime import launch
 

@@ -1,4 +1,6 @@
-"""Benchmarks of the training engine, against PyTorch and against itself.
+"""How fast is the training engine?
 
-One command: ``python -m experiments.bench``.
+Against PyTorch and against itself.
 """
+
+SCALES = ("smoke", "cpu", "gpu")

@@ -1,5 +1,6 @@
 """Time and memory of loss and gradient, without and with the [tokens, V] logits."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -10,13 +11,10 @@ from jax import Array
 from el_jax.losses import cross_entropy, e1, e2, e3, fused_token_stats, reads_softmax
 from el_jax.losses.fused import Path
 from el_jax.losses.gradients import TokenLoss
+from experiments.bench.measurement import Measurement
 from experiments.bench.paired import compare
-from experiments.bench.rows import Row, at_most, estimated, exact
-from experiments.bench.scales import Scale
 from experiments.bench.timing import seconds_of
 
-NAME = "fused"
-MEMORY_GOALS = {"e1": at_most(0.15)}
 LOSSES: dict[str, TokenLoss] = {
     "cross_entropy": cross_entropy,
     "e1": partial(e1, lam=1.0),
@@ -37,26 +35,28 @@ class Size(NamedTuple):
         return f"{self.tokens} tokens, D={self.width}, V={self.num_classes}"
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """Losses, sizes and number of rounds."""
+
     losses: tuple[str, ...]
     size: Size
     rounds: int
 
 
-_PLANS: dict[Scale, _Plan] = {
-    "smoke": _Plan(("e1",), Size(16, 8, 512), 1),
-    "cpu": _Plan(tuple(LOSSES), Size(512, 256, 50_257), 9),
-    "gpu": _Plan(tuple(LOSSES), Size(16_384, 768, 50_257), 20),
+PLANS = {
+    "smoke": Plan(("e1",), Size(16, 8, 512), 1),
+    "cpu": Plan(tuple(LOSSES), Size(512, 256, 50_257), 9),
+    "gpu": Plan(tuple(LOSSES), Size(16_384, 768, 50_257), 20),
 }
 
 
-def measure(scale: Scale) -> list[Row]:
+def measure(plan: Plan) -> Iterator[Measurement]:
     """Ratios of time and of temporary memory, the fused way over the plain one."""
-    plan = _PLANS[scale]
-    return [row for name in plan.losses for row in _compare(name, plan.size, plan.rounds)]
+    for name in plan.losses:
+        yield _compare(name, plan.size, plan.rounds)
 
 
-def _compare(name: str, size: Size, rounds: int) -> list[Row]:
+def _compare(name: str, size: Size, rounds: int) -> Measurement:
     operands = operands_of(size)
     plain, fused = (
         loss_and_gradient(LOSSES[name], path).lower(*operands).compile()
@@ -65,13 +65,15 @@ def _compare(name: str, size: Size, rounds: int) -> list[Row]:
     first, second = (seconds_of(partial(run, *operands)) for run in (plain, fused))
     found = compare(first, second, rounds)
     planned = [temporary_bytes(run) for run in (plain, fused)]
-    case = f"{LABELS[name]}, {size}"
-    return [
-        estimated(NAME, case, "time / plain", found.ratio),
-        exact(NAME, case, "plain, ms", 1e3 * found.first_seconds),
-        exact(NAME, case, "memory / plain", planned[1] / planned[0], MEMORY_GOALS.get(name)),
-        exact(NAME, case, "plain, MB", planned[0] / 1e6),
-    ]
+    return Measurement(
+        f"{LABELS[name]}, {size}",
+        {
+            "time / plain": found.ratios,
+            "plain, ms": 1e3 * found.first_seconds,
+            "memory / plain": planned[1] / planned[0],
+            "plain, MB": planned[0] / 1e6,
+        },
+    )
 
 
 def loss_and_gradient(loss: TokenLoss, path: Path) -> jax.stages.Wrapped:

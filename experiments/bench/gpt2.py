@@ -2,21 +2,19 @@
 
 import dataclasses
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from el_jax.models import PRESETS, TransformerConfig, transformer
-from experiments.bench.paired import Estimate, median_interval
-from experiments.bench.rows import Row, at_least, estimated, not_measured
-from experiments.bench.scales import Scale
+from experiments.bench.measurement import Measurement
 from experiments.bench.timing import seconds_of
 from experiments.bench.trainings import Updates, on_one_batch, random_batch
 
-NAME = "gpt2"
-GOAL = at_least(0.4)
 # operations a second on bfloat16 matrices, dense, as the vendor states them
 NOMINAL_FLOPS = {
     "NVIDIA H200": 989.5e12,
@@ -26,15 +24,16 @@ NOMINAL_FLOPS = {
 }
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """Windows of an update, updates of a timing, and number of timings."""
+
     windows: int
     num_updates: int
     timings: int
     product: int  # rows and columns of the matrices whose product is the yardstick
 
 
-_LARGE = _Plan(windows=32, num_updates=10, timings=10, product=8192)
-_TINY = _Plan(windows=2, num_updates=1, timings=1, product=64)
+PLANS = dict.fromkeys(("smoke", "cpu", "gpu"), Plan(32, 10, 10, 8192))
 
 
 def model_flops(model: TransformerConfig, num_params: int, length: int) -> float:
@@ -46,10 +45,8 @@ def model_flops(model: TransformerConfig, num_params: int, length: int) -> float
     return 6.0 * num_params + 12.0 * model.num_layers * model.num_heads * model.head_dim * length
 
 
-def measure(scale: Scale) -> list[Row]:
-    """Tokens a second and two utilisations; on a CPU a tiny model, only to show that it runs."""
-    accelerated = scale == "gpu" and jax.devices()[0].platform != "cpu"
-    plan = _LARGE if accelerated else _TINY
+def measure(plan: Plan) -> Iterator[Measurement]:
+    """Tokens a second and two utilisations, on an accelerator."""
     model = dataclasses.replace(
         PRESETS["gpt2"],
         embedding_dropout=0.0,
@@ -58,40 +55,31 @@ def measure(scale: Scale) -> list[Row]:
         dtype="bfloat16",
         attention_impl="cudnn" if jax.default_backend() == "gpu" else "xla",
     )
-    if not accelerated:
-        model = dataclasses.replace(
-            model, vocab_size=128, width=32, num_layers=1, num_heads=2, max_length=16
-        )
-    tokens_per_second = _tokens_per_second(model, plan)
-    case = f"GPT-2 124M, {_LARGE.windows}x{PRESETS['gpt2'].max_length} tokens, bfloat16"
-    of_product = "model FLOPs / those of an 8192 product"
-    if not accelerated:
-        reason = "no accelerator"
-        return [
-            not_measured(NAME, case, "tokens a second", reason),
-            not_measured(NAME, case, of_product, reason, GOAL),
-        ]
-    used = [value * _flops_a_token(model) for value in tokens_per_second]
-    rows = [
-        estimated(NAME, case, "tokens a second", tokens_per_second),
-        estimated(NAME, case, of_product, _share(used, product_flops(plan.product)), GOAL),
-    ]
+    case = f"GPT-2 124M, {plan.windows}x{model.max_length} tokens, bfloat16"
+    if jax.default_backend() == "cpu":
+        yield Measurement(case, not_measured="no accelerator")
+    else:
+        yield Measurement(case, utilisation(model, plan))
+
+
+def utilisation(model: TransformerConfig, plan: Plan) -> dict[str, Float[np.ndarray, "rounds"]]:
+    """Tokens a second of a training, and the share of the device's speed that they need."""
+    tokens = tokens_per_second(model, plan)
+    used = tokens * _flops_a_token(model)
+    values = {
+        "tokens a second": tokens,
+        f"model FLOPs / those of an {plan.product} product": used / product_flops(plan.product),
+    }
     nominal = NOMINAL_FLOPS.get(jax.devices()[0].device_kind)
-    if nominal is not None:
-        rows.append(estimated(NAME, case, "model FLOPs / nominal", _share(used, nominal)))
-    return rows
+    return values if nominal is None else {**values, "model FLOPs / nominal": used / nominal}
 
 
-def _share(used: list[float], available: float) -> Estimate:
-    return Estimate(*(value / available for value in used))
-
-
-def _tokens_per_second(model: TransformerConfig, plan: _Plan) -> Estimate:
+def tokens_per_second(model: TransformerConfig, plan: Plan) -> Float[np.ndarray, "rounds"]:
     """Tokens a second of whole updates of the engine, with all positions supervised."""
     batch = random_batch(model.vocab_size, plan.windows, model.max_length)
     timing = seconds_of(Updates(on_one_batch(model, batch), plan.num_updates))
     seconds = np.array([timing() for _ in range(plan.timings + 1)][1:])
-    return median_interval(batch.tokens.size * plan.num_updates / seconds)
+    return batch.tokens.size * plan.num_updates / seconds
 
 
 def _flops_a_token(model: TransformerConfig) -> float:

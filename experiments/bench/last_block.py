@@ -1,24 +1,24 @@
 """The last block at the supervised positions only, against the last block at all positions."""
 
 import dataclasses
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 from el_jax.losses import cross_entropy
 from el_jax.models import PRESETS
 from experiments.bench.fused import Size, loss_and_gradient, operands_of
+from experiments.bench.measurement import Measurement
 from experiments.bench.paired import Timing, compare
-from experiments.bench.rows import Row, at_least, estimated, exact
-from experiments.bench.scales import Scale
 from experiments.bench.timing import seconds_of
 from experiments.bench.trainings import PlainUpdates, random_batch
 
-NAME = "last_block"
-GOAL = at_least(1.25)
 VOCAB_SIZE = 29  # of the copy task
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """Sizes and numbers of updates and rounds."""
+
     width: int
     num_layers: int
     windows: int
@@ -28,16 +28,15 @@ class _Plan(NamedTuple):
     rounds: int
 
 
-_PLANS: dict[Scale, _Plan] = {
-    "smoke": _Plan(16, 2, 2, 16, 1, 1, 1),
-    "cpu": _Plan(128, 4, 2, 512, 1, 1, 9),
-    "gpu": _Plan(128, 4, 8, 2013, 5, 50, 20),
+PLANS = {
+    "smoke": Plan(16, 2, 2, 16, 1, 1, 1),
+    "cpu": Plan(128, 4, 2, 512, 1, 1, 9),
+    "gpu": Plan(128, 4, 8, 2013, 5, 50, 20),
 }
 
 
-def measure(scale: Scale) -> list[Row]:
+def measure(plan: Plan) -> Iterator[Measurement]:
     """Time everywhere over time where asked, and the share of an update for head and loss."""
-    plan = _PLANS[scale]
     model = dataclasses.replace(
         PRESETS["gpt_neox"],
         vocab_size=VOCAB_SIZE,
@@ -57,18 +56,19 @@ def measure(scale: Scale) -> list[Row]:
         for asked in (plan.asked, None)
     )
     found = compare(seconds_of(few), seconds_of(everywhere), plan.rounds)
-    head = compare(seconds_of(everywhere), _head_and_loss(plan), plan.rounds).ratio
-    took = 1e3 * found.first_seconds / plan.num_updates
-    operations = everywhere.operations / few.operations
-    return [
-        estimated(NAME, case, "everywhere / where asked", found.ratio, GOAL),
-        exact(NAME, case, "operations everywhere / where asked", operations),
-        estimated(NAME, case, "head and loss everywhere / update everywhere", head),
-        exact(NAME, case, "update where asked, ms", took),
-    ]
+    head = compare(seconds_of(everywhere), _head_and_loss(plan), plan.rounds)
+    yield Measurement(
+        case,
+        {
+            "everywhere / where asked": found.ratios,
+            "operations everywhere / where asked": everywhere.operations / few.operations,
+            "head and loss everywhere / update everywhere": head.ratios,
+            "update where asked, ms": 1e3 * found.first_seconds / plan.num_updates,
+        },
+    )
 
 
-def _head_and_loss(plan: _Plan) -> Timing:
+def _head_and_loss(plan: Plan) -> Timing:
     """Time logits, loss and their gradient, in which the two sides also differ."""
     operands = operands_of(Size(plan.windows * plan.length, plan.width, VOCAB_SIZE))
     once = partial(loss_and_gradient(cross_entropy, "plain"), *operands)

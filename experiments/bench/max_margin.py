@@ -1,21 +1,17 @@
 """The max-margin solver against cvxpy with Clarabel, and alone where Clarabel takes too long."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from el_jax.linear_ntp import MaxMargin, NTPProblem, facet_problem, max_margin, random_problem
-from experiments.bench.rows import Goal, Row, at_least, at_most, exact, not_measured
-from experiments.bench.scales import Scale
-
-NAME = "max_margin"
-FASTER, ALONE = at_least(50.0), at_most(60.0)
+from experiments.bench.measurement import Measurement
 
 
-class _Case(NamedTuple):
-    """The size of a problem, the number of our solver's runs, and the goal against Clarabel."""
+class Case(NamedTuple):
+    """The size of a problem, and the number of our solver's runs."""
 
     num_contexts: int
     dim: int
@@ -23,7 +19,6 @@ class _Case(NamedTuple):
     support_size: int = 4
     num_classes: int | None = None  # of tokens that share their contexts; None for random supports
     solutions: int = 1
-    goal: Goal | None = None
 
     def __str__(self) -> str:
         kind = f"S={self.support_size}"
@@ -32,71 +27,69 @@ class _Case(NamedTuple):
         return f"V={self.vocab_size}, d={self.dim}, m={self.num_contexts}, {kind}"
 
     def problem(self) -> NTPProblem:
+        """Make the problem."""
         if self.num_classes is not None:
             return facet_problem(self.num_contexts, self.dim, self.vocab_size, self.num_classes)
         return random_problem(self.num_contexts, self.dim, self.vocab_size, self.support_size)
 
 
-class _Plan(NamedTuple):
-    beside: tuple[_Case, ...]
-    alone: tuple[_Case, ...]
+class Plan(NamedTuple):
+    """Problems that Clarabel solves too, and problems that are ours alone."""
+
+    beside: tuple[Case, ...]
+    alone: tuple[Case, ...]
 
 
-_LARGE = (_Case(500, 256, 1000), _Case(500, 256, 1000, num_classes=20))
-_PLANS: dict[Scale, _Plan] = {
-    "smoke": _Plan((_Case(6, 8, 6, 2),), ()),
-    "cpu": _Plan(
-        (_Case(50, 60, 10, solutions=9), _Case(100, 128, 60, solutions=9, goal=FASTER)), _LARGE
-    ),
-    "gpu": _Plan((), _LARGE),
+_LARGE = (Case(500, 256, 1000), Case(500, 256, 1000, num_classes=20))
+PLANS = {
+    "smoke": Plan((Case(6, 8, 6, 2),), ()),
+    "cpu": Plan((Case(50, 60, 10, solutions=9), Case(100, 128, 60, solutions=9)), _LARGE),
+    "gpu": Plan((), _LARGE),
 }
 
 
-def measure(scale: Scale) -> list[Row]:
+def measure(plan: Plan) -> Iterator[Measurement]:
     """Seconds to a solution with a gap of 1e-10, and Clarabel's time as a multiple of ours.
 
     Clarabel is timed once: it takes minutes.
     """
-    plan = _PLANS[scale]
-    beside = [row for case in plan.beside for row in _beside_clarabel(case)]
-    return beside + [row for case in plan.alone for row in _alone(case)]
+    for case in plan.beside:
+        yield _beside_clarabel(case)
+    for case in plan.alone:
+        yield _alone(case)
 
 
-def _seconds(function: Callable[[], object], times: int = 1) -> float:
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        function()
-        found.append(time.perf_counter() - start)
-    return float(np.median(found))
+def _seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
 
 
-def _beside_clarabel(case: _Case) -> list[Row]:
+def _beside_clarabel(case: Case) -> Measurement:
     try:
         from experiments.bench.clarabel import clarabel_max_margin
     except ImportError:
-        return [
-            not_measured(NAME, str(case), "Clarabel / ours", "cvxpy is not installed", case.goal)
-        ]
+        return Measurement(str(case), not_measured="cvxpy is not installed")
     problem = case.problem()
     solution = max_margin(problem)  # compiles
-    ours = _seconds(lambda: max_margin(problem), case.solutions)
+    ours = [_seconds(lambda: max_margin(problem)) for _ in range(case.solutions)]
     theirs: list[np.ndarray] = []
     seconds = _seconds(lambda: theirs.append(clarabel_max_margin(problem)))
     apart = float(np.linalg.norm(theirs[0] - solution.w) / np.linalg.norm(solution.w))
-    return [
-        exact(NAME, str(case), "Clarabel / ours", seconds / ours, case.goal),
-        exact(NAME, str(case), "ours, s", ours),
-        exact(NAME, str(case), "ours, duality gap", solution.gap),
-        exact(NAME, str(case), "Clarabel's distance from ours, relative", apart),
-    ]
+    return Measurement(
+        str(case),
+        {
+            "Clarabel / ours": seconds / float(np.median(ours)),
+            "ours, s": ours,
+            "ours, duality gap": solution.gap,
+            "Clarabel's distance from ours, relative": apart,
+        },
+    )
 
 
-def _alone(case: _Case) -> list[Row]:
+def _alone(case: Case) -> Measurement:
     problem = case.problem()
     solved: list[MaxMargin] = []
     seconds = _seconds(lambda: solved.append(max_margin(problem)))
-    return [
-        exact(NAME, str(case), "ours, compilation included, s", seconds, ALONE),
-        exact(NAME, str(case), "ours, duality gap", solved[0].gap),
-    ]
+    values = {"ours, compilation included, s": seconds, "ours, duality gap": solved[0].gap}
+    return Measurement(str(case), values)

@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,22 +18,21 @@ from el_jax.training.fit import Training, fit
 from el_jax.training.metrics import Row as Metrics, summarise
 from el_jax.training.progress import LineProgress
 from el_jax.training.sinks import JsonLines, Sink
-from experiments.bench.rows import Row, at_most, exact
-from experiments.bench.scales import Scale
-
-NAME = "overhead"
-GOAL = at_most(0.01)
+from experiments.bench.measurement import Measurement
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """A training, and the number of times it is made."""
+
     config: str
     train: Mapping[str, int]  # in place of the config's
+    rounds: int
 
 
-_PLANS: dict[Scale, _Plan] = {
-    "smoke": _Plan("loss=e1,smoke", {"seeds": 1}),
-    "cpu": _Plan("loss=e1", {"seeds": 1}),
-    "gpu": _Plan("loss=e1", {}),
+PLANS = {
+    "smoke": Plan("loss=e1,smoke", {"seeds": 1}, 1),
+    "cpu": Plan("loss=e1", {"seeds": 1}, 6),
+    "gpu": Plan("loss=e1", {}, 6),
 }
 
 
@@ -79,36 +78,41 @@ class TimedSink:
         self._sink.close()
 
 
-def measure(scale: Scale) -> list[Row]:
-    """Shares of the wall time of one training, its compilation left out."""
-    plan = _PLANS[scale]
+def measure(plan: Plan) -> Iterator[Measurement]:
+    """Shares of the wall time of a training, its compilation left out; a round is a training."""
     config = get_config(plan.config)
     config.train.update(plan.train, shard="none")
     use_compilation_cache()
     training = build.build(build.parse(config))
     _compile(training)
+    runs, updates = training.spec.hypers.num_runs, training.options.num_updates
+    case = f"copy.py:{plan.config}, {updates} updates, runs: {runs}"
+    rounds = [_round(training) for _ in range(plan.rounds)]
+    yield Measurement(case, {name: [found[name] for found in rounds] for name in rounds[0]})
+
+
+def _round(training: Training) -> dict[str, float]:
+    """Train once from start to end."""
     saving, writing = Clock(), Clock()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as leaving:
         rows = JsonLines(Path(folder) / "metrics.jsonl")
         leaving.callback(rows.close)
-        progress = LineProgress(NAME, training.options.num_updates, 0, training.watched)
+        progress = LineProgress("overhead", training.options.num_updates, 0, training.watched)
         sinks = [TimedSink(sink, writing) for sink in (rows, progress)]
         start = time.perf_counter()
         with TimedCheckpoints(Path(folder) / "checkpoints", saving) as checkpoints:
-            _train(training, sinks, checkpoints)
+            fit(training, sinks=sinks, checkpoints=checkpoints)
             trained = time.perf_counter() - start
         left = time.perf_counter() - start - trained
     naming = _seconds_to_summarise(training) * len(writing.laps) / len(sinks)
-    runs, updates = training.spec.hypers.num_runs, training.options.num_updates
-    case = f"copy.py:{plan.config}, {updates} updates of {runs} runs"
-    return [
-        exact(NAME, case, "blocked by checkpoints, share", sum(saving.laps) / trained, GOAL),
-        exact(NAME, case, "blocked by the first checkpoint, ms", 1e3 * saving.laps[0]),
-        exact(NAME, case, "blocked by the last one, ms", 1e3 * saving.laps[-1]),
-        exact(NAME, case, "logging, share", (sum(writing.laps) + naming) / trained, GOAL),
-        exact(NAME, case, "waiting for the last checkpoint, s", left),
-        exact(NAME, case, "training, s", trained),
-    ]
+    return {
+        "blocked by checkpoints, share": sum(saving.laps) / trained,
+        "blocked by the first checkpoint, ms": 1e3 * saving.laps[0],
+        "blocked by the last one, ms": 1e3 * saving.laps[-1],
+        "logging, share": (sum(writing.laps) + naming) / trained,
+        "waiting for the last checkpoint, s": left,
+        "training, s": trained,
+    }
 
 
 def _compile(training: Training) -> None:
@@ -117,10 +121,6 @@ def _compile(training: Training) -> None:
     state, *_ = program.advance(program.init(), training.options.log_every)
     for batch in (*training.evaluations.values(), *training.final_evaluations.values()):
         jax.block_until_ready(program.evaluate(state.params, batch))
-
-
-def _train(training: Training, sinks: Sequence[Sink], checkpoints: Checkpoints) -> None:
-    fit(training, sinks=sinks, checkpoints=checkpoints)
 
 
 def _seconds_to_summarise(training: Training, times: int = 50) -> float:

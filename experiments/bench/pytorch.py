@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.bench.measurement import Measurement
 from experiments.bench.paired import compare
 from experiments.bench.pytorch_environment import NoPyTorchError, python_with_pytorch
-from experiments.bench.rows import Goal, Row, at_most, estimated, exact, not_measured
-from experiments.bench.scales import Scale
 from experiments.bench.worker import Worker, cores
 
-NAME = "pytorch"
-GOAL = at_most(0.9)
 AGREEMENT = {"cpu": 1e-4, "cuda": 1e-2}  # of logits and losses; the GPU multiplies in TF32
 PRESET_NAMES = {"gpt_neox": "GPT-NeoX", "gpt2": "GPT-2"}
 
@@ -53,31 +50,34 @@ class Case:
 
     def __str__(self) -> str:
         name = PRESET_NAMES[self.preset]
-        return f"{name} {self.num_layers}L/{self.width}, {self.windows}x{self.length} tokens"
+        asked = "" if self.asked is None else f", {self.asked} asked in each"
+        return f"{name} {self.num_layers}L/{self.width}, {self.windows}x{self.length} tokens{asked}"
 
 
 class Pair(NamedTuple):
-    """Two matching tasks, ours and PyTorch's, and the meaning of their ratio."""
+    """Two matching tasks, ours and PyTorch's, and the names of our time and of the other side."""
 
     ours: str
     theirs: str
     quantity: str
-    goal: Goal | None
+    other: str = "PyTorch"
 
 
 class DisagreementError(RuntimeError):
     """The two sides do not compute the same."""
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """Models and windows, and number of rounds."""
+
     cases: tuple[Case, ...]
     rounds: int
 
 
-def _cases(copy_updates: int, language_updates: int) -> tuple[Case, ...]:
+def _cases(copy_updates: int, language_updates: int, device: str = "cpu") -> tuple[Case, ...]:
     """The copy task's model with one supervised letter a window, and a small language model."""
-    copy = Case("gpt_neox", 29, 32, 3, 2, 8, 55, 1, copy_updates)
-    language = Case("gpt_neox", 65, 128, 4, 4, 12, 64, None, language_updates)
+    copy = Case("gpt_neox", 29, 32, 3, 2, 8, 55, 1, copy_updates, device=device)
+    language = Case("gpt_neox", 65, 128, 4, 4, 12, 64, None, language_updates, device=device)
     return tuple(
         dataclasses.replace(case, preset=preset)
         for case in (copy, language)
@@ -85,44 +85,40 @@ def _cases(copy_updates: int, language_updates: int) -> tuple[Case, ...]:
     )
 
 
-_PLANS: dict[Scale, _Plan] = {
-    "smoke": _Plan(_cases(1, 1)[:1], 1),
-    "cpu": _Plan(_cases(10, 3), 9),
-    "gpu": _Plan(_cases(100, 100), 10),
+PLANS = {
+    "smoke": Plan(_cases(1, 1)[:1], 1),
+    "cpu": Plan(_cases(10, 3), 9),
+    "gpu": Plan(_cases(100, 100, "cuda"), 10),
 }
 
 
-def measure(scale: Scale) -> list[Row]:
+def measure(plan: Plan) -> Iterator[Measurement]:
     """Ratios of times of an update, ours over PyTorch's, both on one core.
 
     Raises:
         DisagreementError: the two sides do not compute the same.
     """
-    plan, cuda = _PLANS[scale], scale == "gpu"
     try:
-        python = python_with_pytorch(cuda=cuda)
+        python = python_with_pytorch(cuda=plan.cases[0].device == "cuda")
     except NoPyTorchError as error:
-        return [
-            not_measured(NAME, str(case), pair.quantity, str(error), pair.goal)
-            for case in plan.cases
-            for pair in _pairs(case)
-        ]
-    device = "cuda" if cuda else "cpu"
-    cases = [dataclasses.replace(case, device=device) for case in plan.cases]
-    return [row for case in cases for row in _compare(case, plan.rounds, python)]
+        yield from (Measurement(str(case), not_measured=str(error)) for case in plan.cases)
+        return
+    for case in plan.cases:
+        yield Measurement(str(case), _compare(case, plan.rounds, python))
 
 
 def _pairs(case: Case) -> Iterator[Pair]:
     if case.asked is not None:
-        yield Pair("asked", "asked", "update / PyTorch", GOAL)
-    yield Pair("all", "all", "update, all positions / PyTorch", GOAL)
-    yield Pair("plain", "all", "gradient and AdamW alone, all positions / PyTorch", None)
+        yield Pair("asked", "asked", "update")
+    yield Pair("all", "all", "update, all positions")
+    yield Pair("plain", "all", "gradient and AdamW alone, all positions")
     if case.device == "cuda":
-        yield Pair("all", "compiled", "update, all positions / compiled PyTorch", None)
+        yield Pair("all", "compiled", "update, all positions", "compiled PyTorch")
 
 
-def _compare(case: Case, rounds: int, python: str) -> Iterator[Row]:
+def _compare(case: Case, rounds: int, python: str) -> dict[str, np.ndarray]:
     """Time both sides in turns, on the same core."""
+    values = {}
     core = cores()[0] if case.device == "cpu" and cores() else None
     with tempfile.TemporaryDirectory() as folder:
         asked = [folder, json.dumps(dataclasses.asdict(case))]
@@ -133,11 +129,10 @@ def _compare(case: Case, rounds: int, python: str) -> Iterator[Row]:
                 check_agreement(Path(folder), AGREEMENT[case.device])
                 for pair in _pairs(case):
                     found = compare(theirs.timing(pair.theirs), ours.timing(pair.ours), rounds)
-                    yield estimated(NAME, str(case), pair.quantity, found.ratio, pair.goal)
+                    values[f"{pair.quantity} / {pair.other}"] = found.ratios
                     took = 1e3 * found.second_seconds / case.num_updates
-                    quantity = pair.quantity.partition(" /")[0] + ", ms"
-                    if pair.goal:
-                        yield exact(NAME, str(case), quantity, took)
+                    values.setdefault(f"{pair.quantity}, ms", took)
+    return values
 
 
 def check_agreement(folder: Path, allowed: float) -> None:

@@ -6,54 +6,41 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from experiments.bench.paired import median_interval
-from experiments.bench.rows import Row, at_most, estimated, exact
-from experiments.bench.scales import Scale
+from experiments.bench.measurement import Measurement
 from experiments.bench.worker import ROOT, WorkerError
 
-NAME = "relaunch"
-GOAL = at_most(5.0)
 DEADLINE = 600.0  # seconds for a start
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """A training, and the number of times it is started."""
+
     config: str
     starts: int
     own_cache: bool  # otherwise the user's, and no cold start
 
 
-_PLANS: dict[Scale, _Plan] = {
-    "smoke": _Plan("loss=e1,smoke", 1, own_cache=False),
-    "cpu": _Plan("loss=e1", 7, own_cache=True),
-    "gpu": _Plan("loss=e1", 7, own_cache=True),
+PLANS = {
+    "smoke": Plan("loss=e1,smoke", 1, own_cache=False),
+    "cpu": Plan("loss=e1", 7, own_cache=True),
+    "gpu": Plan("loss=e1", 7, own_cache=True),
 }
 
 
-def measure(scale: Scale) -> list[Row]:
+def measure(plan: Plan) -> Iterator[Measurement]:
     """Seconds of a cold start, of a warm one, and of the parts of another warm one."""
-    plan = _PLANS[scale]
-    case = f"copy.py:{plan.config}"
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder) if plan.own_cache else None
-        cold = [first_update(plan.config, cache)] if plan.own_cache else []
+        cold = [first_update(plan.config, cache) for _ in range(plan.own_cache)]
         warm = [first_update(plan.config, cache) for _ in range(plan.starts)]
         parts = [_parts(plan.config, cache) for _ in range(plan.starts)]
-    rows = [
-        estimated(
-            NAME, case, "warm start to first update, s", median_interval(np.array(warm)), GOAL
-        ),
-        *(exact(NAME, case, "cold start to first update, s", seconds) for seconds in cold),
-    ]
-    return rows + [
-        exact(NAME, case, f"warm: {name}, s", float(np.median([part[name] for part in parts])))
-        for name in parts[0]
-    ]
+    values = {"warm start to first update, s": warm, "cold start to first update, s": cold}
+    values |= {f"warm: {name}, s": [part[name] for part in parts] for name in parts[0]}
+    yield Measurement(f"copy.py:{plan.config}", values)
 
 
 def arguments(config: str, workdir: str | Path) -> list[str]:

@@ -4,22 +4,24 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
+import numpy as np
+
+from experiments.bench.measurement import Measurement
 from experiments.bench.paired import Timing, compare
-from experiments.bench.rows import Goal, Row, at_least, estimated
-from experiments.bench.scales import Scale
 from experiments.bench.worker import Worker, cores
 
-NAME = "runs_at_once"
-GOALS: dict[Scale, Goal] = {"smoke": at_least(1.2), "cpu": at_least(1.2), "gpu": at_least(8.0)}
 ONE_BY_ONE = "one by one"
 MODULE = "experiments.bench.runs_worker"
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """A training, and the ways of making many runs of it."""
+
+    case: str
     smoke_model: bool
     sizes: dict[str, int]  # of the model, in place of the config's
     num_runs: int
@@ -29,41 +31,37 @@ class _Plan(NamedTuple):
 
 
 _LARGER = {"width": 128, "num_layers": 4, "num_heads": 4}
-_PLANS: dict[Scale, dict[str, _Plan]] = {
-    "smoke": {"copy task": _Plan(True, {}, 2, 2, 1, ("vmap", "processes"))},
-    "cpu": {"copy task": _Plan(False, {}, 10, 10, 9, ("vmap", "map", "processes"))},
-    "gpu": {
-        "copy task": _Plan(False, {}, 10, 100, 10, ("vmap", "map")),
-        "copy task, 4L/128": _Plan(False, _LARGER, 10, 100, 10, ("vmap", "map")),
-    },
+PLANS = {
+    "smoke": (Plan("CPU", True, {}, 2, 2, 1, ("vmap", "processes")),),
+    "cpu": (Plan("CPU", False, {}, 10, 10, 9, ("vmap", "map", "processes")),),
+    "gpu": (
+        Plan("GPU", False, {}, 10, 100, 10, ("vmap", "map")),
+        Plan("GPU, 4L/128", False, _LARGER, 10, 100, 10, ("vmap", "map")),
+    ),
 }
 
 
-def measure(scale: Scale) -> list[Row]:
-    """Speed-up of each way over one run after another; the goal is for the best way."""
-    return [
-        row for case, plan in _PLANS[scale].items() for row in _compare(case, plan, GOALS[scale])
-    ]
+def measure(plans: Sequence[Plan]) -> Iterator[Measurement]:
+    """Speed-up of each way over one run after another, and of the best way once more."""
+    return map(_compare, plans)
 
 
-def _compare(task: str, plan: _Plan, goal: Goal) -> list[Row]:
-    case = f"{task}, {plan.num_runs} runs"
+def _compare(plan: Plan) -> Measurement:
     with ExitStack() as stack:
         started = {way: _start(stack, plan, way) for way in (ONE_BY_ONE, *plan.ways)}
         for worker in itertools.chain.from_iterable(started.values()):
             worker.ready()
         timings = {way: _together(workers) for way, workers in started.items()}
         one_by_one = timings.pop(ONE_BY_ONE)
-        found = {way: compare(timing, one_by_one, plan.rounds) for way, timing in timings.items()}
-    best = max(found, key=lambda way: found[way].ratio.value)
-    quantities = {way: f"one after another / {way}" for way in found}
-    return [
-        *(estimated(NAME, case, quantities[way], found[way].ratio) for way in found),
-        estimated(NAME, case, "one after another / the best of these", found[best].ratio, goal),
-    ]
+        found = {
+            way: compare(timing, one_by_one, plan.rounds).ratios for way, timing in timings.items()
+        }
+    found["the best of these"] = max(found.values(), key=np.median)
+    values = {f"one after another / {way}": ratios for way, ratios in found.items()}
+    return Measurement(f"{plan.case}, {plan.num_runs} runs of the copy task", values)
 
 
-def _start(stack: ExitStack, plan: _Plan, way: str) -> list[Worker]:
+def _start(stack: ExitStack, plan: Plan, way: str) -> list[Worker]:
     """Start the processes that make the updates of all runs in one way."""
     if way == ONE_BY_ONE:
         return [_worker(stack, plan, 1, "map", calls=plan.num_runs)]  # no axis of one run
@@ -79,7 +77,7 @@ def _start(stack: ExitStack, plan: _Plan, way: str) -> list[Worker]:
 
 
 def _worker(
-    stack: ExitStack, plan: _Plan, num_runs: int, way: str, calls: int = 1, core: int | None = None
+    stack: ExitStack, plan: Plan, num_runs: int, way: str, calls: int = 1, core: int | None = None
 ) -> Worker:
     asked = {
         "smoke": plan.smoke_model,

@@ -6,6 +6,9 @@ interval is on the claimed side, *fails* when the whole interval is on the other
 difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
 is inconclusive, never an error: a partial run still reports its claims. ``with_holm`` then corrects
 the verdicts of an experiment for their number.
+
+Timings are judged by the exact interval of their median instead, and a number that does not vary
+by itself. Neither has a p value, so that they are not corrected: n rounds have none below 2 / 2**n.
 """
 
 import dataclasses
@@ -14,6 +17,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
+import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
@@ -23,7 +27,9 @@ from experiments.harness.statistics import (
     contrast,
     describe,
     describe_mean,
+    describe_number,
     describe_seeds,
+    median_interval,
     p_value,
     paired_difference,
     paired_slope,
@@ -92,7 +98,7 @@ def claim_greater(
         **wording,
         ours=f"{describe(first)} against {describe(second)}",
         verdict=judge(holds=difference.low > by, fails=difference.high < by),
-        detail=_explain("paired difference", difference, signed=True),
+        detail=_explain("paired difference", difference, form="+.3f"),
         p=p_value(difference, by),
     )
 
@@ -136,7 +142,7 @@ def claim_contrast(
         **wording,
         ours=ours,
         verdict=judge(holds=effect.low > by, fails=effect.high < by),
-        detail=_explain("contrast", effect, signed=True),
+        detail=_explain("contrast", effect, form="+.3f"),
         p=p_value(effect, by),
     )
 
@@ -155,15 +161,61 @@ def claim_level(
     if missing := _not_measured(metric, entries):
         return Claim(**wording, detail=missing)
     mean = t_interval(entry)
+    verdict = _judge_level(mean.low, mean.high, at_least, at_most)
     return Claim(
         **wording,
         ours=describe(entry),
-        verdict=judge(
-            holds=at_least <= mean.low and mean.high <= at_most,
-            fails=mean.high < at_least or mean.low > at_most,
-        ),
+        verdict=verdict,
         detail=_explain("mean", mean),
         p=p_value(mean, at_least if math.isfinite(at_least) else at_most),
+    )
+
+
+def claim_median(
+    results: pd.DataFrame,
+    setting: str,
+    metric: str,
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    **wording: Unpack[Wording],
+) -> Claim:
+    """The median of a metric is ``at_least``, or ``at_most``, a number: for timings."""
+    (entry,) = entries = _entries(results, metric, [setting])
+    if missing := _not_measured(metric, entries):
+        return Claim(**wording, detail=missing)
+    median = median_interval(entry)
+    return Claim(
+        **wording,
+        ours=f"{describe_number(median.mean)} ({describe_seeds([len(entry)])})",
+        verdict=_judge_level(median.low, median.high, at_least, at_most),
+        detail=_explain("median", median, form=".3g", fewest=6),
+    )
+
+
+def claim_number(
+    results: pd.DataFrame,
+    setting: str,
+    metric: str,
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    **wording: Unpack[Wording],
+) -> Claim:
+    """Every value of a metric is ``at_least``, or ``at_most``, a number; one value is enough.
+
+    For numbers that do not vary, such as the bytes a compiler plans, and for those measured once
+    because their bound is out of the reach of chance.
+    """
+    (entry,) = entries = _entries(results, metric, [setting])
+    if missing := _not_measured(metric, entries):
+        return Claim(**wording, detail=missing)
+    low, high = np.min(entry.to_numpy()), np.max(entry.to_numpy())  # NaN if one of them is
+    return Claim(
+        **wording,
+        ours=" to ".join(dict.fromkeys(map(describe_number, (low, high)))),
+        verdict=_judge_level(low, high, at_least, at_most),
+        detail=f"the number itself, without an interval, {describe_seeds([len(entry)])}",
     )
 
 
@@ -200,7 +252,7 @@ def claim_trend(
         **wording,
         ours=f"{', '.join(map(describe_mean, entries))} ({seeds})",
         verdict=judge(holds=rises, fails=falls) if rising else judge(holds=falls, fails=rises),
-        detail=_explain("slope", slope, signed=True),
+        detail=_explain("slope", slope, form="+.3f"),
         p=p_value(slope, 0.0),
     )
 
@@ -232,6 +284,10 @@ def _adjusted(claim: Claim, p: float) -> Claim:
     return dataclasses.replace(claim, verdict=verdict, detail=f"{claim.detail}; Holm p {shown}")
 
 
+def _judge_level(low: float, high: float, at_least: float, at_most: float) -> Verdict:
+    return judge(holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most)
+
+
 def _entries(results: pd.DataFrame, metric: str, settings: Sequence[str]) -> list[pd.Series]:
     return [values_of(results, setting, metric).rename(setting) for setting in settings]
 
@@ -241,16 +297,15 @@ def _not_measured(metric: str, entries: Sequence[pd.Series]) -> str:
     return f"not measured: {metric} of {'; '.join(missing)}" if missing else ""
 
 
-def _explain(quantity: str, interval: Interval, *, signed: bool = False) -> str:
+def _explain(quantity: str, interval: Interval, *, form: str = ".3f", fewest: int = 2) -> str:
     """The sentence that carries the interval a verdict rests on."""
     seeds = describe_seeds([interval.num_seeds])
-    if interval.num_seeds < 2:
-        return f"{quantity} over {seeds}: an interval needs at least 2"
+    if interval.num_seeds < fewest:
+        return f"{quantity} over {seeds}: an interval needs at least {fewest}"
     if math.isnan(interval.mean):
         return f"{quantity} over {seeds}: some value is not finite"
     if math.isinf(interval.low):
         return f"{quantity} over {seeds}: two equal values have no interval"
-    form = "+.3f" if signed else ".3f"
     return (
         f"{quantity} {interval.mean:{form}}, {CONFIDENCE:.0%} interval "
         f"[{interval.low:{form}}, {interval.high:{form}}], {seeds}"

@@ -1,13 +1,16 @@
 """An experiment is a sub-folder with a run.py; its name is the folder's.
 
 ===============  ===================================================================================
-``__init__.py``  a docstring: the question the experiment asks, and below it the source
+``__init__.py``  a docstring: the question the experiment asks, and below it the source; and
+                 ``SCALES`` where these are not the usual ones
 ``README.md``    the claim, the command, the cost, the number and its tolerance
 ``run.py``       ``run(scale: str, out: Path, shard: Shard) -> None``, which writes results.csv,
                  curves.csv and provenance.json of that part into ``out``; without ``shard`` it
-                 can only be run whole
+                 can only be run whole. With ``only: Sequence[str] = ()`` it can measure some
+                 settings again: those whose names begin with one of these and a colon
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
-``claims.py``    ``claims(results: DataFrame) -> list[Claim]``
+``claims.py``    ``claims(results: DataFrame) -> list[Claim]``; with ``not_measured``, it is given
+                 the reasons in provenance.json by setting
 ===============  ===================================================================================
 
 The files are imported only when needed, so that replotting does not import the training code.
@@ -17,18 +20,22 @@ import dataclasses
 import functools
 import importlib
 import inspect
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.harness.claims import Claim, with_holm
-from experiments.harness.shards import TABLES, WHOLE, Shard
+from experiments.harness.provenance import read_provenance
+from experiments.harness.shards import TABLES, WHOLE, Shard, replace_settings
 
-COMMITTED_SCALES = ("cpu", "paper")
-SCALES = ("smoke", "quick", *COMMITTED_SCALES)
+DRAFTS = ("smoke", "quick")  # scales whose tables are not committed
+SCALES = (*DRAFTS, "cpu", "paper")  # of an experiment that declares none
+KNOWN_SCALES = (*SCALES, "gpu")
 
 
 class ExperimentError(ValueError):
@@ -62,53 +69,98 @@ class Experiment:
         return f"{question} ({source.strip().removesuffix('.')})" if source else question
 
     def _docstring(self) -> tuple[str, str, str]:
-        found = importlib.import_module(f"experiments.{self.name}").__doc__
+        found = self._package().__doc__
         if not found:
             raise ExperimentError(f"{self.name}/__init__.py must ask a question in its docstring.")
         return found.strip().partition("\n")
 
-    def run(self, scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The scales it can be run at, from the smallest."""
+        return vars(self._package()).get("SCALES", SCALES)
+
+    @property
+    def committed_scales(self) -> tuple[str, ...]:
+        """The scales whose tables are committed."""
+        return tuple(scale for scale in self.scales if scale not in DRAFTS)
+
+    def run(self, scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
         """Train and measure; write the three tables into ``out``.
 
+        Args:
+            scale: one of its scales.
+            out: the folder, made if need be.
+            shard: the part to run.
+            only: names of settings to measure again, while the others in ``out`` stay; empty for
+                all of them.
+
         Raises:
-            ExperimentError: there are no parts to run, or a table is missing afterwards.
+            ExperimentError: there are no parts to run, ``out`` holds another scale that ``only``
+                would keep, or a table is missing afterwards.
             ShardError: there are more shards than parts.
         """
         run = self._load("run", "run")
-        if "shard" in inspect.signature(run).parameters:
+        parameters = inspect.signature(run).parameters
+        if "shard" in parameters:
             run = functools.partial(run, shard=shard)
         elif not shard.is_whole:
             raise ExperimentError(f"{self.name} cannot be sharded: its run() takes no shard.")
+        if only and "only" not in parameters:
+            raise ExperimentError(f"{self.name} cannot run in part: its run() takes no `only`.")
         out.mkdir(parents=True, exist_ok=True)
-        run(scale, out)
+        if only:
+            self._check_scale(scale, out)
+            with tempfile.TemporaryDirectory() as folder:
+                run(scale, Path(folder), only=only)
+                replace_settings(only, Path(folder), out)
+        else:
+            run(scale, out)
         for table in TABLES:
             if not (out / table).exists():
                 raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")
+
+    def _check_scale(self, scale: str, out: Path) -> None:
+        """Raise before anything is measured, if it could not stand beside what ``out`` holds."""
+        path = out / "provenance.json"
+        if path.exists() and (held := read_provenance(path).scale) != scale:
+            raise ExperimentError(f"{out} holds the {held} scale; --only must run at the same.")
 
     def plot(self, out: Path) -> Figure:
         """The figure of the tables in ``out``."""
         return self._load("plot", "plot")(out)
 
-    def claims(self, results: pd.DataFrame) -> list[Claim]:
-        """The experiment's claims, judged on results and corrected for their number."""
-        return with_holm(self._load("claims", "claims")(results))
+    def claims(self, results: pd.DataFrame, not_measured: Mapping[str, str]) -> list[Claim]:
+        """The experiment's claims, judged on results and corrected for their number.
+
+        Args:
+            results: the values.
+            not_measured: for each setting that could not be measured, the reason.
+        """
+        claims = self._load("claims", "claims")
+        if "not_measured" in inspect.signature(claims).parameters:
+            claims = functools.partial(claims, not_measured=not_measured)
+        return with_holm(claims(results))
 
     def committed_folder(self, scale: str) -> Path:
-        """The folder of the committed tables, at the cpu or the paper scale."""
-        return self.folder / "paper" if scale == "paper" else self.folder
+        """The folder of the committed tables of a scale: the experiment's own at the cpu scale."""
+        return self.folder if scale == "cpu" else self.folder / scale
 
     def output_folder(self, scale: str, out: Path | None) -> Path:
         """The folder that a run writes into.
 
         Args:
             scale: the scale it runs at.
-            out: the folder asked for; None for the committed one at the cpu and paper scales,
-                runs/results/NAME-SCALE of the checkout, which git ignores, at the others.
+            out: the folder asked for; None for the committed one, or at the smoke and quick scales
+                for runs/results/NAME-SCALE of the checkout, which git ignores.
 
         Raises:
-            ExperimentError: a smoke or quick run would write among committed files.
+            ExperimentError: it has no such scale, or a smoke or quick run would write among
+                committed files.
         """
-        if scale in COMMITTED_SCALES:
+        if scale not in self.scales:
+            known = ", ".join(self.scales)
+            raise ExperimentError(f"{self.name} has no {scale} scale; it has {known}.")
+        if scale not in DRAFTS:
             return out or self.committed_folder(scale)
         if out is None:
             return self.folder.parents[1] / "runs" / "results" / f"{self.name}-{scale}"
@@ -117,6 +169,9 @@ class Experiment:
                 f"--out={out} holds committed results; a {scale} run must write elsewhere."
             )
         return out
+
+    def _package(self) -> ModuleType:
+        return importlib.import_module(f"experiments.{self.name}")
 
     def _load(self, part: str, function: str) -> Callable[..., Any]:
         if not (self.folder / f"{part}.py").exists():

@@ -3,8 +3,9 @@
 import dataclasses
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from el_jax.runtime import arithmetic
 from el_jax.runtime.environment import checkout_state, hardware, versions
@@ -17,7 +18,7 @@ class Provenance:
 
     Attributes:
         command: the command that makes them again, at the root of the repository.
-        scale: ``smoke``, ``quick``, ``cpu`` or ``paper``.
+        scale: one of ``discovery.KNOWN_SCALES``.
         config_hashes: for each setting, ``config_hash`` of its resolved configuration.
         wall_seconds: for each setting, wall time of training and evaluating all its seeds.
         commit: the commit checked out, or ``unknown`` outside a clone.
@@ -27,6 +28,8 @@ class Provenance:
         date: day the run ended, ISO 8601, UTC.
         arithmetic: the XLA flags and the canary's verdict on them; empty in records from before
             22 November 2026, when neither was recorded and no flag was set.
+        not_measured: for each setting that could not be measured, the reason.
+        earlier: of the settings that an earlier run measured and this one kept.
     """
 
     command: str
@@ -39,6 +42,11 @@ class Provenance:
     versions: Mapping[str, str]
     date: str
     arithmetic: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    not_measured: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    earlier: tuple["Provenance", ...] = ()
+
+
+_OFTEN_EMPTY = {"not_measured", "earlier"}  # and not written then
 
 
 def gather_provenance(
@@ -82,7 +90,12 @@ def _three_digits(seconds: float) -> float:
 
 def write_provenance(path: Path, provenance: Provenance) -> None:
     """Write provenance.json, keys sorted."""
-    text = json.dumps(dataclasses.asdict(provenance), indent=2, sort_keys=True, ensure_ascii=False)
+
+    def written(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: value for key, value in fields if value or key not in _OFTEN_EMPTY}
+
+    fields = dataclasses.asdict(provenance, dict_factory=written)
+    text = json.dumps(fields, indent=2, sort_keys=True, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -97,14 +110,19 @@ def read_provenance(path: Path) -> Provenance:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise MalformedTableError(f"{path}:{error.lineno}: {error.msg}.") from None
+    return _from_fields(path, fields)
+
+
+def _from_fields(path: Path, fields: Any) -> Provenance:
     allowed = {field.name for field in dataclasses.fields(Provenance)}
     given = set(fields) if isinstance(fields, dict) else set()
-    if differing := (given ^ allowed) - {"arithmetic"}:
+    if differing := (given ^ allowed) - (_OFTEN_EMPTY | {"arithmetic"}):
         raise MalformedTableError(
             f"{path}: fields {sorted(differing)} are missing or unknown; "
             f"there must be {sorted(allowed)}."
         )
-    return Provenance(**fields)
+    earlier = tuple(_from_fields(path, part) for part in fields.get("earlier", ()))
+    return Provenance(**{**fields, "earlier": earlier})
 
 
 def merge_provenance(*parts: Provenance) -> Provenance:
@@ -134,4 +152,33 @@ def merge_provenance(*parts: Provenance) -> Provenance:
         config_hashes=hashes,
         wall_seconds={s: _three_digits(total) for s, total in seconds.items()},
         date=max(part.date for part in parts),
+        not_measured={s: why for part in parts for s, why in part.not_measured.items()},
+    )
+
+
+def renew_provenance(
+    old: Provenance, new: Provenance, measured: Callable[[str], bool]
+) -> Provenance:
+    """The provenance of tables in which some settings are new and the others as they were.
+
+    Args:
+        old: of the tables as they were.
+        new: of the run that measured some settings again.
+        measured: True for the name of a setting that was measured again.
+    """
+
+    def kept(by_setting: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in by_setting.items() if not measured(name)}
+
+    earlier = [
+        dataclasses.replace(
+            part, config_hashes=kept(part.config_hashes), wall_seconds=kept(part.wall_seconds),
+            not_measured={}, earlier=(),
+        )
+        for part in (old, *old.earlier)
+    ]  # fmt: skip
+    return dataclasses.replace(
+        new,
+        not_measured={**kept(old.not_measured), **new.not_measured},
+        earlier=tuple(part for part in earlier if part.wall_seconds),
     )

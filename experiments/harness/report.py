@@ -11,15 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.harness.claims import Claim, Verdict
-from experiments.harness.discovery import (
-    COMMITTED_SCALES,
-    TABLES,
-    Experiment,
-    ExperimentError,
-    discover,
-)
+from experiments.harness.discovery import TABLES, Experiment, ExperimentError, discover
 from experiments.harness.provenance import Provenance, read_provenance
-from experiments.harness.statistics import describe_mean, describe_seeds
+from experiments.harness.statistics import describe_mean, describe_number, describe_seeds
 from experiments.harness.tables import read_results, values_of
 
 VERDICT_STYLES = {
@@ -36,8 +30,9 @@ from those numbers. A claim **holds** when the 95 % Student-t interval over seed
 the claimed side, **fails** when it lies wholly on the other side, and is *inconclusive*
 otherwise; settings are compared seed by seed. A verdict stands only after Holm's correction for the
 number of claims of its experiment: *Holm p* is the adjusted p value, at most .05. *Ours* is mean
-± standard error. The cpu scale is a reduced setting that anyone can rerun; the paper scale is the
-published one. Losses are in nats.
+± standard error. Timings have a median and its exact interval instead, without a correction. The
+cpu scale is a reduced setting that anyone can rerun; the paper scale is the published one. Losses
+are in nats.
 
 This page is written by `python -m experiments report`.
 """
@@ -67,8 +62,15 @@ def key_metrics(results: pd.DataFrame, limit: int = MAX_COLUMNS) -> list[str]:
 
 
 def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
-    """A table of settings against key metrics, mean ± standard error over seeds."""
+    """A table of settings against key metrics, mean ± standard error over seeds.
+
+    Where settings share few metrics, every number has a line instead.
+    """
     metrics = key_metrics(results)
+    by_metric = results.groupby("metric")["setting"].nunique()
+    if 2 * by_metric.max() < results["setting"].nunique():
+        _print_long(console, title, results)
+        return
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     table.add_column("setting")
     for metric in metrics:
@@ -82,6 +84,17 @@ def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
     console.print(table)
     if hidden := results["metric"].nunique() - len(metrics):
         console.print(f"and {hidden} more metrics in results.csv")
+
+
+def _print_long(console: Console, title: str, results: pd.DataFrame) -> None:
+    table = Table("setting", "metric", title=escape(title), title_justify="left")
+    for heading in ("mean", "seeds"):
+        table.add_column(heading, justify="right")
+    for (setting, metric), values in results.groupby(["setting", "metric"])["value"]:
+        table.add_row(
+            escape(setting), escape(metric), describe_number(values.mean()), str(len(values))
+        )
+    console.print(table)
 
 
 def print_claims(console: Console, claims: Sequence[Claim]) -> None:
@@ -138,11 +151,12 @@ def write_report(root: Path) -> Path:
 
 def _measure(experiment: Experiment) -> list[Committed]:
     found = []
-    for scale in COMMITTED_SCALES:
+    for scale in experiment.committed_scales:
         folder = experiment.committed_folder(scale)
         if all((folder / table).exists() for table in TABLES):
-            claims = experiment.claims(read_results(folder / "results.csv"))
             provenance = read_provenance(folder / "provenance.json")
+            results = read_results(folder / "results.csv")
+            claims = experiment.claims(results, provenance.not_measured)
             found.append(Committed(experiment, scale, claims, provenance))
     return found
 
@@ -177,7 +191,11 @@ def _section(results: Committed, root: Path) -> str:
         lines += [f"![{results.experiment.title}]({folder}/figure.png)", ""]
     lines += [_row("claim", "paper", "ours", "verdict"), _row(*["---"] * 4)]
     lines += [_claim_row(claim) for claim in results.claims]
-    lines += ["", _provenance_line(results.provenance, folder)]
+    tables = f"[results]({folder}/results.csv), [curves]({folder}/curves.csv)"
+    lines += ["", f"{_origin(results.provenance)} · {tables}"]
+    for part in results.provenance.earlier:
+        names = dict.fromkeys(setting.partition(":")[0] for setting in part.wall_seconds)
+        lines += ["", f"Measured earlier: {', '.join(names)} · {_origin(part)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -192,17 +210,17 @@ def _claim_row(claim: Claim) -> str:
     )
 
 
-def _provenance_line(provenance: Provenance, folder: str) -> str:
+def _origin(provenance: Provenance) -> str:
     hardware, versions = provenance.hardware, provenance.versions
     seconds = sum(provenance.wall_seconds.values())
     parts = [
         f"`{provenance.command}`",
         provenance.date,
         f"commit {provenance.commit[:7]}" + (" with local changes" if provenance.dirty else ""),
-        f"{hardware['num_devices']} × {hardware['device_kind']}, {hardware['cpu_count']} CPU cores",
+        f"{hardware['num_devices']} × {hardware['device_kind']}, {hardware['cpu_count']} CPU cores"
+        + (f" of {hardware['processor']}" if "processor" in hardware else ""),
         _duration(seconds),
         ", ".join(f"{package} {version}" for package, version in sorted(versions.items())),
-        f"[results]({folder}/results.csv), [curves]({folder}/curves.csv)",
     ]
     return " · ".join(parts)
 

@@ -1,21 +1,26 @@
 """An experiment in parts, one for each task of a job array, and the parts joined again.
 
 A shard leaves the three tables of its part and shard.json, which says which part it is and holds
-the SHA-256 of each table.
+the SHA-256 of each table. Settings measured again take the place of those that tables have.
 """
 
 import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
 
-from experiments.harness.provenance import merge_provenance, read_provenance, write_provenance
+from experiments.harness.provenance import (
+    merge_provenance,
+    read_provenance,
+    renew_provenance,
+    write_provenance,
+)
 from experiments.harness.tables import (
     read_curves,
     read_results,
@@ -153,6 +158,11 @@ def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
         FileNotFoundError: a table is missing.
     """
     check_complete(experiment, folders)
+    join(folders, out)
+
+
+def join(folders: Sequence[Path], out: Path) -> None:
+    """Join the tables of parts of one run, at least one; raises as ``merge`` does."""
     results = {folder: read_results(folder / "results.csv") for folder in folders}
     _check_disjoint(results)
     try:
@@ -164,3 +174,33 @@ def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
         raise ShardError(str(error)) from error
     write_results(out / "results.csv", pd.concat(results))
     write_provenance(out / "provenance.json", provenance)
+
+
+def replace_settings(names: Sequence[str], measured: Path, out: Path) -> None:
+    """Put settings that were measured again in place of those that tables have.
+
+    Args:
+        names: a name stands for every setting that begins with it and a colon.
+        measured: the folder of the new tables.
+        out: the folder of the tables to change; new ones are written where it has none.
+
+    Raises:
+        MalformedTableError: a table cannot be read.
+    """
+
+    def is_measured(setting: str) -> bool:
+        return setting.startswith(tuple(f"{name}: " for name in names))
+
+    def renewed(read: Callable[[Path], pd.DataFrame], table: str) -> pd.DataFrame:
+        old = read(out / table)
+        return pd.concat(
+            [old[~old["setting"].map(is_measured).astype(bool)], read(measured / table)]
+        )
+
+    if not (out / "provenance.json").exists():
+        join([measured], out)
+        return
+    old, new = (read_provenance(folder / "provenance.json") for folder in (out, measured))
+    write_results(out / "results.csv", renewed(read_results, "results.csv"))
+    write_curves(out / "curves.csv", renewed(read_curves, "curves.csv"))
+    write_provenance(out / "provenance.json", renew_provenance(old, new, is_measured))

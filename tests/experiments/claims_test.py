@@ -9,6 +9,8 @@ from experiments.harness.claims import (
     claim_contrast,
     claim_greater,
     claim_level,
+    claim_median,
+    claim_number,
     claim_trend,
     with_holm,
 )
@@ -169,3 +171,44 @@ def test_seeds_that_all_agree_leave_no_doubt():
     (claim,) = with_holm([claim_level(table(a=[1.0] * 3), "a", "accuracy", at_least=1, **WORDING)])
     assert claim.verdict is HOLDS
     assert claim.detail.endswith("Holm p < .001")
+
+
+TIMES = [0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 9.0]  # one round beside a neighbour
+
+
+@pytest.mark.parametrize(
+    ("bound", "at_least", "at_most"),
+    [(0.7, HOLDS, FAILS), (0.85, INCONCLUSIVE, INCONCLUSIVE), (0.88, FAILS, HOLDS)],
+)
+def test_a_median_is_judged_by_its_own_interval(bound, at_least, at_most):
+    results = table(a=TIMES)
+    for judged, bounds in ((at_least, {"at_least": bound}), (at_most, {"at_most": bound})):
+        claim = claim_median(results, "a", "accuracy", **bounds, **WORDING)
+        assert claim.verdict is judged
+        assert claim.detail == "median 0.84, 95% interval [0.81, 0.87], 9 seeds"
+        assert claim.ours == "0.84 (9 seeds)"
+
+
+@pytest.mark.parametrize(
+    ("values", "detail"),
+    [([0.8] * 5, "needs at least 6"), ([0.8] * 8 + [np.nan], "not finite"), ([], "not measured")],
+)
+def test_a_median_without_an_interval_is_inconclusive(values, detail):
+    claim = claim_median(table(a=values), "a", "accuracy", at_most=1.0, **WORDING)
+    assert claim.verdict is INCONCLUSIVE
+    assert detail in claim.detail
+
+
+@pytest.mark.parametrize(
+    ("values", "ours", "verdict"),
+    [
+        ([0.0408], "0.0408", HOLDS),
+        ([0.2], "0.2", FAILS),
+        ([0.04, 0.2], "0.04 to 0.2", INCONCLUSIVE),
+        ([np.nan], "nan", INCONCLUSIVE),
+        ([], "", INCONCLUSIVE),
+    ],
+)
+def test_a_number_is_judged_by_itself(values, ours, verdict):
+    claim = claim_number(table(a=values), "a", "accuracy", at_most=0.15, **WORDING)
+    assert (claim.verdict, claim.ours) == (verdict, ours)

@@ -1,12 +1,15 @@
 """The command line on a small made-up experiment."""
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from experiments.__main__ import main
+from experiments.harness import report
 from experiments.harness.discovery import discover
+from experiments.harness.tables import read_results
 from tests.experiments.toys import forget, make
 
 FILES = {
@@ -143,6 +146,54 @@ def test_an_unknown_scale_is_refused(root, capsys):
         main(["run", "toy", "--scale=huge"], root)
     assert stopped.value.code == 2
     assert "'smoke'" in capsys.readouterr().err
+
+
+def test_an_experiment_may_have_scales_of_its_own(root, capsys):
+    assert main(["run", "toy", "--scale=gpu"], root) == 2
+    known = "it has smoke, quick, cpu, paper"
+    assert f"toy has no gpu scale; {known}." in capsys.readouterr().err
+    with (root / "toy" / "__init__.py").open("a") as package:
+        package.write('\nSCALES = ("smoke", "cpu", "gpu")\n')
+    forget("toy")
+    assert main(["run", "toy", "--scale=paper"], root) == 2
+    assert main(["run", "toy", "--scale=gpu"], root) == 0
+    assert "figure.png" in names(root / "toy" / "gpu")
+    assert main(["report"], root) == 0
+    assert "### toy, gpu scale" in (root / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_reason_reaches_the_claims_that_ask_for_it(root, capsys):
+    main(["run", "toy"], root)
+    path = root / "toy" / "provenance.json"
+    fields = json.loads(path.read_text()) | {"not_measured": {"E9": "no accelerator"}}
+    path.write_text(json.dumps(fields))
+    (root / "toy" / "claims.py").write_text(
+        textwrap.dedent("""
+            from experiments.harness.claims import Claim
+
+            def claims(results, not_measured):
+                return [Claim("E9 too", "ours", "", f"not measured: {not_measured['E9']}")]
+            """)
+    )
+    forget("toy")
+    capsys.readouterr()
+    assert main(["run", "toy", "--plot-only"], root) == 0
+    assert "not measured: no accelerator" in capsys.readouterr().out
+    assert main(["report"], root) == 0
+    assert "not measured: no accelerator" in (root / "report.md").read_text(encoding="utf-8")
+
+
+def test_where_settings_share_no_metric_every_number_has_a_line(root, capsys):
+    main(["run", "toy"], root)
+    rows = [f"{name},0,of {name},1234.5" for name in ("a", "b", "c")]
+    (root / "toy" / "results.csv").write_text("\n".join(["setting,seed,metric,value", *rows]))
+    capsys.readouterr()
+    console = report.make_console()
+    report.print_results(console, "t", read_results(root / "toy" / "results.csv"))
+    lines = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if "of" in line]
+    assert [[cell.strip() for cell in line] for line in lines] == [
+        [name, f"of {name}", "1,234", "1"] for name in ("a", "b", "c")
+    ]
 
 
 @pytest.mark.parametrize(

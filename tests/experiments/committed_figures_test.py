@@ -15,9 +15,7 @@ from matplotlib.figure import Figure
 from experiments.harness.tables import read_results, with_parts
 
 ROOT = Path(__file__).parents[2] / "experiments"
-NAMES = sorted(
-    path.parent.name for path in ROOT.glob("*/plot.py") if (path.parent / "results.csv").exists()
-)
+NAMES = sorted(path.parent.name for path in ROOT.glob("*/results.csv"))
 MAX_BYTES = 200_000
 HARD = "test_precise_hard_accuracy"
 METHODS = ("gd", "ngd", "sign", "adam", "spectral", "muon")
@@ -128,7 +126,14 @@ def in_width(results):
     return [number.replace("-", "−") for number in shown]
 
 
+def in_bench(results):
+    update = results[results["metric"] == "update / PyTorch"]
+    median = update[update["setting"].str.contains("GPT-NeoX 3L/32")]["value"].median()
+    return [f"{short(median)} of PyTorch's time"]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
+    "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
     "el_copy_context": in_context,
     "el_copy_losses": in_losses,

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import subprocess
 
 import jax
@@ -10,6 +11,7 @@ from experiments.harness.provenance import (
     gather_provenance,
     merge_provenance,
     read_provenance,
+    renew_provenance,
     write_provenance,
 )
 from experiments.harness.tables import MalformedTableError
@@ -36,6 +38,27 @@ def test_provenance_survives_a_round_trip(tmp_path):
     path = tmp_path / "provenance.json"
     write_provenance(path, gather())
     assert read_provenance(path) == gather()
+
+
+def test_what_was_not_measured_or_earlier_is_written_where_there_is_any(tmp_path):
+    path = tmp_path / "provenance.json"
+    write_provenance(path, gather())
+    assert not {"not_measured", "earlier"} & set(json.loads(path.read_text()))
+    whole = dataclasses.replace(gather(), not_measured={"a": "no GPU"}, earlier=(gather(["b"]),))
+    write_provenance(path, whole)
+    assert read_provenance(path) == whole
+
+
+def test_settings_measured_again_leave_the_earlier_ones_their_own_origin():
+    old = dataclasses.replace(
+        gather(["a", "b", "c"]), commit="old", not_measured={"b": "no GPU", "c": "no time"}
+    )
+    new = renew_provenance(old, gather(["b"]), "b".__eq__)
+    assert (list(new.wall_seconds), new.not_measured) == (["b"], {"c": "no time"})
+    (kept,) = new.earlier
+    assert (kept.commit, list(kept.config_hashes), kept.not_measured) == ("old", ["a", "c"], {})
+    newest = renew_provenance(new, gather(["a", "c"]), {"a", "c"}.__contains__)
+    assert [list(part.wall_seconds) for part in newest.earlier] == [["b"]]  # none is left of old
 
 
 def test_every_setting_needs_both_hash_and_time():

@@ -205,3 +205,54 @@ def test_a_real_experiment_in_parts_is_the_whole(name, tmp_path):
     for table in ("results.csv", "curves.csv"):
         merged, whole = ((tmp_path / kind / table).read_bytes() for kind in ("merged", "whole"))
         assert merged == whole
+
+
+SOME = """
+    from pathlib import Path
+
+    from experiments.harness.seeds import write_tables
+    from experiments.harness.tables import curves_frame, results_frame
+
+    def run(scale, out, only=()):
+        value = float((Path(__file__).parent / "value").read_text())
+        names = [n for n in ("b: x", "b: y", "c: x") if not only or n[0] in only]
+        write_tables("toy", scale, out,
+                     results=results_frame((n, 0, "accuracy", value) for n in names),
+                     curves=curves_frame((n, 0, 1, "loss", value) for n in names),
+                     config_hashes=dict.fromkeys(names, scale),
+                     wall_seconds=dict.fromkeys(names, 1.0))
+    """
+
+
+def test_some_settings_are_measured_again_and_the_others_stay(tmp_path, monkeypatch, capsys):
+    root = make(tmp_path, ("toy", "other"), {**FILES, "run.py": SOME, "value": "1"}, monkeypatch)
+    assert main(["run", "toy"], root) == 0
+    (root / "toy" / "value").write_text("2")
+    assert main(["run", "toy", "--only=b"], root) == 0
+    rows = (root / "toy" / "results.csv").read_text().split()
+    assert rows[1:] == ["b:", "x,0,accuracy,2", "b:", "y,0,accuracy,2", "c:", "x,0,accuracy,1"]
+    assert "c: x,0,1,loss,1\n" in (root / "toy" / "curves.csv").read_text()
+    recorded = json.loads((root / "toy" / "provenance.json").read_text())
+    assert list(recorded["wall_seconds"]) == ["b: x", "b: y"]
+    assert [list(part["wall_seconds"]) for part in recorded["earlier"]] == [["c: x"]]
+    assert main(["report"], root) == 0
+    assert "Measured earlier: c · `python -m experiments run toy" in (root / "report.md").read_text(
+        encoding="utf-8"
+    )
+    assert main(["run", "toy", "--only=b", "--scale=paper", f"--out={root / 'toy'}"], root) == 2
+    assert "holds the cpu scale; --only must run at the same" in capsys.readouterr().err
+    assert main(["run", "other", "--only=c"], root) == 0  # nothing is there yet
+    assert (root / "other" / "results.csv").read_text().count("accuracy") == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--only=b"], "cannot run in part"),
+        (["--only=b", "--plot-only"], "neither --shard nor --plot-only"),
+        (["--only=b", "--shard=0/2"], "neither --shard nor --plot-only"),
+    ],
+)
+def test_only_is_refused_where_it_means_nothing(root, capsys, flags, message):
+    assert main(["run", "toy", *flags], root) == 2
+    assert message in capsys.readouterr().err

@@ -9,6 +9,8 @@ from hypothesis import given, settings, strategies as st
 from experiments.harness.statistics import (
     bootstrap_interval,
     describe,
+    describe_number,
+    median_interval,
     paired_difference,
     paired_slope,
     spread_slope,
@@ -30,6 +32,42 @@ def test_the_interval_is_scipys(values):
     low, high = scipy.stats.t.interval(0.95, len(values) - 1, loc=values.mean(), scale=sem)
     np.testing.assert_allclose(interval[:4], [values.mean(), sem, low, high], atol=1e-9)
     assert interval.num_seeds == len(values)
+
+
+@pytest.mark.parametrize(("num", "low", "high"), [(6, 1, 6), (9, 2, 8), (25, 8, 18)])
+def test_the_interval_of_a_median_has_two_of_the_values_as_ends(num, low, high):
+    # from a table of the binomial distribution: no more than 2.5 % lie beyond either end
+    values = np.random.default_rng(0).permutation(np.arange(1.0, num + 1))
+    found = median_interval(values)
+    assert (found.mean, found.low, found.high, found.num_seeds) == (
+        np.median(values),
+        low,
+        high,
+        num,
+    )
+    logarithm = median_interval(np.log(values))
+    np.testing.assert_allclose(np.exp(logarithm[2:4]), [low, high])
+
+
+def test_the_interval_of_a_median_covers_it_under_noise_and_bursts():
+    generator = np.random.default_rng(1)
+
+    def times(shape):
+        bursts = generator.choice([1, 5], shape, p=[0.9, 0.1])
+        return generator.lognormal(0.0, 0.2, shape) * bursts
+
+    center = np.median(times(10**6))
+    found = [median_interval(row) for row in times((1000, 9))]
+    assert 0.95 <= np.mean([one.low <= center <= one.high for one in found]) < 0.98
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0, math.nan, *[2.0] * 7]])
+def test_too_few_values_or_one_not_finite_leave_a_median_without_an_interval(values):
+    assert median_interval(np.array(values))[2:4] == (-math.inf, math.inf)
+
+
+def test_numbers_have_three_digits_or_are_whole():
+    assert [describe_number(x) for x in (0.04081, 1.0, 3050.4)] == ["0.0408", "1", "3,050"]
 
 
 def test_pairing_matches_the_seeds_and_agrees_with_scipy():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from clarabel_peer import clarabel_max_margin
 from hypothesis import given, settings, strategies as st
 from margin_problems import correlated, facets, rank_deficient, with_embeddings
 
@@ -11,7 +12,6 @@ from el_jax.linear_ntp.interior_point import interior_bracket, is_small
 from el_jax.linear_ntp.scaling import scaled
 from el_jax.linear_ntp.self_scaled_cone import Point, alike, unravel
 from el_jax.linear_ntp.solvers import SOLVERS
-from experiments.bench.clarabel import clarabel_max_margin
 
 
 def interior(problem, tolerance=1e-10):

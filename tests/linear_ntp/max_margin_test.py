@@ -2,6 +2,7 @@ import functools
 
 import numpy as np
 import pytest
+from clarabel_peer import clarabel_max_margin
 from hypothesis import given, settings, strategies as st
 from margin_problems import SEPARABLE, facets, generic, with_embeddings
 
@@ -22,7 +23,6 @@ from el_jax.linear_ntp import (
 from el_jax.linear_ntp.norms import dual_norm, matrix_norm
 from el_jax.linear_ntp.scaling import scaled
 from el_jax.linear_ntp.splitting import split_bracket
-from experiments.bench.clarabel import clarabel_max_margin
 
 NORMS = ("frobenius", "max", "spectral")
 

@@ -1,0 +1,116 @@
+"""Every benchmark in a fresh process; a round of a timing is a seed of the tables."""
+
+import concurrent.futures
+import dataclasses
+import multiprocessing
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from jax.extend.backend import clear_backends
+
+from el_jax.checkpoints.manifest import config_hash
+from el_jax.runtime import arithmetic
+from el_jax.runtime.compilation import use_compilation_cache
+from experiments.bench import (
+    fused,
+    gpt2,
+    last_block,
+    losses,
+    max_margin,
+    overhead,
+    pytorch,
+    relaunch,
+    runs_at_once,
+)
+from experiments.bench.worker import cores, use_cores
+from experiments.harness.discovery import ExperimentError
+from experiments.harness.provenance import gather_provenance, write_provenance
+from experiments.harness.shards import WHOLE, Shard, join
+from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results
+
+# name -> a module with PLANS, one for each scale, and measure(plan), its measurements
+BENCHMARKS: dict[str, ModuleType] = {
+    "pytorch": pytorch,
+    "losses": losses,
+    "fused": fused,
+    "runs_at_once": runs_at_once,
+    "last_block": last_block,
+    "relaunch": relaunch,
+    "overhead": overhead,
+    "gpt2": gpt2,
+    "max_margin": max_margin,
+}
+# these compute on one core, where a neighbour's threads disturb them least; the others start
+# processes of their own, or are a training as people start it
+ONE_CORE = {"losses", "fused", "last_block"}
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
+    """Measure and write the tables; a unit of a shard is one benchmark.
+
+    Raises:
+        ExperimentError: a name in ``only`` is of no benchmark.
+    """
+    if unknown := [name for name in only if name not in BENCHMARKS]:
+        known = ", ".join(BENCHMARKS)
+        raise ExperimentError(f"bench has no {', '.join(unknown)}; there are: {known}.")
+    names = shard.take(name for name in BENCHMARKS if not only or name in only)
+    with tempfile.TemporaryDirectory() as folder:
+        parts = [Path(folder) / name for name in names]
+        for name, part in zip(names, parts, strict=True):
+            started = time.monotonic()
+            measure_apart(name, scale, part)
+            print(f"bench: {name}, {time.monotonic() - started:.0f} s", flush=True)
+        join(parts, out)
+
+
+def measure_apart(name: str, scale: str, out: Path) -> None:
+    """Measure one benchmark in a process of its own, and write its tables into a new folder."""
+    clear_backends()  # the memory of an accelerator is for the processes that measure
+    if scale != "gpu":  # read when jax is imported, there and in every process it starts
+        os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, context) as pool:
+        pool.submit(measure, name, scale, out).result()
+
+
+def measure(name: str, scale: str, out: Path) -> None:
+    """Measure one benchmark in this process, and write its tables into a new folder."""
+    if name in ONE_CORE and scale != "gpu":
+        use_cores(cores()[:1])
+    use_compilation_cache()
+    arithmetic.check()
+    plan = BENCHMARKS[name].PLANS[scale]
+    rows: list[tuple[str, int, str, float]] = []
+    seconds, reasons = dict[str, float](), dict[str, str]()
+    started = time.monotonic()
+    for case, values, reason in BENCHMARKS[name].measure(plan):
+        setting = f"{name}: {case}"
+        for quantity, by_round in values.items():
+            rows += [(setting, i, quantity, v) for i, v in enumerate(np.atleast_1d(by_round))]
+        if reason:
+            reasons[setting] = reason
+        seconds[setting], started = time.monotonic() - started, time.monotonic()
+    hashes = {setting: config_hash({"setting": setting, "plan": repr(plan)}) for setting in seconds}
+    gathered = gather_provenance("bench", scale, config_hashes=hashes, wall_seconds=seconds)
+    out.mkdir()
+    write_results(out / "results.csv", results_frame(rows))
+    write_curves(out / "curves.csv", curves_frame([]))
+    hardware = {**gathered.hardware, "processor": _processor()}
+    provenance = dataclasses.replace(gathered, hardware=hardware, not_measured=reasons)
+    write_provenance(out / "provenance.json", provenance)
+
+
+def _processor() -> str:
+    """The model of the CPU."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
