@@ -56,13 +56,16 @@ def plot(out: Path) -> Figure:
 def answer(results: pd.DataFrame, judged: Sequence[Judged]) -> str:
     """The number of goals that are met, and the time of an update of the copy task."""
     verdicts = [line.claim.verdict for line in judged]
-    counts = f"{verdicts.count(Verdict.HOLDS)} of {len(verdicts)} speed goals are met"
     missed = verdicts.count(Verdict.FAILS)
-    ratios = values_of(results, COPY_TASK, "update / PyTorch")
-    return (
-        f"{counts}, {missed or 'none'} {'are' if missed > 1 else 'is'} missed:\n"
-        f"an update of the copy task takes {decimal(float(ratios.median()))} of PyTorch's time"
+    said = (
+        f"{verdicts.count(Verdict.HOLDS)} of {len(verdicts)} speed goals are met, "
+        f"{missed or 'none'} {'are' if missed > 1 else 'is'} missed"
     )
+    ratios = values_of(results, COPY_TASK, "update / PyTorch")
+    if ratios.empty:
+        return said
+    took = decimal(float(ratios.median()))
+    return f"{said}:\nan update of the copy task takes {took} of PyTorch's time"
 
 
 def _lines(judged: Sequence[Judged]) -> list[str | Judged]:

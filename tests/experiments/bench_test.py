@@ -17,7 +17,7 @@ from experiments.bench import gpt2, hugging_face, pytorch, pytorch_environment, 
 from experiments.bench.claims import GOALS, claims, judge_goals
 from experiments.bench.measurement import Measurement
 from experiments.bench.paired import compare
-from experiments.bench.plot import COPY_TASK, plot
+from experiments.bench.plot import COPY_TASK, answer, plot
 from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
 from experiments.bench.worker import Worker, WorkerError
 from experiments.harness import report
@@ -135,6 +135,10 @@ def test_the_figure_has_every_goal_its_interval_and_what_is_missing(folder):
     assert shown == ["0.5 (0.481 to 0.519)", "0.2", "not measured: no accelerator"]
     bars = [line.get_xdata() for line in ax.lines if len(set(line.get_ydata())) == 1]
     np.testing.assert_allclose(bars[1], np.divide([0.48125, 0.51875], 0.9))  # 2nd and 8th of 9
+
+
+def test_the_title_says_nothing_of_what_was_not_measured():
+    assert answer(results_of({}), []) == "0 of 0 speed goals are met, none is missed"
 
 
 def test_an_unknown_benchmark_is_named(capsys):
