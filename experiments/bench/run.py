@@ -24,6 +24,7 @@ from experiments.bench import (
     losses,
     max_margin,
     overhead,
+    products,
     pytorch,
     relaunch,
     runs_at_once,
@@ -37,6 +38,7 @@ from experiments.harness.tables import curves_frame, results_frame, write_curves
 # name -> a module with PLANS, one for each scale, and measure(plan), its measurements
 BENCHMARKS: dict[str, ModuleType] = {
     "pytorch": pytorch,
+    "products": products,
     "losses": losses,
     "fused": fused,
     "runs_at_once": runs_at_once,

@@ -13,7 +13,14 @@ import pytest
 from el_jax.models import PRESETS, transformer
 from experiments import bench
 from experiments.__main__ import ROOT, main
-from experiments.bench import gpt2, hugging_face, pytorch, pytorch_environment, run
+from experiments.bench import (
+    gpt2,
+    hugging_face,
+    products_worker,
+    pytorch,
+    pytorch_environment,
+    run,
+)
 from experiments.bench.claims import GOALS, claims, judge_goals
 from experiments.bench.measurement import Measurement
 from experiments.bench.paired import compare
@@ -143,7 +150,7 @@ def test_the_title_says_nothing_of_what_was_not_measured():
 
 def test_an_unknown_benchmark_is_named(capsys):
     assert main(["run", "bench", "--smoke", "--only=pytorch,no_such"]) == 2
-    assert "bench has no no_such; there are: pytorch, losses" in capsys.readouterr().err
+    assert "bench has no no_such; there are: pytorch, products" in capsys.readouterr().err
 
 
 # ---- the same computation on both sides -------------------------------------------------------
@@ -318,3 +325,15 @@ def test_committed_tables_have_every_goal_of_a_cpu():
     reasons = read_provenance(COMMITTED.with_name("provenance.json")).not_measured
     found = {judged.goal for judged in judge_goals(read_results(COMMITTED), reasons)}
     assert found == {goal for goal in GOALS if "GPU" not in goal.settings}
+
+
+def test_products_are_those_of_the_traced_gradient():
+    def loss(w, x):
+        return jnp.einsum("bij,bjk->bik", x, jax.jit(jnp.tanh)(w)).sum()
+
+    w, x = jnp.ones((2, 3, 5)), jnp.ones((2, 4, 3))
+    traced = jax.make_jaxpr(jax.jit(jax.value_and_grad(loss)))(w, x)
+    forward, backward = products_worker.products_of(traced.jaxpr)
+    assert forward == (2, 4, 3, 5)
+    assert sorted(backward[1:]) == [3, 4, 5]
+    assert backward.k == 4  # the gradient of w sums over the rows of x
