@@ -3,6 +3,7 @@
 Three tracks on shared rooms: equal learning, flatness, and linear next-token prediction.
 
     el_jax.losses        per-token losses as functions of token statistics; equilibrium margins
+    el_jax.curvature     Hessian and Fisher matrix of any loss(params): products, traces, spectra
     el_jax.linear_ntp    separability, certificates, max margins, trajectories, in float64
     el_jax.tasks         tasks that are sampled on the device
     el_jax.models        networks as pure functions
@@ -35,8 +36,8 @@ __version__ = "0.1.0"
 _arithmetic.select_right_sums()
 
 _ROOMS = (
-    *("build", "checkpoints", "config", "linear_ntp", "losses", "models", "parameters"),
-    *("plots", "probes", "runtime", "tasks", "training", "types"),
+    *("build", "checkpoints", "config", "curvature", "linear_ntp", "losses", "models"),
+    *("parameters", "plots", "probes", "runtime", "tasks", "training", "types"),
 )
 __all__ = [*_ROOMS, "load"]
 

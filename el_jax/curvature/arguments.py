@@ -1,0 +1,113 @@
+"""Refusals of this room: each is one line with the argument, its value and what is allowed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.runtime.errors import require
+from el_jax.types import Params
+
+
+def leaves_by_name(params: Params) -> dict[str, Array]:
+    """The leaves of a pytree under names such as ``layer_0/query/kernel``."""
+    leaves = jax.tree_util.tree_leaves_with_path(params)
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in leaves}
+
+
+def kind_of(leaf: Any) -> str:
+    """Dtype and shape, as in ``float32[2,3]``."""
+    found = jax.typeof(leaf)
+    return f"{found.dtype}[{','.join(map(str, found.shape))}]"
+
+
+def check_params(params: Params) -> None:
+    """Refuses parameters with no leaf, or with a leaf that has no derivative.
+
+    Raises:
+        ValueError: naming the leaf.
+    """
+    leaves = leaves_by_name(params)
+    require("params", params, bool(leaves), "a pytree with at least one array")
+    for name, leaf in leaves.items():
+        if not jnp.issubdtype(jax.typeof(leaf).dtype, jnp.floating):
+            raise ValueError(f"params[{name!r}] is {kind_of(leaf)}: must be real and floating")
+
+
+def check_tangent(params: Params, v: Params) -> None:
+    """Refuses a direction that has not the names, shapes and dtypes of the parameters.
+
+    Raises:
+        ValueError: naming the first leaf that differs.
+    """
+    check_params(params)
+    expected, given = leaves_by_name(params), leaves_by_name(v)
+    for name in [*expected, *given]:
+        if name not in expected or name not in given:
+            what = "missing" if name in expected else "not in params"
+            raise ValueError(f"v[{name!r}] is {what}: v must have the leaves {', '.join(expected)}")
+        found, wanted = kind_of(given[name]), kind_of(expected[name])
+        if found != wanted:
+            raise ValueError(f"v[{name!r}] is {found}: must be {wanted}, like params")
+    nested, wanted = str(jax.tree.structure(v)), str(jax.tree.structure(params))
+    require("v", nested, nested == wanted, f"nested like params, {wanted}")
+
+
+def check_scalar(name: str, value: Array | jax.ShapeDtypeStruct) -> None:
+    """Refuses the value of a loss that is no single real number.
+
+    Raises:
+        ValueError: naming its shape and dtype.
+    """
+    if jax.typeof(value).shape or not jnp.issubdtype(jax.typeof(value).dtype, jnp.floating):
+        raise ValueError(f"{name} returns {kind_of(value)}: must return one real number")
+
+
+def check_count(name: str, value: int, least: int = 1) -> None:
+    """Refuses a number of probes, steps or contexts that is too small.
+
+    Raises:
+        ValueError: unless ``value`` is at least ``least``.
+    """
+    require(name, value, value >= least, f"at least {least}")
+
+
+def check_examples(name: str, examples: Any, weights: Array | None) -> int:
+    """The number of examples of a pytree with leaves ``[N, ...]``.
+
+    Raises:
+        ValueError: if leaves or weights disagree on it, or it is below 2, which has no spread.
+    """
+    lengths = {jax.typeof(leaf).shape[:1] for leaf in jax.tree.leaves(examples)}
+    if len(lengths) != 1 or () in lengths:
+        raise ValueError(f"{name} have first axes {sorted(lengths)}: must share one, [N]")
+    ((num,),) = lengths
+    check_count(f"number of {name}", num, least=2)
+    if weights is not None and weights.shape != (num,):
+        raise ValueError(f"weights have shape {weights.shape}: must be [N] = {(num,)}")
+    return num
+
+
+def check_finite(what: str, value: Array, loss: Callable[[], Array]) -> None:
+    """Refuses a result that is not finite, and tells a NaN loss from a loss without curvature.
+
+    Numbers that are being traced (under ``jit`` or ``vmap``) have no value yet and pass.
+
+    Args:
+        what: name of the result.
+        value: of any shape.
+        loss: gives the loss at the parameters; called only if ``value`` is not finite.
+
+    Raises:
+        ValueError: saying which of the two is not finite.
+    """
+    if isinstance(value, jax.core.Tracer) or jnp.isfinite(value).all():
+        return
+    if not jnp.isfinite(at := loss()).all():
+        raise ValueError(f"loss(params)={at}: must be finite")
+    raise ValueError(
+        f"{what}={value}: must be finite, as loss(params)={at} is; "
+        "the loss may have no second derivative at params"
+    )

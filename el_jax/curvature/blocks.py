@@ -1,0 +1,51 @@
+"""Curvature of some of the parameters: a layer, a kind of matrix, all but the biases."""
+
+from collections.abc import Callable
+
+import jax
+from jax import Array
+
+from el_jax.curvature.arguments import check_params, leaves_by_name
+from el_jax.curvature.products import Loss
+from el_jax.types import Params
+
+
+def restrict(
+    loss: Loss, params: Params, belongs: Callable[[str], bool]
+) -> tuple[Loss, dict[str, Array]]:
+    """The loss as a function of some leaves, the others being held.
+
+    Its Hessian is the diagonal block of H that belongs to those leaves, so every quantity of this
+    room has a version for a group of parameters::
+
+        hessian_trace(*restrict(loss, params, lambda name: name.endswith("kernel")), key, 100)
+
+    A tied weight is one leaf and belongs to one group. The traces of groups that share out the
+    leaves add up to Tr H. Probes of a block do not see the entries of H outside it, so block
+    traces have smaller errors than the matching parts of one trace.
+
+    Args:
+        loss: a function of all parameters.
+        params: θ.
+        belongs: True for names such as ``layer_0/query/kernel`` that are in the group.
+
+    Returns:
+        The function of the group, and the group: name -> leaf.
+
+    Raises:
+        ValueError: if no name belongs.
+    """
+    check_params(params)
+    leaves = leaves_by_name(params)
+    block = {name: leaf for name, leaf in leaves.items() if belongs(name)}
+    if not block:
+        raise ValueError(
+            f"belongs={getattr(belongs, '__name__', belongs)!r}: must be true for at least one of "
+            f"{', '.join(leaves)}"
+        )
+
+    def loss_of_block(block: dict[str, Array]) -> Array:
+        merged = leaves | block
+        return loss(jax.tree.unflatten(jax.tree.structure(params), list(merged.values())))
+
+    return loss_of_block, block

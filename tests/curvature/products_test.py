@@ -1,0 +1,208 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from jax.flatten_util import ravel_pytree
+
+from el_jax.curvature import dense_hessian, ggn_vp, hvp, quadratic_form, restrict
+from tests.curvature.small_losses import (
+    classifier_params,
+    contexts,
+    cross_entropy,
+    flat_of,
+    logits,
+    observed,
+    quadratic,
+    symmetric_matrix,
+    tree_of,
+)
+
+SEEDS = st.integers(0, 2**16)
+
+
+def direction(params, seed):
+    flat, unravel = ravel_pytree(params)
+    return unravel(jnp.asarray(np.random.default_rng(seed).normal(size=flat.size), flat.dtype))
+
+
+def finite_difference_hessian(loss, params, step=1e-4):
+    """Fourth differences of loss values alone: no derivative of JAX is trusted."""
+    flat, unravel = ravel_pytree(params)
+    steps = step * np.eye(flat.size)
+    at = jax.jit(lambda x: loss(unravel(x)))
+    return np.array(
+        [
+            [
+                at(flat + a + b) - at(flat + a - b) - at(flat - a + b) + at(flat - a - b)
+                for b in steps
+            ]
+            for a in steps
+        ]
+    ) / (4 * step**2)
+
+
+def test_products_of_a_quadratic_are_those_of_its_matrix():
+    with jax.enable_x64(True):
+        matrix, v = symmetric_matrix(), np.random.default_rng(5).normal(size=19)
+        at, loss = tree_of(np.random.default_rng(6).normal(size=19)), quadratic(matrix)
+        found = flat_of(hvp(loss, at, tree_of(v)))
+        np.testing.assert_allclose(found, matrix @ v, atol=1e-12)
+        form = quadratic_form(loss, at, tree_of(v))
+        assert form.dtype == jnp.float64
+        np.testing.assert_allclose(form, v @ matrix @ v, atol=1e-12)
+
+
+def test_dense_hessian_is_that_of_finite_differences():
+    with jax.enable_x64(True):
+        params, loss = classifier_params(), cross_entropy(contexts(), observed())
+        found = dense_hessian(loss, params)
+        np.testing.assert_allclose(found, finite_difference_hessian(loss, params), atol=1e-6)
+        np.testing.assert_allclose(found, found.T, atol=1e-14)
+
+
+@settings(max_examples=6)
+@given(seed=SEEDS)
+def test_products_are_those_of_the_dense_hessian(seed):
+    with jax.enable_x64(True):
+        params, loss = classifier_params(seed), cross_entropy(contexts(), observed())
+        v, dense = direction(params, seed + 1), dense_hessian(loss, params)
+        flat = ravel_pytree(v)[0]
+        np.testing.assert_allclose(ravel_pytree(hvp(loss, params, v))[0], dense @ flat, atol=1e-12)
+        np.testing.assert_allclose(quadratic_form(loss, params, v), flat @ dense @ flat, rtol=1e-10)
+
+
+@settings(max_examples=6)
+@given(seed=SEEDS)
+def test_ggn_is_the_fisher_matrix_of_softmax_written_out(seed):
+    with jax.enable_x64(True):
+        params, inputs = classifier_params(seed), contexts()
+        flat, unravel = ravel_pytree(params)
+        fisher = np.zeros((flat.size, flat.size))
+        for x in inputs:
+            log_probs = lambda w, x=x: jax.nn.log_softmax(logits(unravel(w), x))  # noqa: E731
+            for p, score in zip(np.exp(log_probs(flat)), jax.jacrev(log_probs)(flat), strict=True):
+                fisher += p * np.outer(score, score) / len(inputs)
+
+        def loss_of_outputs(z):
+            return -jnp.take_along_axis(jax.nn.log_softmax(z), observed()[:, None], 1).mean()
+
+        v = direction(params, seed + 1)
+        model = lambda p: jax.vmap(lambda x: logits(p, x))(inputs)  # noqa: E731
+        found = ggn_vp(model, loss_of_outputs, params, v)
+        np.testing.assert_allclose(
+            ravel_pytree(found)[0], fisher @ ravel_pytree(v)[0], rtol=1e-10, atol=1e-12
+        )
+
+
+def test_ggn_of_a_linear_model_is_its_hessian():
+    with jax.enable_x64(True):
+        params = {"out": classifier_params()["out"]}
+        model, v = lambda p: contexts() @ p["out"], direction(params, 3)
+        loss = lambda z: jnp.square(z).sum() + jnp.exp(z).mean()  # noqa: E731
+        found = ggn_vp(model, loss, params, v)["out"]
+        exact = hvp(lambda p: loss(model(p)), params, v)["out"]
+        np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+@settings(max_examples=6)
+@given(seed=SEEDS, scale=st.floats(-3, 3))
+def test_products_are_linear_and_symmetric(seed, scale):
+    with jax.enable_x64(True):
+        params, loss = classifier_params(seed), cross_entropy(contexts(), observed())
+        u, v = direction(params, seed + 1), direction(params, seed + 2)
+        product = lambda d: ravel_pytree(hvp(loss, params, d))[0]  # noqa: E731
+        both = product(jax.tree.map(lambda a, b: a + scale * b, u, v))
+        np.testing.assert_allclose(both, product(u) + scale * product(v), atol=1e-12)
+        flat_u, flat_v = ravel_pytree(u)[0], ravel_pytree(v)[0]
+        np.testing.assert_allclose(flat_u @ product(v), flat_v @ product(u), atol=1e-12)
+        np.testing.assert_allclose(quadratic_form(loss, params, v), flat_v @ product(v), atol=1e-12)
+
+
+def test_products_of_several_runs_are_those_of_each():
+    loss = cross_entropy(contexts(), observed())
+    runs = [classifier_params(seed) for seed in range(3)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
+    v = direction(runs[0], 9)
+    for product in (hvp, quadratic_form):
+        together = jax.jit(jax.vmap(lambda p, product=product: product(loss, p, v)))(stacked)
+        for number, params in enumerate(runs):
+            alone = product(loss, params, v)
+            jax.tree.map(
+                lambda a, b, i=number: np.testing.assert_allclose(a[i], b, rtol=2e-5, atol=2e-6),
+                together,
+                alone,
+            )
+
+
+def test_a_compiled_form_is_that_of_single_operations_and_of_float64():
+    sizes = {"hidden": (33, 40), "bias": (40,), "out": (40, 17)}  # past the sizes of XLA's faults
+    rng = np.random.default_rng(0)
+    params = {k: jnp.asarray(rng.normal(size=s) / 6, jnp.float32) for k, s in sizes.items()}
+    inputs, labels = jnp.asarray(rng.normal(size=(5, 33)), jnp.float32), jnp.arange(5)
+    v = jax.tree.map(jnp.ones_like, params)
+
+    def form(params, inputs, v):
+        return quadratic_form(cross_entropy(inputs, labels), params, v)
+
+    compiled = jax.jit(form)(params, inputs, v)
+    np.testing.assert_allclose(compiled, form(params, inputs, v), rtol=1e-4)
+    with jax.enable_x64(True):
+        wide = jax.tree.map(lambda x: x.astype(jnp.float64), (params, inputs, v))
+        np.testing.assert_allclose(compiled, form(*wide), rtol=1e-4)
+
+
+def test_a_block_is_the_diagonal_block_of_the_hessian():
+    with jax.enable_x64(True):
+        matrix, at = symmetric_matrix(), tree_of(np.arange(19.0))
+        loss, block = restrict(quadratic(matrix), at, lambda name: name.startswith("layer/"))
+        assert list(block) == ["layer/bias", "layer/kernel"]
+        order = [*range(12, 15), *range(12)]  # the bias comes first among the names
+        np.testing.assert_allclose(
+            dense_hessian(loss, block), matrix[np.ix_(order, order)], atol=1e-12
+        )
+        np.testing.assert_allclose(loss(block), quadratic(matrix)(at), rtol=1e-12)
+
+
+PARAMS = {"w": jnp.ones((2, 2)), "b": jnp.ones(2)}
+REFUSED = {
+    "v\\['b'\\] is missing: v must have the leaves b, w": {"w": jnp.ones((2, 2))},
+    "v\\['c'\\] is not in params": PARAMS | {"c": jnp.ones(1)},
+    "v\\['w'\\] is float32\\[4\\]: must be float32\\[2,2\\], like params": PARAMS
+    | {"w": jnp.ones(4)},
+    "v\\['b'\\] is int32\\[2\\]: must be float32\\[2\\]": PARAMS | {"b": jnp.ones(2, int)},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_direction_unlike_the_parameters_is_refused(message):
+    def loss(params):
+        return jnp.sum(params["w"] @ params["b"])
+
+    for product in (hvp, quadratic_form):
+        with pytest.raises(ValueError, match=message):
+            product(loss, PARAMS, REFUSED[message])
+    with pytest.raises(ValueError, match=message):
+        ggn_vp(lambda p: p["w"], jnp.sum, PARAMS, REFUSED[message])
+
+
+def test_what_is_no_loss_or_no_parameter_is_refused():
+    for product in (hvp, quadratic_form):
+        with pytest.raises(ValueError, match=r"loss returns float32\[2\]: must return one real"):
+            product(lambda p: p["b"], PARAMS, PARAMS)
+    with pytest.raises(ValueError, match=r"loss_of_outputs returns float32\[2,2\]"):
+        ggn_vp(lambda p: p["w"], lambda z: z, PARAMS, PARAMS)
+    with pytest.raises(ValueError, match=r"params\['step'\] is int32\[\]: must be real"):
+        dense_hessian(lambda p: p["w"] * 1.0, {"step": jnp.int32(3), "w": jnp.ones(())})
+    with pytest.raises(ValueError, match=r"v='PyTreeDef.*: must be nested like params, PyTreeDef"):
+        hvp(lambda p: p[0].sum(), [jnp.ones(2)], (jnp.ones(2),))
+    with pytest.raises(ValueError, match=r"params=\{\}: must be a pytree with at least one array"):
+        dense_hessian(lambda p: 1.0, {})
+
+
+def test_a_group_without_parameters_is_refused():
+    def norms(name):
+        return "norm" in name
+
+    with pytest.raises(ValueError, match="belongs='norms': must be true for at least one of b, w"):
+        restrict(lambda p: 0.0, PARAMS, norms)
