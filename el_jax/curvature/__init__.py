@@ -9,6 +9,39 @@ units of the parameters.
 """
 
 from el_jax.curvature.blocks import restrict
+from el_jax.curvature.exact import (
+    ExactCost,
+    exact_cost,
+    exact_hessian_diagonal,
+    exact_hessian_trace,
+)
+from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
+from el_jax.curvature.sampling import SampledEstimate
+from el_jax.curvature.traces import (
+    example_hessian_trace,
+    hessian_diagonal,
+    hessian_trace,
+    scale_free_trace,
+    trace_difference,
+)
 
-__all__ = ["dense_hessian", "ggn_vp", "hvp", "quadratic_form", "restrict"]
+__all__ = [
+    "ExactCost",
+    "SampledEstimate",
+    "controlled_hessian_trace",
+    "dense_hessian",
+    "exact_cost",
+    "exact_hessian_diagonal",
+    "exact_hessian_trace",
+    "example_hessian_trace",
+    "fisher_trace",
+    "ggn_vp",
+    "hessian_diagonal",
+    "hessian_trace",
+    "hvp",
+    "quadratic_form",
+    "restrict",
+    "scale_free_trace",
+    "trace_difference",
+]

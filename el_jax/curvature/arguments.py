@@ -11,7 +11,7 @@ from el_jax.runtime.errors import require
 from el_jax.types import Params
 
 
-def leaves_by_name(params: Params) -> dict[str, Array]:
+def leaves_by_name(params: Params) -> dict[str, Any]:
     """The leaves of a pytree under names such as ``layer_0/query/kernel``."""
     leaves = jax.tree_util.tree_leaves_with_path(params)
     return {jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in leaves}
@@ -90,7 +90,7 @@ def check_examples(name: str, examples: Any, weights: Array | None) -> int:
     return num
 
 
-def check_finite(what: str, value: Array, loss: Callable[[], Array]) -> None:
+def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:
     """Refuses a result that is not finite, and tells a NaN loss from a loss without curvature.
 
     Numbers that are being traced (under ``jit`` or ``vmap``) have no value yet and pass.
@@ -98,16 +98,17 @@ def check_finite(what: str, value: Array, loss: Callable[[], Array]) -> None:
     Args:
         what: name of the result.
         value: of any shape.
-        loss: gives the loss at the parameters; called only if ``value`` is not finite.
+        cause: name of what it is the curvature of.
+        at: gives that at the parameters; called only if ``value`` is not finite.
 
     Raises:
         ValueError: saying which of the two is not finite.
     """
     if isinstance(value, jax.core.Tracer) or jnp.isfinite(value).all():
         return
-    if not jnp.isfinite(at := loss()).all():
-        raise ValueError(f"loss(params)={at}: must be finite")
+    given = jnp.ravel(at())
+    wrong = given[~jnp.isfinite(given)]
+    require(cause, wrong[:1].tolist(), not wrong.size, "finite")
     raise ValueError(
-        f"{what}={value}: must be finite, as loss(params)={at} is; "
-        "the loss may have no second derivative at params"
+        f"{what}={value}: must be finite, as {cause} is; is it twice differentiable at params?"
     )

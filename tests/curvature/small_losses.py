@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 SIZES = ((4, 3), (3,), (2, 2))  # of the leaves of a quadratic, P = 19
-NUM_CONTEXTS, NUM_INPUTS, NUM_CLASSES, WIDTH = 7, 3, 4, 3
+NUM_CONTEXTS, NUM_INPUTS, NUM_CLASSES, WIDTH = 8, 3, 4, 3
 
 
 def tree_of(flat):

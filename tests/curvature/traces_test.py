@@ -1,0 +1,286 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from jax.flatten_util import ravel_pytree
+
+from el_jax.curvature import (
+    dense_hessian,
+    exact_cost,
+    exact_hessian_diagonal,
+    exact_hessian_trace,
+    example_hessian_trace,
+    hessian_diagonal,
+    hessian_trace,
+    restrict,
+    scale_free_trace,
+    trace_difference,
+)
+from el_jax.curvature.sampling import mean_over_contexts, numbered_keys
+from el_jax.models import transformer
+from tests.curvature.small_losses import (
+    classifier_params,
+    contexts,
+    cross_entropy,
+    example_loss,
+    observed,
+    quadratic,
+    symmetric_matrix,
+    tree_of,
+)
+from tests.models.tiny_models import TINY, batch_of, random_params, random_tokens
+
+KEY = jax.random.key(0)
+AT = np.random.default_rng(3).normal(size=19)
+MATRIX = symmetric_matrix()
+
+
+def over_keys(estimate, trials, seed=1):
+    """The estimate of each of many independent keys."""
+    return jax.jit(jax.vmap(estimate))(jax.random.split(jax.random.key(seed), trials))
+
+
+def test_the_exact_trace_and_diagonal_are_those_of_the_matrix():
+    with jax.enable_x64(True):
+        loss, at = quadratic(MATRIX), tree_of(AT)
+        for chunk in (1, 5, 100):
+            assert abs(exact_hessian_trace(loss, at, chunk=chunk) - np.trace(MATRIX)) < 1e-10
+        diagonal = exact_hessian_diagonal(loss, at, chunk=4)
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, atol=1e-12),
+            diagonal,
+            tree_of(np.diag(MATRIX)),
+        )
+
+
+def test_the_exact_trace_of_a_classifier_is_that_of_its_dense_hessian():
+    with jax.enable_x64(True):
+        loss, params = cross_entropy(contexts(), observed()), classifier_params()
+        exact = np.trace(dense_hessian(loss, params))
+        assert abs(exact_hessian_trace(loss, params, chunk=8) - exact) < 1e-10
+
+
+def test_the_cost_of_an_exact_trace_is_told_without_computing():
+    shapes = jax.eval_shape(lambda: {"w": jnp.ones((10, 10)), "b": jnp.ones(5)})
+    assert exact_cost(shapes, chunk=20) == (105, 6, 20 * 105 * 4)
+    assert exact_cost(shapes, chunk=500) == (105, 1, 105 * 105 * 4)
+
+
+def test_signs_are_exact_on_a_diagonal_hessian():
+    loss = quadratic(np.diag(np.arange(19.0)))
+    estimate = hessian_trace(loss, tree_of(np.zeros(19)), KEY, 3)
+    np.testing.assert_allclose(estimate.mean, 171, rtol=1e-6)
+    assert estimate.sem < 1e-4
+
+
+def test_the_trace_is_unbiased_with_the_variance_of_its_formula():
+    loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
+    found = over_keys(lambda key: hessian_trace(loss, at, key, 4), 4000)
+    variance = 2 * (np.square(MATRIX).sum() - np.square(np.diag(MATRIX)).sum()) / 4
+    error = np.sqrt(variance / 4000)
+    assert abs(found.mean.mean() - np.trace(MATRIX)) < 4 * error
+    np.testing.assert_allclose(found.mean.var(), variance, rtol=0.1)
+    np.testing.assert_allclose(np.square(found.sem).mean(), variance, rtol=0.1)
+
+
+def test_stated_errors_cover_the_exact_trace_as_often_as_they_say():
+    params, loss = classifier_params(), cross_entropy(contexts(), observed())
+    exact = exact_hessian_trace(loss, params, chunk=26)
+    found = over_keys(lambda key: hessian_trace(loss, params, key, 64, chunk=64), 400)
+    off = np.abs(found.mean - exact) / found.sem
+    assert 0.93 <= (off < 2.0).mean() <= 0.97  # Student's t with 63 degrees of freedom: 0.95
+    assert (off[:300] < 3).mean() >= 0.99
+
+
+def test_probes_do_not_depend_on_the_chunk_nor_on_how_many_there_are():
+    loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
+    few, more = (hessian_trace(loss, at, KEY, 7, chunk=chunk) for chunk in (1, 3))
+    np.testing.assert_allclose(few, more, rtol=1e-5)
+    first = numbered_keys(KEY, 7)
+    np.testing.assert_array_equal(*map(jax.random.key_data, (first, numbered_keys(KEY, 9)[:7])))
+    other = hessian_trace(loss, at, jax.random.key(1), 7)
+    assert other.mean != few.mean
+
+
+def test_leaves_and_probes_are_independent():
+    ones = np.ones((19, 19))  # Tr = 19; vᵀ H v = (sum v)², which shared signs would inflate
+    loss, at = quadratic(ones, jnp.float32), tree_of(np.zeros(19, np.float32))
+    found = over_keys(lambda key: hessian_trace(loss, at, key, 2), 3000)
+    np.testing.assert_allclose(found.mean.mean(), 19, atol=4 * np.sqrt(2 * 19 * 18 / 6000))
+
+
+def test_group_traces_add_up_and_a_block_sees_its_entries_only():
+    with jax.enable_x64(True):
+        loss, params = cross_entropy(contexts(), observed()), classifier_params()
+        parts = [
+            exact_hessian_trace(*restrict(loss, params, lambda name, part=part: name == part))
+            for part in params
+        ]
+        np.testing.assert_allclose(sum(parts), exact_hessian_trace(loss, params), rtol=1e-12)
+    matrix = np.zeros((19, 19))
+    matrix[:12, 12:] = matrix[12:, :12] = 1  # nothing inside the blocks
+    only = restrict(quadratic(matrix, jnp.float32), tree_of(np.float32(AT)), lambda n: "kern" in n)
+    np.testing.assert_allclose(hessian_trace(*only, KEY, 4), 0, atol=1e-5)
+
+
+def test_the_scale_free_trace_weighs_blocks_by_their_weights():
+    with jax.enable_x64(True):
+        at, diagonal = tree_of(AT), np.arange(19.0)
+        estimate = scale_free_trace(quadratic(np.diag(diagonal)), at, KEY, 2)
+        norms = [np.sum(np.square(AT[a:b])) for a, b in ((0, 12), (12, 15), (15, 19))]
+        sums = [diagonal[a:b].sum() for a, b in ((0, 12), (12, 15), (15, 19))]
+        np.testing.assert_allclose(estimate.mean, np.dot(norms, sums), rtol=1e-10)
+
+
+def test_paired_differences_err_less_than_two_estimates():
+    with jax.enable_x64(True):
+        loss, before = cross_entropy(contexts(), observed()), classifier_params()
+        after = jax.tree.map(lambda x: 1.01 * x, before)
+        dense = jax.jit(lambda at: jnp.trace(dense_hessian(loss, at)))
+        exact = dense(after) - dense(before)
+        paired = trace_difference(loss, before, after, KEY, 50, chunk=50)
+        estimate = jax.jit(lambda at: hessian_trace(loss, at, KEY, 50, chunk=50))
+        alone = [estimate(at) for at in (before, after)]
+        np.testing.assert_allclose(paired.mean, alone[1].mean - alone[0].mean, rtol=1e-9)
+        assert abs(paired.mean - exact) < 3 * paired.sem
+        assert paired.sem < 0.1 * np.hypot(alone[0].sem, alone[1].sem)
+
+
+def test_the_estimated_diagonal_is_unbiased_with_its_errors():
+    loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
+    mean, sem = hessian_diagonal(loss, at, KEY, 400)
+    assert jax.tree.structure(sem) == jax.tree.structure(at)
+    rows = np.square(MATRIX).sum(1) - np.square(np.diag(MATRIX))  # the variance of each entry
+    flat = lambda tree: np.concatenate([x.ravel() for x in jax.tree.leaves(tree)])  # noqa: E731
+    errors = flat(jax.tree.map(np.asarray, tree_of(np.sqrt(rows / 400))))
+    np.testing.assert_allclose(flat(sem), errors, rtol=0.15)
+    off = (flat(mean) - flat(tree_of(np.diag(MATRIX)))) / flat(sem)
+    assert np.abs(off).max() < 4
+    assert 0.5 < np.square(off).mean() < 2
+    total = hessian_trace(loss, at, KEY, 400, chunk=400).mean
+    np.testing.assert_allclose(flat(mean).sum(), total, rtol=1e-4)  # the same probes
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 999))
+def test_the_two_errors_are_the_components_of_variance(seed):
+    rng = np.random.default_rng(seed)
+    of_contexts, of_probes = rng.uniform(0.5, 2, 2)
+    values = of_contexts * rng.normal(size=(1500, 20, 1)) + of_probes * rng.normal(
+        size=(1500, 20, 3)
+    )
+    found = jax.vmap(mean_over_contexts)(jnp.asarray(values, jnp.float32))
+    np.testing.assert_allclose(np.square(found.sem).mean(), values.mean((1, 2)).var(), rtol=0.15)
+    np.testing.assert_allclose(np.square(found.probe_sem).mean(), of_probes**2 / 60, rtol=0.1)
+    expected = of_contexts**2 / 20
+    assert abs(np.square(found.context_sem).mean() - expected) < 0.15 * expected + 0.005
+
+
+def test_weights_count_contexts():
+    values = jnp.asarray(np.random.default_rng(0).normal(size=(4, 2)), jnp.float32)
+    weights = jnp.array([1.0, 3.0, 0.0, 2.0])
+    repeated = jnp.concatenate(
+        [jnp.repeat(values[i : i + 1], int(weights[i]), 0) for i in range(4)]
+    )
+    found = mean_over_contexts(values, weights)
+    np.testing.assert_allclose(found.mean, mean_over_contexts(repeated).mean, rtol=1e-6)
+    np.testing.assert_allclose(
+        mean_over_contexts(values, 7 * weights), mean_over_contexts(values, weights), rtol=1e-5
+    )
+    equal = mean_over_contexts(values, jnp.ones(4))
+    np.testing.assert_allclose(equal, mean_over_contexts(values), rtol=1e-6)
+    np.testing.assert_allclose(equal.sem, values.mean(1).std(ddof=1) / 2, rtol=1e-6)
+
+
+def test_the_trace_over_examples_is_that_of_their_mean_loss():
+    params, examples = classifier_params(), (contexts(), observed())
+    exact = exact_hessian_trace(cross_entropy(*examples), params, chunk=26)
+    found = over_keys(lambda key: example_hessian_trace(example_loss, params, examples, key), 600)
+    error = found.mean.std() / np.sqrt(600)
+    assert abs(found.mean.mean() - exact) < 4 * error
+    np.testing.assert_allclose(np.square(found.probe_sem).mean(), found.mean.var(), rtol=0.2)
+    assert (found.sem >= found.context_sem).all()
+
+
+def test_traces_of_several_runs_are_one_program():
+    loss = cross_entropy(contexts(), observed())
+    runs = [classifier_params(seed) for seed in range(3)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
+    measures = {
+        "trace": lambda p: hessian_trace(loss, p, KEY, 6, chunk=4),
+        "exact": lambda p: exact_hessian_trace(loss, p, chunk=5),
+        "diagonal": lambda p: ravel_pytree(hessian_diagonal(loss, p, KEY, 3))[0],
+        "scale free": lambda p: scale_free_trace(loss, p, KEY, 3),
+    }
+    for measure in measures.values():
+        together = jax.jit(jax.vmap(measure))(stacked)
+        alone = [measure(params) for params in runs]
+        stacked_alone = jax.tree.map(lambda *values: jnp.stack(values), *alone)
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5),
+            together,
+            stacked_alone,
+        )
+
+
+def test_a_transformer_in_float32_has_the_trace_of_its_estimates():
+    model, params = transformer(TINY["gpt_neox"]), random_params(TINY["gpt_neox"])
+    batch = batch_of(random_tokens(length=4))
+
+    def loss(params):
+        log_probs = jax.nn.log_softmax(model.apply(params, batch))
+        return -jnp.take_along_axis(log_probs, batch.labels[..., None], -1).mean()
+
+    norms = restrict(loss, params, lambda name: "/ln" in name)
+    exact = jax.jit(lambda block: exact_hessian_trace(norms[0], block, chunk=32))(norms[1])
+    estimate = jax.jit(lambda b: hessian_trace(norms[0], b, KEY, 64, chunk=16))(norms[1])
+    assert abs(estimate.mean - exact) < 3 * estimate.sem
+    assert 0 < estimate.sem < abs(exact)
+
+
+def test_numbers_that_measure_nothing_are_refused():
+    loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
+    for estimate in (hessian_trace, scale_free_trace, hessian_diagonal):
+        for probes in (0, 1):
+            with pytest.raises(ValueError, match=f"num_probes={probes}: must be at least 2"):
+                estimate(loss, at, KEY, probes)
+    with pytest.raises(ValueError, match="chunk=0: must be at least 1"):
+        hessian_trace(loss, at, KEY, 2, chunk=0)
+    for exact in (
+        exact_hessian_trace,
+        exact_hessian_diagonal,
+        lambda _, at, **c: exact_cost(at, **c),
+    ):
+        with pytest.raises(ValueError, match="chunk=-1: must be at least 1"):
+            exact(loss, at, chunk=-1)
+    one = (contexts()[:1], observed()[:1])
+    with pytest.raises(ValueError, match="number of examples=1: must be at least 2"):
+        example_hessian_trace(example_loss, classifier_params(), one, KEY)
+    uneven = (contexts(), observed()[:3])
+    with pytest.raises(ValueError, match=r"examples have first axes \[\(3,\), \(8,\)\]: must"):
+        example_hessian_trace(example_loss, classifier_params(), uneven, KEY)
+    with pytest.raises(ValueError, match=r"weights have shape \(3,\): must be \[N\] = \(8,\)"):
+        example_hessian_trace(
+            example_loss, classifier_params(), (contexts(), observed()), KEY, weights=jnp.ones(3)
+        )
+
+
+def test_a_loss_that_is_not_finite_is_told_from_one_without_curvature():
+    at = {"w": jnp.ones(2)}
+
+    def broken(params):
+        return jnp.sqrt(-params["w"]).sum()
+
+    def kinked(params):
+        return jnp.sqrt(params["w"] - 1).sum()
+
+    for measure in (
+        lambda loss: hessian_trace(loss, at, KEY, 2),
+        lambda loss: exact_hessian_trace(loss, at),
+        lambda loss: hessian_diagonal(loss, at, KEY, 2),
+    ):
+        with pytest.raises(ValueError, match=r"^loss\(params\)=\[nan\]: must be finite$"):
+            measure(broken)
+        with pytest.raises(ValueError, match=r"=-?(nan|inf): must be finite, as loss\(params\) is"):
+            measure(kinked)
