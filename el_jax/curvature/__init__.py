@@ -18,6 +18,13 @@ from el_jax.curvature.exact import (
 from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
 from el_jax.curvature.sampling import SampledEstimate
+from el_jax.curvature.spectra import (
+    Eigenpairs,
+    SpectralDensity,
+    smoothed,
+    spectral_density,
+    top_eigenvalues,
+)
 from el_jax.curvature.traces import (
     example_hessian_trace,
     hessian_diagonal,
@@ -27,8 +34,10 @@ from el_jax.curvature.traces import (
 )
 
 __all__ = [
+    "Eigenpairs",
     "ExactCost",
     "SampledEstimate",
+    "SpectralDensity",
     "controlled_hessian_trace",
     "dense_hessian",
     "exact_cost",
@@ -43,5 +52,8 @@ __all__ = [
     "quadratic_form",
     "restrict",
     "scale_free_trace",
+    "smoothed",
+    "spectral_density",
+    "top_eigenvalues",
     "trace_difference",
 ]
