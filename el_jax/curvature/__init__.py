@@ -18,6 +18,12 @@ from el_jax.curvature.exact import (
 from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
 from el_jax.curvature.sampling import SampledEstimate
+from el_jax.curvature.sharpness import (
+    CriticalSharpness,
+    critical_sharpness,
+    perturbation_curve,
+    sharpness,
+)
 from el_jax.curvature.spectra import (
     Eigenpairs,
     SpectralDensity,
@@ -34,11 +40,13 @@ from el_jax.curvature.traces import (
 )
 
 __all__ = [
+    "CriticalSharpness",
     "Eigenpairs",
     "ExactCost",
     "SampledEstimate",
     "SpectralDensity",
     "controlled_hessian_trace",
+    "critical_sharpness",
     "dense_hessian",
     "exact_cost",
     "exact_hessian_diagonal",
@@ -49,9 +57,11 @@ __all__ = [
     "hessian_diagonal",
     "hessian_trace",
     "hvp",
+    "perturbation_curve",
     "quadratic_form",
     "restrict",
     "scale_free_trace",
+    "sharpness",
     "smoothed",
     "spectral_density",
     "top_eigenvalues",
