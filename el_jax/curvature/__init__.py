@@ -9,6 +9,7 @@ units of the parameters.
 """
 
 from el_jax.curvature.blocks import restrict
+from el_jax.curvature.checks import OperatorError, check_operator
 from el_jax.curvature.exact import (
     ExactCost,
     exact_cost,
@@ -43,8 +44,10 @@ __all__ = [
     "CriticalSharpness",
     "Eigenpairs",
     "ExactCost",
+    "OperatorError",
     "SampledEstimate",
     "SpectralDensity",
+    "check_operator",
     "controlled_hessian_trace",
     "critical_sharpness",
     "dense_hessian",
