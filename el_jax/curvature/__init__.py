@@ -1,11 +1,24 @@
-"""Curvature of any loss: it sees only ``loss(params)``, or log-probabilities of single contexts.
+"""Curvature of any loss: it sees only ``loss(params)``, or the logits of single contexts.
 
-    params, loss = ..., lambda params: ...  # one real number, float32 or float64
-    curved = hvp(loss, params, v)
+    mean, sem = hessian_trace(loss, params, jax.random.key(0), num_probes=100)
 
-Functions are pure, compile inside the caller's ``jit``, and ``vmap`` over a leading run axis, so
-the curvature of several seeds is one program. Losses are in nats, traces in nats over squared
-units of the parameters.
+=============  ==================================================================================
+products       ``hvp``, ``quadratic_form``, ``ggn_vp``, ``dense_hessian``
+traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of two checkpoints,
+               ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample
+exact          ``exact_hessian_trace``, ``exact_hessian_diagonal``, at ``exact_cost``
+Fisher         ``fisher_trace`` with all, sampled or observed labels; with it as control variate
+               ``controlled_hessian_trace``
+spectra        ``top_eigenvalues`` with residuals, ``spectral_density``, ``smoothed``
+at a distance  ``critical_sharpness``, ``sharpness`` in a ball, ``perturbation_curve``
+of a group     any of these of ``restrict(loss, params, belongs)``: a layer, a kind of matrix
+of your own    ``check_operator`` tests a product with a curvature matrix
+=============  ==================================================================================
+
+Functions are pure. They compile inside the caller's ``jit``, which they want: outside of it each
+call compiles its loops anew. They ``vmap`` over a leading run axis, so the curvature of several
+seeds is one program. With one key, two checkpoints see the same probes. Losses are in nats, traces
+and eigenvalues in nats over squared units of the parameters.
 """
 
 from el_jax.curvature.blocks import restrict

@@ -36,7 +36,7 @@ def check_params(params: Params) -> None:
             raise ValueError(f"params[{name!r}] is {kind_of(leaf)}: must be real and floating")
 
 
-def check_tangent(params: Params, v: Params) -> None:
+def check_tangent(params: Params, v: Params, name: str = "v") -> None:
     """Refuses a direction that has not the names, shapes and dtypes of the parameters.
 
     Raises:
@@ -44,15 +44,17 @@ def check_tangent(params: Params, v: Params) -> None:
     """
     check_params(params)
     expected, given = leaves_by_name(params), leaves_by_name(v)
-    for name in [*expected, *given]:
-        if name not in expected or name not in given:
-            what = "missing" if name in expected else "not in params"
-            raise ValueError(f"v[{name!r}] is {what}: v must have the leaves {', '.join(expected)}")
-        found, wanted = kind_of(given[name]), kind_of(expected[name])
+    for leaf in [*expected, *given]:
+        if leaf not in expected or leaf not in given:
+            what = "missing" if leaf in expected else "not in params"
+            raise ValueError(
+                f"{name}[{leaf!r}] is {what}: {name} must have the leaves {', '.join(expected)}"
+            )
+        found, wanted = kind_of(given[leaf]), kind_of(expected[leaf])
         if found != wanted:
-            raise ValueError(f"v[{name!r}] is {found}: must be {wanted}, like params")
+            raise ValueError(f"{name}[{leaf!r}] is {found}: must be {wanted}, like params")
     nested, wanted = str(jax.tree.structure(v)), str(jax.tree.structure(params))
-    require("v", nested, nested == wanted, f"nested like params, {wanted}")
+    require(name, nested, nested == wanted, f"nested like params, {wanted}")
 
 
 def check_scalar(name: str, value: Array | jax.ShapeDtypeStruct) -> None:

@@ -64,7 +64,7 @@ def check_operator(
 
     def product(direction: Params, operator: Matvec = matvec, at: Params = params) -> Array:
         result = operator(at, direction)
-        check_tangent(params, result)
+        check_tangent(params, result, "matvec(params, v)")
         return ravel_pytree(result)[0]
 
     of_u, of_v = product(u), product(v)

@@ -18,7 +18,7 @@ class ExactCost(NamedTuple):
     """What an exact trace or diagonal takes.
 
     Attributes:
-        num_products: products vᵀ H v, one for each parameter, each about 1.1 gradients.
+        num_products: products vᵀ H v, one for each parameter; ``products.py`` has their price.
         num_passes: passes over the data, with up to ``chunk`` products in each.
         direction_bytes: memory of the directions of one pass, beside that of its products.
     """

@@ -16,8 +16,6 @@ from jaxtyping import Float, Shaped
 from el_jax.curvature.arguments import check_count
 from el_jax.types import Estimate, Key, Params
 
-Draw = Callable[[Key, Params], Params]
-
 
 class SampledEstimate(NamedTuple):
     """An estimate over sampled contexts, the error of which has two sources.

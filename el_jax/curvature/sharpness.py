@@ -66,7 +66,7 @@ def critical_sharpness(
     if direction is None:
         here, direction = jax.value_and_grad(loss)(params)
     else:
-        check_tangent(params, direction)
+        check_tangent(params, direction, "direction")
         here = loss(params)
     check_finite("loss(params)", here, "loss(params)", lambda: here)
 

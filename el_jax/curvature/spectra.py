@@ -1,5 +1,6 @@
 """Eigenvalues of the Hessian by the Lanczos process: the ends of the spectrum, and its density."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -13,6 +14,8 @@ from el_jax.curvature.products import Loss, hvp
 from el_jax.curvature.sampling import map_in_chunks, numbered_keys, signs
 from el_jax.runtime.errors import require
 from el_jax.types import Key, Params
+
+Product = Callable[[Float[Array, " P"]], Float[Array, " P"]]
 
 
 class Eigenpairs(NamedTuple):
@@ -60,7 +63,7 @@ def top_eigenvalues(
         params: θ.
         key: of the normal starting vector.
         num: eigenvalues asked for.
-        num_steps: products H v, each about 2.1 gradients; max(2 num, 20) + 20 when None, and at
+        num_steps: products H v; max(2 num, 20) + 20 when None, and at
             most P. Memory is as many trees like ``params``.
         end: "largest" for the most positive first, "smallest" for the most negative first.
 
@@ -71,15 +74,10 @@ def top_eigenvalues(
     Raises:
         ValueError: if ``num`` is below 1 or above the steps, or the result is not finite.
     """
-    check_params(params)
-    flat, unravel = ravel_pytree(params)
+    product, flat, unravel = _flattened(loss, params)
     steps = min(flat.size, max(2 * num, 20) + 20 if num_steps is None else num_steps)
     require("num", num, 1 <= num <= steps, f"from 1 to {steps}, the number of steps")
     require("end", end, end in ("largest", "smallest"), "'largest' or 'smallest'")
-
-    def product(v: Float[Array, " P"]) -> Float[Array, " P"]:
-        return ravel_pytree(hvp(loss, params, unravel(v)))[0]
-
     start = jax.random.normal(key, flat.shape, flat.dtype)
     diagonal, beside, basis = _lanczos(product, start, key, steps, window=steps)
     values, mixtures = jnp.linalg.eigh(_tridiagonal(diagonal, beside))
@@ -121,14 +119,10 @@ def spectral_density(
     Raises:
         ValueError: if a number is below 1, or the result is not finite.
     """
-    check_params(params)
     check_count("num_probes", num_probes)
     check_count("num_steps", num_steps)
-    flat, unravel = ravel_pytree(params)
+    product, flat, _ = _flattened(loss, params)
     steps = min(num_steps, flat.size)
-
-    def product(v: Float[Array, " P"]) -> Float[Array, " P"]:
-        return ravel_pytree(hvp(loss, params, unravel(v)))[0]
 
     def one_probe(key: Key) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
         start = ravel_pytree(signs(key, params))[0]
@@ -162,8 +156,17 @@ def smoothed(
     return (curves * shares[None]).sum(1)
 
 
+def _flattened(
+    loss: Loss, params: Params
+) -> tuple[Product, Float[Array, " P"], Callable[[Array], Params]]:
+    """The product with H on flat vectors, flat parameters, and the way back to trees."""
+    check_params(params)
+    flat, unravel = ravel_pytree(params)
+    return lambda v: ravel_pytree(hvp(loss, params, unravel(v)))[0], flat, unravel
+
+
 def _lanczos(
-    product: Loss, start: Float[Array, " P"], key: Key, num_steps: int, *, window: int
+    product: Product, start: Float[Array, " P"], key: Key, num_steps: int, *, window: int
 ) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, "w P"]]:
     """The tridiagonal matrix of H on the space that H and ``start`` span, and its basis.
 

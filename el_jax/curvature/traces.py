@@ -13,7 +13,13 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.curvature.arguments import check_count, check_examples, check_finite, check_params
+from el_jax.curvature.arguments import (
+    check_count,
+    check_examples,
+    check_finite,
+    check_params,
+    check_tangent,
+)
 from el_jax.curvature.products import Loss, hvp, quadratic_form
 from el_jax.curvature.sampling import (
     SampledEstimate,
@@ -37,7 +43,7 @@ def hessian_trace(
         loss: a twice differentiable function of the parameters.
         params: θ.
         key: of the probes; with the same key two checkpoints can be compared pair by pair.
-        num_probes: how many, each at about 1.1 gradients.
+        num_probes: how many, each one :func:`quadratic_form`.
         chunk: probes held at once, the factor by which memory grows.
 
     Returns:
@@ -73,6 +79,7 @@ def trace_difference(
     Its error is that of paired differences, far below that of two estimates if the Hessians are
     alike. Arguments and errors are those of :func:`hessian_trace`, the cost twice its cost.
     """
+    check_tangent(before, after, "after")
 
     def difference(step: Params) -> Array:
         moved_after, moved_before = (jax.tree.map(jnp.add, at, step) for at in (after, before))
@@ -158,7 +165,7 @@ def hessian_diagonal(loss: Loss, params: Params, key: Key, num_probes: int) -> E
         loss: a twice differentiable function of the parameters.
         params: θ.
         key: of the probes.
-        num_probes: how many, each at about 2.1 gradients.
+        num_probes: how many, each one :func:`hvp`.
 
     Returns:
         An estimate whose mean and sem are trees like ``params``. Errors of entries are correlated:

@@ -118,7 +118,9 @@ def test_arguments_that_do_not_fit_are_refused():
         "num_doublings=0: must be at least 1": lambda: critical_sharpness(
             slope, at, num_doublings=0
         ),
-        r"v\['w'\] is missing": lambda: critical_sharpness(slope, at, {}),
+        r"direction\['w'\] is missing: direction must have the leaves w": lambda: (
+            critical_sharpness(slope, at, {})
+        ),
         "radius=-1.0: must be positive": lambda: sharpness(slope, at, KEY, radius=-1.0),
         "num_steps=0: must be at least 1": lambda: sharpness(
             slope, at, KEY, radius=1.0, num_steps=0

@@ -254,6 +254,8 @@ def test_numbers_that_measure_nothing_are_refused():
     ):
         with pytest.raises(ValueError, match="chunk=-1: must be at least 1"):
             exact(loss, at, chunk=-1)
+    with pytest.raises(ValueError, match=r"after\['head'\] is missing"):
+        trace_difference(loss, at, {"layer": at["layer"]}, KEY, 2)
     one = (contexts()[:1], observed()[:1])
     with pytest.raises(ValueError, match="number of examples=1: must be at least 2"):
         example_hessian_trace(example_loss, classifier_params(), one, KEY)
