@@ -45,7 +45,7 @@ def check_operator(
 
     Args:
         matvec: ``matvec(params, v)``, a tree like ``params``.
-        params: θ, without leaves that are all 0 by symmetry.
+        params: θ.
         key: of the directions and of the change of θ.
         dense: A(θ) in the order of ``jax.flatten_util.ravel_pytree``; ``dense_hessian`` makes it.
         split_matvec: the operator on the same data in uneven pieces.

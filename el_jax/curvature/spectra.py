@@ -22,8 +22,8 @@ class Eigenpairs(NamedTuple):
     """Approximate eigenvalues of H, with what they miss.
 
     Attributes:
-        values: θ, in the order asked for, ``[num]``.
-        residuals: ‖H v - θ v‖ for unit v; an eigenvalue lies within that distance, ``[num]``.
+        values: λ, in the order asked for, ``[num]``.
+        residuals: ‖H v - λ v‖ for unit v; an eigenvalue lies within that distance, ``[num]``.
         vectors: v, a tree like the parameters with leaves ``[num, ...]``, of norm 1 together.
     """
 
