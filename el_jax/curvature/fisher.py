@@ -80,7 +80,7 @@ def fisher_trace(
         ValueError: if there are fewer than two contexts or draws, if ``observed`` or ``key`` is
             missing, or if the result is not finite.
     """
-    num = _check(params, contexts, weights, chunk, label_chunk)
+    num = _check(params, contexts, weights, label_chunk)
     require("labels", labels, labels in LABELS, f"one of {', '.join(LABELS)}")
     if labels == "sampled":
         check_count("num_labels", num_labels, least=2)
@@ -138,7 +138,7 @@ def controlled_hessian_trace(
     Raises:
         ValueError: if there are fewer than two contexts or probes, or the result is not finite.
     """
-    num = _check(params, contexts, weights, chunk, label_chunk)
+    num = _check(params, contexts, weights, label_chunk)
     check_examples("contexts and targets", (contexts, targets), weights)
     check_count("num_probes", num_probes, least=2)
 
@@ -180,11 +180,8 @@ def _fisher_of(
     return (jnp.exp(log_probs) * norms_at(jnp.arange(log_probs.size))).sum()
 
 
-def _check(
-    params: Params, contexts: Any, weights: Array | None, chunk: int, label_chunk: int
-) -> int:
+def _check(params: Params, contexts: Any, weights: Array | None, label_chunk: int) -> int:
     check_params(params)
-    check_count("chunk", chunk)
     check_count("label_chunk", label_chunk)
     return check_examples("contexts", contexts, weights)
 

@@ -13,11 +13,12 @@ from el_jax.curvature import (
     example_hessian_trace,
     hessian_diagonal,
     hessian_trace,
+    hvp,
     restrict,
     scale_free_trace,
     trace_difference,
 )
-from el_jax.curvature.sampling import mean_over_contexts, numbered_keys
+from el_jax.curvature.sampling import mean_over_contexts, numbered_keys, signs
 from el_jax.models import transformer
 from tests.curvature.small_losses import (
     classifier_params,
@@ -158,6 +159,11 @@ def test_the_estimated_diagonal_is_unbiased_with_its_errors():
     off = (flat(mean) - flat(tree_of(np.diag(MATRIX)))) / flat(sem)
     assert np.abs(off).max() < 4
     assert 0.5 < np.square(off).mean() < 2
+    probes = [signs(key, at) for key in numbered_keys(KEY, 3)]
+    entries = np.array([flat(jax.tree.map(jnp.multiply, v, hvp(loss, at, v))) for v in probes])
+    few = hessian_diagonal(loss, at, KEY, 3)
+    np.testing.assert_allclose(flat(few.mean), entries.mean(0), atol=1e-5)
+    np.testing.assert_allclose(flat(few.sem), entries.std(0, ddof=1) / np.sqrt(3), atol=1e-5)
     total = hessian_trace(loss, at, KEY, 400, chunk=400).mean
     np.testing.assert_allclose(flat(mean).sum(), total, rtol=1e-4)  # the same probes
 
