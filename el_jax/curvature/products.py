@@ -3,17 +3,17 @@
 A loss is any function ``loss(params)`` of one real number. With θ the parameters, P their number
 and v a direction of the same tree, shapes and dtypes:
 
-===================  ==============  ==============================  =====  ==========  ======
-                                                                     time   operations  memory
-===================  ==============  ==============================  =====  ==========  ======
-``hvp``              H v             H = ∇²L, forward over reverse   2.1    2.7         2.2
-``quadratic_form``   vᵀ H v          forward over forward            1.1    1.7         0.7
-``ggn_vp``           Jᵀ (∇²ℓ) J v    generalised Gauss-Newton        1.3    1.7         1.3
+===================  ==============  ==============================  ==========  ======
+                                                                     operations  memory
+===================  ==============  ==============================  ==========  ======
+``hvp``              H v             H = ∇²L, forward over reverse   2.7         2.2
+``quadratic_form``   vᵀ H v          forward over forward            1.7         0.7
+``ggn_vp``           Jᵀ (∇²ℓ) J v    generalised Gauss-Newton        1.7         1.3
 ``dense_hessian``    H               P products H v
-===================  ==============  ==============================  =====  ==========  ======
+===================  ==============  ==============================  ==========  ======
 
 Costs are in gradients of the same loss, compiled, of a transformer of 3 layers and width 64 on a
-CPU: seconds, operations and temporary memory as XLA counts them. All are pure functions of arrays:
+CPU: operations and temporary memory as XLA counts them. All are pure functions of arrays:
 compile them, and ``vmap`` them over a leading run axis.
 
 Results have the precision of the parameters. Second derivatives of bfloat16 losses, or of float32
@@ -58,7 +58,7 @@ def hvp(loss: Loss, params: Params, v: Params) -> Params:
 def quadratic_form(loss: Loss, params: Params, v: Params) -> Float[Array, ""]:
     """vᵀ H v, the second derivative of t ↦ L(θ + t v) at 0, forward over forward.
 
-    Half the time and a third of the memory of vᵀ (H v): nothing is stored for a backward pass.
+    Less than vᵀ (H v) costs, and a third of its memory: nothing is stored for a backward pass.
 
     Args:
         loss: a twice differentiable function of the parameters.

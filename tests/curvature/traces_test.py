@@ -200,11 +200,12 @@ def test_weights_count_contexts():
 
 
 def test_the_trace_over_examples_is_that_of_their_mean_loss():
-    params, examples = classifier_params(), (contexts(), observed())
+    params, labels = classifier_params(), observed(seed=3)  # whose trace is well away from 0
+    examples = contexts(), labels
     exact = exact_hessian_trace(cross_entropy(*examples), params, chunk=26)
     found = over_keys(lambda key: example_hessian_trace(example_loss, params, examples, key), 600)
     error = found.mean.std() / np.sqrt(600)
-    assert abs(found.mean.mean() - exact) < 4 * error
+    assert abs(found.mean.mean() - exact) < 4 * error < 0.2 * exact
     np.testing.assert_allclose(np.square(found.probe_sem).mean(), found.mean.var(), rtol=0.2)
     assert (found.sem >= found.context_sem).all()
 
