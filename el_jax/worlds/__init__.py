@@ -1,0 +1,45 @@
+"""Worlds: distributions over sentences whose probabilities are known exactly.
+
+    world = block_hmm(num_states=12, vocab_size=24, length=8, num_blocks=3)
+    sentences = world.sample(jax.random.key(0), 256)
+    truth = world.log_conditionals(sentences.tokens)  # log p(x_t | x_-t), [256, T, V], in nats
+    floor = entropy_floor(world, jax.random.key(1), 4096)  # no model's masked loss is below it
+
+A model's masked cross-entropy is this floor plus its divergence from the truth, so a loss can be
+read as a distance. ``world.py`` fixes the interface and the letters. A world is one file and one
+line of ``WORLDS``: a function of keyword arguments with defaults.
+"""
+
+from collections.abc import Callable
+
+from el_jax.worlds.averages import (
+    LabelRates,
+    conditional_entropies,
+    entropy_floor,
+    every_sentence,
+    exact_entropy_floor,
+    exact_label_rates,
+    label_rates,
+)
+from el_jax.worlds.hmm import HMM, block_hmm
+from el_jax.worlds.world import PAD, Sentences, World
+
+WORLDS: dict[str, Callable[..., World]] = {
+    "hmm": block_hmm,
+}
+
+__all__ = [
+    "HMM",
+    "PAD",
+    "WORLDS",
+    "LabelRates",
+    "Sentences",
+    "World",
+    "block_hmm",
+    "conditional_entropies",
+    "entropy_floor",
+    "every_sentence",
+    "exact_entropy_floor",
+    "exact_label_rates",
+    "label_rates",
+]

@@ -1,0 +1,159 @@
+"""The interface of a world, and what all worlds share: sentences, draws and checks of tables.
+
+Letters of this room beside those of ``types.py``:
+
+=====  ==========================================================================
+``T``  tokens of the longest sentence
+``V``  words of the vocabulary
+``S``  states of a hidden Markov model
+``K``  non-terminals of a grammar
+``C``  classes of a label
+=====  ==========================================================================
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.runtime.errors import require
+from el_jax.types import Key
+
+PAD = -1
+"""The token behind the end of a sentence shorter than T."""
+
+# Printed probabilities are rounded; past this a row is no rounding but a mistake.
+_ROW_TOLERANCE = 1e-5
+
+
+Tokens = Int[Array | np.ndarray, "*n T"]
+"""Sentences as words ``0 .. V - 1``, ``PAD`` behind the end of each."""
+
+
+class Sentences(NamedTuple):
+    """Sentences of a world.
+
+    Attributes:
+        tokens: words ``0 .. V - 1``, ``PAD`` behind the end, ``[*n, T]``.
+        hidden: what the world drew beside the words and only its ``labels`` read; None if nothing.
+    """
+
+    tokens: Int[Array, "*n T"]
+    hidden: Any = None
+
+
+@runtime_checkable
+class World(Protocol):
+    """A distribution over sentences whose probabilities are known exactly.
+
+    A world is a pytree of probability tables: it may be a constant of a compiled program or an
+    argument of it. Its methods are pure, compile nothing themselves, and compute in float32, or in
+    float64 inside ``jax.enable_x64(True)``.
+    """
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of words, ``V``."""
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longest sentence, ``T``."""
+
+    @property
+    def lengths(self) -> range:
+        """Numbers of tokens that a sentence may have; the last is T."""
+
+    @property
+    def num_classes(self) -> dict[str, int]:
+        """Number of classes of each label, by name: the downstream tasks of this world."""
+
+    def sample(self, key: Key, num: int, /) -> Sentences:
+        """Draws ``num`` sentences; sentence ``i`` depends on the key and on ``i`` only."""
+
+    def log_probability(self, tokens: Tokens, /) -> Float[Array, "*n"]:
+        """Log-probability of each sentence, in nats; -inf for one that never occurs."""
+
+    def log_conditionals(self, tokens: Tokens, /) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given the others, in nats.
+
+        Entry ``[t, v]`` is log p(x_t = v | x_-t). Row t does not depend on the word at t. It is
+        NaN if no word at t makes a sentence that occurs, and -inf behind the end of a sentence.
+        """
+
+    def labels(self, sentences: Sentences, /) -> dict[str, Int[Array, "*n"]]:
+        """The class of each sentence under every label; -1 where it has none."""
+
+    def log_posteriors(self, tokens: Tokens, /) -> dict[str, Float[Array, "*n C"]]:
+        """Log-probability of each class given the sentence, in nats; NaN where it has no class."""
+
+
+def draw_each(draw: Callable[[Key], Sentences], key: Key, num: int) -> Sentences:
+    """Draws ``num`` sentences, each with a key of its own, so that a larger set begins alike.
+
+    Raises:
+        ValueError: if ``num`` is negative.
+    """
+    require("num", num, num >= 0, "at least 0")
+    return jax.vmap(lambda i: draw(jax.random.fold_in(key, i)))(jnp.arange(num))
+
+
+def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:
+    """One class of each row, drawn in proportion to its weight: one uniform number a draw.
+
+    A class of weight 0 is never drawn. A probability below the spacing of the uniform numbers
+    (1e-7 in float32) is rounded to it.
+    """
+    cumulative = jnp.cumsum(weights, axis=-1)
+    total = cumulative[..., -1:]
+    threshold = total * jax.random.uniform(key, total.shape, total.dtype)
+    # the product may round up to the total, past which no class lies
+    below = (cumulative <= threshold) & (cumulative < total)
+    return below.sum(axis=-1, dtype=jnp.int32)
+
+
+def log_normalised(log_weights: Float[Array, "*n C"]) -> Float[Array, "*n C"]:
+    """Logarithms less that of their row's sum; NaN in rows of nothing but -inf."""
+    return log_weights - jax.nn.logsumexp(log_weights, axis=-1, keepdims=True)
+
+
+def most_probable(scores: Float[Array, "*n C"]) -> Int[Array, "*n"]:
+    """The class with the largest score, the first of equals; -1 where no score is positive."""
+    return jnp.where(scores.max(axis=-1) > 0, jnp.argmax(scores, axis=-1), -1)
+
+
+def certain(labels: Int[Array, "*n"], num_classes: int) -> Float[Array, "*n C"]:
+    """Log-posteriors of labels that the sentence determines; NaN where it has none."""
+    one_hot = jax.nn.one_hot(labels, num_classes, dtype=jnp.result_type(float))
+    return jnp.where(labels[..., None] < 0, jnp.nan, jnp.log(one_hot))
+
+
+def check_rows(name: str, table: Any, shape: tuple[int, ...], *, axes: int = 1) -> None:
+    """Checks a table of probabilities that is a NumPy array; a traced copy was checked before.
+
+    Args:
+        name: of the table.
+        table: one law in each row.
+        shape: the one it must have.
+        axes: the last axes, over which a law is summed.
+
+    Raises:
+        ValueError: if the shape is another, or a law is negative, not finite or does not sum to 1
+            within 1e-5.
+    """
+    if not isinstance(table, np.ndarray):
+        return
+    require(f"{name}.shape", table.shape, table.shape == shape, f"{shape}")
+    laws = table.reshape(*shape[:-axes], -1) if table.size else np.ones((*shape[:-axes], 1))
+    totals, least = laws.sum(axis=-1), laws.min(axis=-1)
+    bad = ~((least >= 0) & (np.abs(totals - 1) <= _ROW_TOLERANCE))  # NaN is bad too
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = f"{name}[{', '.join(map(str, place))}]" if place else name
+        raise ValueError(
+            f"{where} sums to {totals[place]:.7g} with least entry {least[place]:.7g}: "
+            "must be probabilities that sum to 1"
+        )

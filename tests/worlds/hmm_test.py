@@ -1,0 +1,117 @@
+"""Hidden Markov models against sums over every path of states."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+
+from el_jax.worlds import HMM, block_hmm, entropy_floor, exact_label_rates, label_rates
+
+
+def paths(world, tokens):
+    """p(x, z) of every path of states, [S] * T."""
+    joint = np.zeros((world.num_states,) * world.length)
+    for states in itertools.product(range(world.num_states), repeat=world.length):
+        p = world.initial[states[0]]
+        p *= np.prod([world.transition[a, b] for a, b in itertools.pairwise(states)])
+        joint[states] = p * world.emission[list(states), tokens].prod()
+    return joint
+
+
+def dense(seed, concentration=0.5):
+    rng = np.random.default_rng(seed)
+    tables = [rng.dirichlet(np.full(3, concentration), n) for n in (1, 3, 3)]
+    return HMM(tables[0][0], tables[1], tables[2], length=4)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_probability_and_posteriors_are_sums_over_paths(seed):
+    world = dense(seed)
+    tokens = np.random.default_rng(seed).integers(0, 3, (10, 4))
+    with jax.enable_x64(True):
+        probability = np.exp(world.log_probability(tokens))
+        posteriors = {name: np.exp(p) for name, p in world.log_posteriors(tokens).items()}
+    for i, row in enumerate(tokens):
+        joint = paths(world, row)
+        np.testing.assert_allclose(probability[i], joint.sum(), atol=1e-10)
+        for t in range(4):
+            others = tuple(axis for axis in range(4) if axis != t)
+            marginal = joint.sum(axis=others) / joint.sum()
+            np.testing.assert_allclose(posteriors[f"state_{t + 1}"][i], marginal, atol=1e-10)
+
+
+def test_a_sentence_that_no_path_emits():
+    world = block_hmm(vocab_size=4, num_states=4, length=3, num_blocks=2)
+    with jax.enable_x64(True):
+        across = np.array([0, 3, 0])  # words of two blocks
+        assert world.log_probability(across) == -np.inf
+        conditionals = np.exp(world.log_conditionals(across))
+    assert np.isnan(conditionals[[0, 2]]).all()
+    np.testing.assert_allclose(conditionals[1, :2].sum(), 1)  # any word of the first block fits
+    assert not conditionals[1, 2:].any()
+
+
+def test_blocks_are_never_left():
+    world = block_hmm()
+    state_block, word_block = np.arange(100) // 25, np.arange(200) // 50
+    assert not world.transition[state_block[:, None] != state_block].any()
+    assert not world.emission[state_block[:, None] != word_block].any()
+    np.testing.assert_allclose(world.transition.sum(axis=1), 1)
+    np.testing.assert_allclose(world.emission.sum(axis=1), 1)
+    sentences = world.sample(jax.random.key(0), 20)
+    words, states = (np.asarray(a) for a in sentences)
+    np.testing.assert_array_equal(word_block[words], state_block[states])
+    assert (np.ptp(state_block[states], axis=1) == 0).all()
+    np.testing.assert_array_equal(world.labels(sentences)["state_6"], states[:, 5])
+
+
+def test_the_majority_rate_is_that_of_the_law_of_the_states():
+    world = dense(2)
+    with jax.enable_x64(True):
+        rates = exact_label_rates(world)
+    law = world.initial
+    for t in range(1, 5):
+        np.testing.assert_allclose(rates[f"state_{t}"][0], law.max(), atol=1e-10)
+        law = law @ world.transition
+
+
+def test_long_sentences_do_not_underflow():
+    world = block_hmm(length=200)
+    tokens = world.sample(jax.random.key(0), 2).tokens
+    conditionals = np.exp(world.log_conditionals(tokens))
+    np.testing.assert_allclose(conditionals.sum(axis=-1), 1, atol=1e-5)
+    assert np.isfinite(world.log_probability(tokens)).all()
+
+
+def test_the_defaults_have_the_entropy_they_were_chosen_for():
+    world = block_hmm()
+    floor = entropy_floor(world, jax.random.key(0), 1000)
+    assert abs(floor.mean - 3.77) < 0.06  # models differ by some hundredths
+    assert 0.35 < label_rates(world, jax.random.key(1), 1000)["state_6"].bayes.mean < 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_blocks": 0}, "num_blocks=0: must be at least 1"),
+        ({"vocab_size": 30}, "vocab_size=30: must be a positive multiple of num_blocks=4"),
+        ({"num_states": 2}, "num_states=2: must be a positive multiple of num_blocks=4"),
+        ({"concentration": 0.0}, r"concentration=0.0: must be above 0"),
+        ({"length": 0}, "length=0: must be at least 1"),
+        ({"seed": -1}, "seed=-1: must be at least 0"),
+    ],
+)
+def test_a_bad_number_is_one_line(change, message):
+    with pytest.raises(ValueError, match=message):
+        block_hmm(**change)
+
+
+def test_bad_tables_are_one_line():
+    good = np.full((2, 2), 0.5)
+    with pytest.raises(ValueError, match=r"transition\[1\] sums to 1.4"):
+        HMM(good[0], np.array([[0.5, 0.5], [0.7, 0.7]]), good, length=3)
+    with pytest.raises(ValueError, match=r"initial.shape=\(3,\): must be \(2,\)"):
+        HMM(np.full(3, 1 / 3), good, good, length=3)
+    with pytest.raises(ValueError, match=r"emission.ndim=1: must be 2"):
+        HMM(good[0], good, good[0], length=3)

@@ -1,0 +1,255 @@
+"""The laws that every world of ``WORLDS`` obeys, against all of its sentences written out."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import stats
+
+from el_jax.worlds import (
+    PAD,
+    WORLDS,
+    World,
+    conditional_entropies,
+    entropy_floor,
+    every_sentence,
+    exact_entropy_floor,
+    exact_label_rates,
+    label_rates,
+)
+from el_jax.worlds.world import categorical, check_rows
+from tests.worlds.small_worlds import SMALL
+
+every_world = pytest.mark.parametrize("name", SMALL)
+few = settings(derandomize=True, deadline=None, max_examples=5)
+conditionals_of = jax.jit(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
+sample = jax.jit(lambda world, key, num: world.sample(key, num), static_argnums=2)
+floor_of = jax.jit(entropy_floor, static_argnums=2, static_argnames="per")
+
+
+@pytest.fixture(autouse=True)
+def float64():
+    with jax.enable_x64(True):
+        yield
+
+
+def written_out(name):
+    tokens, probability = every_sentence(SMALL[name])
+    return np.asarray(tokens), np.asarray(probability)
+
+
+def joint_conditionals(tokens, probability, vocab_size):
+    """p(x_t = v | x_-t) of every sentence from the table of the joint, [n, T, V]."""
+    of = {tuple(row): p for row, p in zip(tokens.tolist(), probability, strict=True)}
+    conditionals = np.zeros((*tokens.shape, vocab_size))
+    for i, row in enumerate(tokens.tolist()):
+        for t in range(row.index(PAD) if PAD in row else len(row)):
+            joint = [of[(*row[:t], word, *row[t + 1 :])] for word in range(vocab_size)]
+            with np.errstate(invalid="ignore"):
+                conditionals[i, t] = np.array(joint) / np.sum(joint)
+    return conditionals
+
+
+def test_every_world_has_a_small_one():
+    assert SMALL.keys() == WORLDS.keys()
+
+
+@every_world
+def test_probabilities_of_all_sentences_sum_to_one(name):
+    assert isinstance(SMALL[name], World)
+    _, probability = written_out(name)
+    assert probability.dtype == np.float64
+    np.testing.assert_allclose(probability.sum(), 1, rtol=1e-12)
+
+
+@every_world
+def test_conditionals_equal_those_of_the_joint(name):
+    tokens, probability = written_out(name)
+    conditionals = np.asarray(conditionals_of(SMALL[name], tokens))
+    expected = joint_conditionals(tokens, probability, SMALL[name].vocab_size)
+    np.testing.assert_allclose(conditionals, expected, atol=1e-10)
+    rows = conditionals.sum(axis=-1)
+    known = (tokens != PAD) & ~np.isnan(rows)
+    np.testing.assert_allclose(rows[known], 1, rtol=1e-12)
+
+
+@every_world
+def test_the_word_under_the_mask_changes_nothing(name):
+    world = SMALL[name]
+    tokens, probability = written_out(name)
+    tokens = tokens[probability > 0]
+    before = conditionals_of(world, tokens)
+    for t in range(world.length):
+        inside = tokens[:, t] != PAD
+        changed = np.where(inside, (tokens[:, t] + 1) % world.vocab_size, PAD)
+        after = conditionals_of(world, np.insert(np.delete(tokens, t, 1), t, changed, 1))
+        np.testing.assert_allclose(after[:, t], before[:, t], atol=1e-12)
+
+
+@every_world
+def test_drawn_sentences_follow_the_probabilities(name):
+    world, num = SMALL[name], 20_000
+    tokens, probability = written_out(name)
+    drawn = np.asarray(sample(world, jax.random.key(3), num).tokens)
+    place = {tuple(row): i for i, row in enumerate(tokens.tolist())}
+    counts = np.bincount([place[tuple(row)] for row in drawn.tolist()], minlength=len(tokens))
+    assert not counts[probability == 0].any()
+    expected = num * probability
+    common = expected >= 5
+    seen = np.append(counts[common], counts[~common].sum())
+    wanted = np.append(expected[common], expected[~common].sum())
+    kept = wanted > 0
+    assert stats.chisquare(seen[kept], wanted[kept] * num / wanted.sum()).pvalue > 1e-3
+
+
+@every_world
+def test_drawn_labels_follow_the_posteriors(name):
+    world, num = SMALL[name], 20_000
+    sentences = sample(world, jax.random.key(4), num)
+    labels, posteriors = world.labels(sentences), world.log_posteriors(sentences.tokens)
+    assert labels.keys() == posteriors.keys() == world.num_classes.keys()
+    for label, classes in world.num_classes.items():
+        assert posteriors[label].shape == (num, classes)
+        has_class = np.asarray(labels[label]) >= 0
+        posterior = np.exp(posteriors[label][has_class])
+        one_hot = np.eye(classes)[labels[label][has_class]]
+        np.testing.assert_allclose(posterior.sum(axis=1), 1, rtol=1e-12)
+        assert np.isnan(np.asarray(posteriors[label])[~has_class]).all()
+        assert (posterior[one_hot == 1] > 0).all()
+        # given the sentence, a class is drawn with its posterior probability
+        deviation = (one_hot - posterior).sum(axis=0)
+        spread = np.sqrt((posterior * (1 - posterior)).sum(axis=0))
+        assert (np.abs(deviation) <= 4 * spread + 1e-9).all()
+
+
+@every_world
+@given(key=st.integers(0, 2**16), num=st.sampled_from([1, 3, 8]))
+@few
+def test_a_sentence_does_not_depend_on_its_neighbours(name, key, num):
+    world = SMALL[name]
+    sentences = sample(world, jax.random.key(key), num)
+    more = sample(world, jax.random.key(key), 9)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[:num]), sentences, more)
+    together = conditionals_of(world, more.tokens)
+    assert together.shape == (9, world.length, world.vocab_size)
+    alone = conditionals_of(world, sentences.tokens[num - 1])
+    np.testing.assert_allclose(alone, together[num - 1], atol=1e-12)
+    stacked = conditionals_of(world, more.tokens.reshape(3, 3, -1))
+    np.testing.assert_allclose(stacked.reshape(together.shape), together, atol=1e-12)
+
+
+@every_world
+def test_uncompiled_calls_give_the_same(name):
+    world = SMALL[name]
+    tokens = world.sample(jax.random.key(0), 5).tokens
+    np.testing.assert_array_equal(tokens, sample(world, jax.random.key(0), 5).tokens)
+    uncompiled = np.exp(world.log_conditionals(tokens))
+    np.testing.assert_allclose(conditionals_of(world, tokens), uncompiled, atol=1e-12)
+
+
+@every_world
+def test_float32_agrees_with_float64(name):
+    world = SMALL[name]
+    tokens = np.asarray(sample(world, jax.random.key(0), 50).tokens)
+    exact = conditionals_of(world, tokens)
+    with jax.enable_x64(False):
+        single = conditionals_of(world, tokens)
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, exact, atol=1e-5)
+
+
+@every_world
+def test_the_entropy_floor_is_that_of_the_joint(name):
+    world = SMALL[name]
+    tokens, probability = written_out(name)
+    conditionals = np.nan_to_num(joint_conditionals(tokens, probability, world.vocab_size))
+    lengths = (tokens != PAD).sum(axis=1)
+    entropies = stats.entropy(conditionals + 1e-300, axis=-1)
+    entropies[tokens == PAD] = 0
+    summed = np.where(probability > 0, entropies.sum(axis=1), 0)
+    per_token = probability @ summed / (probability @ lengths)
+    np.testing.assert_allclose(exact_entropy_floor(world, per="token"), per_token, atol=1e-10)
+    per_sentence = probability @ (summed / lengths)
+    np.testing.assert_allclose(exact_entropy_floor(world), per_sentence, atol=1e-10)
+
+
+@every_world
+@pytest.mark.parametrize("per", ["sentence", "token"])
+def test_the_sampled_floor_and_its_standard_error(name, per):
+    world, exact = SMALL[name], exact_entropy_floor(SMALL[name], per=per)
+    runs = [floor_of(world, jax.random.key(i), 400, per=per) for i in range(40)]
+    scores = np.array([(run.mean - exact) / max(run.sem, 1e-12) for run in runs])
+    assert np.abs(scores).max() < 4
+    assert scores.std() < 1.35
+
+
+@every_world
+def test_sampled_label_rates_meet_the_exact_ones(name):
+    exact = exact_label_rates(SMALL[name])
+    sampled = label_rates(SMALL[name], jax.random.key(5), 4000)
+    assert exact.keys() == sampled.keys() == SMALL[name].num_classes.keys()
+    for label, (majority, bayes) in exact.items():
+        assert majority <= bayes + 1e-12 <= 1 + 1e-11
+        for estimate, rate in zip(sampled[label], (majority, bayes), strict=True):
+            assert abs(estimate.mean - rate) <= 4 * estimate.sem + 1e-9
+
+
+@every_world
+def test_exact_label_rates_are_those_of_the_joint(name):
+    world = SMALL[name]
+    tokens, probability = written_out(name)
+    tokens, probability = tokens[probability > 0], probability[probability > 0]
+    for label, posterior in world.log_posteriors(tokens).items():
+        posterior = np.exp(posterior)
+        has_class = ~np.isnan(posterior).any(axis=1)
+        joint = posterior[has_class] * probability[has_class, None] / probability[has_class].sum()
+        rates = exact_label_rates(world)[label]
+        np.testing.assert_allclose(rates, [joint.sum(0).max(), joint.max(1).sum()], atol=1e-12)
+
+
+def test_entropies_by_hand():
+    conditionals = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]])
+    with np.errstate(divide="ignore"):
+        entropies = conditional_entropies(jnp.log(conditionals))
+    np.testing.assert_allclose(entropies, [np.log(2), 0, 0], atol=1e-15)
+
+
+def test_a_class_of_weight_zero_is_never_drawn():
+    weights = jnp.tile(jnp.array([0.0, 1e-3, 0.0, 3e-3, 0.0]), (4000, 1))
+    drawn = np.asarray(categorical(jax.random.key(0), weights))
+    assert set(drawn.tolist()) == {1, 3}
+    assert abs((drawn == 1).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([[0.5, 0.5], [0.5, 0.6]], r"table\[1\] sums to 1.1 .*: must be probabilities"),
+        ([[0.5, 0.5], [1.5, -0.5]], r"table\[1\] sums to 1 with least entry -0.5: must be"),
+        ([[np.nan, 1], [0.5, 0.5]], r"table\[0\] sums to nan"),
+        ([[1.0], [1.0]], r"table.shape=\(2, 1\): must be \(2, 2\)"),
+    ],
+)
+def test_a_bad_table_is_one_line(table, message):
+    with pytest.raises(ValueError, match=message) as error:
+        check_rows("table", np.array(table), (2, 2))
+    assert "\n" not in str(error.value)
+
+
+@every_world
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda world: world.sample(jax.random.key(0), -1), "num=-1: must be at least 0"),
+        (lambda world: entropy_floor(world, jax.random.key(0), 1), "num=1: must be at least 2"),
+    ],
+)
+def test_a_bad_argument_is_one_line(name, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(SMALL[name])
+
+
+def test_a_world_too_large_to_write_out_says_so():
+    with pytest.raises(ValueError, match=r"number of sentences=6553.*: must be at most 1048576"):
+        every_sentence(WORLDS["hmm"]())
