@@ -22,10 +22,12 @@ from el_jax.worlds.averages import (
     label_rates,
 )
 from el_jax.worlds.hmm import HMM, block_hmm
+from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
 from el_jax.worlds.world import PAD, Sentences, World
 
 WORLDS: dict[str, Callable[..., World]] = {
     "hmm": block_hmm,
+    "pcfg": tree_grammar,
 }
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "WORLDS",
     "LabelRates",
     "Sentences",
+    "TreeGrammar",
     "World",
     "block_hmm",
     "conditional_entropies",
@@ -42,4 +45,5 @@ __all__ = [
     "exact_entropy_floor",
     "exact_label_rates",
     "label_rates",
+    "tree_grammar",
 ]

@@ -1,0 +1,225 @@
+"""Probabilistic grammars whose trees are full and binary: levels of non-terminals, one length.
+
+The root expands into two symbols of level 1, each symbol of level l into two of level l + 1, and
+each symbol of the last level D into a word, so a sentence has 2^D words and its tree needs no
+search. Source of the setting: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), section 3: 200 words, 50
+non-terminals, depth 6, 32 words, entropy 3.196 nats. The paper's own rules are not published; five
+levels of ten symbols with 3 rules and 22 words each come near that entropy.
+
+Exact conditionals: the probability of a sentence is linear in each word's vector of emission
+probabilities φ_t [K], so p(x_t = v | x_-t) is proportional to Σ_k (dp/dφ_t)_k p(v | k). One inside
+pass and one vector-Jacobian product give all positions.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.runtime.errors import require
+from el_jax.types import Key
+from el_jax.worlds.world import (
+    Sentences,
+    Tokens,
+    categorical,
+    certain,
+    check_rows,
+    draw_each,
+    log_normalised,
+    most_probable,
+)
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=("root", "root_rules", "rules", "words"),
+    meta_fields=(),
+)
+@dataclass(frozen=True, eq=False)
+class TreeGrammar:
+    """A grammar of full binary trees with D levels of K symbols below the root.
+
+    Labels, each the symbol with the largest inside probability p(span | symbol), the first of
+    equals: ``sentence``, which of the R roots spans all (the paper's task A); ``prefix_w``, which
+    symbol spans the first w words, for w = 2, 4, .. 2^(D-1) (tasks B and C are w = 4 and 2).
+
+    Attributes:
+        root: law of the root, ``[R]``.
+        root_rules: law of the pair of level-1 symbols of each root, ``[R, K, K]``.
+        rules: law of the pair below each symbol of levels 1 .. D-1, ``[D-1, K, K, K]``.
+        words: law of the word of each symbol of level D, ``[K, V]``.
+
+    Raises:
+        ValueError: if shapes disagree or a row is no probability law.
+    """
+
+    root: Any
+    root_rules: Any
+    rules: Any
+    words: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.words, np.ndarray):
+            require("words.ndim", self.words.ndim, self.words.ndim == 2, "2")
+            symbols, vocab_size = self.words.shape
+            check_rows("words", self.words, (symbols, vocab_size))
+            check_rows("root", self.root, (len(self.root),))
+            pairs = (symbols, symbols)
+            check_rows("root_rules", self.root_rules, (len(self.root), *pairs), axes=2)
+            check_rows("rules", self.rules, (len(self.rules), symbols, *pairs), axes=2)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of words, ``V``."""
+        return self.words.shape[1]
+
+    @property
+    def depth(self) -> int:
+        """Levels of symbols below the root, ``D``."""
+        return len(self.rules) + 1
+
+    @property
+    def length(self) -> int:
+        """Words of a sentence, 2^D."""
+        return 2**self.depth
+
+    @property
+    def lengths(self) -> range:
+        """Every sentence has 2^D words."""
+        return range(self.length, self.length + 1)
+
+    @property
+    def num_classes(self) -> dict[str, int]:
+        """R for the whole sentence, K for each prefix."""
+        prefixes = {f"prefix_{2**height}": len(self.words) for height in range(1, self.depth)}
+        return {"sentence": len(self.root), **prefixes}
+
+    def sample(self, key: Key, num: int) -> Sentences:
+        """Draws ``num`` sentences, one level after the other."""
+        tables = [jnp.asarray(self.root_rules), *jnp.asarray(self.rules)]
+        words = jnp.asarray(self.words)
+
+        def draw(key: Key) -> Sentences:
+            root_key, word_key, key = jax.random.split(key, 3)
+            symbols = categorical(root_key, jnp.asarray(self.root))[None]
+            for level, table in enumerate(tables):
+                pairs = table.reshape(len(table), -1)[symbols]
+                drawn = categorical(jax.random.fold_in(key, level), pairs)
+                symbols = jnp.stack(jnp.divmod(drawn, len(words)), axis=-1).reshape(-1)
+            return Sentences(categorical(word_key, words[symbols]))
+
+        return draw_each(draw, key, num)
+
+    def log_probability(self, tokens: Tokens) -> Float[Array, "*n"]:
+        """Log-probability of each sentence, in nats; -inf for one that never occurs."""
+        spans, log_scale = self._inside(self._emitted(tokens))
+        return jnp.log(spans[-1] @ jnp.asarray(self.root)) + log_scale
+
+    def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given the others, in nats.
+
+        NaN where no word at the position makes a sentence that occurs.
+        """
+
+        def scaled_probability(emitted: Array) -> Array:
+            spans, _ = self._inside(emitted)
+            return (spans[-1] @ jnp.asarray(self.root)).sum()
+
+        outside = jax.grad(scaled_probability)(self._emitted(tokens))
+        return log_normalised(jnp.log(outside @ jnp.asarray(self.words)))
+
+    def labels(self, sentences: Sentences) -> dict[str, Int[Array, "*n"]]:
+        """The most probable symbol of the whole sentence and of each prefix."""
+        *prefixes, whole = self._inside(self._emitted(sentences.tokens))[0]
+        spans = (whole, *prefixes)
+        return {
+            name: most_probable(span) for name, span in zip(self.num_classes, spans, strict=True)
+        }
+
+    def log_posteriors(self, tokens: Tokens) -> dict[str, Float[Array, "*n C"]]:
+        """0 for the class of a sentence and -inf for others: the words determine it."""
+        labels = self.labels(Sentences(jnp.asarray(tokens)))
+        return {name: certain(labels[name], size) for name, size in self.num_classes.items()}
+
+    def _emitted(self, tokens: Tokens) -> Float[Array, "*n T K"]:
+        """p(x_t | symbol)."""
+        return jnp.asarray(self.words).T[tokens]
+
+    def _inside(
+        self, emitted: Float[Array, "*n T K"]
+    ) -> tuple[list[Float[Array, "*n C"]], Float[Array, "*n"]]:
+        """Inside probabilities of the first 2, 4, .. 2^D words, scaled; log-scale of the last.
+
+        Every span is divided by its largest entry, held constant under differentiation: a product
+        of 32 words is out of float32's range, and the derivative is wanted up to a factor only.
+        """
+        spans, log_scale = [], jnp.zeros(emitted.shape[:-2], emitted.dtype)
+        for table in (*jnp.asarray(self.rules)[::-1], jnp.asarray(self.root_rules)):
+            left, right = emitted[..., ::2, :], emitted[..., 1::2, :]
+            emitted = jnp.einsum("nab,...a,...b->...n", table, left, right)
+            largest = jax.lax.stop_gradient(emitted.max(axis=-1, keepdims=True))
+            scale = jnp.where(largest > 0, largest, 1)
+            emitted = emitted / scale
+            log_scale = log_scale + jnp.log(scale).sum(axis=(-2, -1))
+            spans.append(emitted[..., 0, :])
+        return spans, log_scale
+
+
+def tree_grammar(
+    *,
+    depth: int = 5,
+    symbols_per_level: int = 10,
+    vocab_size: int = 200,
+    rules_per_symbol: int = 3,
+    words_per_symbol: int = 22,
+    num_roots: int = 9,
+    seed: int = 0,
+) -> TreeGrammar:
+    """A random grammar: uniform weights, over their sum, on distinct pairs and distinct words.
+
+    Entropies in nats a token, (rules, words) per symbol: (3, 10) 2.3, (3, 22) 3.2, (3, 50) 4.1,
+    (5, 16) 3.2, (20, 20) 4.5, at the other defaults.
+
+    Args:
+        depth: D; a sentence has 2^D words.
+        symbols_per_level: K.
+        vocab_size: V.
+        rules_per_symbol: pairs that each symbol of levels 1 .. D-1 may become, at most K².
+        words_per_symbol: words that each symbol of level D may become, at most V.
+        num_roots: R, roots with one pair each.
+        seed: draws the tables.
+
+    Raises:
+        ValueError: if a number is out of its range.
+    """
+    symbols = symbols_per_level
+    for name, value, largest in (
+        ("depth", depth, 16),
+        ("symbols_per_level", symbols, 2**10),
+        ("vocab_size", vocab_size, 2**20),
+        ("rules_per_symbol", rules_per_symbol, symbols**2),
+        ("words_per_symbol", words_per_symbol, vocab_size),
+        ("num_roots", num_roots, symbols**2),
+    ):
+        require(name, value, 1 <= value <= largest, f"in 1..{largest}")
+    require("seed", seed, seed >= 0, "at least 0")
+    rng = np.random.default_rng(seed)
+
+    def rows(num: int, support: int, size: int) -> Float[np.ndarray, "num size"]:
+        """Laws with uniform weights on ``support`` of ``size`` outcomes."""
+        weights = np.zeros((num, size))
+        for row in weights:
+            row[rng.choice(size, support, replace=False)] = rng.uniform(size=support)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    root = rows(1, num_roots, num_roots)[0]
+    pairs = rng.choice(symbols**2, num_roots, replace=False)
+    root_rules = np.eye(symbols**2)[pairs].reshape(num_roots, symbols, symbols)
+    levels = rows((depth - 1) * symbols, rules_per_symbol, symbols**2)
+    rules = levels.reshape(depth - 1, symbols, symbols, symbols)
+    return TreeGrammar(root, root_rules, rules, rows(symbols, words_per_symbol, vocab_size))

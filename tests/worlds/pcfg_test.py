@@ -1,0 +1,128 @@
+"""Grammars of full trees against the distribution built up from their rules."""
+
+import jax
+import numpy as np
+import pytest
+
+from el_jax.worlds import TreeGrammar, entropy_floor, tree_grammar
+
+SMALL = {"symbols_per_level": 3, "vocab_size": 3, "rules_per_symbol": 2, "num_roots": 2}
+
+
+def small(depth=2, seed=0, **numbers):
+    return tree_grammar(depth=depth, seed=seed, **{**SMALL, "words_per_symbol": 2, **numbers})
+
+
+def spelled(world, symbol, level):
+    """Every word sequence of a symbol with its probability; level 0 is the root's."""
+    if level == world.depth:
+        return {(w,): p for w, p in enumerate(world.words[symbol]) if p > 0}
+    pairs = world.root_rules[symbol] if level == 0 else world.rules[level - 1, symbol]
+    law = {}
+    for left, right in np.argwhere(pairs > 0):
+        for head, p in spelled(world, left, level + 1).items():
+            for tail, q in spelled(world, right, level + 1).items():
+                law[head + tail] = law.get(head + tail, 0) + pairs[left, right] * p * q
+    return law
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_probabilities_are_those_of_the_rules(depth, seed):
+    world = small(depth, seed)
+    law = {}
+    for root, p in enumerate(world.root):
+        for words, q in spelled(world, root, 0).items():
+            law[words] = law.get(words, 0) + p * q
+    tokens = np.array(list(np.ndindex(*(3,) * world.length)))
+    with jax.enable_x64(True):
+        probability = np.exp(world.log_probability(tokens))
+    expected = [law.get(tuple(row), 0) for row in tokens.tolist()]
+    np.testing.assert_allclose(probability, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_labels_are_the_symbols_that_best_explain_a_span(seed):
+    world = small(3, seed, words_per_symbol=3)
+    sentences = world.sample(jax.random.key(0), 40)
+    labels = {name: np.asarray(label) for name, label in world.labels(sentences).items()}
+    assert list(labels) == ["sentence", "prefix_2", "prefix_4"]
+    spans = {"sentence": (0, 8, 2), "prefix_2": (2, 2, 3), "prefix_4": (1, 4, 3)}
+    for name, (level, width, classes) in spans.items():
+        laws = [spelled(world, symbol, level) for symbol in range(classes)]
+        for row, label in zip(np.asarray(sentences.tokens).tolist(), labels[name], strict=True):
+            inside = np.array([law.get(tuple(row[:width]), 0) for law in laws])
+            assert inside[label] >= inside.max() * (1 - 1e-5)
+        assert len(set(labels[name].tolist())) > 1
+
+
+def test_the_first_of_equal_symbols_is_the_label():
+    pairs = np.full((3, 3, 3), 1 / 9)
+    world = TreeGrammar(np.array([1.0]), pairs[:1], pairs[None], np.full((3, 2), 0.5))
+    labels = world.labels(world.sample(jax.random.key(0), 4))
+    np.testing.assert_array_equal(labels["prefix_2"], 0)
+
+
+def test_a_sentence_that_no_tree_has_is_of_no_class():
+    world = small(seed=1)
+    tokens = np.array(list(np.ndindex(3, 3, 3, 3)))
+    impossible = tokens[np.isneginf(world.log_probability(tokens))][:1]
+    assert len(impossible) == 1
+    assert np.isnan(world.log_posteriors(impossible)["sentence"]).all()
+
+
+def test_sentences_of_32_words_are_within_float32():
+    world = tree_grammar()
+    assert (world.length, world.vocab_size) == (32, 200)
+    tokens = np.asarray(world.sample(jax.random.key(0), 20).tokens)
+    single = np.exp(world.log_conditionals(tokens))
+    assert world.log_probability(tokens).min() < -90  # whose exponential float32 cannot hold
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(single, np.exp(world.log_conditionals(tokens)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected", "within"),
+    [
+        ({}, 3.2, 0.1),
+        ({"words_per_symbol": 10}, 2.33, 0.15),
+        (
+            {
+                "depth": 3,
+                "symbols_per_level": 5,
+                "vocab_size": 32,
+                "words_per_symbol": 8,
+                "num_roots": 5,
+            },
+            2.44,
+            0.25,
+        ),
+    ],
+)
+def test_settings_have_the_entropy_they_were_chosen_for(numbers, expected, within):
+    world = tree_grammar(seed=1, **numbers)
+    floor = jax.jit(entropy_floor, static_argnums=2)(world, jax.random.key(0), 200)
+    assert abs(floor.mean - expected) < within
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"depth": 0}, r"depth=0: must be in 1\.\.16"),
+        ({"rules_per_symbol": 101}, r"rules_per_symbol=101: must be in 1\.\.100"),
+        ({"words_per_symbol": 0}, r"words_per_symbol=0: must be in 1\.\.200"),
+        ({"num_roots": 101}, r"num_roots=101: must be in 1\.\.100"),
+        ({"seed": -1}, r"seed=-1: must be at least 0"),
+    ],
+)
+def test_a_bad_number_is_one_line(numbers, message):
+    with pytest.raises(ValueError, match=message):
+        tree_grammar(**numbers)
+
+
+def test_bad_tables_are_one_line():
+    good = small()
+    with pytest.raises(ValueError, match=r"rules\[0, 0\] sums to 2 "):
+        TreeGrammar(good.root, good.root_rules, good.rules * 2, good.words)
+    with pytest.raises(ValueError, match=r"root_rules.shape=\(1, 3, 3\): must be \(2, 3, 3\)"):
+        TreeGrammar(good.root, good.root_rules[:1], good.rules, good.words)
