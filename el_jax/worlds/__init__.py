@@ -21,6 +21,8 @@ from el_jax.worlds.averages import (
     exact_label_rates,
     label_rates,
 )
+from el_jax.worlds.chart import ChartGrammar
+from el_jax.worlds.grammar_file import parse_grammar, read_grammar
 from el_jax.worlds.hmm import HMM, block_hmm
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
 from el_jax.worlds.world import PAD, Sentences, World
@@ -28,12 +30,14 @@ from el_jax.worlds.world import PAD, Sentences, World
 WORLDS: dict[str, Callable[..., World]] = {
     "hmm": block_hmm,
     "pcfg": tree_grammar,
+    "grammar_file": read_grammar,
 }
 
 __all__ = [
     "HMM",
     "PAD",
     "WORLDS",
+    "ChartGrammar",
     "LabelRates",
     "Sentences",
     "TreeGrammar",
@@ -45,5 +49,7 @@ __all__ = [
     "exact_entropy_floor",
     "exact_label_rates",
     "label_rates",
+    "parse_grammar",
+    "read_grammar",
     "tree_grammar",
 ]

@@ -1,6 +1,21 @@
 """One world of each name, small enough to write out every sentence."""
 
-from el_jax.worlds import WORLDS
+from el_jax.worlds import WORLDS, parse_grammar
+
+GRAMMAR = """
+S S1 0.6
+S S2 0.4
+S1 A A 1.0
+S2 A B 0.7
+S2 S1 A 0.3
+A A B 0.1
+A A B 0.2
+A x 0.4
+A y 0.3
+B B A 0.25
+B y 0.5
+B z 0.25
+"""
 
 SMALL = {
     "hmm": WORLDS["hmm"](vocab_size=4, num_states=6, length=4, num_blocks=2, seed=1),
@@ -12,4 +27,5 @@ SMALL = {
         words_per_symbol=3,
         num_roots=3,
     ),
+    "grammar_file": parse_grammar(GRAMMAR, length=4),
 }

@@ -140,15 +140,6 @@ def test_a_sentence_does_not_depend_on_its_neighbours(name, key, num):
 
 
 @every_world
-def test_uncompiled_calls_give_the_same(name):
-    world = SMALL[name]
-    tokens = world.sample(jax.random.key(0), 5).tokens
-    np.testing.assert_array_equal(tokens, sample(world, jax.random.key(0), 5).tokens)
-    uncompiled = np.exp(world.log_conditionals(tokens))
-    np.testing.assert_allclose(conditionals_of(world, tokens), uncompiled, atol=1e-12)
-
-
-@every_world
 def test_float32_agrees_with_float64(name):
     world = SMALL[name]
     tokens = np.asarray(sample(world, jax.random.key(0), 50).tokens)
