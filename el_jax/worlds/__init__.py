@@ -22,6 +22,7 @@ from el_jax.worlds.averages import (
     label_rates,
 )
 from el_jax.worlds.chart import ChartGrammar
+from el_jax.worlds.dyck import BracketInputs, Dyck, balance
 from el_jax.worlds.grammar_file import parse_grammar, read_grammar
 from el_jax.worlds.hmm import HMM, block_hmm
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
@@ -31,17 +32,21 @@ WORLDS: dict[str, Callable[..., World]] = {
     "hmm": block_hmm,
     "pcfg": tree_grammar,
     "grammar_file": read_grammar,
+    "dyck": Dyck,
 }
 
 __all__ = [
     "HMM",
     "PAD",
     "WORLDS",
+    "BracketInputs",
     "ChartGrammar",
+    "Dyck",
     "LabelRates",
     "Sentences",
     "TreeGrammar",
     "World",
+    "balance",
     "block_hmm",
     "conditional_entropies",
     "entropy_floor",

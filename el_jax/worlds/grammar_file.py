@@ -8,7 +8,7 @@ A line is a left side, one or two symbols, and a probability, separated by blank
 
 The left side of the first line is the start. Rules that are written twice add up. The grammar they
 published (github.com/Liuhong99/implicitbiasmlmcode, pcfg/rule_deep_mlm.txt) is not the paper's: it
-has sentences of 2 to 16 words, and an entropy of 4.43 nats a token, one token masked, where the
+has sentences of 2 to 16 words, and an entropy of 4.45 nats a token, one token masked, where the
 paper says 3.196.
 """
 

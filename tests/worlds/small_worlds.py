@@ -28,4 +28,5 @@ SMALL = {
         num_roots=3,
     ),
     "grammar_file": parse_grammar(GRAMMAR, length=4),
+    "dyck": WORLDS["dyck"](length=4),
 }
