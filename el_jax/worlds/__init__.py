@@ -7,7 +7,7 @@
 
 A model's masked cross-entropy is this floor plus its divergence from the truth, so a loss can be
 read as a distance. ``world.py`` fixes the interface and the letters. A world is one file and one
-line of ``WORLDS``: a function of keyword arguments with defaults.
+line of ``WORLDS``: a function of keyword arguments that are numbers or names.
 """
 
 from collections.abc import Callable
