@@ -1,5 +1,6 @@
 """Grammars in Chomsky normal form against the distribution built up from their rules."""
 
+import math
 import os
 import pathlib
 
@@ -89,12 +90,14 @@ def test_a_grammar_comes_from_a_file(tmp_path):
 
 
 def test_long_sentences_are_within_float32():
-    words = "\n".join(f"A w{i} 0.009" for i in range(100))
-    world = parse_grammar(f"A A A 0.1\n{words}", length=32)
+    words = "\n".join(f"A w{i} 0.00998" for i in range(100))
+    world = parse_grammar(f"A A A 0.002\n{words}", length=32)
     row = np.random.default_rng(0).integers(0, 100, (1, 32))
     single = np.exp(world.log_conditionals(row))
     np.testing.assert_allclose(single, 0.01, atol=1e-5)
-    assert -280 < world.log_probability(row)[0] < -100
+    trees = math.comb(62, 31) / 32  # Catalan's number of binary trees with 32 leaves
+    expected = math.log(trees) + 31 * math.log(0.002) + 32 * math.log(0.00998)  # -303 nats
+    np.testing.assert_allclose(world.log_probability(row), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,8 @@ def test_the_sampled_floor_and_its_standard_error(name, per):
     runs = [floor_of(world, jax.random.key(i), 400, per=per) for i in range(40)]
     scores = np.array([(run.mean - exact) / max(run.sem, 1e-12) for run in runs])
     assert np.abs(scores).max() < 4
-    assert scores.std() < 1.35
+    if exact > 0:  # of brackets nothing is uncertain
+        assert 0.65 < scores.std() < 1.35
 
 
 @every_world
