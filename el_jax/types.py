@@ -83,6 +83,9 @@ class ModelFns(NamedTuple):
             ``apply`` returns; None for models whose logits are no such product.
         head_width: E of that readout.
         matmul_precision: of the product, "default" or "highest".
+        features: ``features(params, batch) -> [B, T, D]`` in float32, the vector of every token
+            behind the last layer and its norm, before what only the head needs (BERT's transform,
+            a projection); None for models without hidden states.
     """
 
     init: Callable[[Key], Params]
@@ -91,6 +94,7 @@ class ModelFns(NamedTuple):
     readout: Callable[..., Readout] | None = None
     head_width: int = 0
     matmul_precision: str = "default"
+    features: Callable[[Params, Batch], Array] | None = None
 
 
 Row = dict[str, np.ndarray]  # metric name -> one value per run, [R]

@@ -34,6 +34,12 @@ def functions_of(
     return init, readout
 
 
+def everywhere(batch: Batch) -> Batch:
+    """The batch with every token of its windows supervised; labels, mask and groups stay."""
+    places = jnp.arange(batch.tokens.shape[1], dtype=jnp.int32)
+    return batch._replace(supervised=jnp.broadcast_to(places, batch.tokens.shape))
+
+
 def logits_of(readout: Readout, precision: str = "default") -> Float[Array, "B P V"]:
     """The logits of a readout's factors.
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
 
-from el_jax.models.functions import functions_of, logits_of
+from el_jax.models.functions import everywhere, functions_of, logits_of
 from el_jax.runtime.errors import require
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
@@ -51,7 +51,10 @@ def lstm(config: LSTMConfig) -> ModelFns:
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
         return logits_of(readout(params, batch, key))
 
-    return ModelFns(init, apply, readout=readout, head_width=config.width)
+    def features(params: Params, batch: Batch) -> Float[Array, "B T D"]:
+        return readout(params, everywhere(batch)).hidden
+
+    return ModelFns(init, apply, readout=readout, head_width=config.width, features=features)
 
 
 class LSTM(nn.Module):

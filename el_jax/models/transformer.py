@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 
 from el_jax.models.attention import Attention, Scope, attention_choice, scope
 from el_jax.models.config import TransformerConfig
-from el_jax.models.functions import functions_of, logits_of
+from el_jax.models.functions import everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
@@ -36,9 +36,10 @@ def transformer(config: TransformerConfig) -> ModelFns:
 
     Returns:
         ``init(key)``; ``apply(params, batch, key=None)``, logits at the supervised positions;
-        ``attention(params, batch)``, the weights of the queries there; and ``readout``, the factors
-        of the logits. All can be vmapped over params, and ``apply`` differentiated twice (but
-        where :func:`~el_jax.models.attention.attention_choice` is cuDNN).
+        ``attention(params, batch)``, the weights of the queries there; ``readout``, the factors of
+        the logits; and ``features(params, batch)``, the stream at all tokens behind its last norm.
+        All can be vmapped over params, and ``apply`` differentiated twice (but where
+        :func:`~el_jax.models.attention.attention_choice` is cuDNN).
     """
     chosen = attention_choice(config, jax.default_backend()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
@@ -53,7 +54,12 @@ def transformer(config: TransformerConfig) -> ModelFns:
         layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
         return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
 
-    return ModelFns(init, apply, attention, readout, config.embedding_dim, config.matmul_precision)
+    def features(params: Params, batch: Batch) -> Float[Array, "B T D"]:
+        _, seen = module.apply({"params": params}, everywhere(batch), mutable="features")
+        return seen["features"]["stream"][0].reshape(*batch.tokens.shape, -1)
+
+    product = config.embedding_dim, config.matmul_precision
+    return ModelFns(init, apply, attention, readout, *product, features)
 
 
 class Transformer(nn.Module):
@@ -139,6 +145,7 @@ class Transformer(nn.Module):
         c = self.config
         if c.final_norm:
             x = Norm(c, name="final_ln")(x)
+        self.sow("features", "stream", x)
         if c.head_transform:
             x = Dense(c, (c.width,), (c.width,), True, c.matrix_std, name="head_dense")(x)
             x = Norm(c, name="head_ln")(ACTIVATIONS[c.activation](x))
