@@ -1,11 +1,26 @@
 """Measurements of a model beside its loss, chosen by name in ``train.probes``.
 
 A probe is one file and one line of ``PROBES``: from the task and the model to a ``Probe``.
+
+``linear_probe`` is none of these: it asks for features and labels, which ``sentence_features`` of a
+model and the ``labels`` of a world give, and trains a classifier on them.
 """
 
 from collections.abc import Callable
 
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
+from el_jax.probes.linear_classifiers import (
+    LinearClassifier,
+    logistic_regression,
+    naive_bayes,
+)
+from el_jax.probes.linear_probe import (
+    ProbeResult,
+    disjoint_splits,
+    linear_probe,
+    project,
+    sentence_features,
+)
 from el_jax.probes.stratification import stratification, when_fitted
 from el_jax.tasks import Task
 from el_jax.types import ModelFns, Probe
@@ -16,4 +31,18 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "swap": swap_test,
 }
 
-__all__ = ["PROBES", "attention_mass", "stratification", "swap_test", "when_fitted"]
+__all__ = [
+    "PROBES",
+    "LinearClassifier",
+    "ProbeResult",
+    "attention_mass",
+    "disjoint_splits",
+    "linear_probe",
+    "logistic_regression",
+    "naive_bayes",
+    "project",
+    "sentence_features",
+    "stratification",
+    "swap_test",
+    "when_fitted",
+]
