@@ -2,7 +2,7 @@
 
 A model is one file, ``model(config: ITS_DATACLASS) -> ModelFns``, and one line of ``MODELS``; the
 dataclass has the network's numbers and a ``vocab_size``, which the task gives. ``PRESETS`` has the
-published transformers.
+published transformers. ``enlarge`` views a small transformer as a large one.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from el_jax.models.config import TransformerConfig
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
 from el_jax.models.lstm import LSTMConfig, lstm
 from el_jax.models.presets import PRESETS
+from el_jax.models.surgery import Replica, enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.types import ModelFns
 
@@ -27,9 +28,12 @@ __all__ = [
     "AttentionChoice",
     "LSTMConfig",
     "LookupTableConfig",
+    "Replica",
     "TransformerConfig",
     "attention_choice",
+    "enlarge",
     "lookup_table",
     "lstm",
+    "replication",
     "transformer",
 ]
