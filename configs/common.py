@@ -15,6 +15,7 @@ from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.parameters import defaults_of, numbers_of
 from el_jax.tasks import TASKS
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
+from el_jax.worlds import WORLDS, WorldChoice, world_defaults, world_kinds
 
 E_LOSSES = ("e1", "e2", "e3")
 
@@ -53,7 +54,16 @@ def _read(name: str, text: str, kind: type) -> Any:
 
 def task(name: str, **fields: Any) -> ConfigDict:
     """The task section: every field of the task, at its default unless it is given."""
-    return ConfigDict({"name": name, **_fields(_known("task", name, TASKS)), **fields})
+    given = {"name": name, **_fields(_known("task", name, TASKS)), **fields}
+    return ConfigDict({key: _section(value) for key, value in given.items()})
+
+
+def world(name: str, **numbers: float | str) -> ConfigDict:
+    """The world section of a task: every number of the world, at its default unless it is given."""
+    _known("world", name, WORLDS)
+    kinds, defaults = world_kinds(name), world_defaults(name)
+    empty = {key: config_dict.placeholder(kinds[key]) for key in kinds if key not in defaults}
+    return ConfigDict({"name": name, **empty, **defaults, **numbers})
 
 
 def loss(name: str, **numbers: float | str) -> ConfigDict:
@@ -119,6 +129,11 @@ def _known(what: str, name: str, table: Mapping[str, Any]) -> Any:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"{what}={name!r}: must be one of {', '.join(sorted(table))}{hint}")
     return table[name]
+
+
+def _section(value: Any) -> Any:
+    """A world as a section of its own; other values as they are."""
+    return world(value.name, **dict(value.numbers)) if isinstance(value, WorldChoice) else value
 
 
 def _fields(kind: type[Any], *without: str) -> dict[str, Any]:

@@ -28,10 +28,11 @@ from el_jax.config.sections import (
     shown,
     typed,
 )
+from el_jax.config.tasks import missing_world_keys, parse_task, task_keys
 from el_jax.probes import PROBES
 from el_jax.runtime.errors import ConfigError, require
 from el_jax.runtime.imports import import_all
-from el_jax.tasks import TASKS, Task
+from el_jax.tasks import Task
 from el_jax.training.devices.layout import Layout, Method, Shard
 from el_jax.training.devices.layout_choice import choose_layout
 from el_jax.training.devices.runs import RunAxis
@@ -114,7 +115,7 @@ def parse(config: Config) -> Settings:
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
     _check_keys(values)
-    task = _task(values["task"])
+    task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
     loss, optimizer = parse_loss(values["loss"]), parse_optimizer(values["optim"])
     runs = parse_runs(values["seed"], train.seeds, loss, optimizer, values["sweep"])
@@ -165,6 +166,7 @@ def _check_keys(values: dict[str, Any]) -> None:
             except ConfigError as error:
                 lacks = [f"config.{name}.{key}" for key in known if key not in given]
                 raise ConfigError(f"{error}{_advice(lacks)}") from error
+            missing += missing_world_keys(given) if name == "task" else []
     if missing:
         raise ConfigError(f"{', '.join(missing)}: missing; no default here{_advice(missing)}")
 
@@ -186,14 +188,9 @@ def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
     if "name" not in given:
         return [*given, "name"]  # without it nothing is known of the others
     if name == "task":
-        return {"name", *kinds_of(choose("task.name", given["name"], TASKS))}
+        return task_keys(given)
     kinds = {"loss": loss_kinds, "model": model_kinds, "optim": optim_kinds}
     return kinds[name](given["name"])
-
-
-def _task(values: Any) -> Task:
-    named = keys_and_values("task", values)
-    return section("task", named, choose("task.name", named.pop("name", None), TASKS))
 
 
 def _layout(parallel: Any, train: TrainSection, task: Task, num_runs: int) -> Layout:

@@ -4,6 +4,8 @@ Numbers that depend on the width follow it (``mlp_ratio``, ``init``). Numbers of
 ``num_kv_heads`` does not divide another ``num_heads``, the configuration is refused.
 """
 
+import dataclasses
+
 from el_jax.models.config import TransformerConfig
 
 # Black et al. 2022, arXiv 2204.06745; switches of Hugging Face's GPTNeoXConfig, vocabulary of
@@ -66,6 +68,10 @@ BERT = TransformerConfig(
     residual_dropout=0.1,
 )
 
+# Izsak, Berchansky, Levy 2021, arXiv 2104.07705: BERT that normalises before each branch, trained
+# with an academic budget; the models of Liu, Xie, Li, Ma 2023 (arXiv 2210.14199).
+BUDGET_BERT = dataclasses.replace(BERT, norm_placement="pre", final_norm=True)
+
 # Touvron et al. 2023, arXiv 2302.13971, in the sizes of SmolLM2-135M (Allal et al. 2025,
 # arXiv 2502.02737).
 LLAMA = TransformerConfig(
@@ -94,5 +100,6 @@ PRESETS: dict[str, TransformerConfig] = {
     "gpt2": GPT2,
     "opt": OPT,
     "bert": BERT,
+    "budget_bert": BUDGET_BERT,
     "llama": LLAMA,
 }

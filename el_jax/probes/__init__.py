@@ -22,6 +22,7 @@ from el_jax.probes.linear_probe import (
     sentence_features,
 )
 from el_jax.probes.stratification import stratification, when_fitted
+from el_jax.probes.true_conditional import true_conditional
 from el_jax.tasks import Task
 from el_jax.types import ModelFns, Probe
 
@@ -29,6 +30,7 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "attention_mass": attention_mass,
     "stratification": stratification,
     "swap": swap_test,
+    "true_conditional": true_conditional,
 }
 
 __all__ = [
@@ -44,5 +46,6 @@ __all__ = [
     "sentence_features",
     "stratification",
     "swap_test",
+    "true_conditional",
     "when_fitted",
 ]

@@ -6,9 +6,18 @@ from jax import Array
 from jaxtyping import Int
 
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
+from el_jax.tasks.masked import Corpus, MaskedSentences, MaskedWords
 from el_jax.types import Batch, Key
 
-__all__ = ["TASKS", "CopyStrings", "PaddedCopy", "Task"]
+__all__ = [
+    "TASKS",
+    "CopyStrings",
+    "Corpus",
+    "MaskedSentences",
+    "MaskedWords",
+    "PaddedCopy",
+    "Task",
+]
 
 
 @runtime_checkable
@@ -52,4 +61,4 @@ class Task(Protocol):
         """The windows that update ``step``, which may be traced, reads in the run of this key."""
 
 
-TASKS: dict[str, type[Task]] = {"copy": PaddedCopy}
+TASKS: dict[str, type[Task]] = {"copy": PaddedCopy, "masked": MaskedWords}

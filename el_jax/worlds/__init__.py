@@ -10,8 +10,6 @@ read as a distance. ``world.py`` fixes the interface and the letters. A world is
 line of ``WORLDS``: a function of keyword arguments that are numbers or names.
 """
 
-from collections.abc import Callable
-
 from el_jax.worlds.averages import (
     LabelRates,
     conditional_entropies,
@@ -22,18 +20,18 @@ from el_jax.worlds.averages import (
     label_rates,
 )
 from el_jax.worlds.chart import ChartGrammar
+from el_jax.worlds.choice import (
+    WORLDS,
+    WorldChoice,
+    choose_world,
+    world_defaults,
+    world_kinds,
+)
 from el_jax.worlds.dyck import BracketInputs, Dyck, balance
 from el_jax.worlds.grammar_file import parse_grammar, read_grammar
 from el_jax.worlds.hmm import HMM, block_hmm
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
 from el_jax.worlds.world import PAD, Sentences, World
-
-WORLDS: dict[str, Callable[..., World]] = {
-    "hmm": block_hmm,
-    "pcfg": tree_grammar,
-    "grammar_file": read_grammar,
-    "dyck": Dyck,
-}
 
 __all__ = [
     "HMM",
@@ -46,8 +44,10 @@ __all__ = [
     "Sentences",
     "TreeGrammar",
     "World",
+    "WorldChoice",
     "balance",
     "block_hmm",
+    "choose_world",
     "conditional_entropies",
     "entropy_floor",
     "every_sentence",
@@ -57,4 +57,6 @@ __all__ = [
     "parse_grammar",
     "read_grammar",
     "tree_grammar",
+    "world_defaults",
+    "world_kinds",
 ]

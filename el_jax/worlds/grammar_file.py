@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     probability: float
 
 
-def read_grammar(*, path: str | pathlib.Path, length: int = 16) -> ChartGrammar:
+def read_grammar(*, path: str, length: int = 16) -> ChartGrammar:
     """Reads a grammar from a file.
 
     Args:
@@ -45,8 +45,8 @@ def read_grammar(*, path: str | pathlib.Path, length: int = 16) -> ChartGrammar:
         OSError: if the file cannot be read.
         ValueError: as :func:`parse_grammar`; the message begins with the file and the line.
     """
-    path = pathlib.Path(path)
-    return parse_grammar(path.read_text(encoding="utf-8"), length=length, name=path.name)
+    file = pathlib.Path(path)
+    return parse_grammar(file.read_text(encoding="utf-8"), length=length, name=file.name)
 
 
 def parse_grammar(text: str, *, length: int, name: str = "grammar") -> ChartGrammar:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import pathlib
 
 import jax
 import numpy as np
@@ -82,7 +81,7 @@ def test_the_start_is_no_symbol_if_it_only_chooses_one():
 def test_a_grammar_comes_from_a_file(tmp_path):
     file = tmp_path / "rules.txt"
     file.write_text(GRAMMAR + "\n\n")
-    world = read_grammar(path=file, length=4)
+    world = read_grammar(path=str(file), length=4)
     np.testing.assert_array_equal(world.rules, SMALL["grammar_file"].rules)
     file.write_text("S A 1.0\nA a 0.5\nA b x\n")
     with pytest.raises(ValueError, match=r"^rules.txt:3: probability='x': must be a number"):
@@ -130,7 +129,7 @@ def test_a_length_below_one_is_one_line():
 
 @pytest.mark.skipif(RELEASED not in os.environ, reason=f"{RELEASED} names no file")
 def test_the_published_grammar_has_its_known_lengths_and_entropy():
-    world = read_grammar(path=pathlib.Path(os.environ[RELEASED]), length=16)
+    world = read_grammar(path=os.environ[RELEASED], length=16)
     assert (world.vocab_size, len(world.symbols)) == (200, 49)
     law = np.asarray(world.length_law())
     np.testing.assert_allclose(law.sum(), 1, atol=1e-5)

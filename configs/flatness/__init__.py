@@ -1,0 +1,1 @@
+"""Flatness (Liu, Xie, Li, Ma 2023)."""

@@ -1,0 +1,176 @@
+"""Masked language modelling of the sentences of a world whose conditionals are known.
+
+An input is ``<CLS> x_1 .. x_T`` with some words hidden, and the model is asked for those. With
+``masking="one"`` one word of each sentence is hidden, at a uniform place, as Liu, Xie, Li, Ma 2023
+(arXiv 2210.14199) define the loss; its least value is the world's entropy floor. With
+``masking="bert"`` it is as in their released code (Devlin et al. 2019): 15 % of the words, at least
+one and at most five, of which 80 % show ``<MASK>``, 10 % a random word, and 10 % themselves.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Int
+
+from el_jax.runtime.errors import require
+from el_jax.tasks.packing import epoch_order
+from el_jax.types import Batch, Key
+from el_jax.worlds import PAD, WorldChoice, choose_world
+
+# what a key derived from `data_seed` is for; one stream each, so no two draws are related
+_TRAIN, _TEST = range(2)
+MASKED_SHARE, MOST_MASKED = 0.15, 5  # of masking="bert"
+SHOWN_MASKED, SHOWN_AS_IS = 0.8, 0.1
+SMALL_GRAMMAR = choose_world("pcfg")  # at its defaults
+
+
+class MaskedSentences(NamedTuple):
+    """Sentences and what is hidden in them.
+
+    Attributes:
+        tokens: words, ``PAD`` behind the end, ``[S, T]``.
+        places: of the hidden words, counted from 0, ``[S, P]``.
+        shown: the token that stands there, ``[S, P]``.
+        asked: False for a slot that is only filling, ``[S, P]``.
+    """
+
+    tokens: Int[Array, "S T"]
+    places: Int[Array, "S P"]
+    shown: Int[Array, "S P"]
+    asked: Bool[Array, "S P"]
+
+
+class Corpus(NamedTuple):
+    """The training data: the world, and the sentences that are drawn already."""
+
+    world: Any
+    sentences: MaskedSentences
+
+
+@dataclass(frozen=True)
+class MaskedWords:
+    """Masked language modelling of a world.
+
+    Attributes:
+        world: the world.
+        masking: ``"one"`` word of a sentence, or ``"bert"``.
+        num_train: training sentences, a multiple of ``sentences_per_update``; 0 draws new ones for
+            every update, and the split "train" is then as many others.
+        sentences_per_update: sentences one update reads.
+        data_seed: seed of the data sets; the seed of a run draws its updates and their masks.
+    """
+
+    world: WorldChoice = SMALL_GRAMMAR
+    masking: str = "one"
+    num_train: int = 0
+    sentences_per_update: int = 256
+    data_seed: int = 0
+    group_names: ClassVar[tuple[str, ...]] = ("masked",)
+    labels_follow: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        update, train = self.sentences_per_update, self.num_train
+        require("masking", self.masking, self.masking in ("one", "bert"), "'one' or 'bert'")
+        require("sentences_per_update", update, update >= 1, "at least 1")
+        allowed = f"0 or a multiple of sentences_per_update={update}"
+        require("num_train", train, train >= 0 and train % update == 0, allowed)
+        require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+
+    @property
+    def special_ids(self) -> tuple[int, int, int]:
+        """Tokens MASK, CLS and PAD; the words are ``0 .. V - 1``."""
+        words = self.world.make().vocab_size
+        return words, words + 1, words + 2
+
+    @property
+    def vocab_size(self) -> int:
+        """Words and the three special tokens."""
+        return self.world.make().vocab_size + 3
+
+    @property
+    def window_length(self) -> int:
+        """CLS and the longest sentence."""
+        return 1 + self.world.make().length
+
+    @property
+    def answer_length(self) -> int:
+        """Slots for hidden words of one sentence, P; all right is an exact match."""
+        return 1 if self.masking == "one" else min(MOST_MASKED, self.world.make().length)
+
+    def train_set(self) -> Corpus:
+        """The world and the training sentences."""
+        num = self.num_train or self.sentences_per_update
+        return Corpus(self.world.make(), self._drawn(_TRAIN, num))
+
+    def test_set(self, num: int) -> MaskedSentences:
+        """The first ``num`` test sentences, each with its own words hidden."""
+        return self._drawn(_TEST, num)
+
+    def pack(self, examples: Corpus | MaskedSentences) -> Batch:
+        """Each sentence as a window; padding is a document of its own, which no word attends to."""
+        sentences = examples.sentences if isinstance(examples, Corpus) else examples
+        tokens, places, shown, asked = sentences
+        _, cls, pad = self.special_ids
+        rows = jnp.arange(len(tokens))[:, None]
+        labels = jnp.where(asked, tokens[rows, places], 0)
+        end = self.window_length  # where filling slots write nothing
+        seen = jnp.pad(tokens, ((0, 0), (1, 0)), constant_values=cls)
+        seen = seen.at[rows, jnp.where(asked, places + 1, end)].set(shown, mode="drop")
+        behind = seen == PAD
+        one_length = len(self.world.make().lengths) == 1
+        return Batch(
+            tokens=jnp.where(behind, pad, seen),
+            supervised=places + 1,
+            labels=labels,
+            mask=asked,
+            groups=jnp.zeros_like(places),
+            documents=None if one_length else behind.astype(jnp.int32),
+        )
+
+    def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
+        """The windows that an update reads; every update hides other words.
+
+        Args:
+            train_set: of this task.
+            step: number of earlier updates; may be traced.
+            key: one per run; it draws, or orders, the sentences and hides their words.
+        """
+        draw_key, mask_key = jax.random.split(jax.random.fold_in(key, step))
+        if self.num_train:
+            updates = self.num_train // self.sentences_per_update
+            of_epoch = jax.random.fold_in(key, step // updates)
+            order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)
+            tokens = train_set.sentences.tokens[order[step % updates]]
+        else:
+            tokens = train_set.world.sample(draw_key, self.sentences_per_update).tokens
+        return self.pack(self.hide(tokens, mask_key))
+
+    def hide(self, tokens: Int[Array, "S T"], key: Key) -> MaskedSentences:
+        """Chooses the words of each sentence that are hidden; sentence ``i`` by key and ``i``."""
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(len(tokens)))
+        return MaskedSentences(tokens, *jax.vmap(self._hidden)(tokens, keys))
+
+    def _drawn(self, stream: int, num: int) -> MaskedSentences:
+        key = jax.random.fold_in(jax.random.key(self.data_seed), stream)
+        draw_key, mask_key = jax.random.split(key)
+        return self.hide(self.world.make().sample(draw_key, num).tokens, mask_key)
+
+    def _hidden(self, words: Int[Array, "T"], key: Key) -> tuple[Array, Array, Array]:
+        """Places, what is shown there and which slots are asked, ``[P]`` each, of one sentence."""
+        place_key, kind_key, word_key = jax.random.split(key, 3)
+        length = (words != PAD).sum()
+        drawn = jax.random.uniform(place_key, words.shape)
+        order = jnp.argsort(jnp.where(words == PAD, jnp.inf, drawn))
+        places = order[: self.answer_length].astype(jnp.int32)
+        mask, _, _ = self.special_ids
+        if self.masking == "one":
+            return places, jnp.full_like(places, mask), jnp.ones_like(places, bool)
+        num = jnp.clip(jnp.round(MASKED_SHARE * length), 1, self.answer_length)
+        kind = jax.random.uniform(kind_key, places.shape)
+        other = jax.random.randint(word_key, places.shape, 0, mask)
+        as_is = kind >= 1 - SHOWN_AS_IS
+        shown = jnp.where(kind < SHOWN_MASKED, mask, jnp.where(as_is, words[places], other))
+        return places, shown.astype(jnp.int32), jnp.arange(len(places)) < num

@@ -1,0 +1,66 @@
+"""The task section of a config whose task has a world."""
+
+import re
+
+import pytest
+
+from configs import by_name, common
+from configs.flatness import masked
+from el_jax import build
+from el_jax.runtime.errors import ConfigError
+from el_jax.worlds import WORLDS, world_kinds
+
+
+def config_with(**changes):
+    config = masked.get_config("smoke")
+    with config.ignore_type(), config.unlocked():
+        for path, value in changes.items():
+            *sections, key = path.split("__")
+            section = config
+            for name in sections:
+                section = section[name]
+            section[key] = value
+    return config
+
+
+def test_a_world_is_chosen_with_its_numbers():
+    task = build.parse(masked.get_config("world=hmm,smoke")).task
+    assert task.world.name == "hmm"
+    assert dict(task.world.numbers)["num_states"] == 12
+    assert task.vocab_size == 24 + 3
+    assert task.window_length == 1 + 8
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_number_of_a_world_is_a_key_of_its_section(name):
+    assert set(common.world(name)) == {"name", *world_kinds(name)}
+
+
+def test_a_task_by_name_has_its_default_world():
+    config = by_name.get_config("task=masked,model=budget_bert")
+    assert build.parse(config).task.world.name == config.task.world.name == "pcfg"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"task__world__name": "pcgf"},
+            "task.world.name='pcgf': must be one of dyck, grammar_file",
+        ),
+        ({"task__world__name": "dyck"}, "config.task.world.depth: unknown key"),
+        ({"task__world__depth": 40}, "config.task.world.depth=40: must be in 1..16"),
+        ({"task__world__depth": "deep"}, "config.task.world.depth='deep': must be an integer"),
+        ({"task__world": {"name": "dyck"}}, "config.task.world.length: missing"),
+        ({"task__world": {"depth": 3}}, "config.task.world.name: missing"),
+        ({"task__world": 3}, "config.task.world=3: must be a section"),
+        (
+            {"task__world": {"name": "grammar_file", "path": "no/such.txt", "length": 4}},
+            "config.task.world: no/such.txt: No such file",
+        ),
+    ],
+)
+def test_a_bad_world_is_one_line_with_field_and_value(changes, message):
+    with pytest.raises(ConfigError, match=re.escape(message)) as error:
+        build.parse(config_with(**changes))
+    assert "\n" not in str(error.value)

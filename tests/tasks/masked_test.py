@@ -1,0 +1,145 @@
+"""Masked words of a world: what is hidden, what is asked, and the labels that go with it."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax.tasks import MaskedWords
+from el_jax.tasks.masked import MASKED_SHARE, MOST_MASKED
+from el_jax.worlds import PAD, choose_world
+
+KEY = jax.random.key(0)
+PCFG = choose_world("pcfg", {"depth": 3, "symbols_per_level": 4, "vocab_size": 24})
+GRAMMAR = """
+S A B 1.0
+A B B 0.4
+A cat 0.6
+B A A 0.3
+B dog 0.7
+"""
+
+
+@pytest.fixture(name="grammar")
+def grammar_of_several_lengths(tmp_path):
+    path = tmp_path / "grammar.txt"
+    path.write_text(GRAMMAR, encoding="utf-8")
+    return choose_world("grammar_file", {"path": str(path), "length": 9})
+
+
+def restored(task, batch):
+    """The sentences of a batch with their hidden words put back."""
+    _, _, pad = task.special_ids
+    rows = np.arange(len(batch.tokens))[:, None]
+    tokens = np.array(batch.tokens)
+    end = np.zeros((len(tokens), 1), tokens.dtype)  # where filling slots write
+    tokens = np.concatenate([tokens, end], axis=1)
+    tokens[rows, np.where(batch.mask, batch.supervised, -1)] = batch.labels
+    words = tokens[:, 1:-1]
+    return np.where(words == pad, PAD, words)
+
+
+@pytest.mark.parametrize("masking", ["one", "bert"])
+def test_hidden_words_are_the_labels_and_nothing_else_changes(masking, grammar):
+    task = MaskedWords(world=grammar, masking=masking)
+    sentences = task.test_set(300)
+    batch = task.pack(sentences)
+    np.testing.assert_array_equal(restored(task, batch), sentences.tokens)
+    mask, cls, _ = task.special_ids
+    assert (batch.tokens[:, 0] == cls).all()
+    assert (batch.supervised[batch.mask] >= 1).all()
+    if masking == "one":
+        hidden = jnp.take_along_axis(batch.tokens, batch.supervised, axis=1)
+        assert (hidden == mask).all()
+        assert (batch.tokens == mask).sum() == len(batch.tokens)
+
+
+def test_one_hidden_word_is_uniform_over_the_words_of_its_sentence(grammar):
+    task = MaskedWords(world=grammar)
+    sentences = task.test_set(6_000)
+    length = (sentences.tokens != PAD).sum(1)
+    share = (sentences.places[:, 0] + 0.5) / length
+    assert abs(share.mean() - 0.5) < 5 * 0.29 / 6_000**0.5
+    for words in np.unique(length)[:3]:
+        places = np.asarray(sentences.places[length == words, 0])
+        counts = np.bincount(places, minlength=words)
+        assert len(counts) == words
+        expected = len(places) / words
+        assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
+
+
+def test_bert_hides_a_share_of_the_words_in_three_ways():
+    task = MaskedWords(world=choose_world("hmm", {"length": 30}), masking="bert")
+    sentences = task.test_set(4_000)
+    mask, _, _ = task.special_ids
+    assert (sentences.asked.sum(1) == round(MASKED_SHARE * 30)).all()
+    assert all(len(set(row)) == MOST_MASKED for row in np.asarray(sentences.places[:50]))
+    shown = np.asarray(sentences.shown)[np.asarray(sentences.asked)]
+    words = np.take_along_axis(*map(np.asarray, (sentences.tokens, sentences.places)), axis=1)
+    words = words[np.asarray(sentences.asked)]
+    error = 5 * 0.4 / len(shown) ** 0.5
+    assert abs((shown == mask).mean() - 0.8) < error
+    assert abs((shown == words).mean() - 0.1) < error  # a random word is hardly ever the same
+    assert (shown <= mask).all()
+
+
+def test_padding_is_a_document_of_its_own(grammar):
+    task = MaskedWords(world=grammar)
+    batch = task.pack(task.test_set(50))
+    pad = task.special_ids[2]
+    np.testing.assert_array_equal(batch.documents, batch.tokens == pad)
+    assert batch.documents.any()
+    assert MaskedWords(world=PCFG).pack(MaskedWords(world=PCFG).test_set(4)).documents is None
+
+
+def test_every_update_has_sentences_and_masks_of_its_own():
+    task = MaskedWords(world=PCFG, sentences_per_update=16)
+    data = task.train_set()
+    batch_at = jax.jit(functools.partial(task.batch_at, data))
+    first, again, later = (batch_at(step, KEY) for step in (3, 3, 4))
+    jax.tree.map(np.testing.assert_array_equal, first, again)
+    assert (restored(task, first) != restored(task, later)).any(1).all()
+    other = batch_at(3, jax.random.key(1))
+    assert (restored(task, first) != restored(task, other)).any(1).all()
+
+
+def test_a_fixed_set_is_read_once_an_epoch_and_masked_anew():
+    task = MaskedWords(world=PCFG, num_train=48, sentences_per_update=16)
+    data = task.train_set()
+    epochs = [[task.batch_at(data, 3 * e + u, KEY) for u in range(3)] for e in range(2)]
+    sets = [np.concatenate([restored(task, batch) for batch in epoch]) for epoch in epochs]
+    ordered = [rows[np.lexsort(rows.T)] for rows in (*sets, np.asarray(data.sentences.tokens))]
+    np.testing.assert_array_equal(ordered[0], ordered[1])
+    np.testing.assert_array_equal(ordered[0], ordered[2])
+    assert (sets[0] != sets[1]).any()
+    places = [np.concatenate([b.supervised for b in epoch]) for epoch in epochs]
+    assert (places[0] != places[1]).any()
+
+
+def test_a_larger_test_set_begins_with_the_smaller_one():
+    task = MaskedWords(world=PCFG, masking="bert")
+    small, large = task.test_set(5), task.test_set(9)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[:5]), small, large)
+
+
+def test_test_sentences_are_no_training_sentences():
+    task = MaskedWords(world=PCFG, num_train=64, sentences_per_update=16)
+    train, test = task.train_set().sentences.tokens, task.test_set(64).tokens
+    assert (train != test).any(1).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("masking", "two", "'one' or 'bert'"),
+        ("num_train", 10, "0 or a multiple of sentences_per_update=256"),
+        ("sentences_per_update", 0, "at least 1"),
+        ("data_seed", -1, "at least 0"),
+    ],
+)
+def test_a_bad_field_is_named(field, value, allowed):
+    with pytest.raises(ValueError, match=f"^{field}={value!r}: must be {allowed}"):
+        dataclasses.replace(MaskedWords(), **{field: value})
