@@ -1,0 +1,244 @@
+"""Traces and downstream errors of the solutions of section 6, and of nets that were trained."""
+
+import functools
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import scipy.stats
+from jaxtyping import Float
+
+from el_jax.curvature import exact_hessian_trace
+from el_jax.worlds import Dyck
+from el_jax.worlds.dyck import BracketInputs
+from experiments.flat_dyck import model, solutions, transfer
+from experiments.flat_dyck.model import Net
+from experiments.flat_dyck.training import TRAININGS, train
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
+
+LENGTHS = {"smoke": (4,), "quick": (4, 6), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
+NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 20}
+SLOW_LENGTH, SLOW_SEEDS = 10, 2  # 5,040 random features: half a minute a seed
+HESSIAN_LENGTH = 6  # the longest of which the Hessian's trace is computed by autodiff
+# length, widths and steps of the nets that are trained
+TRAINED = {
+    "smoke": (4, (8,), 100),
+    "quick": (4, (8, 24), 500),
+    "cpu": (4, (8, 24, 64), 1500),
+    "paper": (6, (8, 16, 32, 64), 4000),
+}
+SAMPLES = (2, 5, 10, 20)
+FEW, MANY = 100, 500  # draws of samples
+ENUMERATED = {4: 3, 6: 2}  # length: the largest entry of v
+BALANCE, KINKED, RANDOM = "balance neurons", "kinked neurons", "random features"
+TOKENS = "tokens"
+FITS = 1e-10  # squared error that counts as zero pre-training loss
+NEARBY = 1e-6  # standard deviation of a step off the kinks
+
+
+class Data(NamedTuple):
+    """Every input of one length."""
+
+    length: int
+    masked: BracketInputs
+    downstream: BracketInputs
+
+
+@functools.cache
+def data(length: int) -> Data:
+    """Every masked and every downstream input."""
+    world = Dyck(length)
+    return Data(length, world.masked_inputs(), world.downstream_inputs())
+
+
+_features = jax.jit(jax.vmap(model.features, (None, 0)))
+_squared_gradient = jax.jit(model.squared_gradient, static_argnames="kink")
+
+
+@jax.jit
+def _hessian_trace(net: Net, masked: BracketInputs) -> jax.Array:
+    return exact_hessian_trace(lambda net: model.squared_error(net, masked), net, chunk=16)
+
+
+def read(net: Net, given: Data) -> Float[np.ndarray, "n m"]:
+    """The features of every downstream input."""
+    return np.asarray(_features(net, given.downstream.inputs))
+
+
+def flatness(net: Net, given: Data) -> dict[str, float]:
+    """Loss, and traces over the bound."""
+    squares = _squared_gradient(net, given.masked.inputs)
+    bound = solutions.least_trace(given.length)
+    return {
+        "loss": float(model.squared_error(net, given.masked)),
+        "trace_ratio": float(model.trace(squares)) / bound,
+        "rescaled_ratio": float(model.rescaled_trace(squares)) / bound,
+    }
+
+
+def hessian_ratio(net: Net, given: Data) -> float:
+    """The trace of the loss's Hessian by automatic differentiation, over the bound."""
+    return float(_hessian_trace(net, given.masked)) / solutions.least_trace(given.length)
+
+
+def nearby(net: Net, seed: int) -> Net:
+    """The net after a tiny random step of every parameter."""
+    rng = np.random.default_rng(seed)
+    return jax.tree.map(lambda leaf: leaf + NEARBY * rng.standard_normal(leaf.shape), net)
+
+
+def rounded_ratio(net: Net, given: Data) -> float:
+    """The trace over the bound if rounding decides which neurons on a kink are on."""
+    squares = _squared_gradient(net, given.masked.inputs, kink=0.0)
+    return float(model.trace(squares)) / solutions.least_trace(given.length)
+
+
+def downstream(
+    setting: str, features: np.ndarray, given: Data, seed: int, *, num_draws: int
+) -> Measured:
+    """The best head of some features, and heads fitted to samples, by number of samples."""
+    answers = given.downstream.answers
+    found = [
+        transfer.from_samples(features, answers, num_samples=n, num_draws=num_draws, seed=seed)
+        for n in SAMPLES
+    ]
+    curves = {name: np.array([getattr(each, name) for each in found]) for name in found[0]._fields}
+    numbers = {"best_error": transfer.best_error(features, answers)}
+    numbers |= {
+        f"{name}_n{n}": float(value)
+        for name, values in curves.items()
+        for n, value in zip(SAMPLES, values, strict=True)
+    }
+    return Measured(setting, numbers, np.array(SAMPLES), curves)
+
+
+def constructed(name: str, length: int, seed: int) -> Iterator[Measured]:
+    """Solution 1 or the kinked neurons; what does not depend on samples with seed 0 alone."""
+    given, setting = data(length), f"{name}, T={length}"
+    with jax.enable_x64(True):
+        net = {BALANCE: solutions.transferable, KINKED: solutions.kinked}[name](length)
+        measured = downstream(setting, read(net, given), given, seed, num_draws=MANY)
+        numbers = dict(measured.numbers)
+        if name == BALANCE:
+            numbers |= {
+                f"probability_gap_n{n}": numbers[f"share_exact_n{n}"]
+                - transfer.exact_probability(length, n)
+                for n in SAMPLES
+            }
+        if seed == 0:
+            numbers |= flatness(net, given) | {"rounded_ratio": rounded_ratio(net, given)}
+            if length <= HESSIAN_LENGTH:
+                numbers["hessian_ratio"] = hessian_ratio(net, given)
+        if length <= HESSIAN_LENGTH and (name == KINKED or seed == 0):
+            numbers["nearby_ratio"] = hessian_ratio(nearby(net, seed), given)
+    yield measured._replace(numbers=numbers)
+
+
+def on_random_features(length: int, seed: int) -> Iterator[Measured]:
+    """Solution 2 with as many neurons as inputs; beside it a head on the tokens themselves."""
+    given = data(length)
+    tokens = given.downstream.inputs.mean(axis=1)
+    yield downstream(f"{TOKENS}, T={length}", tokens, given, seed, num_draws=FEW)
+    with jax.enable_x64(True):
+        net = solutions.random_features(given.masked, len(given.masked.inputs), seed)
+        measured = downstream(f"{RANDOM}, T={length}", read(net, given), given, seed, num_draws=FEW)
+        yield measured._replace(numbers={**measured.numbers, **flatness(net, given)})
+
+
+def enumerated(length: int, largest: int) -> Iterator[Measured]:
+    """The neurons that nets of least trace are made of, by family."""
+    found = solutions.flattest_neurons(length, largest)
+    families = [solutions.family(*row) for row in zip(found.brackets, found.masks, strict=True)]
+    counts = {
+        name: float(sum(n for n, of in zip(found.signs, families, strict=True) if of == name))
+        for name in ("i", "ii", "iii", "iv", "")
+    }
+    numbers = {f"neurons_{name or 'other'}": count for name, count in counts.items()}
+    reading = (counts["i"] + counts["ii"]) / sum(counts.values())
+    yield Measured(f"enumeration, T={length}", numbers | {"share_reading_balance": reading})
+
+
+def trained(scale: str, seed: int) -> Iterator[Measured]:
+    """Every width and training from one start, and how trace and error go together."""
+    length, widths, num_steps = TRAINED[scale]
+    rows: dict[str, list[dict[str, float]]] = {}
+    for name in TRAININGS:
+        for width in widths:
+            setting = f"{name}, T={length}, m={width}"
+            with jax.enable_x64(True):
+                net = train(
+                    jax.random.key(seed), data(length).masked, TRAININGS[name],
+                    num_neurons=width, num_steps=num_steps,
+                )  # fmt: skip
+                measured = of_trained(setting, net, seed)
+            rows.setdefault(name, []).append(dict(measured.numbers))
+            yield measured
+    for name, numbers in rows.items():
+        yield Measured(f"{name}, every m", over_widths(numbers))
+    every = [row for numbers in rows.values() for row in numbers]
+    unpenalised = rows["plain"] + rows["label noise"]
+    yield Measured("trained", rank_correlations(every))
+    yield Measured("trained without penalty", rank_correlations(unpenalised))
+
+
+def of_trained(setting: str, net: Net, seed: int) -> Measured:
+    """Flatness of one net and its errors downstream."""
+    given = data(net.values.shape[1] // 2)
+    features, answers = read(net, given), given.downstream.answers
+    found = transfer.from_samples(features, answers, num_samples=20, num_draws=FEW, seed=seed)
+    numbers = flatness(net, given)
+    numbers["fits"] = float(numbers["loss"] <= FITS)
+    numbers["best_error"] = transfer.best_error(features, answers)
+    return Measured(setting, numbers | {"median_n20": found.median})
+
+
+def over_widths(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Means over the nets that fit, and their share."""
+    fitting = [row for row in rows if row["fits"]]
+    means = {
+        name: float(np.mean([row[name] for row in fitting]))
+        for name in ("trace_ratio", "rescaled_ratio", "best_error", "median_n20")
+        if fitting
+    }
+    return means | {"fits": len(fitting) / len(rows)}
+
+
+def rank_correlations(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Spearman's correlation of trace and error over the nets that fit; errors of 0 are ties."""
+    fitting = [row for row in rows if row["fits"]]
+    if len(fitting) < 3:
+        return {}
+    traces = [row["trace_ratio"] for row in fitting]
+    found = {}
+    for name in ("best_error", "median_n20"):
+        errors = [max(row[name], transfer.EXACT) for row in fitting]
+        if len(set(errors)) > 1:
+            correlation = scipy.stats.spearmanr(traces, errors).statistic
+            found[f"rank_correlation_{name}"] = float(correlation)
+    return found
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """The parts of one seed: samples, random features and starts of training."""
+    for length in LENGTHS[scale]:
+        if seed == 0 and length in ENUMERATED:
+            yield "enumeration", partial(enumerated, length, ENUMERATED[length])
+        for name in (BALANCE, KINKED):
+            yield name, partial(constructed, name, length, seed)
+        if length < SLOW_LENGTH or seed < SLOW_SEEDS:
+            yield RANDOM, partial(on_random_features, length, seed)
+    yield "training", partial(trained, scale, seed)
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Measure every solution; write the tables."""
+    config = {"lengths": LENGTHS[scale], "trained": TRAINED[scale], "draws": [FEW, MANY]}
+    config |= {"samples": SAMPLES, "trainings": {n: t._asdict() for n, t in TRAININGS.items()}}
+    run_seeds(
+        "flat_dyck", scale, out, NUM_SEEDS[scale], partial(measure, scale), config=config,
+        shard=shard,
+    )  # fmt: skip
