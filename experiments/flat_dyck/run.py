@@ -21,8 +21,8 @@ from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
 
 LENGTHS = {"smoke": (4,), "quick": (4, 6), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
-NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 20}
-SLOW_LENGTH, SLOW_SEEDS = 10, 2  # 5,040 random features: half a minute a seed
+NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 20}
+SLOW_LENGTH, SLOW_SEEDS = 10, 1  # 5,040 random features: half a minute a seed
 HESSIAN_LENGTH = 6  # the longest of which the Hessian's trace is computed by autodiff
 # length, widths and steps of the nets that are trained
 TRAINED = {
