@@ -132,6 +132,14 @@ def in_bench(results):
     return [f"{short(median)} of PyTorch's time"]
 
 
+def in_dyck(results):
+    errors = means(results, "median_n20")
+    digits = {"penalty, every m": 4, "plain, every m": 2, "kinked neurons, T=4": 3}
+    shown = [f"{errors[setting]:.{n}f}".removeprefix("0") for setting, n in digits.items()]
+    nearby = means(results, "nearby_ratio")["kinked neurons, T=4"]
+    return [*shown, f"{nearby:.2f} of the bound"]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -139,6 +147,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_losses": in_losses,
     "el_copy_rates": in_learning_rates,
     "el_copy_width": in_width,
+    "flat_dyck": in_dyck,
     "ntp_convergence": in_convergence,
     "ntp_figure1": in_figure1,
     "ntp_optimizers": in_optimizers,

@@ -73,7 +73,7 @@ def test_training_fits_and_the_penalty_flattens():
     traces = []
     for name in ("plain", "penalty"):
         net = training.train(
-            jax.random.key(0), GIVEN.masked, training.TRAININGS[name], num_neurons=8, num_steps=300
+            jax.random.key(0), GIVEN.masked, training.TRAININGS[name], num_neurons=24, num_steps=300
         )
         numbers = run.flatness(net, GIVEN)
         assert numbers["loss"] < run.FITS
@@ -133,13 +133,14 @@ def test_solution_1_transfers_as_often_as_predicted_and_the_kinked_neurons_never
         assert found.share_exact == pytest.approx(probability, abs=0.04)
         best = transfer.best_error(features, answers)
         assert best == pytest.approx(0 if name == "transferable" else 0.0878, abs=1e-4)
-        assert found.median >= best
+        assert found.median >= best - 1e-12
 
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
 
 SEEDS = np.arange(4)
-FLAT = {"loss": 0.0, "trace_ratio": 1.0, "rescaled_ratio": 1.0, "best_error": 0.0}
+FLAT = dict.fromkeys(("loss", "best_error", "median_n20"), 0.0)
+FLAT |= dict.fromkeys(("trace_ratio", "rescaled_ratio"), 1.0)
 
 
 def made_up(spoilt: dict[tuple[str, str], float] | None = None):
@@ -147,7 +148,8 @@ def made_up(spoilt: dict[tuple[str, str], float] | None = None):
     nets = {
         "balance neurons, T=4": FLAT | {"hessian_ratio": 1.0, "nearby_ratio": 1.0}
         | {f"probability_gap_n{n}": 0.01 for n in run.SAMPLES},
-        "kinked neurons, T=4": FLAT | {"best_error": 0.088, "nearby_ratio": 1.25},
+        "kinked neurons, T=4": FLAT | {"best_error": 0.088, "nearby_ratio": 1.25}
+        | {"median_n20": 0.09},
         "random features, T=4": FLAT | {"trace_ratio": 7.0, "rescaled_ratio": 4.0}
         | {"best_error": 0.1, "share_exact_n10": 0.0},
         "enumeration, T=4": {"share_reading_balance": 17 / 33, "neurons_other": 0.0},
@@ -225,8 +227,9 @@ def test_the_figure_says_its_answer(tmp_path):
         curves_of({(f"{name}, T=4", "share_exact"): (steps, shares) for name in names}),
     )
     figure = plot.plot(tmp_path)
-    assert "rank correlation .80 ± .00" in figure.get_suptitle()
-    assert "err by .088" in figure.get_suptitle()
+    for words in ("(error .0025; without .20)", "(error .090)", "is 1.25 of the bound"):
+        assert words in figure.get_suptitle()
+    assert "rank corr. .50 ± .00" in figure.axes[0].get_title(loc="left")
     drawn = [line.get_xdata()[0] for line in figure.axes[0].lines]
     assert {1.0, 1.25, 7.0015} <= {round(float(x), 4) for x in drawn}
 
