@@ -58,7 +58,7 @@ def output(net: Net, tokens: Tokens, *, kink: float = KINK) -> Float[Array, ""]:
 
 def squared_error(net: Net, batch: BracketInputs) -> Float[Array, ""]:
     """E (f − y)² over a batch."""
-    outputs = jax.vmap(output, (None, 0))(net, batch.inputs)
+    outputs = jax.vmap(output, (None, 0))(net, jnp.asarray(batch.inputs))
     return jnp.square(outputs - batch.answers).mean()
 
 
@@ -82,7 +82,7 @@ def squared_gradient(net: Net, inputs: Float[Array, "n T 2*T"], *, kink: float =
 
 def trace(squares: Net) -> Float[Array, ""]:
     """2 E ‖∇f‖² from ``squared_gradient``: the trace of the Hessian at zero loss."""
-    return 2 * sum(leaf.sum() for leaf in squares)
+    return 2 * jnp.stack([leaf.sum() for leaf in squares]).sum()
 
 
 def rescaled_trace(squares: Net) -> Float[Array, ""]:

@@ -236,7 +236,11 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Measure every solution; write the tables."""
-    config = {"lengths": LENGTHS[scale], "trained": TRAINED[scale], "draws": [FEW, MANY]}
+    config: dict[str, object] = {
+        "lengths": LENGTHS[scale],
+        "trained": TRAINED[scale],
+        "draws": [FEW, MANY],
+    }
     config |= {"samples": SAMPLES, "trainings": {n: t._asdict() for n, t in TRAININGS.items()}}
     run_seeds(
         "flat_dyck", scale, out, NUM_SEEDS[scale], partial(measure, scale), config=config,

@@ -8,6 +8,7 @@ import itertools
 import math
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -21,9 +22,9 @@ def least_trace(length: int) -> float:
 
 
 def with_neurons(values: Float[np.ndarray, "m 2*T"], head: Float[np.ndarray, " m"]) -> Net:
-    """The net with these neurons and uniform attention."""
+    """The net with these neurons and uniform attention; float64 inside ``jax.enable_x64``."""
     square = np.zeros((values.shape[1],) * 2)
-    return Net(square, square, values, head)
+    return Net(*map(jnp.asarray, (square, square, values, head)))
 
 
 def transferable(length: int) -> Net:

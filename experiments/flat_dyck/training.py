@@ -71,7 +71,7 @@ def train(
         signs = jax.random.rademacher(jax.random.fold_in(noise, step), masked.answers.shape, float)
         loss = squared_error(net, masked._replace(answers=masked.answers + training.noise * signs))
         if training.penalty:
-            loss += training.penalty / 2 * trace(squared_gradient(net, masked.inputs))
+            loss += training.penalty / 2 * trace(squared_gradient(net, jnp.asarray(masked.inputs)))
         return loss
 
     def update(state: tuple[Net, optax.OptState], step: Array) -> tuple[tuple, None]:
@@ -86,9 +86,10 @@ def train(
 def fit(net: Net, masked: BracketInputs) -> Net:
     """The zero of the loss near a net, by damped Gauss-Newton steps of least length."""
     start, restore = ravel_pytree(net)
+    inputs = jnp.asarray(masked.inputs)
 
     def errors(theta: Float[Array, " P"]) -> Float[Array, " n"]:
-        return jax.vmap(output, (None, 0))(restore(theta), masked.inputs) - masked.answers
+        return jax.vmap(output, (None, 0))(restore(theta), inputs) - masked.answers
 
     def slope(theta: Float[Array, " P"], tokens: Array) -> Float[Array, " P"]:
         return jax.grad(lambda theta: output(restore(theta), tokens))(theta)
@@ -96,7 +97,7 @@ def fit(net: Net, masked: BracketInputs) -> Net:
     def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         theta, damping = state
         now = errors(theta)
-        slopes = jax.vmap(slope, (None, 0))(theta, masked.inputs)
+        slopes = jax.vmap(slope, (None, 0))(theta, inputs)
         gram = slopes @ slopes.T + damping * jnp.eye(len(now))
         moved = theta - slopes.T @ jnp.linalg.solve(gram, now)
         better = jnp.sum(errors(moved) ** 2) < jnp.sum(now**2)

@@ -106,7 +106,7 @@ def test_the_enumeration_finds_what_brute_force_finds():
 
 
 def test_the_kinked_net_is_made_of_families_one_three_and_four():
-    rows = solutions.kinked(4).values / 4**0.75 * [[-2], [2], [2]]
+    rows = np.asarray(solutions.kinked(4).values) / 4**0.75 * [[-2], [2], [2]]
     assert [solutions.family(row[:4], np.abs(row[4:])) for row in rows] == ["i", "iii", "iv"]
     assert solutions.family(rows[1][:4], np.zeros(4)) == ""
 
