@@ -10,12 +10,14 @@ from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, mean_over_course, run_sweep
 
 MECHANISM = ("swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding")
-AFTER_EPOCH_1 = ("train_easy_ce", "train_hard_ce", "train_easy_accuracy", "train_hard_accuracy")
+AT_FIRST = ("train_easy_ce", "train_hard_ce", "train_easy_accuracy", "train_hard_accuracy")
 COURSE = ("train_ce_gap", "train_margin_std", "train_hard_gradient_share")
+GROUPS = ("easy", "hard")
 METRICS = [
     *(f"{s}_{g}_accuracy" for s in ("train", "test", "test_precise") for g in ("easy", "hard")),
-    *(f"{metric}_epoch_1" for metric in AFTER_EPOCH_1),
+    *(f"{metric}_at_first" for metric in AT_FIRST),
     *(f"mean_{metric.removeprefix('train_')}" for metric in COURSE),
+    "mean_accuracy_gap",
     *("fitted_step", "hard_accuracy_when_fitted", "rectified_afterwards"),
     *("ever_stratified", "ever_stratified_by_accuracy"),
     *MECHANISM,
@@ -31,29 +33,29 @@ CURVES = [
 
 def course(history: History) -> Row:
     """Metrics of the whole course of training."""
-    first = {f"{m}_epoch_1": history.curve(m)[1][0] for m in AFTER_EPOCH_1}
+    first = {f"{m}_at_first": history.curve(m)[1][0] for m in AT_FIRST}
     means = {f"mean_{m.removeprefix('train_')}": mean_over_course(history, m) for m in COURSE}
     ever = {
         f"ever_{m}": history.curve(f"train_{m}")[1].max(0)
         for m in ("stratified", "stratified_by_accuracy")
     }
-    return first | means | ever | fitting(history)
+    easy, hard = (mean_over_course(history, f"train_{group}_accuracy") for group in GROUPS)
+    return first | means | ever | {"mean_accuracy_gap": easy - hard} | fitting(history)
 
 
 def studies(scale: str) -> list[Study]:
-    """Cross-entropy without warm-up, and E1 with it; both are evaluated after every epoch."""
+    """Cross-entropy and E2, each without and with warm-up, evaluated every 100 updates."""
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
     chosen = []
-    for loss in ("cross_entropy", "e1"):
+    for loss in ("cross_entropy", "e2"):
         config = get_config(f"loss={loss},{size}")
-        if loss == "e1":
-            config.loss.lam = 2.0  # the smallest power of 2 with one equilibrium margin at V=29
+        config.sweep.optim.warmup_steps = (0, 20 if scale == "smoke" else 1000)
         config.train.update(
-            seeds={"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}[scale],
+            seeds={"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}[scale],
             eval_every=config.train.log_every,
             probes=("stratification", "swap", "attention_mass"),
         )
-        config.eval.test = 64 if scale == "smoke" else 400
+        config.eval.update(test=64 if scale == "smoke" else 400)
         chosen.append(Study(config))
     return chosen
 

@@ -26,18 +26,32 @@ STRINGS_PER_WINDOW = {  # contexts of 55, 110, 220 and 440 tokens
 }
 
 
-def packed_config(scale: str, packed: int) -> tuple[build.Config, str]:
+WARM_UP = {"smoke": 20}  # updates; elsewhere 1,000
+ALL_TOKENS = 2  # strings a window of the runs whose loss is on all tokens
+
+
+def packed_config(scale: str, packed: int, loss: str = "cross_entropy") -> tuple[build.Config, str]:
     """The copy task with so many strings a window, and the end of its setting's name."""
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
-    config = get_config(f"{size},strings_per_window={packed}")
-    config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 10}[scale]
+    config = get_config(f"loss={loss},{size},strings_per_window={packed}")
+    config.optim.warmup_steps = 0
+    config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}[scale]
     length = 2 * config.task.copy_length + config.task.padding_length + 3
     return config, f", context {packed * length}"
 
 
 def studies(scale: str) -> list[Study]:
-    """The studies of a scale, one per context length: cross-entropy, as in the paper."""
-    return [Study(*packed_config(scale, packed)) for packed in STRINGS_PER_WINDOW[scale]]
+    """Cross-entropy and E2 in every context, and cross-entropy with its loss on all tokens."""
+    warm_up = WARM_UP.get(scale, 1000)
+    chosen = []
+    for packed in STRINGS_PER_WINDOW[scale]:
+        for loss, grid in (("cross_entropy", (0, warm_up)), ("e2", (warm_up,))):
+            config, context = packed_config(scale, packed, loss)
+            config.sweep.optim.warmup_steps = grid
+            chosen.append(Study(config, context))
+    config, context = packed_config(scale, ALL_TOKENS)
+    config.task.supervise = "all"
+    return [*chosen, Study(config, f", all tokens{context}")]
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

@@ -9,17 +9,17 @@ from experiments.harness.sweep import run_sweep
 
 WIDTHS = {
     "smoke": (16, 32),
-    "quick": (16, 32, 64),
-    "cpu": (16, 32, 64, 128),
+    "quick": (32, 64),
+    "cpu": (32, 64, 128),
     "paper": (1024, 2048, 3072, 4096),
 }
-STRINGS_PER_WINDOW = {"paper": (1, 2, 4, 8)}  # contexts of 55 to 440 tokens; elsewhere 55
+STRINGS_PER_WINDOW = {"paper": (1, 2, 4, 8)}  # contexts of 55 to 440 tokens; elsewhere 110
 
 
 def studies(scale: str) -> list[Study]:
     """The studies of a scale; the peak learning rate is proportional to one over the width."""
     chosen = []
-    for packed in STRINGS_PER_WINDOW.get(scale, (1,)):
+    for packed in STRINGS_PER_WINDOW.get(scale, (2,)):
         for width in WIDTHS[scale]:
             config, context = packed_config(scale, packed)
             own_width = 32 if scale == "smoke" else config.model.width  # that its rate is meant for
