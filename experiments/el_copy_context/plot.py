@@ -1,4 +1,4 @@
-"""Accuracy on unseen strings against the length of the context, hard and easy ones."""
+"""Accuracy on unseen hard strings against each factor of the data, a line for each loss."""
 
 from pathlib import Path
 
@@ -7,85 +7,88 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
-    EASY,
-    HARD,
+    EASY as DASHED,
+    HARD as SOLID,
     add_chance_line,
     add_legend,
     add_question,
-    in_order,
+    add_titles,
     new_figure,
     plot_lines_vs,
 )
-from experiments.harness.figures import decimal, in_words, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table, with_parts
+from experiments.el_copy_context.settings import (
+    BASE,
+    CE,
+    CONTEXT,
+    EASY,
+    HARD,
+    LOSSES,
+    PADDING,
+    measured,
+    named,
+)
+from experiments.harness.figures import decimal, mean_of, t_note, t_sems
+from experiments.harness.tables import read_results, seed_table, settings_with
 
-SETTING = r"(?P<loss>.*), context (?P<context>\d+)"
-GROUP_STYLES = {"hard": HARD, "easy": EASY}
 CHANCE = 1 / 26
+FACTORS = {
+    CONTEXT: ("neighbours in the window", "context, tokens"),
+    PADDING: ("length of the padding", "letters of padding"),
+    EASY: ("share of easy strings", "share of easy strings"),
+}
 
 
 def plot(out: Path) -> Figure:
-    """A line per loss and group of strings."""
-    results = with_parts(read_results(out / "results.csv"), SETTING)
-    figure, axes = new_figure(size=(7.0, 4.2))
-    (ax,) = axes.ravel()
+    """A column for each factor that was varied."""
+    results = read_results(out / "results.csv")
+    known = settings_with(results, HARD)
+    factors = [factor for factor in FACTORS if len(measured(known, CE, factor)) > 1]
+    figure, axes = new_figure(1, len(factors), size=(2.6 + 2.0 * len(factors), 4.0), share_y=True)
     add_question(figure, answer(results))
-    _draw(ax, results)
-    ax.set_xlabel("context, tokens")
-    ax.set_ylabel("accuracy on unseen strings")
-    trained = in_words(
-        f"{group} {decimal(least)}" for group, least in _least_training_accuracy(results).items()
-    )
+    for ax, factor in zip(axes.ravel(), factors, strict=True):
+        _draw(ax, results, factor)
+        add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
+    axes[0, 0].set(ylabel="accuracy on unseen hard strings", ylim=(0.0, 1.03))
+    add_titles(axes.ravel(), [FACTORS[factor][0] for factor in factors])
+    least = results[results["metric"] == "test_precise_easy_accuracy"]["value"].min()
     note = (
-        f"dots: seeds; diamonds: mean, {t_note(results)}\ntraining strings, least mean: {trained}"
+        f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
+        f"elsewhere: context {BASE[CONTEXT]}, padding {BASE[PADDING]}, "
+        f"{decimal(BASE[EASY], 1)} easy; unseen easy strings: right on at least {decimal(least)}"
     )
-    add_legend(figure, ax.get_legend_handles_labels()[0], note=note)
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    add_legend(figure, handles, num_columns=len(handles), note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The accuracy on unseen hard strings of every loss, in its shortest and longest context."""
+    """The accuracy of every loss in its shortest and longest context."""
+    known = settings_with(results, HARD)
+    contexts = measured(known, CE, CONTEXT)
+    ends = min(contexts), max(contexts)
     shown = []
-    for loss, members in _by_loss(results).items():
-        ends = [
-            mean_of(results, members[context], "test_precise_hard_accuracy")
-            for context in (min(members), max(members))
-        ]
-        shown.append(f"{loss}: {decimal(ends[0])} to {decimal(ends[1])}")
-    contexts = results["context"]
+    for loss in LOSSES:
+        first, last = (decimal(mean_of(results, named(loss, CONTEXT, end), HARD)) for end in ends)
+        shown.append(f"{loss}: {first} to {last}")
     return (
-        f"Unseen hard strings, contexts of {contexts.min()} to {contexts.max()} tokens:\n"
-        f"{'; '.join(shown)} (chance {decimal(CHANCE)})"
+        f"Unseen hard strings, contexts of {ends[0]:g} to {ends[1]:g} tokens "
+        f"(chance {decimal(CHANCE)})\n{'; '.join(shown)}"
     )
 
 
-def _by_loss(results: pd.DataFrame) -> dict[str, dict[int, str]]:
-    """Loss -> context -> setting, both in order."""
-    settings = results.drop_duplicates("setting").sort_values("context")
-    parts = dict(list(settings.groupby("loss")))
-    return {
-        loss: dict(zip(parts[loss]["context"], parts[loss]["setting"], strict=True))
-        for loss in in_order(parts)
-    }
-
-
-def _least_training_accuracy(results: pd.DataFrame) -> dict[str, float]:
-    means = results.groupby(["metric", "setting"])["value"].mean()
-    return {group: means[f"train_{group}_accuracy"].min() for group in GROUP_STYLES}
-
-
-def _draw(ax: Axes, results: pd.DataFrame) -> None:
-    table = seed_table(results)
-    for loss, members in _by_loss(results).items():
-        for group, line_style in GROUP_STYLES.items():
-            plot_lines_vs(
-                ax, list(members), table, f"test_precise_{group}_accuracy",
-                list(members.values()), label=f"{loss}, {group} strings", line_style=line_style,
-                num_sems=t_sems,
-            )  # fmt: skip
-    add_chance_line(ax, CHANCE)
-    ax.set_xscale("log", base=2)
-    contexts = sorted(set(results["context"]))
-    ax.set_xticks(contexts, [str(context) for context in contexts])
+def _draw(ax: Axes, results: pd.DataFrame, factor: str) -> None:
+    table, known = seed_table(results), settings_with(results, HARD)
+    for loss in LOSSES:
+        settings = measured(known, loss, factor)
+        if not settings:
+            continue
+        plot_lines_vs(
+            ax, list(settings), table, HARD, list(settings.values()), label=loss,
+            line_style=DASHED if loss == CE else SOLID, num_sems=t_sems,
+        )  # fmt: skip
+    values = list(measured(known, CE, factor))
+    if factor != EASY:
+        ax.set_xscale("log", base=2)
+    ax.set_xticks(values, [f"{value:g}" for value in values])
     ax.minorticks_off()
-    ax.set_ylim(0.0, 1.03)
+    ax.set_xlabel(FACTORS[factor][1])

@@ -1,9 +1,18 @@
-"""The same strings in every update, packed into ever longer windows."""
+"""What in the data feeds the shortcut: neighbours in the window, padding, easy strings."""
 
 from pathlib import Path
 
 from configs.el.copy import get_config
 from el_jax import build
+from experiments.el_copy_context.settings import (
+    BASE,
+    CONTEXT,
+    EASY,
+    EASY_FRACTIONS,
+    PADDING,
+    PADDINGS,
+    suffix_of,
+)
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -24,10 +33,10 @@ STRINGS_PER_WINDOW = {  # contexts of 55, 110, 220 and 440 tokens
     "cpu": (1, 2, 4, 8),
     "paper": (1, 2, 4, 8),
 }
-
-
-WARM_UP = {"smoke": 20}  # updates; elsewhere 1,000
-ALL_TOKENS = 2  # strings a window of the runs whose loss is on all tokens
+WARM_UP = {"smoke": (0, 20), "quick": (0, 1000), "cpu": (0, 1000), "paper": (0, 1000)}  # updates
+SEEDS = {"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}
+KEYS = {PADDING: "padding_length", EASY: "easy_fraction"}
+BASE_STRINGS = 2  # a window, where another factor than the context varies
 
 
 def packed_config(scale: str, packed: int, loss: str = "cross_entropy") -> tuple[build.Config, str]:
@@ -35,23 +44,43 @@ def packed_config(scale: str, packed: int, loss: str = "cross_entropy") -> tuple
     size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
     config = get_config(f"loss={loss},{size},strings_per_window={packed}")
     config.optim.warmup_steps = 0
-    config.train.seeds = {"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}[scale]
+    config.train.seeds = SEEDS[scale]
     length = 2 * config.task.copy_length + config.task.padding_length + 3
-    return config, f", context {packed * length}"
+    return config, suffix_of(CONTEXT, packed * length)
 
 
 def studies(scale: str) -> list[Study]:
-    """Cross-entropy and E2 in every context, and cross-entropy with its loss on all tokens."""
-    warm_up = WARM_UP.get(scale, 1000)
+    """Each factor by itself, and cross-entropy with its loss on all tokens."""
     chosen = []
     for packed in STRINGS_PER_WINDOW[scale]:
-        for loss, grid in (("cross_entropy", (0, warm_up)), ("e2", (warm_up,))):
-            config, context = packed_config(scale, packed, loss)
-            config.sweep.optim.warmup_steps = grid
-            chosen.append(Study(config, context))
-    config, context = packed_config(scale, ALL_TOKENS)
+        chosen += _losses(scale, packed)
+    config, context = packed_config(scale, BASE_STRINGS)
     config.task.supervise = "all"
-    return [*chosen, Study(config, f", all tokens{context}")]
+    chosen.append(Study(config, f", all tokens{context}"))
+    if scale in ("smoke", "cpu"):
+        for factor, values in {PADDING: PADDINGS, EASY: EASY_FRACTIONS}.items():
+            for value in values[:1] if scale == "smoke" else values:
+                if value != BASE[factor]:
+                    chosen.append(_cross_entropy(scale, factor, value))
+    return chosen
+
+
+def _losses(scale: str, packed: int) -> list[Study]:
+    """Cross-entropy without and with warm-up, and E2 with it, in the same context."""
+    chosen = []
+    for loss, grid in (("cross_entropy", WARM_UP[scale]), ("e2", WARM_UP[scale][1:])):
+        config, context = packed_config(scale, packed, loss)
+        config.sweep.optim.warmup_steps = grid
+        chosen.append(Study(config, context))
+    return chosen
+
+
+def _cross_entropy(scale: str, factor: str, value: float) -> Study:
+    """Cross-entropy without and with warm-up, on data with another value of a factor."""
+    config, _ = packed_config(scale, BASE_STRINGS)
+    config.sweep.optim.warmup_steps = WARM_UP[scale]
+    config.task[KEYS[factor]] = value
+    return Study(config, suffix_of(factor, value))
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

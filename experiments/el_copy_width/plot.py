@@ -3,7 +3,6 @@
 import math
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,12 +17,12 @@ from el_jax.plots import (
     new_figure,
     plot_lines_vs,
 )
-from experiments.el_copy_width.settings import HARD_ACCURACY, by_context
+from experiments.el_copy_width.settings import HARD_ACCURACY, by_context, distances
 from experiments.harness.figures import decimal, t_note, t_sems
-from experiments.harness.statistics import bootstrap_interval, paired_slope
+from experiments.harness.statistics import paired_slope
 from experiments.harness.tables import read_results, seed_table, values_of
 
-COLOUR = "#555555"  # of what is no mean over seeds
+COLOUR = "#555555"  # of the worst seed, which is no mean
 
 
 def plot(out: Path) -> Figure:
@@ -43,8 +42,8 @@ def plot(out: Path) -> Figure:
     kinds = ("unseen strings", "hard ones: spread over seeds")
     add_titles(axes.ravel(), [f"{kind}, context {c}" for c in contexts for kind in kinds])
     note = (
-        f"dots: seeds; diamonds: mean, {t_note(results)};\n"
-        "spread: standard deviation, 95 % bootstrap interval over the seeds"
+        f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
+        "spread: distance of a run to the median of its width"
     )
     worst, *groups = axes[0, 0].get_legend_handles_labels()[0]
     add_legend(figure, [*groups, worst], num_columns=3, note=note)
@@ -85,15 +84,9 @@ def _draw_accuracy(ax: Axes, results: pd.DataFrame, widths: dict[int, str]) -> N
 
 
 def _draw_spread(ax: Axes, results: pd.DataFrame, widths: dict[int, str]) -> None:
-    def deviation(values: np.ndarray) -> np.ndarray:
-        return np.asarray(values[0].std(axis=-1, ddof=1))
-
-    for width, setting in widths.items():
-        entry = values_of(results, setting, HARD_ACCURACY)
-        if len(entry) < 2:
-            continue
-        interval = bootstrap_interval([entry], deviation)
-        bar = [[interval.mean - interval.low], [interval.high - interval.mean]]
-        ax.errorbar(width, interval.mean, yerr=bar, fmt="D", color=COLOUR, markersize=5, capsize=3)
-    ax.set_ylabel("standard deviation")
+    plot_lines_vs(
+        ax, list(widths), seed_table(distances(results)), HARD_ACCURACY, list(widths.values()),
+        label="spread", line_style="none", num_sems=t_sems,
+    )  # fmt: skip
+    ax.set_ylabel("distance to the median")
     ax.set_ylim(bottom=0.0)

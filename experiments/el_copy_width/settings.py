@@ -16,3 +16,10 @@ def by_context(results: pd.DataFrame) -> dict[int, dict[int, str]]:
         context: dict(zip(rows["width"], rows["setting"], strict=True))
         for context, rows in found.sort_values("width").groupby("context")
     }
+
+
+def distances(results: pd.DataFrame) -> pd.DataFrame:
+    """The distance of each accuracy to the median of its setting, a measure of its spread."""
+    measured = results[results["metric"] == HARD_ACCURACY]
+    middle = measured.groupby("setting")["value"].transform("median")
+    return measured.assign(value=(measured["value"] - middle).abs())

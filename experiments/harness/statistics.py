@@ -6,7 +6,7 @@ so intervals are over data sets as well as over initialisations.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -126,47 +126,6 @@ def paired_slope(
     centred = x - x.mean()
     slopes = centred @ _aligned(entries) / (centred @ centred)
     return t_interval(slopes, confidence=confidence)
-
-
-def bootstrap_interval(
-    entries: Sequence[pd.Series],
-    statistic: Callable[[Float[np.ndarray, "entries *draws R"]], Float[np.ndarray, "*draws"]],
-    *,
-    confidence: float = CONFIDENCE,
-    num_draws: int = 10_000,
-) -> Interval:
-    """Percentile interval of a statistic under resampling of seeds (Efron 1979).
-
-    A seed is drawn for all settings together. The draws are the same at every call. With ten seeds
-    the interval is too narrow for a spread: it misses a slope of 0 in about a tenth of null draws.
-
-    Args:
-        entries: one per setting, indexed by seed; only seeds that all of them have are used.
-        statistic: function of the values of every setting, seeds on the last axis.
-        confidence: nominal probability that the interval covers the statistic.
-        num_draws: number of resamples.
-
-    Returns:
-        The statistic of the seeds as they are, for ``mean``, its standard deviation over
-        resamples, for ``sem``, and the interval.
-    """
-    values = _aligned(entries)
-    num_seeds = values.shape[-1]
-    mean = float(statistic(values))
-    if num_seeds < 2 or not np.isfinite(values).all():
-        return Interval(mean, math.nan, -math.inf, math.inf, num_seeds)
-    drawn = np.random.default_rng(0).integers(num_seeds, size=(num_draws, num_seeds))
-    found = statistic(values[:, drawn])
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(mean, float(found.std(ddof=1)), float(low), float(high), num_seeds)
-
-
-def spread_slope(
-    values: Float[np.ndarray, "entries *draws R"], *, positions: Float[np.ndarray, " entries"]
-) -> Float[np.ndarray, "*draws"]:
-    """Least-squares slope over settings of the standard deviation over seeds."""
-    centred = positions - positions.mean()
-    return np.tensordot(centred, values.std(axis=-1, ddof=1), axes=1) / (centred @ centred)
 
 
 def wilson_interval(

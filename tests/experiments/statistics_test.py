@@ -7,13 +7,11 @@ import scipy.stats
 from hypothesis import given, settings, strategies as st
 
 from experiments.harness.statistics import (
-    bootstrap_interval,
     describe,
     describe_number,
     median_interval,
     paired_difference,
     paired_slope,
-    spread_slope,
     t_interval,
     wilson_interval,
 )
@@ -113,39 +111,6 @@ def test_without_two_finite_seeds_the_interval_is_everything(values, mean):
 def test_numbers_are_described_with_their_error_and_seeds():
     assert describe(seed_values([1.0, 2.0, 6.0])) == "3.000 ± 1.528 (3 seeds)"
     assert describe(seed_values([0.5])) == "0.500 (1 seed)"
-
-
-def test_the_bootstrap_agrees_with_scipy():
-    values = np.random.default_rng(5).gamma(2.0, size=10)
-    ours = bootstrap_interval([seed_values(values)], lambda v: v.std(axis=-1, ddof=1)[0])
-    theirs = scipy.stats.bootstrap(
-        (values,), lambda v, axis: v.std(axis=axis, ddof=1), method="percentile",
-        n_resamples=10_000, rng=1,
-    )  # fmt: skip
-    assert ours.mean == values.std(ddof=1)
-    np.testing.assert_allclose(ours.sem, theirs.standard_error, rtol=0.05)
-    np.testing.assert_allclose(ours[2:4], theirs.confidence_interval, rtol=0.05)
-    assert ours == bootstrap_interval([seed_values(values)], lambda v: v.std(axis=-1, ddof=1)[0])
-
-
-def test_the_bootstrap_draws_a_seed_for_all_settings_together():
-    values = np.random.default_rng(6).normal(size=8)
-    entries = [seed_values(values), seed_values(values + 3, seeds=range(8))]
-    difference = bootstrap_interval(entries, lambda v: v[1].mean(-1) - v[0].mean(-1))
-    np.testing.assert_allclose(difference[:4], [3, 0, 3, 3], atol=1e-12)
-
-
-@pytest.mark.parametrize("values", [[0.5], [0.5, math.nan, 0.2]])
-def test_the_bootstrap_of_one_seed_or_of_nan_says_nothing(values):
-    interval = bootstrap_interval([seed_values(values)], lambda v: v.mean(-1)[0])
-    assert (interval.low, interval.high) == (-math.inf, math.inf)
-    assert math.isnan(interval.sem)
-
-
-def test_the_slope_of_the_spread_over_settings():
-    values = np.array([[0.0, 2.0], [0.0, 4.0], [0.0, 6.0]]) / math.sqrt(2)  # deviations 1, 2, 3
-    slope = spread_slope(values, positions=np.array([4.0, 6.0, 8.0]))
-    np.testing.assert_allclose(slope, 0.5)
 
 
 @pytest.mark.parametrize(("successes", "num"), [(1, 20), (77, 2000), (19, 20)])
