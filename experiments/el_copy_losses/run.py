@@ -34,7 +34,7 @@ MANY_LETTERS: dict[str, dict[str, float]] = {
     "e2": {"lam": 10.0},
     "e3": {"b": 1.0},
 }
-SEEDS = {"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}
+SEEDS = {"smoke": 2, "quick": 3, "cpu": 6, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:
