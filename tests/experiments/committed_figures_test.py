@@ -4,6 +4,7 @@ import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 import pandas as pd
@@ -94,8 +95,9 @@ def in_losses(results):
 
 
 def in_context(results):
-    hard = with_parts(results[results["metric"] == HARD], r"(?P<loss>.*), context (?P<tokens>\d+)")
-    by_loss = hard.groupby(["loss", "tokens"])["value"].mean().unstack()
+    pattern = r"(?P<loss>.*), context (?P<tokens>\d+)"
+    hard = with_parts(results[results["metric"] == HARD], pattern)
+    by_loss = hard.groupby(["loss", "tokens"])["value"].mean().unstack().dropna()
     ends = by_loss[[by_loss.columns.min(), by_loss.columns.max()]]
     return [f"{loss}: {short(a)} to {short(b)}" for loss, (a, b) in ends.iterrows()]
 
@@ -178,7 +180,8 @@ def test_the_caption_has_the_numbers_of_the_title(name, drawn):
 def test_panels_are_lettered(name, drawn):
     titles = [ax.get_title(loc="left") for ax in drawn[name].axes]
     if len(titles) > 1:
-        assert [title[:4] for title in titles] == [f"({c}) " for c in "abcdefgh"[: len(titles)]]
+        letters = ascii_lowercase[: len(titles)]
+        assert [title[:4] for title in titles] == [f"({letter}) " for letter in letters]
 
 
 @pytest.mark.parametrize("name", NAMES)
