@@ -101,7 +101,8 @@ def test_a_switch_overrides_its_preset(switch, value):
 @pytest.mark.parametrize(
     ("arg", "expected"),
     [
-        ("loss=e1", 55),
+        ("loss=e1,scale=paper", 55),
+        ("loss=e1", 110),
         ("loss=e1,strings_per_window=8", 440),
         ("loss=e1,long,scale=paper", 2013),
     ],

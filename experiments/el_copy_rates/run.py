@@ -15,11 +15,9 @@ METRICS = [
 ]
 CURVES = [f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in ("easy", "hard")]
 
-STRENGTH = {"e1": {"lam": 2.0}}  # the smallest power of 2 with one equilibrium margin at V = 29
 WARM_UP = (0, 1000)  # updates
 RATES = {"cpu": (3e-3, 6e-3, 1e-2), "paper": (1e-4, 3e-4, 1e-3)}
 MIDDLE = RATES["cpu"][1:2]  # of the quickstart: most is decided there in three minutes
-NUM_UPDATES = 3_000
 SEEDS = {"smoke": 2, "quick": 5, "cpu": 6, "paper": 10}
 
 
@@ -42,14 +40,11 @@ def studies(scale: str) -> list[Study]:
 def _study(scale: str, loss: str, rates: tuple[float, ...], warm_up: tuple[int, ...]) -> Study:
     size = {"smoke": ",smoke", "paper": ",scale=paper"}.get(scale, "")
     config = get_config(f"loss={loss},strings_per_window=2{size}")
-    config.loss.update(STRENGTH.get(loss, {}))
-    config.optim.update(warmup_steps=0, b2=0.95)
+    config.optim.warmup_steps = 0
     config.sweep.optim.update(peak_lr=rates, warmup_steps=warm_up)
     config.train.seeds = SEEDS[scale]
     if scale in ("quick", "cpu"):
-        config.task.num_train = 1_600  # twelve hard strings a letter
-        config.model.update(width=64, num_layers=2)
-        config.train.update(num_updates=NUM_UPDATES, log_every=100, eval_every=1_000)
+        config.train.eval_every = 1_000
         config.eval = {"test": 400, "test_precise": 4_000}
     return Study(config)
 

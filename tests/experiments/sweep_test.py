@@ -22,7 +22,7 @@ from experiments.harness.sweep import setting_name
     ("loss", "changes", "suffix", "name"),
     [
         ("cross_entropy", {"optim.warmup_steps": 0}, "", "cross-entropy"),
-        ("e1", {}, "", "E1 λ=1, warm-up"),
+        ("e1", {}, "", "E1 λ=2, warm-up"),
         ("e2", {"optim.warmup_steps": 0, "loss.lam": 0.5}, ", V=500", "E2 λ=0.5, V=500"),
         ("e3", {"loss.b": 2.0}, ", T=440", "E3 b=2, warm-up, T=440"),
         ("focal", {}, "", "focal γ=2"),
@@ -39,7 +39,7 @@ def test_settings_are_named_by_loss_numbers_and_warm_up(loss, changes, suffix, n
 def test_settings_of_one_name_are_refused_before_anything_is_trained(tmp_path, monkeypatch):
     twice = [Study(tiny()), Study(tiny())]
     monkeypatch.setattr(sweep, "train_all", lambda *_: pytest.fail("trained"))
-    with pytest.raises(ConfigError, match=r"called 'E1 λ=1' with seed 0: say what"):
+    with pytest.raises(ConfigError, match=r"called 'E1 λ=2' with seed 0: say what"):
         sweep.run_sweep("one", "smoke", tmp_path, twice, metrics=(), curves=())
 
 
