@@ -124,7 +124,7 @@ def _many_letters(results: pd.DataFrame, suffix: str) -> list[Claim]:
                 text=f"With 500 letters E1 λ=1 with warm-up copies all {what}",
                 source=TABLE_3, paper_value="1.00",
             )
-            for metric, what in ((HARD, "letters"), (EXACT, "strings, all their letters"))
+            for metric, what in ((HARD, "letters"), (EXACT, "answers of five letters"))
         ),
         claim_greater(
             results, HARD, e1, ce,

@@ -91,7 +91,8 @@ def in_losses(results):
     hard = means(results, HARD)
     small = hard[~hard.index.str.contains(", V=")]
     best = f"{small.idxmax()}: {short(small.max())}"
-    return [best, f"cross-entropy: {short(hard['cross-entropy'])}"]
+    references = ("cross-entropy", "cross-entropy, warm-up")
+    return [best, *(f"{name}: {short(hard[name])}" for name in references)]
 
 
 def in_context(results):
