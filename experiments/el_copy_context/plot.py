@@ -67,7 +67,7 @@ def answer(results: pd.DataFrame) -> str:
     contexts = measured(known, CE, CONTEXT)
     ends = min(contexts), max(contexts)
     shown = []
-    for loss in LOSSES:
+    for loss in [loss for loss in LOSSES if measured(known, loss, CONTEXT)]:
         first, last = (decimal(mean_of(results, named(loss, CONTEXT, end), HARD)) for end in ends)
         shown.append(f"{loss}: {first} to {last}")
     return (
