@@ -44,11 +44,11 @@ def tiny(name):
 
 def test_every_config_belongs_to_a_track():
     tracks = {path.parent.name for path in ROOT.glob("configs/*/*.py")}
-    assert tracks == {"el", "linear_ntp"}
+    assert tracks == {"el", "flatness", "linear_ntp"}
 
 
 @pytest.mark.slow  # tests/readme_test.py trains the copy task
-@pytest.mark.parametrize("module", files("el"))
+@pytest.mark.parametrize("module", [*files("el"), *files("flatness")])
 def test_every_config_trains(module):
     config = importlib.import_module(module).get_config("smoke")
     config.model.update(width=8, num_layers=1)  # tests/readme_test.py trains it at its own size

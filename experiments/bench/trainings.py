@@ -99,7 +99,8 @@ def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> buil
         seeds: number of runs.
     """
     config = copy_config(seeds=seeds)
-    config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0)
+    # the memory of PyTorch's AdamW and of optax's
+    config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0, b2=0.999)
     config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
     task, chosen = OneBatch(batch, model.vocab_size), ModelChoice("transformer", model)

@@ -19,12 +19,12 @@ from el_jax.models import enlarge, replication, transformer
 from el_jax.runtime.compilation import Once
 
 GPT2, BERT, LLAMA = TINY["gpt2"], TINY["bert"], TINY["llama"]
-PRE_LN_BERT = dataclasses.replace(BERT, norm_placement="pre", final_norm=True)
+PRE_LN_BERT = TINY["budget_bert"]
 UNTIED_BERT = dataclasses.replace(PRE_LN_BERT, tie_head=False)
-SMALL = {**TINY, "pre_ln_bert": PRE_LN_BERT, "untied_bert": UNTIED_BERT}
+SMALL = {**TINY, "untied_bert": UNTIED_BERT}
 del SMALL["opt_350m"]  # its token table is narrower than its stream: refused below
 SMALL = {name: dataclasses.replace(config, num_layers=1) for name, config in SMALL.items()}
-SCALABLE = ("bert", "pre_ln_bert", "untied_bert", "gpt_neox")
+SCALABLE = ("bert", "budget_bert", "untied_bert", "gpt_neox")
 
 
 def widened(config, k, **changes):

@@ -24,6 +24,7 @@ TINY: dict[str, TransformerConfig] = {
     "gpt2": dataclasses.replace(PRESETS["gpt2"], **SIZES),
     "opt": dataclasses.replace(PRESETS["opt"], **SIZES),
     "bert": dataclasses.replace(PRESETS["bert"], **SIZES),
+    "budget_bert": dataclasses.replace(PRESETS["budget_bert"], **SIZES),
     "llama": dataclasses.replace(PRESETS["llama"], **SIZES | {"num_heads": 4, "num_kv_heads": 2}),
     # what no preset has: a narrow token table, norms after the branches in a causal model
     "opt_350m": dataclasses.replace(

@@ -120,6 +120,18 @@ def bert(p, layers, tokens):
     return x @ p["tok_emb"].T + p["head"]["bias"]
 
 
+def budget_bert(p, layers, tokens):
+    x = p["tok_emb"][tokens] + p["pos_emb"][: len(tokens)] + p["type_emb"][0]
+    x = layer_norm(p["emb_ln"], x, 1e-12)
+    for layer in layers:
+        x = x + attention(layer["attn"], layer_norm(layer["ln1"], x, 1e-12), causal=False)
+        m = gelu(affine(layer["mlp"]["in"], layer_norm(layer["ln2"], x, 1e-12)))
+        x = x + affine(layer["mlp"]["out"], m)
+    x = layer_norm(p["final_ln"], x, 1e-12)
+    x = layer_norm(p["head_ln"], gelu(affine(p["head_dense"], x)), 1e-12)
+    return x @ p["tok_emb"].T + p["head"]["bias"]
+
+
 def llama(p, layers, tokens):
     x = p["tok_emb"][tokens]
     for layer in layers:  # head size 4, all of it rotated
@@ -138,6 +150,7 @@ REFERENCES = {
     "opt": opt,
     "opt_350m": opt_350m,
     "bert": bert,
+    "budget_bert": budget_bert,
     "llama": llama,
 }
 

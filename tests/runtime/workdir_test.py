@@ -28,11 +28,11 @@ def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):
     (tmp_path / "metrics.jsonl").write_text('{"step": 50}\n')
     before = (tmp_path / "config.json").read_text()
     opened(tmp_path, config)  # the same: fine
-    config.loss.lam = 2.0
+    config.loss.lam = 3.0
     config.optim.peak_lr = 0.5
     with pytest.raises(ConfigError) as raised:
         opened(tmp_path, config)
-    assert "loss.lam: 1.0 -> 2.0" in str(raised.value)
+    assert "loss.lam: 2.0 -> 3.0" in str(raised.value)
     assert "optim.peak_lr: 0.003 -> 0.5" in str(raised.value)
     assert (tmp_path / "config.json").read_text() == before
 
@@ -62,7 +62,7 @@ def test_a_damaged_config_is_one_line(tmp_path, content):
 
 def test_workdir_explains_itself(tmp_path):
     opened(tmp_path, get_config("loss=e1,smoke"), "--x")
-    assert json.loads((tmp_path / "config.json").read_text())["loss"]["lam"] == 1.0
+    assert json.loads((tmp_path / "config.json").read_text())["loss"]["lam"] == 2.0
     runs = json.loads((tmp_path / "runs.json").read_text())
     assert [run["seed"] for run in runs] == [0, 1]
     environment = json.loads((tmp_path / "environment.json").read_text())
