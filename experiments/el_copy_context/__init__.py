@@ -1,4 +1,4 @@
-"""What does a longer context do to the hard strings?
+"""What in the data feeds the shortcut?
 
 Yang et al. 2025, Figures 1a and 2.
 """
