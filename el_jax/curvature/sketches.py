@@ -89,9 +89,9 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     lost = jax.scipy.linalg.solve_triangular(
         corner, jnp.eye(num_probes, dtype=corner.dtype), trans=1
     )
-    lost /= jnp.linalg.norm(lost, axis=0)
+    lost /= jnp.linalg.norm(lost, axis=0, keepdims=True)
     inside = basis.T @ probes.T
-    inside -= lost * (lost * inside).sum(axis=0)
+    inside -= lost * (lost * inside).sum(axis=0, keepdims=True)
     rest = probes - inside.T @ basis.T
     forms = (rest * (products - inside.T @ of_basis)).sum(axis=1)
     dimensions = probes.shape[1] - num_probes + 1

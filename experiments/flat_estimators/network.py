@@ -118,7 +118,7 @@ def divergence(params: Params, problem: Problem) -> Float[Array, ""]:
 @partial(jax.jit, static_argnames="num_updates")
 def trained(params: Params, problem: Problem, *, num_updates: int) -> Params:
     """Full-batch Adam on the population loss."""
-    optimizer = optax.adam(optax.cosine_decay_schedule(LEARNING_RATE, num_steps))
+    optimizer = optax.adam(optax.cosine_decay_schedule(LEARNING_RATE, num_updates))
 
     def update(state: tuple[Params, optax.OptState], _: None) -> tuple[tuple, None]:
         params, memory = state

@@ -71,9 +71,9 @@ def initial(key: Key, given: Contexts, width: int, scale: float) -> Net:
     )
 
 
-def log_probs(net: Net, inputs: Float[Array, "*n D"]) -> Float[Array, "*n V"]:
+def log_probs(net: Net, inputs: Float[Array, "n D"]) -> Float[Array, "n V"]:
     """Log-probabilities of the hidden word, in nats."""
-    return jax.nn.log_softmax(jnp.tanh(inputs @ net.words + net.bias) @ net.head)
+    return jax.nn.log_softmax(jnp.tanh(inputs @ net.words + net.bias[None]) @ net.head)
 
 
 def divergence(net: Net, given: Contexts) -> Float[Array, ""]:
@@ -98,7 +98,7 @@ def trace(net: Net, given: Contexts) -> Float[Array, ""]:
     """The trace of the Fisher matrix, by sums over all labels: on Γ that of the Hessian."""
     slopes = jacobian(net, given)
     p = jnp.exp(log_probs(net, given.inputs))[:, 1:]
-    of_labels = p[:, :, None] * jnp.eye(p.shape[1]) - p[:, :, None] * p[:, None, :]
+    of_labels = p[:, :, None] * jnp.eye(p.shape[1])[None] - p[:, :, None] * p[:, None, :]
     return jnp.einsum("n,nvw,nvp,nwp->", given.weights, of_labels, slopes, slopes)
 
 

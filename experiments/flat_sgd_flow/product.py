@@ -38,32 +38,32 @@ def time_constant(rate: float, batch: int) -> int:
     return round(batch / (CURVATURE * rate**2))
 
 
-@partial(jax.jit, static_argnames=("batch", "num_paths", "num_marks", "every"))
+@partial(jax.jit, static_argnames=("batch", "num_paths", "num_marks"))
 def simulate(
-    key: Key, rate: float, *, batch: int, num_paths: int, num_marks: int, every: int
+    key: Key, rate: float, every: int, *, batch: int, num_paths: int, num_marks: int
 ) -> Float[Array, " S"]:
     """Mean over paths of D(k) / D(0) at steps 0, ``every``, ..., ``num_marks * every``.
 
     Args:
         key: of the labels.
         rate: η.
+        every: steps between marks.
         batch: B, labels drawn anew at every step.
         num_paths: independent runs from the same start.
         num_marks: marks behind the start.
-        every: steps between marks.
     """
     # the law of the number of ones in a batch, so that a batch takes one uniform number
     cumulative = jnp.asarray(scipy.stats.binom.cdf(np.arange(batch), batch, PROBABILITY))
 
-    def step(at: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], None]:
+    def step(number: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
         u, v = at
         uniform = jax.random.uniform(jax.random.fold_in(key, number), u.shape, u.dtype)
-        ones = (uniform[:, None] > cumulative).sum(axis=1) / batch
+        ones = (uniform[:, None] > cumulative[None]).sum(axis=1) / batch
         slope = jax.nn.sigmoid(u * v) - ones
-        return (u - rate * slope * v, v - rate * slope * u), None
+        return u - rate * slope * v, v - rate * slope * u
 
     def mark(at: tuple[Array, Array], place: Array) -> tuple[tuple[Array, Array], Array]:
-        at, _ = jax.lax.scan(step, at, place * every + jnp.arange(every))
+        at = jax.lax.fori_loop(place * every, (place + 1) * every, step, at)
         return at, (at[0] ** 2 - at[1] ** 2).mean() / START
 
     begin = jax.tree.map(lambda x: jnp.full(num_paths, x), start())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import Float
 
 from el_jax.curvature import dense_hessian, exact_hessian_trace
@@ -75,7 +76,7 @@ def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
                 key = jax.random.fold_in(jax.random.key(seed), i * 100 + batch)
                 every = round(product.time_constant(rate, batch) / MARKS)
                 ratios = np.asarray(product.simulate(
-                    key, rate, batch=batch, num_paths=scale.paths, num_marks=MARKS, every=every
+                    key, rate, every, batch=batch, num_paths=scale.paths, num_marks=MARKS
                 ))  # fmt: skip
                 steps = every * np.arange(MARKS + 1)
                 expected = product.predicted(rate, batch, steps)
@@ -137,19 +138,27 @@ def of_network(scale: Setting, seed: int) -> Iterator[Measured]:
     yield from doublings("network", ratios)
 
 
+@jax.jit
+def _curvature(net: Net, given: Contexts) -> tuple[Array, Array]:
+    """The eigenvalues of the Hessian, ascending, and its trace coordinate by coordinate."""
+
+    def loss(net: Net) -> Array:
+        return network.divergence(net, given)
+
+    return jnp.linalg.eigvalsh(dense_hessian(loss, net)), exact_hessian_trace(loss, net, chunk=64)
+
+
 def of_minimum(net: Net, given: Contexts) -> dict[str, float]:
     """What the theorem asks of the start, and what it predicts there."""
-    fisher = float(network.trace(net, given))
-    hessian = np.asarray(dense_hessian(lambda net: network.divergence(net, given), net))
-    eigenvalues = np.linalg.eigvalsh(hessian)
+    seen = means(jax.tree.map(lambda leaf: leaf[None], net), given)
+    eigenvalues, exact = map(np.asarray, _curvature(net, given))
     above = eigenvalues > NULL * eigenvalues[-1]
     tangent = eigenvalues.size - network.log_odds(net, given).size
-    exact = exact_hessian_trace(lambda net: network.divergence(net, given), net, chunk=64)
     return {
-        "divergence": float(network.divergence(net, given)),
-        "trace": fisher,
-        "hessian_ratio": float(exact) / fisher,
-        "slope": float(drift.predicted_slope(net, given)),
+        "divergence": float(seen.divergence),
+        "trace": float(seen.trace),
+        "slope": float(seen.slope),
+        "hessian_ratio": float(exact / seen.trace),
         "parameters": float(eigenvalues.size),
         "tangent_dimensions": float(tangent),
         "missing_rank": float(eigenvalues.size - tangent - above.sum()),
@@ -159,7 +168,7 @@ def of_minimum(net: Net, given: Contexts) -> dict[str, float]:
 
 
 def noisy_path(
-    net: Net, given: Contexts, flow: np.ndarray, key: jax.Array, rate: float, batch: int,
+    net: Net, given: Contexts, flow: np.ndarray, key: Array, rate: float, batch: int,
     scale: Setting,
 ) -> tuple[Measured, Net]:  # fmt: skip
     """SGD from a minimum with many noises: means at every mark, and the nets once settled."""
@@ -169,7 +178,7 @@ def noisy_path(
     seen, settled = [means(nets, given)], nets
     for mark in range(MARKS):
         of_mark = jax.vmap(jax.random.fold_in, (0, None))(keys, mark)
-        nets = drift.stochastic_descent(nets, of_mark, given, rate, batch=batch, num_steps=every)
+        nets = drift.stochastic_descent(nets, of_mark, given, rate, every, batch=batch)
         seen.append(means(nets, given))
         settled = nets if mark + 1 == SETTLED else settled
     path = Seen(*map(np.array, zip(*seen, strict=True)))
@@ -213,7 +222,7 @@ def without_noise(
     every = steps_per_mark(scale, rate, batch)
     traces = [means(nets, given).trace]
     for _ in range(SETTLED, MARKS):
-        nets = drift.full_descent(nets, given, rate, num_steps=every)
+        nets = drift.full_descent(nets, given, rate, every)
         traces.append(means(nets, given).trace)
     numbers = {"fall_ratio": float((traces[0] - traces[-1]) / (flow[SETTLED] - flow[-1]))}
     steps = every * np.arange(SETTLED, MARKS + 1)

@@ -37,9 +37,7 @@ def test_the_product_starts_on_its_minima_and_falls_as_predicted():
     u, v = product.start()
     assert jax.nn.sigmoid(u * v) == pytest.approx(product.PROBABILITY)
     assert u**2 - v**2 == pytest.approx(product.START)
-    ratios = product.simulate(
-        jax.random.key(0), 0.1, batch=2, num_paths=400, num_marks=2, every=238
-    )
+    ratios = product.simulate(jax.random.key(0), 0.1, 238, batch=2, num_paths=400, num_marks=2)
     expected = product.predicted(0.1, 2, np.array([0, 238, 476]))
     np.testing.assert_allclose(ratios, expected, rtol=0.03)
     assert product.time_constant(0.1, 2) == 952
@@ -94,11 +92,11 @@ def test_the_flow_stays_on_the_minima_and_starts_at_the_predicted_slope(minimum)
 def test_without_noise_nothing_moves_and_with_it_the_loss_is_that_of_the_noise(minimum):
     net, given = minimum
     nets = jax.tree.map(lambda leaf: jnp.stack([leaf] * 64), net)
-    still = drift.full_descent(nets, given, 0.1, num_steps=50)
+    still = drift.full_descent(nets, given, 0.1, 50)
     for leaf, start in zip(still, nets, strict=True):
         np.testing.assert_allclose(leaf, start, atol=1e-7)
     keys = jax.random.split(jax.random.key(1), 64)
-    moved = drift.stochastic_descent(nets, keys, given, 0.02, batch=4, num_steps=2000)
+    moved = drift.stochastic_descent(nets, keys, given, 0.02, 2000, batch=4)
     seen = run.means(moved, given)
     assert seen.divergence == pytest.approx(0.02 / 16 * seen.trace, rel=0.3)
     assert seen.trace < float(network.trace(net, given))
