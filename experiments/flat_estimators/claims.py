@@ -34,7 +34,8 @@ def over_stages(results: pd.DataFrame) -> pd.DataFrame:
     """Means over both stages of every estimator's numbers, seed by seed; as many trials in each."""
     ends = tuple(f", {stage}" for stage in STAGES)
     rows = results[results["setting"].str.endswith(ends)]
-    rows = rows.assign(setting=rows["setting"].str.rpartition(", ")[0])
+    names = rows["setting"].str.replace(f"(?:{'|'.join(ends)})$", "", regex=True)
+    rows = rows.assign(setting=names)
     return rows.groupby(["setting", "seed", "metric"], as_index=False)["value"].mean()
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from el_jax.curvature import exact_hessian_diagonal, fisher_trace
 from el_jax.models import PRESETS, transformer
-from el_jax.types import Batch, Key, Params
+from el_jax.types import Batch, Params
 from el_jax.worlds import World, block_hmm, every_masked_context
 
 WORDS, STATES, LENGTH, CONCENTRATION = 3, 3, 3, 1.0
@@ -67,13 +67,14 @@ class Given(NamedTuple):
 
 
 class Exact(NamedTuple):
-    """Traces without any sampling, of the population loss."""
+    """Traces of the population loss without any sampling, and its excess over the entropy."""
 
     hessian: Array
     fisher: Array
     empirical_fisher: Array
     scale_free: Array
     difference: Array
+    divergence: Array
 
 
 def world(seed: int) -> World:
@@ -128,11 +129,6 @@ def trained(params: Params, problem: Problem, *, num_updates: int) -> Params:
     return jax.lax.scan(update, (params, optimizer.init(params)), length=num_updates)[0][0]
 
 
-def initial(key: Key) -> Params:
-    """Random parameters."""
-    return MODEL.init(key)
-
-
 @jax.jit
 def exact_traces(given: Given) -> Exact:
     """All contexts, all labels and all directions, one by one."""
@@ -156,4 +152,5 @@ def exact_traces(given: Given) -> Exact:
         weights=(problem.weights[:, None] * problem.truth).ravel(),
     )  # fmt: skip
     before, _ = of_leaves(given.other)
-    return Exact(hessian, fisher.mean, empirical.mean, scale_free, hessian - before)
+    excess = divergence(given.params, problem)
+    return Exact(hessian, fisher.mean, empirical.mean, scale_free, hessian - before, excess)

@@ -57,7 +57,7 @@ def name_of(estimator: str, stage: str) -> str:
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
     """A network before and after its training, in a world of its own."""
     problem = network.problem_of(network.world(seed))
-    start = network.initial(jax.random.key(seed))
+    start = jax.jit(network.MODEL.init)(jax.random.key(seed))
     end = network.trained(start, problem, num_updates=num_updates)
     return {START: Given(problem, start, end), SATURATED: Given(problem, end, start)}
 
@@ -69,9 +69,8 @@ def trials(estimate: Callable[[Given, Key], Estimate], given: Given, keys: Key) 
 
 
 def of_network(given: Given, stage: str, exact: network.Exact) -> Measured:
-    """The network and its exact traces."""
+    """The network's exact numbers."""
     numbers = {name: float(value) for name, value in exact._asdict().items()}
-    numbers["divergence"] = float(network.divergence(given.params, given.problem))
     numbers["fisher_gap"] = abs(numbers["fisher"] / numbers["hessian"] - 1)
     numbers["parameters"] = float(sum(leaf.size for leaf in jax.tree.leaves(given.params)))
     return Measured(stage, numbers)

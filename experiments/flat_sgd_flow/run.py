@@ -44,6 +44,14 @@ class Setting(NamedTuple):
     duration: float
 
 
+class Course(NamedTuple):
+    """Means over noises at every mark of a path, as in ``Seen``, each ``[S]``."""
+
+    trace: Float[np.ndarray, " S"]
+    slope: Float[np.ndarray, " S"]
+    divergence: Float[np.ndarray, " S"]
+
+
 SCALES = {
     "smoke": Setting(2, (0.2, 0.1), (1, 2), 50, 4, 2, 8, 1.2),
     "quick": Setting(3, (0.2, 0.1, 0.05), (1, 2, 4), 300, 16, 2, 16, 6.0),
@@ -181,7 +189,7 @@ def noisy_path(
         nets = drift.stochastic_descent(nets, of_mark, given, rate, every, batch=batch)
         seen.append(means(nets, given))
         settled = nets if mark + 1 == SETTLED else settled
-    path = Seen(*map(np.array, zip(*seen, strict=True)))
+    path = Course(*map(np.array, zip(*seen, strict=True)))
     numbers = path_numbers(path, flow, rate / (4 * batch), scale.duration / MARKS)
     numbers["rescaled_time"] = rate**2 * every * MARKS / batch
     curves = {"trace": path.trace, "predicted": flow, "divergence": path.divergence}
@@ -195,7 +203,7 @@ def means(nets: Net, given: Contexts) -> Seen:
 
 
 def path_numbers(
-    path: Seen, flow: Float[np.ndarray, " S"], noise: float, time: float
+    path: Course, flow: Float[np.ndarray, " S"], noise: float, time: float
 ) -> dict[str, float]:
     """Ratios to what theory says, 1 if it is right, of means over noises.
 
@@ -205,7 +213,7 @@ def path_numbers(
         noise: η/(4B), the loss above the entropy over the trace once the noise has settled.
         time: rescaled time between marks.
     """
-    late = Seen(*(column[SETTLED:] for column in path))
+    late = Course(*(column[SETTLED:] for column in path))
     half = len(late.divergence) // 2
     return {
         "fall_ratio": float((flow[0] - path.trace[-1]) / (flow[0] - flow[-1])),

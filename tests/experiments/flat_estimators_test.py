@@ -38,10 +38,9 @@ def test_the_world_is_written_out(given):
 
 def test_training_lowers_the_divergence():
     start, end = run.stages(0, 50).values()
-    assert network.divergence(end.params, end.problem) > 0
-    assert network.divergence(end.params, end.problem) < network.divergence(
-        start.params, start.problem
-    )
+    divergence = jax.jit(network.divergence)
+    after = divergence(end.params, end.problem)
+    assert 0 < after < divergence(start.params, start.problem)
     assert jax.tree.all(jax.tree.map(jnp.array_equal, end.params, start.other))
 
 
@@ -88,7 +87,8 @@ def test_estimators_of_one_value_have_one_price():
     prices = [ESTIMATORS[name].price for name in ("Hutchinson", "Hutch++", "XTrace")]
     assert max(prices) / min(prices) < 1.03
     assert tuple(ESTIMATORS) == claims.ESTIMATORS
-    assert {each.exact for each in ESTIMATORS.values()} == set(network.Exact._fields)
+    estimated = {each.exact for each in ESTIMATORS.values()}
+    assert estimated == {*network.Exact._fields} - {"divergence"}
 
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
@@ -152,7 +152,7 @@ def test_claims_on_nothing_are_inconclusive():
 def test_the_figure_says_its_answer(tmp_path):
     write_results(tmp_path / "results.csv", made_up())
     figure = plot.plot(tmp_path)
-    for words in (".951 to .953", "err 22.2 times", "1.1 times at the start"):
+    for words in (".952 to .953", "err 22.2 times", "1.1 times at the start"):
         assert words in figure.get_suptitle()
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == list(claims.ESTIMATORS)

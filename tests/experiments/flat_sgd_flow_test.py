@@ -110,7 +110,7 @@ def test_doubling_is_the_factor_between_rates_per_step():
 
 def test_ratios_of_a_path_that_follows_theory_are_one():
     time = 0.5 * np.arange(run.MARKS + 1)
-    path = drift.Seen(3 - 0.2 * time, np.full(time.size, 0.2), 0.01 * (3 - 0.2 * time))
+    path = run.Course(3 - 0.2 * time, np.full(time.size, 0.2), 0.01 * (3 - 0.2 * time))
     numbers = run.path_numbers(path, 3 - 0.2 * time, 0.01, 0.5)
     for name in ("fall_ratio", "slope_ratio", "loss_ratio"):
         assert numbers[name] == pytest.approx(1)
