@@ -6,6 +6,7 @@
 products       ``hvp``, ``quadratic_form``, ``ggn_vp``, ``dense_hessian``
 traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of two checkpoints,
                ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample
+sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
 exact          ``exact_hessian_trace``, ``exact_hessian_diagonal``, at ``exact_cost``
 Fisher         ``fisher_trace`` with all, sampled or observed labels; with it as control variate
                ``controlled_hessian_trace``
@@ -38,6 +39,7 @@ from el_jax.curvature.sharpness import (
     perturbation_curve,
     sharpness,
 )
+from el_jax.curvature.sketches import hutch_plus_plus, xtrace
 from el_jax.curvature.spectra import (
     Eigenpairs,
     SpectralDensity,
@@ -72,6 +74,7 @@ __all__ = [
     "ggn_vp",
     "hessian_diagonal",
     "hessian_trace",
+    "hutch_plus_plus",
     "hvp",
     "perturbation_curve",
     "quadratic_form",
@@ -83,4 +86,5 @@ __all__ = [
     "split_params",
     "top_eigenvalues",
     "trace_difference",
+    "xtrace",
 ]

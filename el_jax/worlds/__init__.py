@@ -12,8 +12,10 @@ line of ``WORLDS``: a function of keyword arguments that are numbers or names.
 
 from el_jax.worlds.averages import (
     LabelRates,
+    MaskedContexts,
     conditional_entropies,
     entropy_floor,
+    every_masked_context,
     every_sentence,
     exact_entropy_floor,
     exact_label_rates,
@@ -41,6 +43,7 @@ __all__ = [
     "ChartGrammar",
     "Dyck",
     "LabelRates",
+    "MaskedContexts",
     "Sentences",
     "TreeGrammar",
     "World",
@@ -50,6 +53,7 @@ __all__ = [
     "choose_world",
     "conditional_entropies",
     "entropy_floor",
+    "every_masked_context",
     "every_sentence",
     "exact_entropy_floor",
     "exact_label_rates",

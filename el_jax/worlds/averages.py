@@ -34,6 +34,22 @@ class LabelRates(NamedTuple):
     bayes: Estimate
 
 
+class MaskedContexts(NamedTuple):
+    """Every input of masked language modelling that occurs, with the law of the hidden word.
+
+    Attributes:
+        tokens: words, V at the hidden place, ``[n, T]``.
+        places: of the hidden word, counted from 0, ``[n]``.
+        weights: probabilities of the contexts, which sum to 1, ``[n]``.
+        log_conditionals: of the hidden word, in nats, ``[n, V]``.
+    """
+
+    tokens: Int[np.ndarray, "n T"]
+    places: Int[np.ndarray, "n"]
+    weights: Float[np.ndarray, "n"]
+    log_conditionals: Float[np.ndarray, "n V"]
+
+
 def every_sentence(world: World) -> tuple[Int[Array, "n T"], Float[Array, "n"]]:
     """All sentences of a small world, the shortest first, and the probability of each.
 
@@ -54,6 +70,32 @@ def every_sentence(world: World) -> tuple[Int[Array, "n T"], Float[Array, "n"]]:
         ]
     )
     return tokens, jnp.exp(world.log_probability(tokens))
+
+
+def every_masked_context(world: World) -> MaskedContexts:
+    """All sentences with one word hidden at a uniform place, of a small world of one length.
+
+    The mean of a function over the loss's contexts is its sum here, weighted: no sampling is left.
+
+    Raises:
+        ValueError: if sentences differ in length, or are more than 2^20.
+    """
+    lengths = len(world.lengths)
+    require("number of lengths", lengths, lengths == 1, "1, so that every place has one weight")
+    vocab_size, length = world.vocab_size, world.length
+    tokens, probability = map(np.asarray, every_sentence(world))
+    conditionals = np.asarray(world.log_conditionals(tokens))
+    table = probability.reshape((vocab_size,) * length)
+    at_place = []
+    for place in range(length):
+        first = np.flatnonzero(tokens[:, place] == 0)  # one sentence of each context, in order
+        hidden = tokens[first]
+        hidden[:, place] = vocab_size
+        weights = table.sum(axis=place).ravel() / length
+        at_place.append((hidden, np.full(len(first), place), weights, conditionals[first, place]))
+    joined = [np.concatenate(columns) for columns in zip(*at_place, strict=True)]
+    occurs = joined[2] > 0
+    return MaskedContexts(*(column[occurs] for column in joined))
 
 
 def conditional_entropies(

@@ -15,6 +15,7 @@ from el_jax.worlds import (
     World,
     conditional_entropies,
     entropy_floor,
+    every_masked_context,
     every_sentence,
     exact_entropy_floor,
     exact_label_rates,
@@ -252,3 +253,31 @@ def test_a_bad_argument_is_one_line(name, call, message):
 def test_a_world_too_large_to_write_out_says_so():
     with pytest.raises(ValueError, match=r"number of sentences=6553.*: must be at most 1048576"):
         every_sentence(WORLDS["hmm"]())
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if len(SMALL[name].lengths) == 1])
+def test_masked_contexts_are_the_sentences_with_a_word_hidden(name):
+    world = SMALL[name]
+    tokens, probability = written_out(name)
+    conditionals = np.exp(world.log_conditionals(tokens))
+    expected: dict[tuple, float] = {}
+    of = {}
+    for row, p, laws in zip(tokens.tolist(), probability, conditionals, strict=True):
+        for t in range(world.length) if p else ():
+            context = (*row[:t], world.vocab_size, *row[t + 1 :])
+            expected[context] = expected.get(context, 0) + p / world.length
+            of[context] = laws[t]
+    found = every_masked_context(world)
+    assert found.weights.sum() == pytest.approx(1)
+    assert len(found.tokens) == len(expected)
+    for context, place, weight, law in zip(*found, strict=True):
+        assert context[place] == world.vocab_size
+        assert weight == pytest.approx(expected[tuple(context.tolist())])
+        np.testing.assert_allclose(np.exp(law), of[tuple(context.tolist())], atol=1e-12)
+    entropies = conditional_entropies(found.log_conditionals)
+    assert found.weights @ entropies == pytest.approx(float(exact_entropy_floor(world)))
+
+
+def test_contexts_of_sentences_of_several_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"number of lengths=\d: must be 1"):
+        every_masked_context(SMALL["grammar_file"])

@@ -1,0 +1,134 @@
+"""The trace of the Hessian where few directions hold most of it: Hutch++ and XTrace.
+
+Both multiply H with random vectors, take the trace on the space of the products exactly, and send
+random probes only into what is left. Where eigenvalues decay the error falls with the number of
+products itself instead of its square root. Signs and normal numbers are as in ``sampling.py``.
+
+Memory beside one product is two or three times ``num_probes`` gradients: the vectors, their
+products and a basis. The library matfree has XTrace for any matrix, with all its products at once;
+here ``chunk`` says how many are, as everywhere in this room.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float
+
+from el_jax.curvature.arguments import check_count, check_finite, check_params
+from el_jax.curvature.products import Loss, hvp, quadratic_form
+from el_jax.curvature.sampling import map_in_chunks, mean_and_sem, normals, numbered_keys, signs
+from el_jax.runtime.errors import require
+from el_jax.types import Estimate, Key, Params
+
+Rows = Float[Array, "m P"]  # one vector a row, in the order of ``ravel_pytree``
+
+
+def hutch_plus_plus(
+    loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int = 1
+) -> Estimate:
+    """Tr H by Hutch++ (Meyer, Musco, Musco, Woodruff 2021, arXiv 2010.09649).
+
+    With Q an orthonormal basis of H S, S random signs, Tr H = Tr QᵀHQ + Tr (I - QQᵀ)H(I - QQᵀ);
+    the first is computed, the second is the mean of quadratic forms of other random signs.
+
+    Args:
+        loss: a twice differentiable function of the parameters.
+        params: θ.
+        key: of the signs.
+        num_probes: m; the price is m :func:`hvp` and 2 m :func:`quadratic_form`.
+        chunk: products held at once, the factor by which their memory grows.
+
+    Returns:
+        The estimate. Given Q it is a mean of independent forms, and its error is theirs.
+
+    Raises:
+        ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below
+            1, or loss or trace not finite.
+    """
+    _check(params, num_probes)
+    for_basis, for_rest = jax.random.split(key)
+    sketch = _draw(signs, for_basis, params, num_probes)
+    basis = jnp.linalg.qr(_products(loss, params, sketch, chunk).T)[0]
+    probes = _draw(signs, for_rest, params, num_probes)
+    known = _forms(loss, params, basis.T, chunk).sum()
+    rest = mean_and_sem(_forms(loss, params, probes - (probes @ basis) @ basis.T, chunk))
+    return _finite(Estimate(known + rest.mean, rest.sem), loss, params)
+
+
+def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
+    """Tr H by XTrace (Epperly, Tropp, Webber 2024, arXiv 2301.07825), with normal probes.
+
+    Each probe in turn is left out of the basis and sent into what the others leave, rescaled to
+    its dimension; the estimate is the mean over probes.
+
+    Args:
+        loss: a twice differentiable function of the parameters.
+        params: θ.
+        key: of the probes.
+        num_probes: m; the price is 2 m :func:`hvp`.
+        chunk: products held at once, the factor by which their memory grows.
+
+    Returns:
+        The estimate. Its terms share products, so that its error is the authors' estimate of the
+        size of the error, not the standard error of independent terms.
+
+    Raises:
+        ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below
+            1, or loss or trace not finite.
+    """
+    _check(params, num_probes)
+    probes = _draw(normals, key, params, num_probes)
+    products = _products(loss, params, probes, chunk)
+    basis, corner = jnp.linalg.qr(products.T)
+    of_basis = _products(loss, params, basis.T, chunk)
+    seen = basis.T @ of_basis.T
+    # Without its product, the space of the others is what is orthogonal to column i of `lost`.
+    lost = jax.scipy.linalg.solve_triangular(
+        corner, jnp.eye(num_probes, dtype=corner.dtype), trans=1
+    )
+    lost /= jnp.linalg.norm(lost, axis=0, keepdims=True)
+    inside = basis.T @ probes.T
+    inside -= lost * (lost * inside).sum(axis=0, keepdims=True)
+    rest = probes - inside.T @ basis.T
+    forms = (rest * (products - inside.T @ of_basis)).sum(axis=1)
+    dimensions = probes.shape[1] - num_probes + 1
+    values = jnp.trace(seen) - (lost * (seen @ lost)).sum(axis=0)
+    values += dimensions * forms / jnp.square(rest).sum(axis=1)
+    # Fewer directions than probes: the basis holds them all.
+    sizes = jnp.abs(jnp.diagonal(corner))
+    low_rank = sizes.min() <= jnp.finfo(corner.dtype).eps * sizes.max()
+    return _finite(mean_and_sem(jnp.where(low_rank, jnp.trace(seen), values)), loss, params)
+
+
+def _check(params: Params, num_probes: int) -> None:
+    check_params(params)
+    check_count("num_probes", num_probes, least=2)
+    size = sum(jax.typeof(leaf).size for leaf in jax.tree.leaves(params))
+    allowed = f"at most the number of parameters, {size}; exact_hessian_trace costs less"
+    require("num_probes", num_probes, num_probes <= size, allowed)
+
+
+def _draw(draw: Callable[[Key, Params], Params], key: Key, params: Params, num_probes: int) -> Rows:
+    return jax.vmap(lambda key: ravel_pytree(draw(key, params))[0])(numbered_keys(key, num_probes))
+
+
+def _products(loss: Loss, params: Params, vectors: Rows, chunk: int) -> Rows:
+    """H v of each row v."""
+    restore = ravel_pytree(params)[1]
+    return map_in_chunks(
+        lambda row: ravel_pytree(hvp(loss, params, restore(row)))[0], vectors, chunk
+    )
+
+
+def _forms(loss: Loss, params: Params, vectors: Rows, chunk: int) -> Float[Array, " m"]:
+    """vᵀ H v of each row v."""
+    restore = ravel_pytree(params)[1]
+    return map_in_chunks(lambda row: quadratic_form(loss, params, restore(row)), vectors, chunk)
+
+
+def _finite(estimate: Estimate, loss: Loss, params: Params) -> Estimate:
+    check_finite("trace", estimate.mean, "loss(params)", lambda: loss(params))
+    return estimate

@@ -1,0 +1,162 @@
+"""Every estimator of ``el_jax.curvature``, as it is tried, with its price and its exact value.
+
+Prices are in gradients of the population loss (all n contexts): with the operations that
+``curvature/products.py`` counts a product H v is 2.7 of them and a form vᵀ H v 1.7; a forward pass
+is a third and a backward pass two thirds.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.curvature import (
+    controlled_hessian_trace,
+    example_hessian_trace,
+    fisher_trace,
+    hessian_trace,
+    hutch_plus_plus,
+    scale_free_trace,
+    trace_difference,
+    xtrace,
+)
+from el_jax.types import Estimate, Key, Params
+from experiments.flat_estimators.network import WORDS, Context, Given, Problem, divergence, logits
+
+PRODUCT, FORM, FORWARD, BACKWARD = 2.7, 1.7, 1 / 3, 2 / 3
+CONTEXTS = 27  # n, T V^(T - 1)
+# probes of each kind, so that the first three cost the same
+PROBES, SKETCH, LEFT_OUT, PAIRS = 60, 17, 19, 30
+EXAMPLES = 64  # drawn from the world
+EACH = 2  # probes for each example
+EACH_OF_ALL = 4  # probes for each context where all are used
+LABELS = 4  # drawn for each example; the paper draws 50, of 200 words
+SHARE = EXAMPLES / CONTEXTS
+EVERY_LABEL = FORWARD + WORDS * BACKWARD
+
+
+class Estimator(NamedTuple):
+    """One way to estimate a trace.
+
+    Attributes:
+        estimate: from a network and a key.
+        exact: the field of ``Exact`` that it estimates.
+        price: in gradients of the population loss.
+        freedom: degrees of freedom of its stated error, for its interval.
+    """
+
+    estimate: Callable[[Given, Key], Estimate]
+    exact: str
+    price: float
+    freedom: int
+
+
+def _loss(problem: Problem) -> Callable[[Params], Array]:
+    return lambda params: divergence(params, problem)
+
+
+def _example_loss(params: Params, example: tuple[Context, Array]) -> Array:
+    context, label = example
+    return -jax.nn.log_softmax(logits(params, context))[label]
+
+
+def _drawn(problem: Problem, key: Key) -> tuple[Context, Array]:
+    """Fresh examples of the world: contexts, each with its hidden word."""
+    context_key, label_key = jax.random.split(key)
+    index = jax.random.categorical(context_key, jnp.log(problem.weights), shape=(EXAMPLES,))
+    contexts = jax.tree.map(lambda leaf: leaf[index], problem.contexts)
+    return contexts, jax.random.categorical(label_key, jnp.log(problem.truth[index]))
+
+
+def _hutchinson(given: Given, key: Key) -> Estimate:
+    return hessian_trace(_loss(given.problem), given.params, key, PROBES, chunk=PROBES)
+
+
+def _hutch_plus_plus(given: Given, key: Key) -> Estimate:
+    return hutch_plus_plus(_loss(given.problem), given.params, key, SKETCH, chunk=SKETCH)
+
+
+def _xtrace(given: Given, key: Key) -> Estimate:
+    return xtrace(_loss(given.problem), given.params, key, LEFT_OUT, chunk=LEFT_OUT)
+
+
+def _scale_free(given: Given, key: Key) -> Estimate:
+    return scale_free_trace(_loss(given.problem), given.params, key, PROBES, chunk=PROBES)
+
+
+def _difference(given: Given, key: Key) -> Estimate:
+    return trace_difference(
+        _loss(given.problem), given.other, given.params, key, PAIRS, chunk=PAIRS
+    )
+
+
+def _examples(given: Given, key: Key) -> Estimate:
+    draw_key, probe_key = jax.random.split(key)
+    return _with_sampling(example_hessian_trace(
+        _example_loss, given.params, _drawn(given.problem, draw_key), probe_key, EACH,
+        chunk=EXAMPLES,
+    ))  # fmt: skip
+
+
+def _controlled_examples(given: Given, key: Key) -> Estimate:
+    draw_key, probe_key = jax.random.split(key)
+    contexts, labels = _drawn(given.problem, draw_key)
+    return _with_sampling(controlled_hessian_trace(
+        logits, given.params, contexts, labels, probe_key, EACH, chunk=EXAMPLES, label_chunk=WORDS
+    ))  # fmt: skip
+
+
+def _controlled(given: Given, key: Key) -> Estimate:
+    """All contexts and the true laws of their words: only the probes err."""
+    problem = given.problem
+    found = controlled_hessian_trace(
+        logits, given.params, problem.contexts, problem.truth, key, EACH_OF_ALL,
+        weights=problem.weights, chunk=CONTEXTS, label_chunk=WORDS,
+    )  # fmt: skip
+    return Estimate(found.mean, found.probe_sem)
+
+
+def _fisher(labels: str) -> Callable[[Given, Key], Estimate]:
+    def estimate(given: Given, key: Key) -> Estimate:
+        draw_key, label_key = jax.random.split(key)
+        contexts, observed = _drawn(given.problem, draw_key)
+        return _with_sampling(fisher_trace(
+            logits, given.params, contexts, labels=labels, observed=observed, key=label_key,
+            num_labels=LABELS, chunk=EXAMPLES, label_chunk=LABELS,
+        ))  # fmt: skip
+
+    return estimate
+
+
+def _with_sampling(found: Any) -> Estimate:
+    """The estimate with the error of contexts and probes together."""
+    return Estimate(found.mean, found.sem)
+
+
+ESTIMATORS = {
+    "Hutchinson": Estimator(_hutchinson, "hessian", PROBES * FORM, PROBES - 1),
+    "Hutch++": Estimator(
+        _hutch_plus_plus, "hessian", SKETCH * (PRODUCT + 2 * FORM), SKETCH - 1
+    ),
+    "XTrace": Estimator(_xtrace, "hessian", 2 * LEFT_OUT * PRODUCT, LEFT_OUT - 1),
+    "controlled": Estimator(
+        _controlled, "hessian", EVERY_LABEL + EACH_OF_ALL * FORM, CONTEXTS * (EACH_OF_ALL - 1)
+    ),
+    "examples": Estimator(_examples, "hessian", SHARE * EACH * FORM, EXAMPLES - 1),
+    "controlled examples": Estimator(
+        _controlled_examples, "hessian", SHARE * (EVERY_LABEL + EACH * FORM), EXAMPLES - 1
+    ),
+    "difference": Estimator(_difference, "difference", 2 * PAIRS * FORM, PAIRS - 1),
+    "scale-free": Estimator(_scale_free, "scale_free", PROBES * FORM, PROBES - 1),
+    "Fisher, all labels": Estimator(
+        _fisher("all"), "fisher", SHARE * EVERY_LABEL, EXAMPLES - 1
+    ),
+    "Fisher, sampled labels": Estimator(
+        _fisher("sampled"), "fisher", SHARE * (FORWARD + LABELS * BACKWARD), EXAMPLES - 1
+    ),
+    "Fisher, observed labels": Estimator(
+        _fisher("data"), "empirical_fisher", SHARE * (FORWARD + BACKWARD), EXAMPLES - 1
+    ),
+}  # fmt: skip

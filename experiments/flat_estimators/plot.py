@@ -1,0 +1,81 @@
+"""Coverage of the stated intervals, and errors at equal cost at both stages."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from el_jax.plots import THEORY_COLOUR, add_legend, add_question, add_titles, new_figure
+from experiments.flat_estimators.claims import ESTIMATORS, STAGES, over_stages
+from experiments.harness.figures import decimal, mean_of, t_note, t_sems
+from experiments.harness.tables import read_results, values_of
+
+COLOURS = {"start": "#e69f00", "saturated": "#0072b2"}
+ASIDE = {"start": -0.14, "saturated": 0.14}  # bars of one estimator stay apart
+ALLOWED = (0.93, 0.97)
+TITLES = ("Coverage of stated 95 % intervals", "Error / exact value, at equal cost")
+
+
+def plot(out: Path) -> Figure:
+    """Left: shares of trials whose interval holds the exact value. Right: errors."""
+    results = read_results(out / "results.csv")
+    names = [name for name in ESTIMATORS if f"{name}, start" in set(results["setting"])]
+    figure, axes = new_figure(1, 2, size=(8.6, 5.2), share_y=True)
+    add_question(figure, answer(results))
+    for ax, metric in zip(axes[0], ("coverage", "error_at_cost"), strict=True):
+        _draw(ax, results, names, metric)
+    axes[0, 0].axvspan(*ALLOWED, color=THEORY_COLOUR, alpha=0.12, linewidth=0)
+    axes[0, 0].set_xlabel("share of trials")
+    axes[0, 1].set_xscale("log")
+    axes[0, 1].set_xlabel("root mean square, at the price of Hutchinson")
+    axes[0, 0].set_yticks(range(len(names)), names)
+    axes[0, 0].invert_yaxis()
+    add_titles(axes.ravel(), TITLES)
+    note = (
+        f"bars: {t_note(results[results['setting'].isin(STAGES)], 'networks')}\n"
+        "examples and Fisher: contexts drawn from the world; the others take all of them"
+    )
+    add_legend(figure, _handles(), num_columns=3, note=note)
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The range of coverages, and the lead of the control variate at both stages."""
+    rows = over_stages(results)
+    means = rows[rows["metric"] == "coverage"].groupby("setting")["value"].mean()
+    start, saturated = (decimal(lead(results, stage), 1) for stage in STAGES)
+    return (
+        f"Stated 95 % intervals hold the exact trace in {decimal(means.min(), 3)} to "
+        f"{decimal(means.max(), 3)} of trials.\nAt equal cost plain probes err {saturated} times "
+        f"as much as the control variate near saturation, {start} times at the start"
+    )
+
+
+def lead(results: pd.DataFrame, stage: str) -> float:
+    """The error of plain probes over that of the control variate at equal cost."""
+    plain, controlled = (
+        mean_of(results, f"{name}, {stage}", "log_error") for name in ("Hutchinson", "controlled")
+    )
+    return float(np.exp(plain - controlled))
+
+
+def _draw(ax: Axes, results: pd.DataFrame, names: list[str], metric: str) -> None:
+    for stage in STAGES:
+        for place, name in enumerate(names):
+            values = values_of(results, f"{name}, {stage}", metric)
+            ax.errorbar(values.mean(), place + ASIDE[stage],
+                        xerr=t_sems(len(values)) * values.sem(), fmt="o",
+                        color=COLOURS[stage], markersize=4, elinewidth=1)  # fmt: skip
+
+
+def _handles() -> list[Line2D]:
+    words = {"start": "at the start of training", "saturated": "near saturation"}
+    stages = [
+        Line2D([], [], color=colour, marker="o", linestyle="", label=words[stage])
+        for stage, colour in COLOURS.items()
+    ]
+    allowed = Line2D([], [], color=THEORY_COLOUR, alpha=0.3, linewidth=6, label=".93 to .97")
+    return [*stages, allowed]

@@ -1,0 +1,144 @@
+"""Many trials of every estimator, at the start of a training and near saturation."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import scipy.stats
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.types import Estimate, Key
+from experiments.flat_estimators import network
+from experiments.flat_estimators.estimators import (
+    CONTEXTS,
+    EACH,
+    EACH_OF_ALL,
+    ESTIMATORS,
+    EXAMPLES,
+    LABELS,
+    LEFT_OUT,
+    PAIRS,
+    PROBES,
+    SKETCH,
+    Estimator,
+)
+from experiments.flat_estimators.network import Given
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.statistics import CONFIDENCE
+
+
+class Setting(NamedTuple):
+    """The numbers of a scale: seeds, trials of each estimator and stage, updates."""
+
+    num_seeds: int
+    num_trials: int
+    num_updates: int
+
+
+SCALES = {
+    "smoke": Setting(2, 10, 100),
+    "quick": Setting(3, 50, 1000),
+    "cpu": Setting(5, 400, 3000),
+    "paper": Setting(20, 2000, 10_000),
+}
+START, SATURATED = "start", "saturated"
+
+
+def name_of(estimator: str, stage: str) -> str:
+    """The name of a setting."""
+    return f"{estimator}, {stage}"
+
+
+def stages(seed: int, num_updates: int) -> dict[str, Given]:
+    """A network before and after its training, in a world of its own."""
+    problem = network.problem_of(network.world(seed))
+    start = jax.jit(network.MODEL.init)(jax.random.key(seed))
+    end = network.trained(start, problem, num_updates=num_updates)
+    return {START: Given(problem, start, end), SATURATED: Given(problem, end, start)}
+
+
+@partial(jax.jit, static_argnames="estimate")
+def trials(estimate: Callable[[Given, Key], Estimate], given: Given, keys: Key) -> Estimate:
+    """The estimate of each key."""
+    return jax.lax.map(lambda key: estimate(given, key), keys)
+
+
+def of_network(given: Given, stage: str, exact: network.Exact) -> Measured:
+    """The network's exact numbers."""
+    numbers = {name: float(value) for name, value in exact._asdict().items()}
+    numbers["fisher_gap"] = abs(numbers["fisher"] / numbers["hessian"] - 1)
+    numbers["parameters"] = float(sum(leaf.size for leaf in jax.tree.leaves(given.params)))
+    return Measured(stage, numbers)
+
+
+def of_estimator(
+    name: str, stage: str, given: Given, exact: network.Exact, key: Key, num_trials: int
+) -> Measured:
+    """Bias, spread, stated errors and error at equal cost."""
+    estimator = ESTIMATORS[name]
+    found = trials(estimator.estimate, given, jax.random.split(key, num_trials))
+    truth = float(getattr(exact, estimator.exact))
+    return Measured(name_of(name, stage), quality(found, truth, estimator))
+
+
+def quality(found: Estimate, truth: float, estimator: Estimator) -> dict[str, float]:
+    """An estimator's numbers over trials, errors over the truth.
+
+    Args:
+        found: of every trial, ``[trials]``.
+        truth: the exact value.
+        estimator: its price and degrees of freedom.
+    """
+    errors: Float[np.ndarray, " trials"] = np.asarray(found.mean, float) - truth
+    stated = np.asarray(found.sem, float)
+    size = np.sqrt(np.square(errors).mean())
+    at_cost = size / abs(truth) * np.sqrt(estimator.price / ESTIMATORS["Hutchinson"].price)
+    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, estimator.freedom)
+    return {
+        "bias": float(errors.mean() / abs(truth)),
+        "spread": float(errors.std(ddof=1) / abs(truth)),
+        "stated": float(np.sqrt(np.square(stated).mean()) / size),
+        "within_3": float((np.abs(errors) <= 3 * stated).mean()),
+        "coverage": float((np.abs(errors) <= half * stated).mean()),
+        "error_at_cost": float(at_cost),
+        "log_error": float(np.log(at_cost)),
+    }
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """One network: its exact traces, and each estimator, at both stages."""
+    setting = SCALES[scale]
+    made: dict[str, tuple[Given, network.Exact]] = {}
+
+    def networks() -> Iterator[Measured]:
+        for stage, given in stages(seed, setting.num_updates).items():
+            made[stage] = given, network.exact_traces(given)
+            yield of_network(given, stage, made[stage][1])
+
+    def tried(name: str, key: Array) -> Iterator[Measured]:
+        for place, (stage, (given, exact)) in enumerate(made.items()):
+            at = jax.random.fold_in(key, place)
+            yield of_estimator(name, stage, given, exact, at, setting.num_trials)
+
+    yield "networks", networks
+    for place, name in enumerate(ESTIMATORS):
+        key = jax.random.fold_in(jax.random.key(seed), place)
+        yield name, partial(tried, name, key)
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Try every estimator; write the tables."""
+    config: dict[str, object] = {
+        **SCALES[scale]._asdict(),
+        "world": [network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION],
+        "sizes": [PROBES, SKETCH, LEFT_OUT, PAIRS, EXAMPLES, EACH, EACH_OF_ALL, LABELS, CONTEXTS],
+    }
+    run_seeds(
+        "flat_estimators", scale, out, SCALES[scale].num_seeds, partial(measure, scale),
+        config=config, shard=shard,
+    )  # fmt: skip

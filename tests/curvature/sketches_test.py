@@ -1,0 +1,112 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+from matfree import stochtrace
+
+from el_jax.curvature import hessian_trace, hutch_plus_plus, hvp, xtrace
+from el_jax.curvature.sampling import normals, numbered_keys
+from tests.curvature.small_losses import (
+    classifier_params,
+    contexts,
+    cross_entropy,
+    observed,
+    quadratic,
+    symmetric_matrix,
+    tree_of,
+)
+
+KEY = jax.random.key(0)
+AT = np.random.default_rng(3).normal(size=19)
+DECAYING = symmetric_matrix(eigenvalues=2.0 ** -np.arange(19))
+each = pytest.mark.parametrize("estimator", [hutch_plus_plus, xtrace])
+
+
+@pytest.fixture(autouse=True)
+def float64():
+    with jax.enable_x64(True):
+        yield
+
+
+def over_keys(estimate, trials):
+    return jax.jit(jax.vmap(estimate))(jax.random.split(jax.random.key(1), trials))
+
+
+@each
+@pytest.mark.parametrize("rank", [0, 1, 4])
+def test_a_matrix_of_low_rank_has_its_exact_trace(estimator, rank):
+    values = np.r_[np.arange(1.0, rank + 1), np.zeros(19 - rank)]
+    loss = quadratic(symmetric_matrix(eigenvalues=values))
+    mean, sem = estimator(loss, tree_of(AT), KEY, 6)
+    assert abs(mean - values.sum()) < 1e-10
+    assert sem < 1e-10
+
+
+@each
+def test_as_many_probes_as_parameters_are_exact(estimator):
+    loss = quadratic(symmetric_matrix())
+    mean, _ = estimator(loss, tree_of(AT), KEY, 19)
+    assert abs(mean - np.trace(symmetric_matrix())) < 1e-8
+
+
+@each
+def test_the_mean_over_keys_is_the_trace_and_the_error_is_the_spread(estimator):
+    loss, at = quadratic(DECAYING), tree_of(AT)
+    found = over_keys(lambda key: estimator(loss, at, key, 5), 2000)
+    spread = found.mean.std()
+    assert abs(found.mean.mean() - np.trace(DECAYING)) < 4 * spread / 2000**0.5
+    stated = np.sqrt(np.square(found.sem).mean())
+    assert 0.8 < stated / spread < 1.5
+
+
+@each
+def test_it_errs_less_than_plain_probes_of_the_same_price(estimator):
+    loss, at = quadratic(DECAYING), tree_of(AT)
+    plain = over_keys(lambda key: hessian_trace(loss, at, key, 18), 500)
+    found = over_keys(lambda key: estimator(loss, at, key, 5), 500)
+    assert found.mean.std() < plain.mean.std() / 2
+
+
+def test_xtrace_is_that_of_matfree():
+    loss, params = cross_entropy(contexts(), observed()), classifier_params()
+    flat, restore = ravel_pytree(params)
+    for num in (2, 7):
+        samples = jax.vmap(lambda key: ravel_pytree(normals(key, params))[0])(
+            numbered_keys(KEY, num)
+        )
+        theirs = stochtrace.leave_one_out_xtrace()(
+            lambda v: ravel_pytree(hvp(loss, params, restore(v)))[0], samples
+        )
+        assert samples.shape == (num, flat.size)
+        mean, sem = xtrace(loss, params, KEY, num)
+        np.testing.assert_allclose(mean, theirs.mean(), rtol=1e-9)
+        np.testing.assert_allclose(sem, theirs.std(ddof=1) / num**0.5, rtol=1e-7)
+
+
+@each
+def test_chunks_and_a_run_axis_change_nothing(estimator):
+    loss = cross_entropy(contexts(), observed())
+    runs = [classifier_params(seed) for seed in range(2)]
+    single = [estimator(loss, params, KEY, 5) for params in runs]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
+    together = jax.vmap(lambda params: estimator(loss, params, KEY, 5, chunk=3))(stacked)
+    for i, one in enumerate(single):
+        for expected, found in zip(one, together, strict=True):
+            np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+
+
+@each
+@pytest.mark.parametrize(
+    ("num", "message"),
+    [(1, "num_probes=1: must be at least 2"), (20, "num_probes=20: must be at most the number")],
+)
+def test_a_bad_number_of_probes_is_one_line(estimator, num, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(quadratic(DECAYING), tree_of(AT), KEY, num)
+
+
+@each
+def test_a_loss_that_is_not_finite_is_named(estimator):
+    with pytest.raises(ValueError, match=r"loss\(params\)"):
+        estimator(lambda params: jnp.nan * quadratic(DECAYING)(params), tree_of(AT), KEY, 3)
