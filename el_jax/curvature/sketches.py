@@ -9,6 +9,7 @@ products and a basis. The library matfree has XTrace for any matrix, with all it
 here ``chunk`` says how many are, as everywhere in this room.
 """
 
+import functools
 from collections.abc import Callable
 
 import jax
@@ -23,6 +24,7 @@ from el_jax.curvature.sampling import map_in_chunks, mean_and_sem, normals, numb
 from el_jax.runtime.errors import require
 from el_jax.types import Estimate, Key, Params
 
+_times = functools.partial(jnp.matmul, precision="highest")
 Rows = Float[Array, "m P"]  # one vector a row, in the order of ``ravel_pytree``
 
 
@@ -54,7 +56,9 @@ def hutch_plus_plus(
     basis = jnp.linalg.qr(_products(loss, params, sketch, chunk).T)[0]
     probes = _draw(signs, for_rest, params, num_probes)
     known = _forms(loss, params, basis.T, chunk).sum()
-    rest = mean_and_sem(_forms(loss, params, probes - (probes @ basis) @ basis.T, chunk))
+    rest = mean_and_sem(
+        _forms(loss, params, probes - _times(_times(probes, basis), basis.T), chunk)
+    )
     return _finite(Estimate(known + rest.mean, rest.sem), loss, params)
 
 
@@ -84,18 +88,18 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     products = _products(loss, params, probes, chunk)
     basis, corner = jnp.linalg.qr(products.T)
     of_basis = _products(loss, params, basis.T, chunk)
-    seen = basis.T @ of_basis.T
+    seen = _times(basis.T, of_basis.T)
     # Without its product, the space of the others is what is orthogonal to column i of `lost`.
     lost = jax.scipy.linalg.solve_triangular(
         corner, jnp.eye(num_probes, dtype=corner.dtype), trans=1
     )
     lost /= jnp.linalg.norm(lost, axis=0, keepdims=True)
-    inside = basis.T @ probes.T
+    inside = _times(basis.T, probes.T)
     inside -= lost * (lost * inside).sum(axis=0, keepdims=True)
-    rest = probes - inside.T @ basis.T
-    forms = (rest * (products - inside.T @ of_basis)).sum(axis=1)
+    rest = probes - _times(inside.T, basis.T)
+    forms = (rest * (products - _times(inside.T, of_basis))).sum(axis=1)
     dimensions = probes.shape[1] - num_probes + 1
-    values = jnp.trace(seen) - (lost * (seen @ lost)).sum(axis=0)
+    values = jnp.trace(seen) - (lost * _times(seen, lost)).sum(axis=0)
     values += dimensions * forms / jnp.square(rest).sum(axis=1)
     # Fewer directions than probes: the basis holds them all.
     sizes = jnp.abs(jnp.diagonal(corner))
