@@ -1,6 +1,7 @@
 """Distances and traces against the divergence from the truth, a line for each training."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -8,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import THEORY_COLOUR, add_legend, add_question, add_titles, new_figure
-from experiments.flat_bartlett.settings import NARROW, PAPER_DIVERGENCE, WIDE, name_of
+from experiments.flat_bartlett.settings import BLIND, NARROW, PAPER_DIVERGENCE, WIDE
 from experiments.harness.figures import count, decimal, mean_of
 from experiments.harness.tables import read_curves, read_results
 
 COLOURS = {"covariance": "#0072b2", "fisher": "#d55e00"}
 WORDS = {"covariance": "covariance Σ of gradients", "fisher": "Fisher matrix F"}
-STYLES = {WIDE: "-", NARROW: ":"}
+STYLES = {WIDE: "-", NARROW: ":", BLIND: (0, (5, 1.5))}
 
 
 def plot(out: Path) -> Figure:
@@ -22,21 +23,20 @@ def plot(out: Path) -> Figure:
     results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
     figure, axes = new_figure(1, 2, size=(9.0, 4.6), share_x=True)
     add_question(figure, answer(results))
-    for (name, colour), (width, style) in (
-        (matrix, look) for matrix in COLOURS.items() for look in STYLES.items()
-    ):
-        for ax, metric in zip(axes[0], (f"{name}_gap", f"{name}_trace"), strict=True):
-            _draw(ax, curves[curves["setting"] == name_of(width)], metric, colour, style)
+    for matrix, colour in COLOURS.items():
+        for ax, metric in zip(axes[0], (f"{matrix}_gap", f"{matrix}_trace"), strict=True):
+            for network, style in STYLES.items():
+                _draw(ax, curves[curves["setting"] == network], metric, colour, style)
     _root(axes[0, 0], curves)
     for ax in axes[0]:
         ax.axvline(PAPER_DIVERGENCE, color="#999999", linewidth=1, zorder=1)
         ax.set(xscale="log", xlabel="KL from the truth, nats")
     axes[0, 0].set(yscale="log", ylabel="Frobenius norm of the difference, over ‖H‖")
     axes[0, 1].axhline(1, color=THEORY_COLOUR, linestyle="--", linewidth=1, zorder=1)
-    axes[0, 1].set(yscale="log", ylabel="over Tr H")
+    axes[0, 1].set(ylim=(0, 3), ylabel="over Tr H")
     axes[0, 0].invert_xaxis()
     add_titles(axes.ravel(), ("Distance from the Hessian H", "Trace"))
-    note = f"a line: a training, {count(results)} of each width; it begins at the left"
+    note = f"a line: a training, {count(results)} of each network; it begins at the left"
     add_legend(figure, _handles(), num_columns=3, note=note)
     return figure
 
@@ -45,7 +45,7 @@ def answer(results: pd.DataFrame) -> str:
     """The distance at the end, and the traces at the paper's divergence."""
 
     def of(metric: str) -> float:
-        return mean_of(results, name_of(WIDE), metric)
+        return mean_of(results, WIDE, metric)
 
     fisher, covariance = (
         decimal(of(f"{name}_trace_at_paper")) for name in ("fisher", "covariance")
@@ -57,17 +57,24 @@ def answer(results: pd.DataFrame) -> str:
     )
 
 
-def _draw(ax: Axes, curves: pd.DataFrame, metric: str, colour: str, style: str) -> None:
+def _draw(ax: Axes, curves: pd.DataFrame, metric: str, colour: str, style: Any) -> None:
     table = curves[curves["metric"].isin(("divergence", metric))]
     for _, of_seed in table.groupby("seed"):
         seen = of_seed.pivot(index="step", columns="metric", values="value").sort_index()
         seen = seen[seen["divergence"] > 0]
-        ax.plot(seen["divergence"], seen[metric], style, color=colour, linewidth=0.9, alpha=0.6)
+        ax.plot(
+            seen["divergence"],
+            seen[metric],
+            linestyle=style,
+            color=colour,
+            linewidth=0.9,
+            alpha=0.6,
+        )
 
 
 def _root(ax: Axes, curves: pd.DataFrame) -> None:
     """A line of power 1/2 below the distances."""
-    wide = curves[curves["setting"] == name_of(WIDE)]
+    wide = curves[curves["setting"] == WIDE]
     ends = wide[wide["metric"] == "divergence"]["value"]
     ends = ends[ends > 0]
     gaps = wide[wide["metric"] == "fisher_gap"]["value"]
@@ -78,13 +85,13 @@ def _root(ax: Axes, curves: pd.DataFrame) -> None:
 
 def _handles() -> list[Line2D]:
     matrices = [Line2D([], [], color=c, label=WORDS[name]) for name, c in COLOURS.items()]
-    widths = [
-        Line2D([], [], color="#555555", linestyle=style, label=name_of(width))
-        for width, style in STYLES.items()
+    networks = [
+        Line2D([], [], color="#555555", linestyle=style, label=name)
+        for name, style in STYLES.items()
     ]
     return [
         *matrices,
-        *widths,
+        *networks,
         Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="equal, or root of KL"),
         Line2D([], [], color="#999999", label="KL of the paper's model"),
     ]

@@ -1,4 +1,4 @@
-"""Gradient covariance, Fisher matrix and Hessian along trainings of two networks."""
+"""Gradient covariance, Fisher matrix and Hessian along trainings of three networks."""
 
 import dataclasses
 import operator
@@ -14,7 +14,7 @@ from el_jax.models import PRESETS, transformer
 from el_jax.types import ModelFns
 from el_jax.worlds import World, block_hmm
 from experiments.flat_bartlett.matrices import Compared, compare, trained
-from experiments.flat_bartlett.settings import PAPER_DIVERGENCE, SETTLED, WIDTHS, name_of
+from experiments.flat_bartlett.settings import NETWORKS, PAPER_DIVERGENCE, SETTLED
 from experiments.flat_estimators.network import problem_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
@@ -33,26 +33,28 @@ def world(seed: int) -> World:
     )  # fmt: skip
 
 
-def model_of(width: int) -> ModelFns:
+def model_of(name: str) -> ModelFns:
     """A budget BERT of one layer and one head."""
+    width, position = NETWORKS[name]
     return transformer(
         dataclasses.replace(
             PRESETS["budget_bert"], vocab_size=WORDS + 1, width=width, num_layers=1,
-            num_heads=1, max_length=LENGTH, init="width", matmul_precision="highest",
+            num_heads=1, max_length=LENGTH, position=position, init="width",
+            matmul_precision="highest",
         )
     )  # fmt: skip
 
 
-def of_width(width: int, seed: int, num_updates: int) -> Iterator[Measured]:
+def of_network(name: str, seed: int, num_updates: int) -> Iterator[Measured]:
     """One network in one world."""
-    model, problem = model_of(width), problem_of(world(seed))
+    model, problem = model_of(name), problem_of(world(seed))
     start = jax.jit(model.init)(jax.random.key(seed))
     steps = np.unique(np.geomspace(1, num_updates, MARKS).round().astype(int))
     nets = trained(model, start, problem, jnp.asarray(steps), num_updates=num_updates)
     at_marks = [jax.tree.map(operator.itemgetter(i), nets) for i in range(len(steps))]
     looks = [compare(model, net, problem) for net in (start, *at_marks)]
     seen = Compared(*(np.array(column, float) for column in zip(*looks, strict=True)))
-    yield Measured(name_of(width), numbers(seen), np.append(0, steps), seen._asdict())
+    yield Measured(name, numbers(seen), np.append(0, steps), seen._asdict())
 
 
 def numbers(seen: Compared) -> dict[str, float]:
@@ -81,9 +83,9 @@ def at(divergence: float, divergences: np.ndarray, values: np.ndarray) -> float:
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
-    """Both networks."""
-    for width in WIDTHS:
-        yield name_of(width), partial(of_width, width, seed, SCALES[scale][1])
+    """Every network."""
+    for name in NETWORKS:
+        yield name, partial(of_network, name, seed, SCALES[scale][1])
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
@@ -92,7 +94,7 @@ def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     config: dict[str, object] = {
         "num_updates": num_updates,
         "marks": MARKS,
-        "widths": WIDTHS,
+        "networks": NETWORKS,
         "world": [WORDS, STATES, LENGTH, CONCENTRATION],
     }
     run_seeds(

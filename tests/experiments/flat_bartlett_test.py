@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from el_jax.types import ModelFns
-from experiments.flat_bartlett import claims, plot, run
+from experiments.flat_bartlett import claims, plot, run, settings
 from experiments.flat_bartlett.matrices import Compared, compare, divergence, trained
 from experiments.flat_estimators.network import Problem
 from experiments.harness.claims import Verdict
@@ -91,7 +91,8 @@ def made_up(spoilt=None):
     wide |= {"covariance_trace_at_paper": 1.02, "fisher_trace_at_paper": 0.99}
     narrow = {"gradient": 1e-4, "covariance_gap": 0.3}
     table = {("width 8", m): v for m, v in wide.items()}
-    table |= {("width 2", m): v for m, v in narrow.items()} | (spoilt or {})
+    wrong = ("width 2", "width 8, blind to order")
+    table |= {(name, m): v for name in wrong for m, v in narrow.items()} | (spoilt or {})
     return results_of({key: v * (1 + 1e-3 * np.arange(4)) for key, v in table.items()})
 
 
@@ -110,6 +111,7 @@ def test_all_claims_hold_of_such_networks():
         (("width 8", "fisher_trace_at_paper"), 0.5, "At the paper's KL"),
         (("width 2", "covariance_gap"), 0.01, "... and there the covariance"),
         (("width 2", "gradient"), 0.1, "A network too narrow"),
+        (("width 8, blind to order", "gradient"), 0.1, "A network blind"),
     ],
 )
 def test_a_spoilt_number_fails_its_claim(key, value, start):
@@ -123,7 +125,7 @@ def test_the_figure_says_its_answer(tmp_path):
     write_results(tmp_path / "results.csv", made_up())
     curves = [
         (setting, seed, step, metric, value)
-        for setting in ("width 8", "width 2")
+        for setting in settings.NETWORKS
         for seed in range(4)
         for metric, values in course()._asdict().items()
         for step, value in enumerate(values)
