@@ -1,5 +1,6 @@
 """From checked settings to a training: networks, data sets and compiled functions."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 
@@ -7,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.config.sections import choose
 from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import MODELS
@@ -23,7 +25,19 @@ from el_jax.training.program import Spec, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
 
-__all__ = ["Config", "Numbers", "Settings", "Training", "build", "parse"]
+# of a model whose probes measure it
+_EXACT = {"dtype": "float32", "attention_impl": "xla", "matmul_precision": "highest"}
+
+__all__ = [
+    "Config",
+    "Numbers",
+    "Settings",
+    "Training",
+    "build",
+    "model_of",
+    "parse",
+    "split_of",
+]
 
 
 def spec_of(settings: Settings) -> Spec:
@@ -43,17 +57,36 @@ def spec_of(settings: Settings) -> Spec:
     )
 
 
-def model_of(settings: Settings) -> ModelFns:
+def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:
     """The network of a training.
+
+    Args:
+        settings: of the training.
+        exact: compute in float32 with plain attention, which can be differentiated twice, whatever
+            the settings say; the parameters are the same.
 
     Raises:
         ConfigError: the model refuses its settings.
     """
     choice = settings.model
+    known = {field.name for field in dataclasses.fields(choice.config)}
+    changes = {name: value for name, value in _EXACT.items() if exact and name in known}
     try:
-        return MODELS[choice.name](choice.config)
+        return MODELS[choice.name](dataclasses.replace(choice.config, **changes))
     except ValueError as error:
         raise ConfigError(f"config.model: {error}") from error
+
+
+def split_of(settings: Settings, split: str) -> Batch:
+    """All examples of one split.
+
+    Raises:
+        ConfigError: there is no such split.
+    """
+    sizes, task = settings.evaluations, settings.task
+    choose("split", split, {"train": 0, **sizes})
+    examples = task.train_set if split == "train" else partial(task.test_set, sizes[split])
+    return Once(lambda: task.pack(examples()))()
 
 
 def build(settings: Settings) -> Training:
@@ -68,7 +101,7 @@ def build(settings: Settings) -> Training:
     # one program for all splits: several would take longer to compile
     draw = partial(Once(_evaluations, static_argnums=(0, 1)), task, tuple(sizes.items()))
     check_memory(spec, jax.eval_shape(draw))
-    model = spec.objective.head.model
+    model = model_of(settings, exact=True)
     probes = tuple(_probe(name, task, model) for name in train.probes)
     program = make_program(spec)
     drawn = draw()

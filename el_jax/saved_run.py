@@ -123,7 +123,7 @@ class SavedRun:
         """Steps whose checkpoint is there, oldest first."""
         return manifest.committed_steps(self.workdir / "checkpoints")
 
-    def params(self, seed: int, step: int | None = None, **numbers: float) -> Params:
+    def params(self, seed: int, step: int | None = None, **numbers: int | float) -> Params:
         """Parameters of one run, from a checkpoint that is verified first.
 
         Args:

@@ -28,7 +28,7 @@ ONLY_IN = {
     "flax": {"models"},
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},
-    "ml_collections": {"config", "runtime.launch", "analyze_ntp", "configs"},
+    "ml_collections": {"config", "runtime.launch", "analyze_ntp", "measure", "configs"},
     "pandas": {"saved_run", "experiments", "colab"},
     "scipy": {"linear_ntp", "curvature", "probes", "experiments"},
 }

@@ -136,7 +136,8 @@ def test_a_training_at_a_constant_rate_may_be_made_longer(tmp_path):
     for updates in (20, 40):
         done = trained_in(tmp_path / "grown", CONSTANT, updates=updates)
         assert (done.returncode, done.stderr) == (0, "")
-    trained_in(tmp_path / "whole", CONSTANT, updates=40)
+    trained_in(tmp_path / "whole", CONSTANT, "--config.train.keep_checkpoints=0", updates=40)
+    assert el_jax.load(tmp_path / "whole").steps == [10, 20, 30, 40]  # all are kept if asked
     grown, whole = (el_jax.load(tmp_path / name) for name in ("grown", "whole"))
     assert grown.config.train.num_updates == 40
     jax.tree.map(np.testing.assert_array_equal, grown.params(0), whole.params(0))
@@ -144,11 +145,6 @@ def test_a_training_at_a_constant_rate_may_be_made_longer(tmp_path):
     assert shorter.returncode == 2
     assert "config.train.num_updates=20: must be at least 40" in shorter.stderr
     assert el_jax.load(tmp_path / "grown").config.train.num_updates == 40
-
-
-def test_all_checkpoints_are_kept_if_asked(tmp_path):
-    trained_in(tmp_path / "all", CONSTANT, "--config.train.keep_checkpoints=0", updates=40)
-    assert el_jax.load(tmp_path / "all").steps == [10, 20, 30, 40]
 
 
 def test_a_training_starts_from_the_parameters_of_another(workdir, tmp_path):

@@ -174,7 +174,7 @@ def section(path: str, values: Any, kind: type[T], **given: Any) -> T:
     try:
         return kind(**converted, **given)
     except ValueError as error:
-        raise ConfigError(f"config.{path}.{error}") from error
+        raise ConfigError(f"config.{f'{path}.' if path else ''}{error}") from error
 
 
 def _hint(name: Any, known: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ seeds is one program. With one key, two checkpoints see the same probes. Losses 
 and eigenvalues in nats over squared units of the parameters.
 """
 
-from el_jax.curvature.blocks import restrict
+from el_jax.curvature.blocks import restrict, split_params
 from el_jax.curvature.checks import OperatorError, check_operator
 from el_jax.curvature.exact import (
     ExactCost,
@@ -83,6 +83,7 @@ __all__ = [
     "sharpness",
     "smoothed",
     "spectral_density",
+    "split_params",
     "top_eigenvalues",
     "trace_difference",
     "xtrace",

@@ -35,6 +35,17 @@ def restrict(
     Raises:
         ValueError: if no name belongs.
     """
+    merged, block = split_params(params, belongs)
+    return lambda block: loss(merged(block)), block
+
+
+def split_params(
+    params: Params, belongs: Callable[[str], bool]
+) -> tuple[Callable[[dict[str, Array]], Params], dict[str, Array]]:
+    """The function from some leaves to all parameters, the others being held, and those leaves.
+
+    Arguments and errors are those of :func:`restrict`.
+    """
     check_params(params)
     leaves = leaves_by_name(params)
     block = {name: leaf for name, leaf in leaves.items() if belongs(name)}
@@ -44,8 +55,7 @@ def restrict(
             f"{', '.join(leaves)}"
         )
 
-    def loss_of_block(block: dict[str, Array]) -> Array:
-        merged = leaves | block
-        return loss(jax.tree.unflatten(jax.tree.structure(params), list(merged.values())))
+    def merged(block: dict[str, Array]) -> Params:
+        return jax.tree.unflatten(jax.tree.structure(params), list((leaves | block).values()))
 
-    return loss_of_block, block
+    return merged, block

@@ -1,5 +1,6 @@
 """Figures from tables of numbers, shared by experiments and notebooks; knows no experiment."""
 
+from el_jax.plots.curvature import plot_curvature
 from el_jax.plots.curves import plot_curves, plot_median
 from el_jax.plots.dots import plot_lines_vs, plot_seed_dots, spread
 from el_jax.plots.linear_ntp import plot_geometry, plot_trajectory
@@ -48,6 +49,7 @@ __all__ = [
     "look_up",
     "mean_and_sem",
     "new_figure",
+    "plot_curvature",
     "plot_curves",
     "plot_geometry",
     "plot_lines_vs",

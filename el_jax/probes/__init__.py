@@ -8,7 +8,10 @@ model and the ``labels`` of a world give, and trains a classifier on them.
 
 from collections.abc import Callable
 
+from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
+from el_jax.probes.curvature import curvature
+from el_jax.probes.downstream import downstream
 from el_jax.probes.linear_classifiers import (
     LinearClassifier,
     logistic_regression,
@@ -21,6 +24,7 @@ from el_jax.probes.linear_probe import (
     project,
     sentence_features,
 )
+from el_jax.probes.measurement import Curvature, measurement
 from el_jax.probes.stratification import stratification, when_fitted
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.tasks import Task
@@ -28,6 +32,8 @@ from el_jax.types import ModelFns, Probe
 
 PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "attention_mass": attention_mass,
+    "curvature": curvature,
+    "downstream": downstream,
     "stratification": stratification,
     "swap": swap_test,
     "true_conditional": true_conditional,
@@ -35,12 +41,18 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
 
 __all__ = [
     "PROBES",
+    "Curvature",
     "LinearClassifier",
     "ProbeResult",
     "attention_mass",
+    "context_logits",
+    "contexts_of",
+    "curvature",
     "disjoint_splits",
+    "downstream",
     "linear_probe",
     "logistic_regression",
+    "measurement",
     "naive_bayes",
     "project",
     "sentence_features",

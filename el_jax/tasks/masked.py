@@ -18,12 +18,13 @@ from jaxtyping import Bool, Int
 from el_jax.runtime.errors import require
 from el_jax.tasks.packing import epoch_order
 from el_jax.types import Batch, Key
-from el_jax.worlds import PAD, WorldChoice, choose_world
+from el_jax.worlds import PAD, Sentences, WorldChoice, choose_world
 
 # what a key derived from `data_seed` is for; one stream each, so no two draws are related
-_TRAIN, _TEST = range(2)
+_TRAIN, _TEST, _DOWNSTREAM = range(3)
 MASKED_SHARE, MOST_MASKED = 0.15, 5  # of masking="bert"
 SHOWN_MASKED, SHOWN_AS_IS = 0.8, 0.1
+FRESH_TRAIN_SPLIT = 1024  # sentences that stand for those which are drawn anew for every update
 SMALL_GRAMMAR = choose_world("pcfg")  # at its defaults
 
 
@@ -58,9 +59,10 @@ class MaskedWords:
         world: the world.
         masking: ``"one"`` word of a sentence, or ``"bert"``.
         num_train: training sentences, a multiple of ``sentences_per_update``; 0 draws new ones for
-            every update, and the split "train" is then as many others.
+            every update, and the split "train" is then 1,024 others.
         sentences_per_update: sentences one update reads.
         data_seed: seed of the data sets; the seed of a run draws its updates and their masks.
+        downstream: labels of the world that the probe "downstream" predicts; all if empty.
     """
 
     world: WorldChoice = SMALL_GRAMMAR
@@ -68,6 +70,7 @@ class MaskedWords:
     num_train: int = 0
     sentences_per_update: int = 256
     data_seed: int = 0
+    downstream: tuple[str, ...] = ()
     group_names: ClassVar[tuple[str, ...]] = ("masked",)
     labels_follow: ClassVar[bool] = False
 
@@ -78,6 +81,10 @@ class MaskedWords:
         allowed = f"0 or a multiple of sentences_per_update={update}"
         require("num_train", train, train >= 0 and train % update == 0, allowed)
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+        if self.downstream:
+            labels = self.world.make().num_classes
+            known = f"among the world's labels {', '.join(labels)}"
+            require("downstream", self.downstream, {*self.downstream} <= {*labels}, known)
 
     @property
     def special_ids(self) -> tuple[int, int, int]:
@@ -102,12 +109,23 @@ class MaskedWords:
 
     def train_set(self) -> Corpus:
         """The world and the training sentences."""
-        num = self.num_train or self.sentences_per_update
+        num = self.num_train or FRESH_TRAIN_SPLIT
         return Corpus(self.world.make(), self._drawn(_TRAIN, num))
 
     def test_set(self, num: int) -> MaskedSentences:
         """The first ``num`` test sentences, each with its own words hidden."""
         return self._drawn(_TEST, num)
+
+    def downstream_set(self, num: int) -> Sentences:
+        """``num`` sentences with what their labels are read from."""
+        key = jax.random.fold_in(jax.random.key(self.data_seed), _DOWNSTREAM)
+        return self.world.make().sample(key, num)
+
+    def whole(self, tokens: Int[Array, "S T"]) -> Batch:
+        """Each sentence as a window with nothing hidden and nothing asked."""
+        first = jnp.zeros((len(tokens), self.answer_length), jnp.int32)
+        shown = jnp.broadcast_to(tokens[:, :1], first.shape)
+        return self.pack(MaskedSentences(tokens, first, shown, jnp.zeros_like(first, bool)))
 
     def pack(self, examples: Corpus | MaskedSentences) -> Batch:
         """Each sentence as a window; padding is a document of its own, which no word attends to."""

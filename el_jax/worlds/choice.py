@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+
 from el_jax.worlds.dyck import Dyck
 from el_jax.worlds.grammar_file import read_grammar
 from el_jax.worlds.hmm import block_hmm
@@ -47,7 +49,8 @@ class WorldChoice:
 
 @functools.cache
 def _made(function: Callable[..., World], numbers: tuple[tuple[str, Number], ...]) -> World:
-    return function(**dict(numbers))
+    with jax.ensure_compile_time_eval():  # a program that is being traced may ask first
+        return function(**dict(numbers))
 
 
 def choose_world(name: str, numbers: Mapping[str, Number] | None = None) -> WorldChoice:

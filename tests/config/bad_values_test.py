@@ -104,7 +104,7 @@ TRAINING = [
     ("loss=e1", "train.max_runs_at_once", 1.5, WHOLE),
     ("loss=e1", "train.keep_checkpoints", -1, NOT_NEGATIVE),
     ("loss=e1", "train.eval_last", ("other",), "must be one of test, test_precise"),
-    ("loss=e1", "train.probes", ("other",), "must be one of attention_mass, stratification, swap"),
+    ("loss=e1", "train.probes", ("other",), "must be one of attention_mass, curvature, downstream"),
     ("loss=e1", "eval.test", 0, "must be an integer, at least 1"),
     ("loss=e1", "eval.test", 1.5, "must be an integer, at least 1"),
     ("strings_per_window=4", "eval.test_precise", 6, "strings_per_window=4: must be a divisor"),

@@ -42,10 +42,15 @@ def restored(task, batch):
     return np.where(words == pad, PAD, words)
 
 
+def drawn(task, num):
+    """The test set, drawn by one program."""
+    return jax.jit(lambda: task.test_set(num))()
+
+
 @pytest.mark.parametrize("masking", ["one", "bert"])
 def test_hidden_words_are_the_labels_and_nothing_else_changes(masking, grammar):
     task = MaskedWords(world=grammar, masking=masking)
-    sentences = task.test_set(300)
+    sentences = drawn(task, 300)
     batch = task.pack(sentences)
     np.testing.assert_array_equal(restored(task, batch), sentences.tokens)
     mask, cls, _ = task.special_ids
@@ -59,7 +64,7 @@ def test_hidden_words_are_the_labels_and_nothing_else_changes(masking, grammar):
 
 def test_one_hidden_word_is_uniform_over_the_words_of_its_sentence(grammar):
     task = MaskedWords(world=grammar)
-    sentences = task.test_set(6_000)
+    sentences = drawn(task, 6_000)
     length = (sentences.tokens != PAD).sum(1)
     share = (sentences.places[:, 0] + 0.5) / length
     assert abs(share.mean() - 0.5) < 5 * 0.29 / 6_000**0.5
@@ -73,7 +78,7 @@ def test_one_hidden_word_is_uniform_over_the_words_of_its_sentence(grammar):
 
 def test_bert_hides_a_share_of_the_words_in_three_ways():
     task = MaskedWords(world=choose_world("hmm", {"length": 30}), masking="bert")
-    sentences = task.test_set(4_000)
+    sentences = drawn(task, 4_000)
     mask, _, _ = task.special_ids
     assert (sentences.asked.sum(1) == round(MASKED_SHARE * 30)).all()
     assert all(len(set(row)) == MOST_MASKED for row in np.asarray(sentences.places[:50]))
@@ -88,16 +93,17 @@ def test_bert_hides_a_share_of_the_words_in_three_ways():
 
 def test_padding_is_a_document_of_its_own(grammar):
     task = MaskedWords(world=grammar)
-    batch = task.pack(task.test_set(50))
+    batch = task.pack(drawn(task, 50))
     pad = task.special_ids[2]
     np.testing.assert_array_equal(batch.documents, batch.tokens == pad)
     assert batch.documents.any()
-    assert MaskedWords(world=PCFG).pack(MaskedWords(world=PCFG).test_set(4)).documents is None
+    task = MaskedWords(world=PCFG)
+    assert task.pack(drawn(task, 4)).documents is None
 
 
 def test_every_update_has_sentences_and_masks_of_its_own():
     task = MaskedWords(world=PCFG, sentences_per_update=16)
-    data = task.train_set()
+    data = jax.jit(task.train_set)()
     batch_at = jax.jit(functools.partial(task.batch_at, data))
     first, again, later = (batch_at(step, KEY) for step in (3, 3, 4))
     jax.tree.map(np.testing.assert_array_equal, first, again)
@@ -108,8 +114,9 @@ def test_every_update_has_sentences_and_masks_of_its_own():
 
 def test_a_fixed_set_is_read_once_an_epoch_and_masked_anew():
     task = MaskedWords(world=PCFG, num_train=48, sentences_per_update=16)
-    data = task.train_set()
-    epochs = [[task.batch_at(data, 3 * e + u, KEY) for u in range(3)] for e in range(2)]
+    data = jax.jit(task.train_set)()
+    batch_at = jax.jit(functools.partial(task.batch_at, data))
+    epochs = [[batch_at(3 * e + u, KEY) for u in range(3)] for e in range(2)]
     sets = [np.concatenate([restored(task, batch) for batch in epoch]) for epoch in epochs]
     ordered = [rows[np.lexsort(rows.T)] for rows in (*sets, np.asarray(data.sentences.tokens))]
     np.testing.assert_array_equal(ordered[0], ordered[1])
@@ -121,13 +128,14 @@ def test_a_fixed_set_is_read_once_an_epoch_and_masked_anew():
 
 def test_a_larger_test_set_begins_with_the_smaller_one():
     task = MaskedWords(world=PCFG, masking="bert")
-    small, large = task.test_set(5), task.test_set(9)
+    small, large = drawn(task, 5), drawn(task, 9)
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[:5]), small, large)
 
 
 def test_test_sentences_are_no_training_sentences():
     task = MaskedWords(world=PCFG, num_train=64, sentences_per_update=16)
-    train, test = task.train_set().sentences.tokens, task.test_set(64).tokens
+    train = jax.jit(task.train_set)().sentences.tokens
+    test = drawn(task, 64).tokens
     assert (train != test).any(1).all()
 
 

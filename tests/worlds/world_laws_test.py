@@ -1,5 +1,7 @@
 """The laws that every world of ``WORLDS`` obeys, against all of its sentences written out."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +29,10 @@ few = settings(derandomize=True, deadline=None, max_examples=5)
 conditionals_of = jax.jit(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
 sample = jax.jit(lambda world, key, num: world.sample(key, num), static_argnums=2)
 floor_of = jax.jit(entropy_floor, static_argnums=2, static_argnames="per")
+exact_floor_of = jax.jit(exact_entropy_floor, static_argnames="per")
+rates_of = jax.jit(label_rates, static_argnums=2)
+exact_rates_of = jax.jit(exact_label_rates)
+classes_of = jax.jit(lambda world, given: (world.labels(given), world.log_posteriors(given.tokens)))
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +41,9 @@ def float64():
         yield
 
 
+@functools.cache
 def written_out(name):
-    tokens, probability = every_sentence(SMALL[name])
+    tokens, probability = jax.jit(every_sentence)(SMALL[name])
     return np.asarray(tokens), np.asarray(probability)
 
 
@@ -108,7 +115,7 @@ def test_drawn_sentences_follow_the_probabilities(name):
 def test_drawn_labels_follow_the_posteriors(name):
     world, num = SMALL[name], 20_000
     sentences = sample(world, jax.random.key(4), num)
-    labels, posteriors = world.labels(sentences), world.log_posteriors(sentences.tokens)
+    labels, posteriors = classes_of(world, sentences)
     assert labels.keys() == posteriors.keys() == world.num_classes.keys()
     for label, classes in world.num_classes.items():
         assert posteriors[label].shape == (num, classes)
@@ -161,15 +168,15 @@ def test_the_entropy_floor_is_that_of_the_joint(name):
     entropies[tokens == PAD] = 0
     summed = np.where(probability > 0, entropies.sum(axis=1), 0)
     per_token = probability @ summed / (probability @ lengths)
-    np.testing.assert_allclose(exact_entropy_floor(world, per="token"), per_token, atol=1e-10)
+    np.testing.assert_allclose(exact_floor_of(world, per="token"), per_token, atol=1e-10)
     per_sentence = probability @ (summed / lengths)
-    np.testing.assert_allclose(exact_entropy_floor(world), per_sentence, atol=1e-10)
+    np.testing.assert_allclose(exact_floor_of(world), per_sentence, atol=1e-10)
 
 
 @every_world
 @pytest.mark.parametrize("per", ["sentence", "token"])
 def test_the_sampled_floor_and_its_standard_error(name, per):
-    world, exact = SMALL[name], exact_entropy_floor(SMALL[name], per=per)
+    world, exact = SMALL[name], exact_floor_of(SMALL[name], per=per)
     runs = [floor_of(world, jax.random.key(i), 400, per=per) for i in range(40)]
     scores = np.array([(run.mean - exact) / max(run.sem, 1e-12) for run in runs])
     assert np.abs(scores).max() < 4
@@ -179,8 +186,8 @@ def test_the_sampled_floor_and_its_standard_error(name, per):
 
 @every_world
 def test_sampled_label_rates_meet_the_exact_ones(name):
-    exact = exact_label_rates(SMALL[name])
-    sampled = label_rates(SMALL[name], jax.random.key(5), 4000)
+    exact = exact_rates_of(SMALL[name])
+    sampled = rates_of(SMALL[name], jax.random.key(5), 4000)
     assert exact.keys() == sampled.keys() == SMALL[name].num_classes.keys()
     for label, (majority, bayes) in exact.items():
         assert majority <= bayes + 1e-12 <= 1 + 1e-11
@@ -197,7 +204,7 @@ def test_exact_label_rates_are_those_of_the_joint(name):
         posterior = np.exp(posterior)
         has_class = ~np.isnan(posterior).any(axis=1)
         joint = posterior[has_class] * probability[has_class, None] / probability[has_class].sum()
-        rates = exact_label_rates(world)[label]
+        rates = exact_rates_of(world)[label]
         np.testing.assert_allclose(rates, [joint.sum(0).max(), joint.max(1).sum()], atol=1e-12)
 
 

@@ -1,0 +1,35 @@
+"""The curvature of a training's checkpoints (Liu, Xie, Li, Ma 2023, section 4 and appendix B.1).
+
+    python -m el_jax.measure --config=configs/flatness/measure.py --workdir=WORKDIR
+
+WORKDIR is that of a training, running, interrupted or done. Argument after the colon: ``smoke``
+(fewer contexts and products, for a first look).
+
+Cost: for each checkpoint of each run some 20 gradients of every context, and 2 (2 + the probes of
+the density) Lanczos steps of one product with the Hessian on all contexts, about 2 gradients each.
+The masked models of ``configs/flatness/masked.py`` take a minute a checkpoint on a CPU core.
+"""
+
+from ml_collections import ConfigDict
+
+from configs import common
+
+
+def get_config(arg: str | None = None) -> ConfigDict:
+    """The config; see the module's docstring for the argument."""
+    given = common.parse_arg(arg, smoke=False)
+    config = ConfigDict()
+    config.seed = 0
+    config.split = "train"
+    config.contexts = 1_024
+    config.steps = ()
+    config.runs = ()
+    config.groups = "kind"
+    config.num_labels = 4  # the error of the contexts is larger; the paper draws 50
+    config.num_probes = 2
+    config.num_eigenvalues = 5
+    config.lanczos_steps = 40
+    config.density_probes = 4
+    if given.smoke:
+        config.update(contexts=64, num_eigenvalues=2, lanczos_steps=8, density_probes=2)
+    return config

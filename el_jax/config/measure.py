@@ -1,0 +1,73 @@
+"""From the config of a measurement of curvature to checked settings."""
+
+import dataclasses
+from typing import Literal
+
+from ml_collections import ConfigDict
+
+from el_jax.config.sections import check_keys, keys_and_values, kinds_of, section
+from el_jax.runtime.errors import ConfigError, require
+
+_AT_LEAST = {
+    "seed": 0,
+    "contexts": 2,
+    "num_labels": 2,
+    "num_probes": 2,
+    "num_eigenvalues": 1,
+    "lanczos_steps": 1,
+    "density_probes": 1,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasureSettings:
+    """Checkpoints to measure, contexts to measure them on, and numbers of random draws.
+
+    Attributes:
+        seed: of labels, probes and starting vectors, the same for all checkpoints.
+        split: "train", or a split of the training's ``eval`` section.
+        contexts: the most tokens of the split that are looked at.
+        steps: checkpoints; the newest if empty.
+        runs: places in the training's list of runs; all if empty.
+        groups: the groups whose traces are told: "kind" of parameter, "layer", or "none".
+        num_labels: labels drawn in each context, for the Fisher trace.
+        num_probes: probes in each context, for the trace of the Hessian.
+        num_eigenvalues: of the largest eigenvalues.
+        lanczos_steps: products with the Hessian for each end of the spectrum and each probe.
+        density_probes: probes of the spectral density.
+    """
+
+    seed: int
+    split: str
+    contexts: int
+    steps: tuple[int, ...]
+    runs: tuple[int, ...]
+    groups: Literal["kind", "layer", "none"]
+    num_labels: int
+    num_probes: int
+    num_eigenvalues: int
+    lanczos_steps: int
+    density_probes: int
+
+    def __post_init__(self) -> None:
+        for name, least in _AT_LEAST.items():
+            value = getattr(self, name)
+            require(name, value, value >= least, f"at least {least}")
+        most = self.lanczos_steps
+        few = self.num_eigenvalues <= most
+        require("num_eigenvalues", self.num_eigenvalues, few, f"at most lanczos_steps={most}")
+
+
+def parse(config: ConfigDict) -> MeasureSettings:
+    """Read and check a config.
+
+    Raises:
+        ConfigError: one line that names the field, its value and the allowed ones.
+    """
+    values = keys_and_values("", config.to_dict())
+    if "task" in values:
+        raise ConfigError("--config: a training's; `python -m el_jax.train` takes it")
+    if "problem" in values:
+        raise ConfigError("--config: a linear problem's; `python -m el_jax.analyze_ntp` takes it")
+    check_keys("", values, kinds_of(MeasureSettings))
+    return section("", values, MeasureSettings)

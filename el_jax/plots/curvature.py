@@ -1,0 +1,75 @@
+"""The curvature of checkpoints: the density of the Hessian's eigenvalues, and traces by group."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from el_jax.plots.style import (
+    LOSS_COLOURS,
+    SPARE_COLOURS,
+    add_legend,
+    add_question,
+    add_titles,
+    new_figure,
+)
+from el_jax.types import Estimate
+
+LEAST_SHARE = 1e-6  # of the largest density, below which a probe sees nothing
+_COLOURS = (*LOSS_COLOURS.values(), *SPARE_COLOURS)
+
+
+def plot_curvature(
+    densities: Mapping[str, Float[np.ndarray, "2 points"]],
+    traces: Mapping[str, Mapping[str, Estimate]],
+    question: str,
+) -> Figure:
+    """A curve for each checkpoint's eigenvalues, and a dot for each of its traces.
+
+    Args:
+        densities: checkpoint -> eigenvalues, and the density of all eigenvalues there.
+        traces: checkpoint -> trace -> its value and standard error.
+        question: the figure's title.
+    """
+    figure, axes = new_figure(1, 2, size=(9.0, 4.2))
+    add_question(figure, question)
+    for number, (name, (at, density)) in enumerate(densities.items()):
+        axes[0, 0].plot(at, density, color=_colour(number), label=name, linewidth=1.2)
+    highest = max(float(density.max()) for _, density in densities.values())
+    axes[0, 0].set(
+        yscale="log",
+        ylim=(LEAST_SHARE * highest, 2 * highest),
+        xlabel="eigenvalue of the Hessian, nats per squared parameter",
+        ylabel="density",
+    )
+    _draw_traces(axes[0, 1], traces)
+    add_titles(axes.ravel(), ("Spectrum of the Hessian", "Traces, with standard errors"))
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    add_legend(figure, handles, num_columns=min(len(handles), 3))
+    return figure
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def _draw_traces(ax: Axes, traces: Mapping[str, Mapping[str, Estimate]]) -> None:
+    groups: Sequence[str] = list(dict.fromkeys(g for found in traces.values() for g in found))
+    for number, found in enumerate(traces.values()):
+        # checkpoints of one group side by side
+        shift = 0.5 * (number + 0.5) / len(traces) - 0.25
+        values = [found[group] for group in groups]
+        ax.errorbar(
+            [float(value.mean) for value in values],
+            np.arange(len(groups)) + shift,
+            xerr=[float(value.sem) for value in values],
+            fmt="o",
+            color=_colour(number),
+            markersize=4,
+        )
+    ax.set_yticks(range(len(groups)), groups)
+    ax.invert_yaxis()
+    ax.set_xlim(left=0)
+    ax.set_xlabel("nats per squared parameter")

@@ -1,0 +1,63 @@
+"""The contexts of a task one by one, as the curvature of single examples wants them.
+
+windows, labels = contexts_of(batch)
+fisher_trace(context_logits(model), params, windows, labels="sampled", key=key)
+"""
+
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.runtime.errors import require
+from el_jax.types import Batch, ModelFns, Params
+
+
+def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array, " N"]]:
+    """Each token that is asked for as a context of its own, in order.
+
+    Args:
+        batch: windows of a task; its mask must not be traced.
+        most: the largest number of contexts; None for all. Those kept lie evenly over the batch.
+
+    Returns:
+        The windows, each with the one position supervised: leaves ``[N, T]`` and ``[N, 1]``. And
+        the label of each context.
+
+    Raises:
+        ValueError: if the batch asks for no token.
+    """
+    window, slot = np.nonzero(np.asarray(batch.mask))
+    found = len(window)
+    num = found if most is None else min(most, found)
+    require("tokens asked for", num, num >= 1, "at least 1")
+    kept = np.arange(num) * found // num
+    window, slot = window[kept], slot[kept]
+
+    def of_slots(leaf: Array) -> Array:
+        return leaf[window, slot][:, None]
+
+    def of_windows(leaf: Array | None) -> Array | None:
+        return None if leaf is None else leaf[window]
+
+    windows = Batch(
+        tokens=batch.tokens[window],
+        supervised=of_slots(batch.supervised),
+        labels=of_slots(batch.labels),
+        mask=of_slots(batch.mask),
+        groups=of_slots(batch.groups),
+        positions=of_windows(batch.positions),
+        documents=of_windows(batch.documents),
+    )
+    return windows, windows.labels[:, 0]
+
+
+def context_logits(model: ModelFns) -> Callable[[Params, Batch], Float[Array, " V"]]:
+    """The logits of one context of :func:`contexts_of`; dropout is off."""
+
+    def logits(params: Params, window: Batch) -> Array:
+        return model.apply(params, jax.tree.map(lambda leaf: leaf[None], window))[0, 0]
+
+    return logits

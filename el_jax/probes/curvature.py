@@ -1,0 +1,160 @@
+"""Traces of the Fisher matrix and of the Hessian of cross-entropy, whole and by group of leaves.
+
+Checkpoints and runs that are measured with one key see the same contexts, drawn labels and probes,
+so their differences have far smaller errors than the traces themselves.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.curvature import example_hessian_trace, fisher_trace, split_params
+from el_jax.probes.contexts import context_logits, contexts_of
+from el_jax.runtime.compilation import Once
+from el_jax.tasks import Task
+from el_jax.types import Batch, Estimate, Key, ModelFns, Params, Probe
+
+Logits = Callable[[Params, Batch], Array]
+Grouping = Literal["kind", "layer"]
+
+NUM_LABELS = 4  # drawn in each context: their error is below that of the contexts
+NUM_PROBES = 2  # of the Hessian, in each context
+CHUNK = 8  # contexts at once
+_SEED = 0  # of the probe's draws, the same in every training
+
+
+def curvature(task: Task, model: ModelFns, num: int = 1024) -> Probe:
+    """Probe of the curvature of cross-entropy on at most ``num`` tokens of the split "train".
+
+    The numbers are those of :func:`traces`, ``..._sem`` their standard errors, and
+    ``weight_norm``, the length of all parameters. Cost: some 12 gradients of each context.
+    """
+    windows, _ = contexts_of(Once(lambda: task.pack(task.train_set()))(), most=num)
+
+    def of_run(params: Params, windows: Batch) -> dict[str, Array]:
+        found = traces(context_logits(model), params, windows, jax.random.key(_SEED))
+        sems = {f"{name}_sem": estimate.sem for name, estimate in found.items()}
+        means = {name: estimate.mean for name, estimate in found.items()}
+        return means | sems | {"weight_norm": weight_norm(params)}
+
+    @jax.jit
+    def over_runs(params: Params, windows: Batch) -> dict[str, Array]:
+        return jax.lax.map(lambda params: of_run(params, windows), params)
+
+    return Probe(of_params=lambda params: over_runs(params, windows))
+
+
+def traces(
+    logits: Logits,
+    params: Params,
+    windows: Batch,
+    key: Key,
+    *,
+    num_labels: int = NUM_LABELS,
+    num_probes: int = NUM_PROBES,
+) -> dict[str, Estimate]:
+    """Traces of the Fisher matrix and of the Hessian of cross-entropy; errors include the contexts.
+
+    ``fisher_trace`` is E ‖∇ log f(y)‖² at labels y drawn from the model f (Liu, Xie, Li, Ma 2023,
+    appendix B.1), ``hessian_trace`` that of the Hessian at the labels of the data. They meet where
+    the model is the true conditional. ``scale_free_trace`` is Σ_l ‖W_l‖² Tr F_ll over the leaves
+    W_l, which a scale that a norm removes does not change.
+
+    Args:
+        logits: of one context, as :func:`context_logits` gives.
+        params: θ.
+        windows: the contexts, of :func:`contexts_of`.
+        key: of labels and probes.
+        num_labels: draws in each context, at least 2.
+        num_probes: probes of the Hessian in each context, at least 2.
+    """
+    label_key, probe_key = jax.random.split(key)
+
+    def fisher(logits: Logits, params: Params) -> Estimate:
+        found = fisher_trace(
+            logits, params, windows,
+            labels="sampled", key=label_key, num_labels=num_labels, chunk=CHUNK,
+        )  # fmt: skip
+        return Estimate(found.mean, found.sem)
+
+    def cross_entropy(params: Params, window: Batch) -> Array:
+        return -jax.nn.log_softmax(logits(params, window))[window.labels[0]]
+
+    hessian = example_hessian_trace(
+        cross_entropy, params, windows, probe_key, num_probes, chunk=CHUNK
+    )
+    return {
+        "fisher_trace": fisher(logits, params),
+        "hessian_trace": Estimate(hessian.mean, hessian.sem),
+        "scale_free_trace": fisher(*of_unit_leaves(logits, params)),
+    }
+
+
+def group_traces(
+    logits: Logits,
+    params: Params,
+    windows: Batch,
+    key: Key,
+    grouping: Grouping,
+    *,
+    num_labels: int = NUM_LABELS,
+) -> dict[str, Estimate]:
+    """The trace of the Fisher matrix of each group of leaves; they add up to the whole.
+
+    Args:
+        logits: of one context.
+        params: θ.
+        windows: the contexts.
+        key: of labels; with the key of :func:`traces` they are its labels.
+        grouping: "kind" for embeddings, matrices, and biases with norms; "layer" for layers, and
+            all that is outside of them.
+        num_labels: draws in each context.
+    """
+    label_key, _ = jax.random.split(key)
+    group_of = {"kind": _kind, "layer": _layer}[grouping]
+    paths = jax.tree_util.tree_leaves_with_path(params)
+    names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in paths]
+
+    def of_group(group: str) -> Estimate:
+        merged, block = split_params(params, lambda name: group_of(name) == group)
+        found = fisher_trace(
+            lambda block, window: logits(merged(block), window), block, windows,
+            labels="sampled", key=label_key, num_labels=num_labels, chunk=CHUNK,
+        )  # fmt: skip
+        return Estimate(found.mean, found.sem)
+
+    return {group: of_group(group) for group in dict.fromkeys(map(group_of, names))}
+
+
+def _kind(name: str) -> str:
+    last = name.rpartition("/")[2]
+    if last == "kernel":
+        return "matrices"
+    return "biases and norms" if last in ("bias", "scale") else "embeddings"
+
+
+def _layer(name: str) -> str:
+    first = name.partition("/")[0]
+    return first if first.startswith("layer") else "outside layers"
+
+
+def weight_norm(params: Params) -> Array:
+    """The length of all parameters, ‖θ‖."""
+    return jnp.sqrt(jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(params)]).sum())
+
+
+def of_unit_leaves(logits: Logits, params: Params) -> tuple[Logits, Params]:
+    """The logits as a function of leaves over their length, and those leaves.
+
+    Its trace is Σ_l ‖W_l‖² Tr F_ll; a leaf of zeros adds nothing.
+    """
+    lengths = jax.tree.map(lambda leaf: jnp.linalg.norm(leaf.ravel()), params)
+    unit = jax.tree.map(lambda w, n: w / jnp.where(n > 0, n, 1), params, lengths)
+
+    def of_unit(unit: Params, window: Batch) -> Array:
+        return logits(jax.tree.map(jnp.multiply, unit, lengths), window)
+
+    return of_unit, unit

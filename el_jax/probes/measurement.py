@@ -1,0 +1,184 @@
+"""All that is measured of a checkpoint's curvature: loss, traces, groups, spectrum."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.curvature import smoothed
+from el_jax.probes.contexts import context_logits
+from el_jax.probes.curvature import (
+    NUM_LABELS,
+    NUM_PROBES,
+    Grouping,
+    group_traces,
+    traces,
+    weight_norm,
+)
+from el_jax.probes.spectrum import Spectrum, mean_cross_entropy, spectrum
+from el_jax.probes.true_conditional import true_conditional
+from el_jax.runtime.errors import require
+from el_jax.tasks import MaskedWords, Task
+from el_jax.types import Batch, Estimate, Key, ModelFns, Params
+
+NAMES = {
+    "ce": "cross-entropy, nats",
+    "kl": "KL from the truth, nats",
+    "fisher_trace": "trace of Fisher, Tr F",
+    "hessian_trace": "trace of Hessian, Tr H",
+    "scale_free_trace": "Σ ‖W‖² Tr F over leaves",
+    "weight_norm": "length of all parameters",
+}
+DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # of the range of eigenvalues
+
+
+class Curvature(NamedTuple):
+    """The curvature of one checkpoint.
+
+    Attributes:
+        numbers: metric -> value and standard error; for an eigenvalue its residual, and NaN for
+            what has no error.
+        groups: group -> trace of its block of the Fisher matrix; empty if none were asked for.
+        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``.
+    """
+
+    numbers: dict[str, Estimate]
+    groups: dict[str, Estimate]
+    density: Float[np.ndarray, "2 points"]
+
+    def lines(self) -> list[str]:
+        """The numbers, one a line, for a terminal."""
+        told = [(NAMES[name], self.numbers[name]) for name in NAMES if name in self.numbers]
+        told += [(f"  Tr F of {group}", trace) for group, trace in self.groups.items()]
+        lines = [f"  {name:28s} {_shown(value)}" for name, value in told]
+        largest = [v for name, v in self.numbers.items() if name.startswith("eigenvalue_")]
+        ends = ", ".join(f"{float(value.mean):.4g}" for value in largest)
+        worst = max(float(value.sem) for value in largest)
+        return [
+            *lines,
+            f"  {'largest eigenvalues':28s} {ends} (residuals at most {worst:.1g})",
+            f"  {'least eigenvalue':28s} {_shown(self.numbers['least_eigenvalue'])}",
+        ]
+
+    def rows(self) -> list[tuple[str, float, float]]:
+        """Metric, value and standard error of every number, for a table."""
+        groups = {f"fisher_trace, {group}": trace for group, trace in self.groups.items()}
+        named = self.numbers | groups
+        return [(name, float(mean), float(sem)) for name, (mean, sem) in named.items()]
+
+    def traces(self) -> dict[str, Estimate]:
+        """The whole traces and those of the groups, for a figure."""
+        whole = {"Tr H": self.numbers["hessian_trace"], "Tr F": self.numbers["fisher_trace"]}
+        return whole | {f"Tr F, {group}": trace for group, trace in self.groups.items()}
+
+    def headline(self) -> str:
+        """Trace and largest eigenvalue of the Hessian."""
+        largest = float(self.numbers["eigenvalue_1"].mean)
+        return f"Tr H {_shown(self.numbers['hessian_trace'])}, largest eigenvalue {largest:.3g}"
+
+
+def _shown(value: Estimate) -> str:
+    error = float(value.sem)
+    return f"{float(value.mean):.4g}" + ("" if np.isnan(error) else f" ± {error:.2g}")
+
+
+def measurement(
+    task: Task,
+    model: ModelFns,
+    windows: Batch,
+    key: Key,
+    *,
+    grouping: Grouping | None = "kind",
+    num_labels: int = NUM_LABELS,
+    num_probes: int = NUM_PROBES,
+    num_eigenvalues: int = 5,
+    lanczos_steps: int = 40,
+    density_probes: int = 4,
+) -> Callable[[Params], Curvature]:
+    """The function from parameters to their curvature; it compiles once for all checkpoints.
+
+    Args:
+        task: the task; of masked words the divergence from the truth is told as well.
+        model: the model, in float32 and with attention that can be differentiated twice.
+        windows: contexts of :func:`~el_jax.probes.contexts_of`.
+        key: of labels, probes and starting vectors.
+        grouping: groups whose traces are told; None for none.
+        num_labels: see :func:`~el_jax.probes.curvature.traces`, as for ``num_probes``.
+        num_probes: probes of the Hessian in each context.
+        num_eigenvalues: see :func:`~el_jax.probes.spectrum.spectrum`.
+        lanczos_steps: products for each end of the spectrum and each probe.
+        density_probes: probes of the density.
+
+    Raises:
+        ValueError: the loss of a checkpoint is not finite (when the function is called).
+    """
+    logits = context_logits(model)
+    trace_key, spectrum_key = jax.random.split(key)
+    truth = true_conditional(task, model).of_params if isinstance(task, MaskedWords) else None
+
+    @jax.jit
+    def losses(params: Params, windows: Batch) -> Estimate:
+        values = jax.lax.map(
+            lambda w: -jax.nn.log_softmax(logits(params, w))[w.labels[0]], windows, batch_size=256
+        )
+        return Estimate(values.mean(), values.std(ddof=1) / len(values) ** 0.5)
+
+    @jax.jit
+    def of_traces(params: Params, windows: Batch) -> tuple[dict[str, Estimate], ...]:
+        whole = traces(
+            logits, params, windows, trace_key, num_labels=num_labels, num_probes=num_probes
+        )
+        if grouping is None:
+            return whole, {}
+        return whole, group_traces(
+            logits, params, windows, trace_key, grouping, num_labels=num_labels
+        )
+
+    @jax.jit
+    def of_spectrum(params: Params, windows: Batch) -> Spectrum:
+        return spectrum(
+            mean_cross_entropy(model, windows), params, spectrum_key,
+            num=num_eigenvalues, num_steps=lanczos_steps, num_probes=density_probes,
+        )  # fmt: skip
+
+    def of(params: Params) -> Curvature:
+        numbers = {"ce": losses(params, windows)}
+        mean = float(numbers["ce"].mean)
+        require("loss of the checkpoint", mean, bool(np.isfinite(mean)), "finite")
+        if truth is not None:
+            numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
+        whole, groups = of_traces(params, windows)
+        found = of_spectrum(params, windows)
+        numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
+        return Curvature(numbers | _eigenvalues(found), groups, _curve(found))
+
+    return of
+
+
+def _curve(found: Spectrum) -> Float[np.ndarray, "2 points"]:
+    """The density between both ends of a spectrum, and a little beyond."""
+    low, high = float(found.smallest[0]), float(found.largest[0])
+    width = DENSITY_WIDTH * (high - low)
+    at = jnp.linspace(low - 5 * width, high + 5 * width, DENSITY_POINTS)
+    return np.stack([at, smoothed(found.density, at, width)])
+
+
+def _without_error(value: Array) -> Estimate:
+    return Estimate(value, jnp.array(jnp.nan))
+
+
+def _divergence(found: dict[str, Array]) -> dict[str, Estimate]:
+    return {"kl": Estimate(found["kl"][0], found["kl_sem"][0])}
+
+
+def _eigenvalues(found: Spectrum) -> dict[str, Estimate]:
+    of_largest, of_least = found.residuals
+    numbers = {
+        f"eigenvalue_{i + 1}": Estimate(value, residual)
+        for i, (value, residual) in enumerate(zip(found.largest, of_largest, strict=True))
+    }
+    return numbers | {"least_eigenvalue": Estimate(found.smallest[0], of_least[0])}

@@ -1,0 +1,54 @@
+"""Contexts one by one: the same logits as in their batch, evenly chosen, filling slots left out."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from el_jax.models import PRESETS, transformer
+from el_jax.probes import context_logits, contexts_of
+from el_jax.tasks import MaskedWords, PaddedCopy
+from el_jax.types import Batch
+
+COPY = PaddedCopy(padding_length=3, strings_per_window=2, num_train=16, doc_mask=True)
+BERT = MaskedWords(masking="bert")
+
+
+def batch_of(task: MaskedWords | PaddedCopy) -> Batch:
+    return task.pack(task.test_set(8))
+
+
+@pytest.mark.parametrize(("task", "preset"), [(COPY, "gpt2"), (BERT, "budget_bert")])
+def test_a_context_has_the_logits_and_label_of_its_slot(task, preset):
+    config = dataclasses.replace(
+        PRESETS[preset],
+        vocab_size=task.vocab_size,
+        width=8,
+        num_layers=1,
+        num_heads=2,
+        max_length=64,
+    )
+    model, batch = transformer(config), batch_of(task)
+    params = model.init(jax.random.key(0))
+    windows, labels = contexts_of(batch)
+    alone = jax.vmap(context_logits(model), (None, 0))(params, windows)
+    mask = np.asarray(batch.mask)
+    assert len(alone) == mask.sum()
+    np.testing.assert_allclose(alone, model.apply(params, batch)[mask], atol=1e-5)
+    np.testing.assert_array_equal(labels, batch.labels[mask])
+
+
+def test_fewer_contexts_lie_evenly_over_the_batch():
+    batch = batch_of(BERT)
+    every, labels = contexts_of(batch)
+    some, some_labels = contexts_of(batch, most=4)
+    step = len(labels) // 4
+    np.testing.assert_array_equal(some.tokens, every.tokens[: 4 * step : step])
+    np.testing.assert_array_equal(some_labels, labels[: 4 * step : step])
+
+
+def test_a_batch_that_asks_for_nothing_is_refused():
+    batch = batch_of(BERT)
+    with pytest.raises(ValueError, match="tokens asked for=0: must be at least 1"):
+        contexts_of(batch._replace(mask=batch.mask & False))
