@@ -62,7 +62,10 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
     [
         ({"runs": (2,)}, r"config.runs=2: must be in 0 .. 1"),
         ({"steps": (15,)}, r"config.steps=15: must be among \[10, 20\], of "),
-        ({"split": "tests"}, r"config.split='tests': must be one of test, test_precise, train; did you"),
+        (
+            {"split": "tests"},
+            r"config.split='tests': must be one of test, test_precise, train; did you",
+        ),
         ({"contexts": 1}, r"config.contexts=1: must be at least 2"),
         ({"num_eigenvalues": 50}, r"config.num_eigenvalues=50: must be at most lanczos_steps=40"),
         ({"groups": "head"}, r"config.groups='head': must be one of 'kind', 'layer', 'none'"),
