@@ -1,0 +1,98 @@
+"""Distances and traces against the divergence from the truth, a line for each training."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from el_jax.plots import THEORY_COLOUR, add_legend, add_question, add_titles, new_figure
+from experiments.flat_bartlett.settings import BLIND, NARROW, PAPER_DIVERGENCE, WIDE
+from experiments.harness.figures import count, decimal, mean_of
+from experiments.harness.tables import read_curves, read_results
+
+COLOURS = {"covariance": "#0072b2", "fisher": "#d55e00"}
+WORDS = {"covariance": "covariance Σ of gradients", "fisher": "Fisher matrix F"}
+STYLES = {WIDE: "-", NARROW: ":", BLIND: (0, (5, 1.5))}
+
+
+def plot(out: Path) -> Figure:
+    """Left: distances from the Hessian. Right: traces over the Hessian's."""
+    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
+    figure, axes = new_figure(1, 2, size=(9.0, 4.6), share_x=True)
+    add_question(figure, answer(results))
+    for matrix, colour in COLOURS.items():
+        for ax, metric in zip(axes[0], (f"{matrix}_gap", f"{matrix}_trace"), strict=True):
+            for network, style in STYLES.items():
+                _draw(ax, curves[curves["setting"] == network], metric, colour, style)
+    _root(axes[0, 0], curves)
+    for ax in axes[0]:
+        ax.axvline(PAPER_DIVERGENCE, color="#999999", linewidth=1, zorder=1)
+        ax.set(xscale="log", xlabel="KL from the truth, nats")
+    axes[0, 0].set(yscale="log", ylabel="Frobenius norm of the difference, over ‖H‖")
+    axes[0, 1].axhline(1, color=THEORY_COLOUR, linestyle="--", linewidth=1, zorder=1)
+    axes[0, 1].set(ylim=(0, 3), ylabel="over Tr H")
+    axes[0, 0].invert_xaxis()
+    add_titles(axes.ravel(), ("Distance from the Hessian H", "Trace"))
+    note = f"a line: a training, {count(results)} of each network; it begins at the left"
+    add_legend(figure, _handles(), num_columns=3, note=note)
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """Distances at the end of every network, and the trace at the paper's divergence."""
+
+    def of(metric: str) -> float:
+        return mean_of(results, WIDE, metric)
+
+    wrong = results[results["setting"].isin((NARROW, BLIND))]
+    away = wrong[wrong["metric"] == "divergence"]["value"].mean()
+    farthest = wrong[wrong["metric"] == "covariance_gap"]["value"].max()
+    return (
+        f"At saturation Σ is within {decimal(of('covariance_gap'), 4)} of the Hessian; at the "
+        f"paper's KL of {decimal(PAPER_DIVERGENCE, 3)} nats Tr F is "
+        f"{decimal(of('fisher_trace_at_paper'))} of Tr H.\nNetworks that cannot be right, "
+        f"{decimal(away)} nats away on average, have Σ = H too, within {decimal(farthest, 5)}"
+    )
+
+
+def _draw(ax: Axes, curves: pd.DataFrame, metric: str, colour: str, style: Any) -> None:
+    table = curves[curves["metric"].isin(("divergence", metric))]
+    for _, of_seed in table.groupby("seed"):
+        seen = of_seed.pivot(index="step", columns="metric", values="value").sort_index()
+        seen = seen[seen["divergence"] > 0]
+        ax.plot(
+            seen["divergence"],
+            seen[metric],
+            linestyle=style,
+            color=colour,
+            linewidth=0.9,
+            alpha=0.6,
+        )
+
+
+def _root(ax: Axes, curves: pd.DataFrame) -> None:
+    """A line of power 1/2 below the distances."""
+    wide = curves[curves["setting"] == WIDE]
+    ends = wide[wide["metric"] == "divergence"]["value"]
+    ends = ends[ends > 0]
+    gaps = wide[wide["metric"] == "fisher_gap"]["value"]
+    low, high = ends.min(), min(ends.max(), 0.1)
+    scale = 0.5 * gaps.min() / low**0.5
+    ax.plot([low, high], [scale * low**0.5, scale * high**0.5], "--", color=THEORY_COLOUR)
+
+
+def _handles() -> list[Line2D]:
+    matrices = [Line2D([], [], color=c, label=WORDS[name]) for name, c in COLOURS.items()]
+    networks = [
+        Line2D([], [], color="#555555", linestyle=style, label=name)
+        for name, style in STYLES.items()
+    ]
+    return [
+        *matrices,
+        *networks,
+        Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="equal, or root of KL"),
+        Line2D([], [], color="#999999", label="KL of the paper's model"),
+    ]

@@ -1,0 +1,102 @@
+"""Gradient covariance, Fisher matrix and Hessian along trainings of three networks."""
+
+import dataclasses
+import operator
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from el_jax.models import PRESETS, transformer
+from el_jax.types import ModelFns
+from el_jax.worlds import World, block_hmm
+from experiments.flat_bartlett.matrices import Compared, compare, trained
+from experiments.flat_bartlett.settings import NETWORKS, PAPER_DIVERGENCE, SETTLED
+from experiments.flat_estimators.network import problem_of
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
+
+# seeds of worlds and networks, and updates
+SCALES = {"smoke": (2, 100), "quick": (3, 1000), "cpu": (8, 10_000), "paper": (30, 30_000)}
+MARKS = 12  # spaced like 1, 2, 4, ...
+WORDS, STATES, LENGTH, CONCENTRATION = 4, 4, 3, 0.3
+
+
+def world(seed: int) -> World:
+    """A random hidden Markov model, most of whose words follow from the others."""
+    return block_hmm(
+        vocab_size=WORDS, num_states=STATES, length=LENGTH, num_blocks=1,
+        concentration=CONCENTRATION, seed=seed,
+    )  # fmt: skip
+
+
+def model_of(name: str) -> ModelFns:
+    """A budget BERT of one layer and one head."""
+    width, position = NETWORKS[name]
+    return transformer(
+        dataclasses.replace(
+            PRESETS["budget_bert"], vocab_size=WORDS + 1, width=width, num_layers=1,
+            num_heads=1, max_length=LENGTH, position=position, init="width",
+            matmul_precision="highest",
+        )
+    )  # fmt: skip
+
+
+def of_network(name: str, seed: int, num_updates: int) -> Iterator[Measured]:
+    """One network in one world."""
+    model, problem = model_of(name), problem_of(world(seed))
+    start = jax.jit(model.init)(jax.random.key(seed))
+    steps = np.unique(np.geomspace(1, num_updates, MARKS).round().astype(int))
+    nets = trained(model, start, problem, jnp.asarray(steps), num_updates=num_updates)
+    at_marks = [jax.tree.map(operator.itemgetter(i), nets) for i in range(len(steps))]
+    looks = [compare(model, net, problem) for net in (start, *at_marks)]
+    seen = Compared(*(np.array(column, float) for column in zip(*looks, strict=True)))
+    yield Measured(name, numbers(seen), np.append(0, steps), seen._asdict())
+
+
+def numbers(seen: Compared) -> dict[str, float]:
+    """The first and last look, the power of the divergence, and the look at the paper's."""
+    found = {name: float(values[-1]) for name, values in seen._asdict().items()}
+    found["covariance_gap_at_start"] = float(seen.covariance_gap[0])
+    settled = (seen.divergence > 0) & (seen.divergence < SETTLED)
+    for name in ("covariance", "fisher"):
+        if settled.sum() >= 3:
+            gaps = getattr(seen, f"{name}_gap")[settled]
+            fitted = np.polyfit(np.log(seen.divergence[settled]), np.log(gaps), 1)
+            found[f"{name}_power"] = float(fitted[0])
+        if seen.divergence[-1] < PAPER_DIVERGENCE < seen.divergence[0]:
+            found[f"{name}_trace_at_paper"] = at(
+                PAPER_DIVERGENCE, seen.divergence, getattr(seen, f"{name}_trace")
+            )
+    return found
+
+
+def at(divergence: float, divergences: np.ndarray, values: np.ndarray) -> float:
+    """The value where a training passes a divergence for the last time, linear in its logarithm."""
+    after = int(np.flatnonzero(divergences > divergence)[-1]) + 1
+    pair = slice(after - 1, after + 1)
+    logs = np.log(divergences[pair])
+    return float(np.interp(np.log(divergence), logs[::-1], values[pair][::-1]))
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """Every network."""
+    for name in NETWORKS:
+        yield name, partial(of_network, name, seed, SCALES[scale][1])
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train, compare, and write the tables."""
+    num_seeds, num_updates = SCALES[scale]
+    config: dict[str, object] = {
+        "num_updates": num_updates,
+        "marks": MARKS,
+        "networks": NETWORKS,
+        "world": [WORDS, STATES, LENGTH, CONCENTRATION],
+    }
+    run_seeds(
+        "flat_bartlett", scale, out, num_seeds, partial(measure, scale), config=config, shard=shard
+    )

@@ -1,0 +1,136 @@
+"""Covariance, Fisher matrix and Hessian of a model with formulas; numbers and claims by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax.types import ModelFns
+from experiments.flat_bartlett import claims, plot, run, settings
+from experiments.flat_bartlett.matrices import Compared, compare, divergence, trained
+from experiments.flat_estimators.network import Problem
+from experiments.harness.claims import Verdict
+from experiments.harness.tables import curves_frame, write_curves, write_results
+from tests.experiments.toys import results_of
+
+TRUTH = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+WEIGHTS = np.array([0.25, 0.75])
+
+
+def problem():
+    tokens, places = jnp.zeros((2, 2), jnp.int32), jnp.array([0, 1])
+    return Problem(tokens, places, jnp.asarray(WEIGHTS), jnp.asarray(TRUTH))
+
+
+def unigram():
+    """Logits w in every context: F = H = diag(p) - p pᵀ."""
+
+    def apply(params, batch, key=None):
+        del key
+        return jnp.broadcast_to(params, (*batch.supervised.shape, 3))
+
+    return ModelFns(lambda key: jnp.zeros(3), apply)
+
+
+def test_the_matrices_of_a_unigram_model():
+    w = jnp.array([0.3, -0.2, 0.5])
+    found = compare(unigram(), w, problem())
+    p, q = np.asarray(jax.nn.softmax(w)), WEIGHTS @ TRUTH
+    hessian = np.diag(p) - np.outer(p, p)
+    scores = np.eye(3) - p
+    covariance = scores.T @ (q[:, None] * scores)
+    length = np.linalg.norm(hessian)
+    np.testing.assert_allclose(found.fisher_gap, 0, atol=1e-6)
+    np.testing.assert_allclose(found.fisher_trace, 1, rtol=1e-6)
+    gap = np.linalg.norm(covariance - hessian) / length
+    np.testing.assert_allclose(found.covariance_gap, gap, rtol=1e-5)
+    traces = np.trace(covariance) / np.trace(hessian)
+    np.testing.assert_allclose(found.covariance_trace, traces, rtol=1e-5)
+    np.testing.assert_allclose(found.gradient, np.linalg.norm(p - q), rtol=1e-5)
+    divergences = (TRUTH * np.log(TRUTH / p)).sum(1)
+    np.testing.assert_allclose(found.divergence, WEIGHTS @ divergences, rtol=1e-5)
+
+
+def test_nets_are_kept_where_they_are_asked_for():
+    steps = jnp.array([1, 3, 40])
+    nets = trained(unigram(), jnp.zeros(3), problem(), steps, num_updates=40)
+    short = trained(unigram(), jnp.zeros(3), problem(), jnp.array([3, 40]), num_updates=40)
+    assert nets.shape == (3, 3)
+    np.testing.assert_array_equal(nets[1:], short)
+    np.testing.assert_allclose(np.abs(nets[0]), 0.01, rtol=1e-3)  # a first step of Adam
+    values = [divergence(unigram(), net, problem()) for net in nets]
+    assert values == sorted(values, reverse=True)
+
+
+def course(power=0.5):
+    """A training whose distances are a power of its divergence."""
+    kl = np.array([1.0, 0.05, 0.02, 1e-3, 1e-5])
+    gap = 0.3 * kl**power
+    return Compared(kl, kl, gap, gap / 2, 1 + gap, 1 - gap)
+
+
+def test_numbers_of_a_course_by_hand():
+    found = run.numbers(course())
+    assert found["covariance_power"] == pytest.approx(0.5)
+    assert found["fisher_power"] == pytest.approx(0.5)
+    assert found["covariance_gap_at_start"] == pytest.approx(0.3)
+    assert found["divergence"] == 1e-5
+    share = np.log(0.02 / 0.008) / np.log(0.02 / 1e-3)
+    low, high = 1 + 0.3 * 0.02**0.5, 1 + 0.3 * 1e-3**0.5
+    assert found["covariance_trace_at_paper"] == pytest.approx(low + share * (high - low))
+
+
+def test_a_course_that_never_gets_there_has_no_number_there():
+    found = run.numbers(Compared(*(column[:3] for column in course())))
+    assert not any("paper" in name or "power" in name for name in found)
+
+
+def made_up(spoilt=None):
+    wide = {"divergence": 1e-6, "covariance_gap": 0.005, "fisher_gap": 0.004}
+    wide |= {"covariance_power": 0.5, "fisher_power": 0.5, "covariance_gap_at_start": 1.0}
+    wide |= {"covariance_trace_at_paper": 1.02, "fisher_trace_at_paper": 0.99}
+    narrow = {"gradient": 1e-4, "covariance_gap": 0.3, "divergence": 0.2}
+    table = {("width 8", m): v for m, v in wide.items()}
+    wrong = ("width 2", "width 8, blind to order")
+    table |= {(name, m): v for name in wrong for m, v in narrow.items()} | (spoilt or {})
+    return results_of({key: v * (1 + 1e-3 * np.arange(4)) for key, v in table.items()})
+
+
+def test_all_claims_hold_of_such_networks():
+    found = claims.claims(made_up())
+    assert {claim.verdict for claim in found} == {Verdict.HOLDS}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "start"),
+    [
+        (("width 8", "divergence"), 0.01, "The wide network comes"),
+        (("width 8", "covariance_gap"), 0.1, "There the covariance"),
+        (("width 8", "fisher_gap"), 0.1, "... and so is"),
+        (("width 8", "fisher_power"), 1.0, "The distance of the Fisher"),
+        (("width 8", "fisher_trace_at_paper"), 0.5, "At the paper's KL"),
+        (("width 2", "covariance_gap"), 0.01, "... and there the covariance"),
+        (("width 2", "gradient"), 0.1, "A network too narrow"),
+        (("width 8, blind to order", "gradient"), 0.1, "A network blind"),
+    ],
+)
+def test_a_spoilt_number_fails_its_claim(key, value, start):
+    found = claims.claims(made_up({key: value}))
+    failing = [claim.text for claim in found if claim.verdict is Verdict.FAILS]
+    assert len(failing) == 1
+    assert failing[0].startswith(start)
+
+
+def test_the_figure_says_its_answer(tmp_path):
+    write_results(tmp_path / "results.csv", made_up())
+    curves = [
+        (setting, seed, step, metric, value)
+        for setting in settings.NETWORKS
+        for seed in range(4)
+        for metric, values in course()._asdict().items()
+        for step, value in enumerate(values)
+    ]
+    write_curves(tmp_path / "curves.csv", curves_frame(curves))
+    title = plot.plot(tmp_path).get_suptitle()
+    for words in ("within .0050 of", ".008 nats Tr F is .99", ".20 nats away", "within .30090"):
+        assert words in title
