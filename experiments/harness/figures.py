@@ -48,6 +48,7 @@ def mean_of(results: pd.DataFrame, setting: str, metric: str) -> float:
 
 def decimal(value: float, digits: int = 2, *, signed: bool = False) -> str:
     """A number as the READMEs print it, without a leading 0: ``.48``, ``−.05``, ``1.00``."""
+    value = round(value, digits) + 0.0  # no sign before a zero
     sign = "+" if signed and value >= 0 else ""
     text = re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
     return sign + text.replace("-", "−")

@@ -143,6 +143,27 @@ def in_dyck(results):
     return [*shown, f"{nearby:.2f} of the bound"]
 
 
+def in_bartlett(results):
+    ends, away = means(results, "covariance_gap"), results[results["setting"] != "width 8"]
+    farthest = away[away["metric"] == "covariance_gap"]["value"].max()
+    on_average = away[away["metric"] == "divergence"]["value"].mean()
+    return [
+        f"within {ends['width 8']:.4f}".replace("0.", ".", 1),
+        f"Tr F is {short(means(results, 'fisher_trace_at_paper')['width 8'])} of Tr H",
+        f"{short(on_average)} nats away",
+        f"within {farthest:.5f}".replace("0.", ".", 1),
+    ]
+
+
+def in_flow(results):
+    falls, rates = means(results, "fall_ratio"), means(results, "doubling")
+    return [
+        f"{short(falls['network, η=0.025, B=1'])} times as far",
+        f"1/{short(rates['network, η=0.025'])} of the rate",
+        f"without noise the fall is {abs(falls['network without noise']):.2f}".replace("0.", "."),
+    ]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -150,7 +171,9 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_losses": in_losses,
     "el_copy_rates": in_learning_rates,
     "el_copy_width": in_width,
+    "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
+    "flat_sgd_flow": in_flow,
     "ntp_convergence": in_convergence,
     "ntp_figure1": in_figure1,
     "ntp_optimizers": in_optimizers,
