@@ -4,8 +4,8 @@
 
 Arguments after the colon: ``task=masked|causal`` (causal: the next word is asked for, by a model
 that does not see it), ``world=pcfg|hmm|dyck|grammar_file``, ``scale=small|paper``,
-``model=NAME`` (a preset of the transformer, or another model),
-``size=NAME`` (paper: a row of the paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``,
+``model=NAME`` (a preset of the transformer, or another model; ``bidirectional_lstm`` is the paper's
+for hmm), ``size=NAME`` (paper: a row of the paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``,
 ``optimizer=NAME``, ``smoke`` (seconds, for a first look). A grammar in the format that the authors
 released, theirs or your own, is read by ``:world=grammar_file --config.task.world.path=FILE``.
 
@@ -86,6 +86,8 @@ def get_config(arg: str | None = None) -> ConfigDict:
 
 def _model(given: ConfigDict) -> ConfigDict:
     """A transformer of the scale's size, or another model at its own."""
+    if given.model == "bidirectional_lstm" and given.scale == "small":
+        return common.model(given.model, width=64, num_layers=2, dropout=0.0)
     if given.model not in PRESETS:
         return common.model(given.model)
     sees = {"causal": True} if given.task == "causal" else {}
