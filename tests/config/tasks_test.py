@@ -46,7 +46,7 @@ def test_a_task_by_name_has_its_default_world():
     [
         (
             {"task__world__name": "pcgf"},
-            "task.world.name='pcgf': must be one of dyck, grammar_file",
+            "task.world.name='pcgf': must be one of bigram_river, dyck",
         ),
         ({"task__world__name": "dyck"}, "config.task.world.depth: unknown key"),
         ({"task__world__depth": 40}, "config.task.world.depth=40: must be in 1..16"),
