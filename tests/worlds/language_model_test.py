@@ -48,7 +48,7 @@ def next_law(teacher, earlier):
     tokens = jnp.array([[BEGIN, *(WORDS[word] for word in earlier)]])
     place = jnp.array([[len(earlier)]])
     batch = Batch(tokens, place, labels=place, mask=place >= 0, groups=place * 0)
-    weights = np.exp(np.asarray(model.apply(params, batch))[0, 0, WORDS])
+    weights = np.exp(np.asarray(model.apply(jax.tree.map(jnp.asarray, params), batch))[0, 0, WORDS])
     return weights / weights.sum()
 
 
