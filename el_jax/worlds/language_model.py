@@ -120,7 +120,7 @@ class LanguageModel:
 
         def joint(candidate: Array) -> Array:
             row, place, word = jnp.unravel_index(candidate, shape)
-            return self.log_probability(rows[row].at[place].set(word))
+            return self.log_probability(rows[row].at[place].set(word.astype(rows.dtype)))
 
         candidates = jnp.arange(np.prod(shape))
         joints = jax.lax.map(joint, candidates, batch_size=AT_ONCE).reshape(shape)
