@@ -44,6 +44,6 @@ SMALL = {
     "dyck": WORLDS["dyck"](length=4),
     "bigram_river": WORLDS["bigram_river"](vocab_size=4, length=4),
     "language_model": restricted_model(
-        TABLE.apply, random_logits(), [3, 9, 4, 4, 8], num_words=3, begin=4, length=4
+        TABLE.apply, random_logits(), np.array([3, 9, 4, 4, 8]), num_words=3, begin=4, length=4
     ),
 }
