@@ -35,7 +35,8 @@ ALONE = [
 
 
 def spec_of(family, name):
-    config = by_name.get_config(f"{family}={name}")
+    both_ways = name == "bidirectional_lstm"  # the default task's labels follow
+    config = by_name.get_config(f"{family}={name}" + ",task=masked" * both_ways)
     if name == "llama":
         config.model.num_kv_heads = 1  # its own three do not divide the two heads
     if family == "model" and name in PRESETS:

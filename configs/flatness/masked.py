@@ -2,11 +2,12 @@
 
     python -m el_jax.train --config=configs/flatness/masked.py:world=pcfg --workdir=runs/pcfg
 
-Arguments after the colon: ``world=pcfg|hmm|dyck|grammar_file``, ``scale=small|paper``,
-``model=NAME`` (a preset of the transformer, or another model), ``size=NAME`` (paper: a row of the
-paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME``, ``smoke`` (seconds, for a
-first look). A grammar in the format that the authors released, theirs or your own, is read by
-``:world=grammar_file --config.task.world.path=FILE``.
+Arguments after the colon: ``task=masked|causal`` (causal: the next word is asked for, by a model
+that does not see it), ``world=pcfg|hmm|dyck|bigram_river|grammar_file``, ``scale=small|paper``,
+``model=NAME`` (a preset of the transformer, or another model; ``bidirectional_lstm`` is the paper's
+for hmm), ``size=NAME`` (paper: a row of the paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``,
+``optimizer=NAME``, ``smoke`` (seconds, for a first look). A grammar in the format that the authors
+released, theirs or your own, is read by ``:world=grammar_file --config.task.world.path=FILE``.
 
 Cost (small): 6,000 updates of 256 sentences, some three minutes a run on one CPU core. Expect
 (small, pcfg): a cross-entropy of 2.45 nats a masked word, .05 of which (``kl``) is divergence from
@@ -42,6 +43,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     """The config; see the module's docstring for the argument."""
     given = common.parse_arg(
         arg,
+        task="masked",
         world="pcfg",
         scale="small",
         model="budget_bert",
@@ -52,12 +54,14 @@ def get_config(arg: str | None = None) -> ConfigDict:
     )
     if given.scale not in ("small", "paper"):
         raise ValueError(f"scale={given.scale!r}: must be small or paper")
+    if given.task not in ("masked", "causal"):
+        raise ValueError(f"task={given.task!r}: must be masked or causal")
     if given.size not in SIZES:
         raise ValueError(f"size={given.size!r}: must be one of {', '.join(SIZES)}")
     config = ConfigDict({"seed": 0, "parallel": common.PARALLEL})
     small = given.scale == "small"
     numbers = SMALL.get(given.world, {}) if small else {}
-    config.task = common.task("masked", world=common.world(given.world, **numbers))
+    config.task = common.task(given.task, world=common.world(given.world, **numbers))
     config.loss = common.loss(given.loss)
     config.model = _model(given)
     num_updates = 6_000 if small else 30_000
@@ -82,13 +86,17 @@ def get_config(arg: str | None = None) -> ConfigDict:
 
 def _model(given: ConfigDict) -> ConfigDict:
     """A transformer of the scale's size, or another model at its own."""
+    if given.model == "bidirectional_lstm" and given.scale == "small":
+        return common.model(given.model, width=64, num_layers=2, dropout=0.0)
     if given.model not in PRESETS:
         return common.model(given.model)
+    sees = {"causal": True} if given.task == "causal" else {}
     if given.scale == "paper":
         width, num_heads, num_layers = SIZES[given.size]
-        return common.model(given.model, width=width, num_layers=num_layers, num_heads=num_heads)
+        sizes = {"width": width, "num_layers": num_layers, "num_heads": num_heads}
+        return common.model(given.model, **sizes, **sees)
     still = {f"{place}_dropout": 0.0 for place in ("embedding", "attention", "residual")}
-    return common.model(given.model, width=64, num_layers=2, num_heads=4, **still)
+    return common.model(given.model, width=64, num_layers=2, num_heads=4, **still, **sees)
 
 
 def _make_small(config: ConfigDict) -> None:

@@ -6,9 +6,11 @@ import typing
 from typing import Any
 
 from el_jax.config.sections import choose, keys_and_values, kinds_of, section
-from el_jax.models import MODELS, PRESETS, TransformerConfig
+from el_jax.models import MODELS, PRESETS, BidirectionalLSTMConfig, TransformerConfig
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import Task
+
+_READS = "a model that sees later tokens reads the answers there"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +69,26 @@ def parse_model(values: Any, task: Task) -> ModelChoice:
     kind = config_class(name)
     if kind is TransformerConfig:
         return ModelChoice(name, _transformer(given, task))
-    return ModelChoice(name, section("model", given, kind, vocab_size=task.vocab_size))
+    if task.labels_follow and _sees_later_tokens(name):
+        names = ", ".join(known for known in sorted(MODELS) if not _sees_later_tokens(known))
+        raise ConfigError(f"config.model.name={name!r}: must be one of {names}: {_READS}")
+    model = section("model", given, kind, vocab_size=task.vocab_size)
+    if isinstance(model, BidirectionalLSTMConfig):
+        _check_positions(model.max_length, task)
+    return ModelChoice(name, model)
+
+
+def _sees_later_tokens(name: str) -> bool:
+    """True where the dataclass of a model says so, whatever its numbers."""
+    return not getattr(config_class(name), "causal", True)
+
+
+def _check_positions(max_length: int, task: Task) -> None:
+    if max_length < task.window_length:
+        raise ConfigError(
+            f"config.model.max_length={max_length}: must be at least the task's window of "
+            f"{task.window_length} tokens"
+        )
 
 
 def _transformer(given: dict[str, Any], task: Task) -> TransformerConfig:
@@ -76,11 +97,8 @@ def _transformer(given: dict[str, Any], task: Task) -> TransformerConfig:
     own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
     filled = {k: own[k] if v is None and k in own else v for k, v in given.items()}
     model = section("model", filled, TransformerConfig, vocab_size=task.vocab_size)
-    if model.position == "learned" and model.max_length < task.window_length:
-        raise ConfigError(
-            f"config.model.max_length={model.max_length}: must be at least the task's window of "
-            f"{task.window_length} tokens"
-        )
+    if model.position == "learned":
+        _check_positions(model.max_length, task)
     return model
 
 
@@ -91,13 +109,12 @@ def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
     """
     if not task.labels_follow:
         return choose("model.preset", name, PRESETS)
-    reads = "a model that sees later tokens reads the answers there"
     if causal is False:
-        raise ConfigError(f"config.model.causal=False: must be True: {reads}")
+        raise ConfigError(f"config.model.causal=False: must be True: {_READS}")
     offered = {
         known: preset for known, preset in PRESETS.items() if preset.causal or causal is True
     }
     if isinstance(name, str) and name in PRESETS.keys() - offered.keys():
         names = ", ".join(sorted(offered))
-        raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {reads}")
+        raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {_READS}")
     return choose("model.preset", name, offered)

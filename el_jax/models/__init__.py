@@ -1,13 +1,15 @@
 """Networks as pure functions; the only room that knows flax.
 
 A model is one file, ``model(config: ITS_DATACLASS) -> ModelFns``, and one line of ``MODELS``; the
-dataclass has the network's numbers and a ``vocab_size``, which the task gives. ``PRESETS`` has the
-published transformers. ``enlarge`` views a small transformer as a large one.
+dataclass has the network's numbers and a ``vocab_size``, which the task gives; one whose ``causal``
+is False says that the network sees later tokens, so that no task gets it whose labels are there.
+``PRESETS`` has the published transformers. ``enlarge`` views a small transformer as a large one.
 """
 
 from collections.abc import Callable
 
 from el_jax.models.attention import AttentionChoice, attention_choice
+from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig, bidirectional_lstm
 from el_jax.models.config import TransformerConfig
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
 from el_jax.models.lstm import LSTMConfig, lstm
@@ -19,6 +21,7 @@ from el_jax.types import ModelFns
 MODELS: dict[str, Callable[..., ModelFns]] = {
     "transformer": transformer,
     "lstm": lstm,
+    "bidirectional_lstm": bidirectional_lstm,
     "lookup_table": lookup_table,
 }
 
@@ -26,11 +29,13 @@ __all__ = [
     "MODELS",
     "PRESETS",
     "AttentionChoice",
+    "BidirectionalLSTMConfig",
     "LSTMConfig",
     "LookupTableConfig",
     "Replica",
     "TransformerConfig",
     "attention_choice",
+    "bidirectional_lstm",
     "enlarge",
     "lookup_table",
     "lstm",

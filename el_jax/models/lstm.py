@@ -69,21 +69,43 @@ class LSTM(nn.Module):
         normal = nn.initializers.normal(c.width**-0.5)
         table = self.param("tok_emb", normal, (c.vocab_size, c.width))
         hidden = table[batch.tokens]
-        starts = _starts(batch)
-        layer = nn.scan(
-            _Cell,
-            variable_broadcast="params",
-            split_rngs={"params": False},
-            in_axes=1,
-            out_axes=1,
-        )
+        starts = document_edges(batch)
         for i in range(c.num_layers):
-            zero = jnp.zeros((len(hidden), c.width), hidden.dtype)
-            _, hidden = layer(c.width, name=f"layers_{i}")((zero, zero), (hidden, starts))
+            hidden = scanned(hidden, starts, c.width, name=f"layers_{i}")
             hidden = nn.Dropout(c.dropout)(hidden, deterministic)
         hidden = jnp.take_along_axis(hidden, batch.supervised[..., None], axis=1)
         head = table.T if c.tie_head else self.param("head", normal, (c.width, c.vocab_size))
         return Readout(hidden, head, None)
+
+
+def scanned(
+    x: Float[Array, "B T in"],
+    edges: Bool[Array, "B T"],
+    width: int,
+    *,
+    name: str,
+    reverse: bool = False,
+) -> Float[Array, "B T {width}"]:
+    """The hidden states of one LSTM, a submodule of the module that calls this.
+
+    Args:
+        x: inputs of all tokens.
+        edges: True where the state is zero, beside the first token that is read.
+        width: entries of the hidden state.
+        name: of the submodule.
+        reverse: read the last token first.
+    """
+    layer = nn.scan(
+        _Cell,
+        variable_broadcast="params",
+        split_rngs={"params": False},
+        in_axes=1,
+        out_axes=1,
+        reverse=reverse,
+    )
+    zero = jnp.zeros((len(x), width), x.dtype)
+    _, states = layer(width, name=name)((zero, zero), (x, edges))
+    return states
 
 
 class _Cell(nn.Module):
@@ -95,14 +117,14 @@ class _Cell(nn.Module):
     def __call__(
         self, state: tuple[Array, Array], given: tuple[Array, Array]
     ) -> tuple[tuple[Array, Array], Array]:
-        x, starts = given
-        state = jax.tree.map(lambda leaf: jnp.where(starts[:, None], 0, leaf), state)
+        x, edge = given
+        state = jax.tree.map(lambda leaf: jnp.where(edge[:, None], 0, leaf), state)
         return cast(tuple[tuple[Array, Array], Array], nn.OptimizedLSTMCell(self.width)(state, x))
 
 
-def _starts(batch: Batch) -> Bool[Array, "B T"]:
-    """True for the first token of each document but the window's first."""
+def document_edges(batch: Batch, *, reverse: bool = False) -> Bool[Array, "B T"]:
+    """True for the first token of each document but the window's first, in the order of reading."""
     if batch.documents is None:
         return jnp.zeros(batch.tokens.shape, bool)
     changes = batch.documents[:, 1:] != batch.documents[:, :-1]
-    return jnp.pad(changes, ((0, 0), (1, 0)))
+    return jnp.pad(changes, ((0, 0), (0, 1) if reverse else (1, 0)))

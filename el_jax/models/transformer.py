@@ -44,26 +44,35 @@ def transformer(config: TransformerConfig) -> ModelFns:
     chosen = attention_choice(config, jax.default_backend()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
-    init, readout = functions_of(module, drops=config.uses_dropout)
-
-    def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
-        return logits_of(readout(params, batch, key), config.matmul_precision)
-
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:
         _, seen = module.apply({"params": params}, batch, mutable="intermediates")
         layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
         return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
+
+    return functions_of_stack(module)._replace(attention=attention)
+
+
+def functions_of_stack(module: "Transformer") -> ModelFns:
+    """The pure functions of a transformer, or of a subclass, but for its attention."""
+    config = module.config
+    init, readout = functions_of(module, drops=config.uses_dropout)
+
+    def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
+        return logits_of(readout(params, batch, key), config.matmul_precision)
 
     def features(params: Params, batch: Batch) -> Float[Array, "B T D"]:
         _, seen = module.apply({"params": params}, everywhere(batch), mutable="features")
         return seen["features"]["stream"][0].reshape(*batch.tokens.shape, -1)
 
     product = config.embedding_dim, config.matmul_precision
-    return ModelFns(init, apply, attention, readout, *product, features)
+    return ModelFns(init, apply, None, readout, *product, features)
 
 
 class Transformer(nn.Module):
-    """Token ids to the factors of the logits at the supervised positions."""
+    """Token ids to the factors of the logits at the supervised positions.
+
+    A subclass may have other layers between the embeddings and the head.
+    """
 
     config: TransformerConfig
 
@@ -75,12 +84,7 @@ class Transformer(nn.Module):
             "tok_emb", nn.initializers.normal(c.matrix_std), (c.vocab_size, c.embedding_dim)
         )
         x = self._embed(batch, table, deterministic)
-        x = self._inner_blocks(x, batch, deterministic)
-        last = scope(batch, c, supervised_only=True)
-        x = Block(c, name=f"layers_{c.num_layers - 1}")(
-            x, last, batch.supervised, True, deterministic
-        )
-        hidden = self._before_head(x)
+        hidden = self._before_head(self._layers(x, batch, deterministic))
         return Head(c, name="head")(hidden.reshape(*batch.supervised.shape, -1), table)
 
     def _embed(
@@ -102,6 +106,16 @@ class Transformer(nn.Module):
         if c.embedding_norm:
             x = Norm(c, name="emb_ln")(x)
         return nn.Dropout(c.embedding_dropout)(x, deterministic)
+
+    def _layers(
+        self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
+    ) -> Float[Array, "supervised D"]:
+        """From the embeddings of all tokens to the stream at the supervised positions."""
+        c = self.config
+        x = self._inner_blocks(x, batch, deterministic)
+        last = scope(batch, c, supervised_only=True)
+        block = Block(c, name=f"layers_{c.num_layers - 1}")
+        return block(x, last, batch.supervised, True, deterministic)
 
     def _inner_blocks(
         self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool

@@ -1,12 +1,15 @@
-"""The divergence of a masked language model from the truth, where the truth is known.
+"""The divergence of a language model from the truth, where the truth is known.
 
-The loss of a model is the entropy of the masked word given the others, which no model changes, plus
-this divergence. Both are means over whole conditional distributions and not over drawn words, so
-that the divergence of a trained model is seen below the noise of its loss (Rao-Blackwell).
+The loss of a model is the entropy of the asked words given what it sees, which no model changes,
+plus this divergence. Of masked words both are means over whole conditional distributions and not
+over drawn words, so that the divergence of a trained model is seen below the noise of its loss
+(Rao-Blackwell). Of next words they are differences of the log-probabilities of drawn sentences,
+which need no conditionals: near the truth their noise goes with the root of the divergence.
 """
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,57 +17,108 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.runtime.compilation import Once
-from el_jax.tasks import MaskedWords, Task
+from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 
 CHUNK = 256  # sentences at once
 
 
-def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
-    """Probe ``kl``, E KL(p(x_t | x_-t) || model), in nats a masked word, on ``num`` test sentences.
+class _Sums(NamedTuple):
+    """Over the asked words of each sentence, ``[S]``."""
 
-    One word of each sentence is masked, at a uniform place, whatever the task's own masking. Beside
-    ``kl`` the probe returns ``kl_sem``, its standard error over sentences, and ``entropy``, that of
-    the same words given the others: ``kl + entropy`` is the model's cross-entropy on them.
+    divergence: Array
+    entropy: Array
+    words: Array
+
+
+def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
+    """Probe ``kl``, the divergence from the truth in nats an asked word, on test sentences.
+
+    Of the task masked it is E KL(p(x_t | x_-t) || model), one word of each sentence masked at a
+    uniform place whatever the task's own masking. Of the task causal it is
+    E [log p(x) - log model(x)] over the expected number of asked words, the mean of
+    KL(p(x_t | x_<t) || model) over words. Beside ``kl`` the probe returns ``kl_sem``, its standard
+    error over sentences, and ``entropy``, that of the same words given what the model sees:
+    ``kl + entropy`` is the model's cross-entropy on them.
+
+    Args:
+        task: masked or causal.
+        model: any that answers it.
+        num: sentences, rounded up to a multiple of 256.
 
     Raises:
-        ValueError: the task's words are not masked words of a world.
+        ValueError: the task's words are not those of a world.
     """
-    if not isinstance(task, MaskedWords):
-        raise ValueError(f"needs the task masked, not {type(task).__name__}")
     chunks = -(-num // CHUNK)
-
-    def draw() -> tuple[Batch, Float[Array, "chunks S V"]]:
+    sums: Callable[[Array, Batch, Array], _Sums]
+    if isinstance(task, MaskedWords):
         one = dataclasses.replace(task, masking="one")
-        sentences = one.test_set(chunks * CHUNK)
-        world, rows = one.world.make(), jnp.arange(CHUNK)
-
-        def truth(part: Any) -> Array:
-            conditionals = world.log_conditionals(part.tokens)
-            return conditionals[rows, part.places[:, 0]]
-
-        parts = _in_chunks(sentences, chunks)
-        return _in_chunks(one.pack(sentences), chunks), jax.lax.map(truth, parts)
-
-    batch, log_truth = Once(draw)()
-
-    def of_chunk(params: Params, batch: Batch, log_truth: Array) -> tuple[Array, Array]:
-        log_model = jax.nn.log_softmax(model.apply(params, batch)[:, 0])[:, : log_truth.shape[1]]
-        truth = jnp.exp(log_truth)
-        possible = truth > 0
-        gap = jnp.where(possible, log_truth - log_model, 0)
-        return (truth * gap).sum(1), jax.scipy.special.entr(truth).sum(1)
+        batch, truth = Once(lambda: _masked_truth(one, chunks))()
+        sums = _masked_sums
+    elif isinstance(task, CausalWords):
+        batch, truth = Once(lambda: _causal_truth(task, chunks))()
+        sums = _causal_sums
+    else:
+        raise ValueError(f"needs the task masked or causal, not {type(task).__name__}")
 
     @jax.jit
-    def over_runs(params: Params, batch: Batch, log_truth: Array) -> dict[str, Array]:
+    def over_runs(params: Params, batch: Batch, truth: Array) -> dict[str, Array]:
         def of_run(params: Params) -> dict[str, Array]:
-            kl, entropy = jax.lax.map(lambda part: of_chunk(params, *part), (batch, log_truth))
-            sem = kl.std(ddof=1) / jnp.sqrt(kl.size)
-            return {"kl": kl.mean(), "kl_sem": sem, "entropy": entropy.mean()}
+            def of_chunk(part: tuple[Batch, Array]) -> _Sums:
+                return sums(jax.nn.log_softmax(model.apply(params, part[0])), *part)
+
+            return _rates(jax.lax.map(of_chunk, (batch, truth)))
 
         return jax.vmap(of_run)(params)
 
-    return Probe(of_params=lambda params: over_runs(params, batch, log_truth))
+    return Probe(of_params=lambda params: over_runs(params, batch, truth))
+
+
+def _masked_truth(task: MaskedWords, chunks: int) -> tuple[Batch, Float[Array, "chunks S V"]]:
+    """Sentences with one masked word each, and the law of that word given the others."""
+    sentences = task.test_set(chunks * CHUNK)
+    world, rows = task.world.make(), jnp.arange(CHUNK)
+
+    def truth(part: Any) -> Array:
+        return world.log_conditionals(part.tokens)[rows, part.places[:, 0]]
+
+    log_truth = jax.lax.map(truth, _in_chunks(sentences, chunks))
+    return _in_chunks(task.pack(sentences), chunks), log_truth
+
+
+def _masked_sums(
+    log_model: Float[Array, "S 1 W"], _: Batch, log_truth: Float[Array, "S V"]
+) -> _Sums:
+    truth = jnp.exp(log_truth)
+    gap = jnp.where(truth > 0, log_truth - log_model[:, 0, : truth.shape[1]], 0)
+    entropy = jax.scipy.special.entr(truth).sum(axis=1)
+    return _Sums((truth * gap).sum(axis=1), entropy, jnp.ones_like(entropy))
+
+
+def _causal_truth(task: CausalWords, chunks: int) -> tuple[Batch, Float[Array, "chunks S"]]:
+    """Sentences, and the log-probability of each."""
+    sentences = task.test_set(chunks * CHUNK)
+    log_truth = jax.lax.map(
+        lambda part: task.world.make().log_probability(part.tokens), _in_chunks(sentences, chunks)
+    )
+    return _in_chunks(task.pack(sentences), chunks), log_truth
+
+
+def _causal_sums(
+    log_model: Float[Array, "S P W"], batch: Batch, log_truth: Float[Array, "S"]
+) -> _Sums:
+    of_words = jnp.take_along_axis(log_model, batch.labels[..., None], axis=2)[..., 0]
+    of_sentence = jnp.where(batch.mask, of_words, 0).sum(axis=1)
+    words = batch.mask.sum(axis=1).astype(log_truth.dtype)
+    return _Sums(log_truth - of_sentence, -log_truth, words)
+
+
+def _rates(sums: _Sums) -> dict[str, Array]:
+    """Means a word over all sentences, with the delta method's standard error of a ratio."""
+    divergence, entropy, words = sums
+    kl = divergence.mean() / words.mean()
+    sem = (divergence - kl * words).std(ddof=1) / jnp.sqrt(words.size) / words.mean()
+    return {"kl": kl, "kl_sem": sem, "entropy": entropy.mean() / words.mean()}
 
 
 def _in_chunks(tree: Any, chunks: int) -> Any:

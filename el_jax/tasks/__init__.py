@@ -5,12 +5,15 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from jax import Array
 from jaxtyping import Int
 
+from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
-from el_jax.tasks.masked import Corpus, MaskedSentences, MaskedWords
+from el_jax.tasks.masked import MaskedSentences, MaskedWords
+from el_jax.tasks.sentences import Corpus
 from el_jax.types import Batch, Key
 
 __all__ = [
     "TASKS",
+    "CausalWords",
     "CopyStrings",
     "Corpus",
     "MaskedSentences",
@@ -61,4 +64,8 @@ class Task(Protocol):
         """The windows that update ``step``, which may be traced, reads in the run of this key."""
 
 
-TASKS: dict[str, type[Task]] = {"copy": PaddedCopy, "masked": MaskedWords}
+TASKS: dict[str, type[Task]] = {
+    "copy": PaddedCopy,
+    "masked": MaskedWords,
+    "causal": CausalWords,
+}

@@ -8,7 +8,7 @@ one and at most five, of which 80 % show ``<MASK>``, 10 % a random word, and 10 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,16 +16,12 @@ from jax import Array
 from jaxtyping import Bool, Int
 
 from el_jax.runtime.errors import require
-from el_jax.tasks.packing import epoch_order
+from el_jax.tasks.sentences import DOWNSTREAM, Corpus, WorldSentences
 from el_jax.types import Batch, Key
-from el_jax.worlds import PAD, Sentences, WorldChoice, choose_world
+from el_jax.worlds import PAD, Sentences
 
-# what a key derived from `data_seed` is for; one stream each, so no two draws are related
-_TRAIN, _TEST, _DOWNSTREAM = range(3)
 MASKED_SHARE, MOST_MASKED = 0.15, 5  # of masking="bert"
 SHOWN_MASKED, SHOWN_AS_IS = 0.8, 0.1
-FRESH_TRAIN_SPLIT = 1024  # sentences that stand for those which are drawn anew for every update
-SMALL_GRAMMAR = choose_world("pcfg")  # at its defaults
 
 
 class MaskedSentences(NamedTuple):
@@ -44,43 +40,23 @@ class MaskedSentences(NamedTuple):
     asked: Bool[Array, "S P"]
 
 
-class Corpus(NamedTuple):
-    """The training data: the world, and the sentences that are drawn already."""
-
-    world: Any
-    sentences: MaskedSentences
-
-
 @dataclass(frozen=True)
-class MaskedWords:
-    """Masked language modelling of a world.
+class MaskedWords(WorldSentences[MaskedSentences]):
+    """Masked language modelling of a world; every update hides other words.
 
     Attributes:
-        world: the world.
         masking: ``"one"`` word of a sentence, or ``"bert"``.
-        num_train: training sentences, a multiple of ``sentences_per_update``; 0 draws new ones for
-            every update, and the split "train" is then 1,024 others.
-        sentences_per_update: sentences one update reads.
-        data_seed: seed of the data sets; the seed of a run draws its updates and their masks.
         downstream: labels of the world that the probe "downstream" predicts; all if empty.
     """
 
-    world: WorldChoice = SMALL_GRAMMAR
     masking: str = "one"
-    num_train: int = 0
-    sentences_per_update: int = 256
-    data_seed: int = 0
     downstream: tuple[str, ...] = ()
     group_names: ClassVar[tuple[str, ...]] = ("masked",)
     labels_follow: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        update, train = self.sentences_per_update, self.num_train
+        super().__post_init__()
         require("masking", self.masking, self.masking in ("one", "bert"), "'one' or 'bert'")
-        require("sentences_per_update", update, update >= 1, "at least 1")
-        allowed = f"0 or a multiple of sentences_per_update={update}"
-        require("num_train", train, train >= 0 and train % update == 0, allowed)
-        require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
         if self.downstream:
             labels = self.world.make().num_classes
             known = f"among the world's labels {', '.join(labels)}"
@@ -107,18 +83,9 @@ class MaskedWords:
         """Slots for hidden words of one sentence, P; all right is an exact match."""
         return 1 if self.masking == "one" else min(MOST_MASKED, self.world.make().length)
 
-    def train_set(self) -> Corpus:
-        """The world and the training sentences."""
-        num = self.num_train or FRESH_TRAIN_SPLIT
-        return Corpus(self.world.make(), self._drawn(_TRAIN, num))
-
-    def test_set(self, num: int) -> MaskedSentences:
-        """The first ``num`` test sentences, each with its own words hidden."""
-        return self._drawn(_TEST, num)
-
     def downstream_set(self, num: int) -> Sentences:
         """``num`` sentences with what their labels are read from."""
-        key = jax.random.fold_in(jax.random.key(self.data_seed), _DOWNSTREAM)
+        key = jax.random.fold_in(jax.random.key(self.data_seed), DOWNSTREAM)
         return self.world.make().sample(key, num)
 
     def whole(self, tokens: Int[Array, "S T"]) -> Batch:
@@ -148,33 +115,10 @@ class MaskedWords:
             documents=None if one_length else behind.astype(jnp.int32),
         )
 
-    def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads; every update hides other words.
-
-        Args:
-            train_set: of this task.
-            step: number of earlier updates; may be traced.
-            key: one per run; it draws, or orders, the sentences and hides their words.
-        """
-        draw_key, mask_key = jax.random.split(jax.random.fold_in(key, step))
-        if self.num_train:
-            updates = self.num_train // self.sentences_per_update
-            of_epoch = jax.random.fold_in(key, step // updates)
-            order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)
-            tokens = train_set.sentences.tokens[order[step % updates]]
-        else:
-            tokens = train_set.world.sample(draw_key, self.sentences_per_update).tokens
-        return self.pack(self.hide(tokens, mask_key))
-
-    def hide(self, tokens: Int[Array, "S T"], key: Key) -> MaskedSentences:
+    def ask(self, tokens: Int[Array, "S T"], key: Key) -> MaskedSentences:
         """Chooses the words of each sentence that are hidden; sentence ``i`` by key and ``i``."""
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(len(tokens)))
         return MaskedSentences(tokens, *jax.vmap(self._hidden)(tokens, keys))
-
-    def _drawn(self, stream: int, num: int) -> MaskedSentences:
-        key = jax.random.fold_in(jax.random.key(self.data_seed), stream)
-        draw_key, mask_key = jax.random.split(key)
-        return self.hide(self.world.make().sample(draw_key, num).tokens, mask_key)
 
     def _hidden(self, words: Int[Array, "T"], key: Key) -> tuple[Array, Array, Array]:
         """Places, what is shown there and which slots are asked, ``[P]`` each, of one sentence."""

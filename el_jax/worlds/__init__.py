@@ -7,7 +7,8 @@
 
 A model's masked cross-entropy is this floor plus its divergence from the truth, so a loss can be
 read as a distance. ``world.py`` fixes the interface and the letters. A world is one file and one
-line of ``WORLDS``: a function of keyword arguments that are numbers or names.
+line of ``WORLDS``: a function of keyword arguments that are numbers or names. The world of a
+network, ``LanguageModel``, takes a function and parameters instead, and no config names it.
 """
 
 from el_jax.worlds.averages import (
@@ -21,6 +22,7 @@ from el_jax.worlds.averages import (
     exact_label_rates,
     label_rates,
 )
+from el_jax.worlds.bigram_river import bigram_river
 from el_jax.worlds.chart import ChartGrammar
 from el_jax.worlds.choice import (
     WORLDS,
@@ -32,6 +34,7 @@ from el_jax.worlds.choice import (
 from el_jax.worlds.dyck import BracketInputs, Dyck, balance
 from el_jax.worlds.grammar_file import parse_grammar, read_grammar
 from el_jax.worlds.hmm import HMM, block_hmm
+from el_jax.worlds.language_model import LanguageModel, restricted_model
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
 from el_jax.worlds.world import PAD, Sentences, World
 
@@ -43,12 +46,14 @@ __all__ = [
     "ChartGrammar",
     "Dyck",
     "LabelRates",
+    "LanguageModel",
     "MaskedContexts",
     "Sentences",
     "TreeGrammar",
     "World",
     "WorldChoice",
     "balance",
+    "bigram_river",
     "block_hmm",
     "choose_world",
     "conditional_entropies",
@@ -60,6 +65,7 @@ __all__ = [
     "label_rates",
     "parse_grammar",
     "read_grammar",
+    "restricted_model",
     "tree_grammar",
     "world_defaults",
     "world_kinds",

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from el_jax.worlds.bigram_river import bigram_river
 from el_jax.worlds.dyck import Dyck
 from el_jax.worlds.grammar_file import read_grammar
 from el_jax.worlds.hmm import block_hmm
@@ -20,6 +21,7 @@ WORLDS: dict[str, Callable[..., World]] = {
     "pcfg": tree_grammar,
     "grammar_file": read_grammar,
     "dyck": Dyck,
+    "bigram_river": bigram_river,
 }
 
 Number = int | float | str

@@ -46,7 +46,7 @@ def test_a_task_by_name_has_its_default_world():
     [
         (
             {"task__world__name": "pcgf"},
-            "task.world.name='pcgf': must be one of dyck, grammar_file",
+            "task.world.name='pcgf': must be one of bigram_river, dyck",
         ),
         ({"task__world__name": "dyck"}, "config.task.world.depth: unknown key"),
         ({"task__world__depth": 40}, "config.task.world.depth=40: must be in 1..16"),
@@ -64,3 +64,12 @@ def test_a_bad_world_is_one_line_with_field_and_value(changes, message):
     with pytest.raises(ConfigError, match=re.escape(message)) as error:
         build.parse(config_with(**changes))
     assert "\n" not in str(error.value)
+
+
+def test_next_words_are_asked_of_a_model_that_does_not_see_them():
+    settings = build.parse(masked.get_config("task=causal,world=hmm,smoke"))
+    assert settings.task.vocab_size == 24 + 2
+    assert settings.model.config.causal
+    config = by_name.get_config("task=causal,model=budget_bert")
+    with pytest.raises(ConfigError, match=r"must be one of .*sees later tokens"):
+        build.parse(config)

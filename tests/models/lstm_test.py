@@ -33,24 +33,30 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def by_gates(cell, inputs):
+    """Hidden states of one LSTM, a gate at a time (Hochreiter & Schmidhuber 1997)."""
+    h = c = np.zeros_like(cell["hi"]["bias"])
+    states = []
+    for x in inputs:
+        i, f, g, o = (
+            x @ cell[f"i{gate}"]["kernel"]
+            + h @ cell[f"h{gate}"]["kernel"]
+            + cell[f"h{gate}"]["bias"]
+            for gate in "ifgo"
+        )
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.array(states)
+
+
 def by_hand(params, tokens):
-    """Hidden states of one window, a gate at a time (Hochreiter & Schmidhuber 1997)."""
+    """Hidden states of one window, layer by layer."""
     params = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), params)
     hidden = params["tok_emb"][tokens]
     for layer in ("layers_0", "layers_1"):
         (cell,) = params[layer].values()
-        h, c, out = np.zeros(4), np.zeros(4), []
-        for x in hidden:
-            i, f, g, o = (
-                x @ cell[f"i{gate}"]["kernel"]
-                + h @ cell[f"h{gate}"]["kernel"]
-                + cell[f"h{gate}"]["bias"]
-                for gate in "ifgo"
-            )
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-            h = sigmoid(o) * np.tanh(c)
-            out.append(h)
-        hidden = np.array(out)
+        hidden = by_gates(cell, hidden)
     return hidden
 
 

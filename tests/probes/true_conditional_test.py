@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from el_jax.probes import true_conditional
-from el_jax.tasks import MaskedWords, PaddedCopy
+from el_jax.tasks import CausalWords, MaskedWords, PaddedCopy
 from el_jax.types import ModelFns
-from el_jax.worlds import choose_world, every_sentence, exact_entropy_floor
+from el_jax.worlds import PAD, choose_world, every_sentence, exact_entropy_floor
 
 WORLD = choose_world("hmm", {"num_states": 4, "vocab_size": 4, "length": 3, "num_blocks": 2})
 TASK = MaskedWords(world=WORLD)
@@ -75,5 +75,78 @@ def test_words_are_masked_one_at_a_time_whatever_the_task():
 
 
 def test_another_task_is_refused():
-    with pytest.raises(ValueError, match="needs the task masked, not PaddedCopy"):
+    with pytest.raises(ValueError, match="needs the task masked or causal, not PaddedCopy"):
         true_conditional(PaddedCopy(), model_of(uniform))
+
+
+GRAMMAR = """
+S A B 1.0
+A B B 0.4
+A cat 0.6
+B A A 0.3
+B dog 0.7
+"""
+
+
+@pytest.fixture(name="causal", params=["one length", "several lengths"])
+def causal_task(request, tmp_path):
+    if request.param == "one length":
+        return CausalWords(world=WORLD)
+    path = tmp_path / "grammar.txt"
+    path.write_text(GRAMMAR, encoding="utf-8")
+    return CausalWords(world=choose_world("grammar_file", {"path": str(path), "length": 4}))
+
+
+def next_words_of(task):
+    """The model that knows the truth, from a table of the mass of every prefix of a window."""
+    world = task.world.make()
+    tokens, probability = map(np.asarray, every_sentence(world))
+    ends = len(world.lengths) > 1
+    size, slots = task.vocab_size, world.length + ends
+    ended = np.pad(tokens, ((0, 0), (0, int(ends))), constant_values=PAD)
+    words = np.where(ended == PAD, task.special_ids[1], ended)
+    tables = []
+    for length in range(1, slots + 1):
+        code = words[:, :length] @ size ** np.arange(length)[::-1]
+        tables.append(np.bincount(code, probability, size**length).reshape(-1, size))
+
+    def apply(params, batch, key=None):
+        del key
+        seen, rows = batch.tokens[:, 1:], []
+        for length, table in enumerate(tables):
+            code = seen[:, :length] @ size ** np.arange(length)[::-1]
+            mass = jnp.asarray(table)[code]
+            mass = jnp.where(mass.sum(-1, keepdims=True) > 0, mass, 1)  # behind the end
+            rows.append(jnp.log(mass))
+        return jnp.stack(rows, 1) + params
+
+    return ModelFns(lambda key: jnp.zeros(()), apply)
+
+
+def test_the_truth_about_next_words_has_no_divergence(causal):
+    probe = true_conditional(causal, next_words_of(causal), num=512)
+    found = probe.of_params(jnp.zeros(2))
+    np.testing.assert_allclose(found["kl"], 0, atol=2e-6)
+    np.testing.assert_allclose(found["kl_sem"], 0, atol=2e-6)
+
+
+def test_divergence_and_entropy_of_next_words_are_those_over_every_sentence(causal):
+    def apply(params, batch, key=None):
+        del key
+        return jnp.zeros((*batch.labels.shape, causal.vocab_size)) + params
+
+    probe = true_conditional(causal, ModelFns(lambda key: jnp.zeros(()), apply), num=8192)
+    found = {name: float(value[0]) for name, value in probe.of_params(jnp.zeros(1)).items()}
+    # the uniform model loses log V at every asked word
+    uniform = np.log(causal.vocab_size)
+    np.testing.assert_allclose(found["kl"] + found["entropy"], uniform, rtol=1e-5)
+    tokens, probability = map(np.asarray, every_sentence(causal.world.make()))
+    occurs = probability > 0
+    words = ((tokens != PAD).sum(1) + (len(causal.world.make().lengths) > 1))[occurs]
+    weight = probability[occurs]
+    gap = np.log(weight) + words * uniform
+    kl = weight @ gap / (weight @ words)
+    residual = gap - kl * words
+    assert abs(found["kl"] - kl) < 4 * found["kl_sem"]
+    error = np.sqrt(weight @ residual**2 / 8192) / (weight @ words)
+    np.testing.assert_allclose(found["kl_sem"], error, rtol=0.1)

@@ -1,6 +1,10 @@
 """One world of each name, small enough to write out every sentence."""
 
-from el_jax.worlds import WORLDS, parse_grammar
+import jax
+import numpy as np
+
+from el_jax.models import LookupTableConfig, lookup_table
+from el_jax.worlds import WORLDS, parse_grammar, restricted_model
 
 GRAMMAR = """
 S S1 0.6
@@ -17,6 +21,15 @@ B y 0.5
 B z 0.25
 """
 
+TABLE = lookup_table(LookupTableConfig(vocab_size=5, order=3))
+
+
+def random_logits():
+    """Parameters of the table, every context with a law of its own."""
+    shapes = jax.eval_shape(TABLE.init, jax.random.key(0))
+    return jax.tree.map(lambda leaf: np.random.default_rng(0).normal(size=leaf.shape), shapes)
+
+
 SMALL = {
     "hmm": WORLDS["hmm"](vocab_size=4, num_states=6, length=4, num_blocks=2, seed=1),
     "pcfg": WORLDS["pcfg"](
@@ -29,4 +42,8 @@ SMALL = {
     ),
     "grammar_file": parse_grammar(GRAMMAR, length=4),
     "dyck": WORLDS["dyck"](length=4),
+    "bigram_river": WORLDS["bigram_river"](vocab_size=4, length=4),
+    "language_model": restricted_model(
+        TABLE.apply, random_logits(), np.array([3, 9, 4, 4, 8]), num_words=3, begin=4, length=4
+    ),
 }

@@ -1,0 +1,95 @@
+"""Sentences of a world as the examples of a task: new ones for every update, or a fixed set."""
+
+import abc
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import jax
+from jax import Array
+from jaxtyping import Int
+
+from el_jax.runtime.errors import require
+from el_jax.tasks.packing import epoch_order
+from el_jax.types import Batch, Key
+from el_jax.worlds import WorldChoice, choose_world
+
+# what a key derived from `data_seed` is for; one stream each, so no two draws are related
+TRAIN, TEST, DOWNSTREAM = range(3)
+FRESH_TRAIN_SPLIT = 1024  # sentences that stand for those which are drawn anew for every update
+SMALL_GRAMMAR = choose_world("pcfg")  # at its defaults
+
+Asked = TypeVar("Asked")  # sentences as ``tokens``, beside what is asked about them
+
+
+class Corpus(NamedTuple):
+    """The training data: the world, and the sentences that are drawn already."""
+
+    world: Any
+    sentences: Any
+
+
+@dataclass(frozen=True)
+class WorldSentences(abc.ABC, Generic[Asked]):
+    """What tasks share whose examples are the sentences of a world.
+
+    A task says what it asks of sentences (``ask``) and how that becomes windows (``pack``).
+
+    Attributes:
+        world: the world.
+        num_train: training sentences, a multiple of ``sentences_per_update``; 0 draws new ones for
+            every update, and the split "train" is then 1,024 others.
+        sentences_per_update: sentences one update reads.
+        data_seed: seed of the data sets; the seed of a run draws its updates.
+    """
+
+    world: WorldChoice = SMALL_GRAMMAR
+    num_train: int = 0
+    sentences_per_update: int = 256
+    data_seed: int = 0
+
+    def __post_init__(self) -> None:
+        update, train = self.sentences_per_update, self.num_train
+        require("sentences_per_update", update, update >= 1, "at least 1")
+        allowed = f"0 or a multiple of sentences_per_update={update}"
+        require("num_train", train, train >= 0 and train % update == 0, allowed)
+        require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+
+    @abc.abstractmethod
+    def ask(self, tokens: Int[Array, "S T"], key: Key) -> Asked:
+        """Sentences with what is asked about them; about sentence ``i`` by the key and ``i``."""
+
+    @abc.abstractmethod
+    def pack(self, examples: Corpus | Asked) -> Batch:
+        """Each sentence as a window."""
+
+    def train_set(self) -> Corpus:
+        """The world and the training sentences."""
+        num = self.num_train or FRESH_TRAIN_SPLIT
+        return Corpus(self.world.make(), self._drawn(TRAIN, num))
+
+    def test_set(self, num: int) -> Asked:
+        """The first ``num`` test sentences, each with what is asked about it."""
+        return self._drawn(TEST, num)
+
+    def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
+        """The windows that an update reads; every update asks anew.
+
+        Args:
+            train_set: of this task.
+            step: number of earlier updates; may be traced.
+            key: one per run; it draws, or orders, the sentences and asks about them.
+        """
+        draw_key, ask_key = jax.random.split(jax.random.fold_in(key, step))
+        if self.num_train:
+            updates = self.num_train // self.sentences_per_update
+            of_epoch = jax.random.fold_in(key, step // updates)
+            order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)
+            tokens = train_set.sentences.tokens[order[step % updates]]
+        else:
+            tokens = train_set.world.sample(draw_key, self.sentences_per_update).tokens
+        return self.pack(self.ask(tokens, ask_key))
+
+    def _drawn(self, stream: int, num: int) -> Asked:
+        key = jax.random.fold_in(jax.random.key(self.data_seed), stream)
+        draw_key, ask_key = jax.random.split(key)
+        return self.ask(self.world.make().sample(draw_key, num).tokens, ask_key)
