@@ -22,7 +22,7 @@ from el_jax.probes.curvature import (
 from el_jax.probes.spectrum import Spectrum, mean_cross_entropy, spectrum
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.runtime.errors import require
-from el_jax.tasks import MaskedWords, Task
+from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
 NAMES = {
@@ -102,7 +102,7 @@ def measurement(
     """The function from parameters to their curvature; it compiles once for all checkpoints.
 
     Args:
-        task: the task; of masked words the divergence from the truth is told as well.
+        task: the task; of a world's words the divergence from the truth is told as well.
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts of :func:`~el_jax.probes.contexts_of`.
         key: of labels, probes and starting vectors.
@@ -118,7 +118,8 @@ def measurement(
     """
     logits = context_logits(model)
     trace_key, spectrum_key = jax.random.split(key)
-    truth = true_conditional(task, model).of_params if isinstance(task, MaskedWords) else None
+    of_world = isinstance(task, MaskedWords | CausalWords)
+    truth = true_conditional(task, model).of_params if of_world else None
 
     @jax.jit
     def losses(params: Params, windows: Batch) -> Estimate:
