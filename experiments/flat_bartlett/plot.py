@@ -15,7 +15,7 @@ from experiments.harness.tables import read_curves, read_results
 
 COLOURS = {"covariance": "#0072b2", "fisher": "#d55e00"}
 WORDS = {"covariance": "covariance Σ of gradients", "fisher": "Fisher matrix F"}
-STYLES = {WIDE: "-", NARROW: ":", BLIND: (0, (5, 1.5))}
+STYLES: dict[str, Any] = {WIDE: "-", NARROW: ":", BLIND: (0, (5, 1.5))}
 
 
 def plot(out: Path) -> Figure:

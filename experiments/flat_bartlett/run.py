@@ -2,7 +2,7 @@
 
 import dataclasses
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -53,24 +53,25 @@ def of_network(name: str, seed: int, num_updates: int) -> Iterator[Measured]:
     nets = trained(model, start, problem, jnp.asarray(steps), num_updates=num_updates)
     at_marks = [jax.tree.map(operator.itemgetter(i), nets) for i in range(len(steps))]
     looks = [compare(model, net, problem) for net in (start, *at_marks)]
-    seen = Compared(*(np.array(column, float) for column in zip(*looks, strict=True)))
-    yield Measured(name, numbers(seen), np.append(0, steps), seen._asdict())
+    columns = zip(*looks, strict=True)
+    seen = {name: np.array(c, float) for name, c in zip(Compared._fields, columns, strict=True)}
+    yield Measured(name, numbers(seen), np.append(0, steps), seen)
 
 
-def numbers(seen: Compared) -> dict[str, float]:
+def numbers(seen: Mapping[str, np.ndarray]) -> dict[str, float]:
     """The first and last look, the power of the divergence, and the look at the paper's."""
-    found = {name: float(values[-1]) for name, values in seen._asdict().items()}
-    found["covariance_gap_at_start"] = float(seen.covariance_gap[0])
-    settled = (seen.divergence > 0) & (seen.divergence < SETTLED)
+    found = {name: float(values[-1]) for name, values in seen.items()}
+    found["covariance_gap_at_start"] = float(seen["covariance_gap"][0])
+    divergence = seen["divergence"]
+    settled = (divergence > 0) & (divergence < SETTLED)
     for name in ("covariance", "fisher"):
         if settled.sum() >= 3:
-            gaps = getattr(seen, f"{name}_gap")[settled]
-            fitted = np.polyfit(np.log(seen.divergence[settled]), np.log(gaps), 1)
+            gaps = seen[f"{name}_gap"][settled]
+            fitted = np.polyfit(np.log(divergence[settled]), np.log(gaps), 1)
             found[f"{name}_power"] = float(fitted[0])
-        if seen.divergence[-1] < PAPER_DIVERGENCE < seen.divergence[0]:
-            found[f"{name}_trace_at_paper"] = at(
-                PAPER_DIVERGENCE, seen.divergence, getattr(seen, f"{name}_trace")
-            )
+        if divergence[-1] < PAPER_DIVERGENCE < divergence[0]:
+            traces = seen[f"{name}_trace"]
+            found[f"{name}_trace_at_paper"] = at(PAPER_DIVERGENCE, divergence, traces)
     return found
 
 

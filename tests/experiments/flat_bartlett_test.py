@@ -66,7 +66,8 @@ def course(power=0.5):
     """A training whose distances are a power of its divergence."""
     kl = np.array([1.0, 0.05, 0.02, 1e-3, 1e-5])
     gap = 0.3 * kl**power
-    return Compared(kl, kl, gap, gap / 2, 1 + gap, 1 - gap)
+    columns = (kl, kl, gap, gap / 2, 1 + gap, 1 - gap)
+    return dict(zip(Compared._fields, columns, strict=True))
 
 
 def test_numbers_of_a_course_by_hand():
@@ -81,7 +82,7 @@ def test_numbers_of_a_course_by_hand():
 
 
 def test_a_course_that_never_gets_there_has_no_number_there():
-    found = run.numbers(Compared(*(column[:3] for column in course())))
+    found = run.numbers({name: column[:3] for name, column in course().items()})
     assert not any("paper" in name or "power" in name for name in found)
 
 
@@ -127,7 +128,7 @@ def test_the_figure_says_its_answer(tmp_path):
         (setting, seed, step, metric, value)
         for setting in settings.NETWORKS
         for seed in range(4)
-        for metric, values in course()._asdict().items()
+        for metric, values in course().items()
         for step, value in enumerate(values)
     ]
     write_curves(tmp_path / "curves.csv", curves_frame(curves))
