@@ -12,6 +12,7 @@ Fisher         ``fisher_trace`` with all, sampled or observed labels; with it as
                ``controlled_hessian_trace``
 spectra        ``top_eigenvalues`` with residuals, ``spectral_density``, ``smoothed``
 at a distance  ``critical_sharpness``, ``sharpness`` in a ball, ``perturbation_curve``
+of two minima  ``linear_path`` and ``curved_path`` between them, with the barrier on the way
 of a group     any of these of ``restrict(loss, params, belongs)``: a layer, a kind of matrix
 of your own    ``check_operator`` tests a product with a curvature matrix
 =============  ==================================================================================
@@ -24,6 +25,7 @@ and eigenvalues in nats over squared units of the parameters.
 
 from el_jax.curvature.blocks import restrict, split_params
 from el_jax.curvature.checks import OperatorError, check_operator
+from el_jax.curvature.connectivity import Path, curved_path, linear_path
 from el_jax.curvature.exact import (
     ExactCost,
     exact_cost,
@@ -60,11 +62,13 @@ __all__ = [
     "Eigenpairs",
     "ExactCost",
     "OperatorError",
+    "Path",
     "SampledEstimate",
     "SpectralDensity",
     "check_operator",
     "controlled_hessian_trace",
     "critical_sharpness",
+    "curved_path",
     "dense_hessian",
     "exact_cost",
     "exact_hessian_diagonal",
@@ -76,6 +80,7 @@ __all__ = [
     "hessian_trace",
     "hutch_plus_plus",
     "hvp",
+    "linear_path",
     "perturbation_curve",
     "quadratic_form",
     "restrict",

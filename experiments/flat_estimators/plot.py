@@ -50,7 +50,7 @@ def answer(results: pd.DataFrame) -> str:
     return (
         f"Stated 95 % intervals hold the exact trace in {decimal(means.min(), 3)} to "
         f"{decimal(means.max(), 3)} of trials.\nAt equal cost plain probes err {saturated} times "
-        f"as much as the control variate near saturation, {start} times at the start"
+        f"the control variate near saturation, {start} at the start"
     )
 
 
