@@ -61,7 +61,7 @@ def test_curves_of_several_runs_are_one_program():
 def test_what_is_no_path_is_one_line():
     with pytest.raises(ValueError, match="num=2: must be at least 3"):
         linear_path(ring, LEFT, RIGHT, num=2)
-    with pytest.raises(ValueError, match="learning_rate=0.0: must be positive"):
+    with pytest.raises(ValueError, match=r"learning_rate=0\.0: must be positive"):
         curved_path(ring, LEFT, RIGHT, KEY, learning_rate=0.0)
     with pytest.raises(ValueError, match=r"second\['x'\] is float32\[3\]: must be float32\[2\]"):
         linear_path(ring, LEFT, {"x": jnp.zeros(3)})
