@@ -20,8 +20,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from el_jax.curvature import dense_hessian
-from el_jax.types import Batch, ModelFns, Params
-from experiments.flat_estimators.network import LEARNING_RATE, Problem
+from el_jax.types import ModelFns, Params
+from experiments.harness.written_out import Problem, divergence, log_probs
 
 
 class Compared(NamedTuple):
@@ -42,20 +42,6 @@ class Compared(NamedTuple):
     fisher_gap: Array
     covariance_trace: Array
     fisher_trace: Array
-
-
-def log_probs(model: ModelFns, params: Params, problem: Problem) -> Float[Array, "n V"]:
-    """Log-probabilities of the hidden word in every context, in nats."""
-    asked = problem.places[:, None]
-    batch = Batch(problem.tokens, asked, jnp.zeros_like(asked), asked >= 0, jnp.zeros_like(asked))
-    words = problem.truth.shape[1]
-    return jax.nn.log_softmax(model.apply(params, batch)[:, 0, :words])
-
-
-def divergence(model: ModelFns, params: Params, problem: Problem) -> Float[Array, ""]:
-    """The population loss above the world's entropy, in nats."""
-    gaps = jnp.log(problem.truth) - log_probs(model, params, problem)
-    return problem.weights @ (problem.truth * gaps).sum(axis=1)
 
 
 @partial(jax.jit, static_argnames="model")
@@ -85,35 +71,3 @@ def compare(model: ModelFns, params: Params, problem: Problem) -> Compared:
         jnp.trace(covariance) / jnp.trace(hessian),
         jnp.trace(fisher) / jnp.trace(hessian),
     )
-
-
-@partial(jax.jit, static_argnames=("model", "num_updates"))
-def trained(
-    model: ModelFns, params: Params, problem: Problem, steps: Array, *, num_updates: int
-) -> Params:
-    """Full-batch Adam on the population loss, its rate on a cosine to 0.
-
-    Args:
-        model: the network.
-        params: where it starts.
-        problem: every context.
-        steps: ascending updates at which the network is kept; the last is ``num_updates``.
-        num_updates: length of the schedule.
-
-    Returns:
-        The network after so many updates, leaves ``[steps, ...]``.
-    """
-    optimizer = optax.adam(optax.cosine_decay_schedule(LEARNING_RATE, num_updates))
-
-    def update(_: Array, state: tuple[Params, optax.OptState]) -> tuple:
-        params, memory = state
-        slope = jax.grad(lambda p: divergence(model, p, problem))(params)
-        change, memory = optimizer.update(slope, memory)
-        return optax.apply_updates(params, change), memory
-
-    def to_mark(state: tuple, stretch: tuple[Array, Array]) -> tuple[tuple, Params]:
-        state = jax.lax.fori_loop(*stretch, update, state)
-        return state, state[0]
-
-    starts = jnp.concatenate([jnp.zeros(1, steps.dtype), steps[:-1]])
-    return jax.lax.scan(to_mark, (params, optimizer.init(params)), (starts, steps))[1]

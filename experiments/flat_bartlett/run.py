@@ -13,11 +13,11 @@ import numpy as np
 from el_jax.models import PRESETS, transformer
 from el_jax.types import ModelFns
 from el_jax.worlds import World, block_hmm
-from experiments.flat_bartlett.matrices import Compared, compare, trained
+from experiments.flat_bartlett.matrices import Compared, compare
 from experiments.flat_bartlett.settings import NETWORKS, PAPER_DIVERGENCE, SETTLED
-from experiments.flat_estimators.network import problem_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.written_out import problem_of, trained
 
 # seeds of worlds and networks, and updates
 SCALES = {"smoke": (2, 100), "quick": (3, 1000), "cpu": (8, 10_000), "paper": (30, 30_000)}

@@ -23,7 +23,8 @@ from el_jax.curvature import (
     xtrace,
 )
 from el_jax.types import Estimate, Key, Params
-from experiments.flat_estimators.network import WORDS, Context, Given, Problem, divergence, logits
+from experiments.flat_estimators.network import WORDS, Context, Given, divergence, logits
+from experiments.harness.written_out import Problem
 
 PRODUCT, FORM, FORWARD, BACKWARD = 2.7, 1.7, 1 / 3, 2 / 3
 CONTEXTS = 27  # n, T V^(T - 1)

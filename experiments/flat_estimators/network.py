@@ -4,22 +4,22 @@ The model is a budget BERT of one layer and width 8, asked for the hidden word a
 """
 
 import dataclasses
-from functools import partial
+import operator
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from el_jax.curvature import exact_hessian_diagonal, fisher_trace
 from el_jax.models import PRESETS, transformer
-from el_jax.types import Batch, Params
-from el_jax.worlds import World, block_hmm, every_masked_context
+from el_jax.types import Params
+from el_jax.worlds import World, block_hmm
+from experiments.harness import written_out
+from experiments.harness.written_out import Problem
 
 WORDS, STATES, LENGTH, CONCENTRATION = 3, 3, 3, 1.0
-LEARNING_RATE = 0.01  # of Adam at the start; it falls to 0 along a cosine
 CHUNK = 64  # directions at once, of exact traces
 MODEL = transformer(
     dataclasses.replace(
@@ -29,27 +29,6 @@ MODEL = transformer(
 )  # fmt: skip
 
 Context = tuple[Array, Array]  # tokens and the hidden place, with or without a leading axis
-
-
-class Problem(NamedTuple):
-    """Every context and the truth about it.
-
-    Attributes:
-        tokens: words, V at the hidden place, ``[n, T]``.
-        places: of the hidden word, ``[n]``.
-        weights: probabilities of the contexts, ``[n]``.
-        truth: law of the hidden word, ``[n, V]``.
-    """
-
-    tokens: Int[Array, "n T"]
-    places: Int[Array, " n"]
-    weights: Float[Array, " n"]
-    truth: Float[Array, "n V"]
-
-    @property
-    def contexts(self) -> Context:
-        """Tokens and places."""
-        return self.tokens, self.places
 
 
 class Given(NamedTuple):
@@ -85,48 +64,22 @@ def world(seed: int) -> World:
     )  # fmt: skip
 
 
-def problem_of(world: World) -> Problem:
-    """Every context of a small world."""
-    found = every_masked_context(world)
-    return Problem(
-        jnp.asarray(found.tokens),
-        jnp.asarray(found.places),
-        jnp.asarray(found.weights),
-        jnp.exp(found.log_conditionals),
-    )
-
-
 def logits(params: Params, context: Context) -> Float[Array, " V"]:
     """Of the words at the hidden place of one context."""
     tokens, place = context
-    return _all_logits(params, tokens[None], place[None])[0]
-
-
-def _all_logits(
-    params: Params, tokens: Int[Array, "n T"], places: Int[Array, " n"]
-) -> Float[Array, "n V"]:
-    asked = places[:, None]
-    batch = Batch(tokens, asked, jnp.zeros_like(asked), asked >= 0, jnp.zeros_like(asked))
-    return MODEL.apply(params, batch)[:, 0, :WORDS]
+    return written_out.logits(MODEL, params, tokens[None], place[None], WORDS)[0]
 
 
 def divergence(params: Params, problem: Problem) -> Float[Array, ""]:
     """The population loss above the world's entropy, in nats; its Hessian is the loss's."""
-    log_probs = jax.nn.log_softmax(_all_logits(params, *problem.contexts))
-    return problem.weights @ (problem.truth * (jnp.log(problem.truth) - log_probs)).sum(axis=1)
+    return written_out.divergence(MODEL, params, problem)
 
 
-@partial(jax.jit, static_argnames="num_updates")
 def trained(params: Params, problem: Problem, *, num_updates: int) -> Params:
-    """Full-batch Adam on the population loss."""
-    optimizer = optax.adam(optax.cosine_decay_schedule(LEARNING_RATE, num_updates))
-
-    def update(state: tuple[Params, optax.OptState], _: None) -> tuple[tuple, None]:
-        params, memory = state
-        change, memory = optimizer.update(jax.grad(divergence)(params, problem), memory)
-        return (optax.apply_updates(params, change), memory), None
-
-    return jax.lax.scan(update, (params, optimizer.init(params)), length=num_updates)[0][0]
+    """The network after full-batch Adam on the population loss."""
+    steps = jnp.array([num_updates])
+    kept = written_out.trained(MODEL, params, problem, steps, num_updates=num_updates)
+    return jax.tree.map(operator.itemgetter(0), kept)
 
 
 @jax.jit

@@ -30,6 +30,7 @@ from experiments.flat_estimators.network import Given
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.statistics import CONFIDENCE
+from experiments.harness.written_out import problem_of
 
 
 class Setting(NamedTuple):
@@ -56,7 +57,7 @@ def name_of(estimator: str, stage: str) -> str:
 
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
     """A network before and after its training, in a world of its own."""
-    problem = network.problem_of(network.world(seed))
+    problem = problem_of(network.world(seed))
     start = jax.jit(network.MODEL.init)(jax.random.key(seed))
     end = network.trained(start, problem, num_updates=num_updates)
     return {START: Given(problem, start, end), SATURATED: Given(problem, end, start)}

@@ -7,10 +7,10 @@ import pytest
 
 from el_jax.types import ModelFns
 from experiments.flat_bartlett import claims, plot, run, settings
-from experiments.flat_bartlett.matrices import Compared, compare, divergence, trained
-from experiments.flat_estimators.network import Problem
+from experiments.flat_bartlett.matrices import Compared, compare
 from experiments.harness.claims import Verdict
 from experiments.harness.tables import curves_frame, write_curves, write_results
+from experiments.harness.written_out import Problem, divergence, trained
 from tests.experiments.toys import results_of
 
 TRUTH = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
