@@ -6,6 +6,7 @@ The environment set here also reaches the programs and notebooks that tests star
 import os
 import pathlib
 import time
+from collections.abc import Iterator
 
 _CACHE = (
     pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "el_jax" / "xla"
@@ -31,8 +32,22 @@ jax.config.update("jax_num_cpu_devices", 2)
 if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run would parse
     flags.FLAGS.mark_as_parsed()
 
+MOST_MAPPINGS = 30_000
+
 hypothesis.settings.register_profile("el_jax", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("el_jax")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_programs() -> Iterator[None]:
+    """Forgets compiled programs before Linux refuses the process more mappings (65,530).
+
+    Each program takes a dozen or more, and XLA crashes where it gets none.
+    """
+    yield
+    maps = pathlib.Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        jax.clear_caches()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
