@@ -30,7 +30,7 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldSentences(abc.ABC, Generic[Asked]):
-    """What tasks share whose examples are the sentences of a world.
+    """The part that tasks share whose examples are the sentences of a world.
 
     A task says what it asks of sentences (``ask``) and how that becomes windows (``pack``).
 

@@ -25,7 +25,7 @@ from experiments.harness.written_out import Problem, divergence, log_probs
 
 
 class Compared(NamedTuple):
-    """How the matrices differ at one point of a training.
+    """Differences of the matrices at one point of a training.
 
     Attributes:
         divergence: of the model from the truth, in nats.

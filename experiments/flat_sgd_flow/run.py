@@ -157,7 +157,7 @@ def _curvature(net: Net, given: Contexts) -> tuple[Array, Array]:
 
 
 def of_minimum(net: Net, given: Contexts) -> dict[str, float]:
-    """What the theorem asks of the start, and what it predicts there."""
+    """The theorem's conditions on the start, and its prediction there."""
     seen = means(jax.tree.map(lambda leaf: leaf[None], net), given)
     eigenvalues, exact = map(np.asarray, _curvature(net, given))
     above = eigenvalues > NULL * eigenvalues[-1]

@@ -21,7 +21,7 @@ def model_of(features):
 
 
 def posterior(params, batch):
-    """What is known of the state, as features of the first token; nothing of the others."""
+    """The posterior of the state, as features of the first token; nothing of the others."""
     known = jnp.exp(WORLD.make().log_posteriors(batch.tokens[:, 1:])["state_2"])
     features = jnp.zeros((*batch.tokens.shape, known.shape[-1])).at[:, 0].set(known)
     return features * params
