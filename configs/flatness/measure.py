@@ -7,8 +7,8 @@ WORKDIR is that of a training, running, interrupted or done. Argument after the 
 
 Cost: for each checkpoint of each run some 20 gradients of every context, and 2 (2 + the probes of
 the density) Lanczos steps of one product with the Hessian on all contexts, about 2 gradients each.
-One checkpoint of a small masked model of ``configs/flatness/masked.py`` took five minutes on two CPU
-cores with a training beside it, compilation included.
+One checkpoint of a small masked model of ``configs/flatness/masked.py`` took five minutes on two
+CPU cores with a training beside it, compilation included.
 """
 
 from ml_collections import ConfigDict
