@@ -1,9 +1,9 @@
 """Train the studies of an experiment.
 
-A seed draws the training and test strings, the initialisation and the order of the data. On an
-accelerator all runs of a seed advance together in one program. On a CPU, where one small run
-already fills a core, every seed is a process of its own and runs follow one another in it. The
-program of a study is compiled once: the strings are arguments of it.
+A seed draws the world, the training and test strings, the initialisation and the order of the data,
+as far as a task has them. On an accelerator all runs of a seed advance together in one program. On
+a CPU, where one small run already fills a core, every seed is a process of its own and runs follow
+one another in it. The program of a study is compiled once: the strings are arguments of it.
 """
 
 import concurrent.futures
@@ -16,7 +16,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +38,18 @@ class Study:
     """Runs that share one program.
 
     Attributes:
-        config: the config; the first of ``train.seeds`` has its ``seed`` and ``task.data_seed``.
+        config: the config; the first of ``train.seeds`` has its ``seed``, ``task.data_seed`` and
+            ``task.world.seed``.
         suffix: the end of its settings' names.
-        seeds_per_data: seeds that share a data set before the next one is drawn.
+        seeds_per_data: seeds that share a world and a data set before the next ones are drawn.
+        names: beginnings of metrics' names, and what tables call them, where studies differ in
+            what they measure.
     """
 
     config: build.Config
     suffix: str = ""
     seeds_per_data: int = 1
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,8 +171,11 @@ def by_seed(study: Study, **train: str) -> list[build.Config]:
         part = study.config.copy_and_resolve_references()
         part.seed = study.config.seed + i
         part.train.update(seeds=1, **train)
+        data = i // study.seeds_per_data
         if "data_seed" in part.task:
-            part.task.data_seed = study.config.task.data_seed + i // study.seeds_per_data
+            part.task.data_seed = study.config.task.data_seed + data
+        if "seed" in part.task.get("world", {}):
+            part.task.world.seed = study.config.task.world.seed + data
         parts.append(part)
     return parts
 

@@ -66,18 +66,32 @@ def check_names(studies: Sequence[Study]) -> None:
             seen.add(key)
 
 
-def _last_rows(trained: Trained) -> Row:
+def _last_rows(history: History) -> Row:
     """The newest value of every metric."""
     last: Row = {}
-    for row in trained.history.rows:
+    for row in history.rows:
         last |= row
     return last
+
+
+def _named(study: Study, history: History) -> History:
+    """A history whose metrics have the names of the tables."""
+
+    def named(metric: str) -> str:
+        start = max(filter(metric.startswith, study.names), key=len, default="")
+        return study.names[start] + metric.removeprefix(start) if start else metric
+
+    renamed = History()
+    for step, row in zip(history.steps, history.rows, strict=True):
+        renamed.write(step, {named(metric): values for metric, values in row.items()})
+    return renamed
 
 
 def _rows(
     study: Study, trained: Trained, metrics: Sequence[str], curves: Sequence[str], extras: Extras
 ) -> tuple[list[tuple], list[tuple]]:
-    final = _last_rows(trained) | extras(trained.history)
+    history = _named(study, trained.history)
+    final = _last_rows(history) | extras(history)
     results: list[tuple] = []
     points: list[tuple] = []
     for i, run in enumerate(trained.runs):
@@ -85,7 +99,7 @@ def _rows(
         seed = int(run["seed"])
         results += [(name, seed, m, float(final[m][i])) for m in metrics]
         for metric in curves:
-            steps, values = trained.history.curve(metric)
+            steps, values = history.curve(metric)
             points += [
                 (name, seed, int(s), metric, float(v[i]))
                 for s, v in zip(steps, values, strict=True)

@@ -112,6 +112,23 @@ def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
     assert len(points) == 6  # acc was measured once
 
 
+def test_metrics_that_studies_call_otherwise_have_one_name_in_tables():
+    history = History()
+    row = {"loss": 1.0, "state_1": 2.0, "state_1_sem": 3.0, "state_10": 4.0}
+    history.write(10, {name: np.array([value]) for name, value in row.items()})
+    runs = ({"seed": 0, "warmup_steps": 0, "lam": 1.0},)
+    study = Study(tiny(), names={"state_1": "near", "state_10": "far"})
+    metrics = ["loss", "near", "near_sem", "far"]
+
+    def extras(history):
+        return {"seen": history.curve("far")[1][-1]}
+
+    trained = Trained(runs, history, 1.0)
+    results, points = sweep._rows(study, trained, [*metrics, "seen"], ["far"], extras)
+    assert [value for *_, value in results] == [1, 2, 3, 4, 4]
+    assert [value for *_, value in points] == [4]
+
+
 def test_fitting_reads_the_rows_that_evaluate():
     history = History()
     looks = [(10, 0.0, 0.0), (20, 1.0, 0.25), (30, 1.0, 0.75)]
