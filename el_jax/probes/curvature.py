@@ -98,7 +98,7 @@ def group_traces(
     params: Params,
     windows: Batch,
     key: Key,
-    grouping: Grouping,
+    grouping: Grouping | Callable[[str], str],
     *,
     num_labels: int = NUM_LABELS,
 ) -> dict[str, Estimate]:
@@ -110,11 +110,12 @@ def group_traces(
         windows: the contexts.
         key: of labels; with the key of :func:`traces` they are its labels.
         grouping: "kind" for embeddings, matrices, and biases with norms; "layer" for layers, and
-            all that is outside of them.
+            all that is outside of them; or a function from a leaf's name, such as
+            ``layers_0/mlp/in/kernel``, to that of its group.
         num_labels: draws in each context.
     """
     label_key, _ = jax.random.split(key)
-    group_of = {"kind": _kind, "layer": _layer}[grouping]
+    group_of = grouping if callable(grouping) else {"kind": _kind, "layer": _layer}[grouping]
     paths = jax.tree_util.tree_leaves_with_path(params)
     names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in paths]
 

@@ -44,12 +44,14 @@ class Study:
         seeds_per_data: seeds that share a world and a data set before the next ones are drawn.
         names: beginnings of metrics' names, and what tables call them, where studies differ in
             what they measure.
+        extras: metrics of the whole course of each run; those of the sweep if None.
     """
 
     config: build.Config
     suffix: str = ""
     seeds_per_data: int = 1
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    extras: Callable[[History], Row] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -91,7 +91,7 @@ def _rows(
     study: Study, trained: Trained, metrics: Sequence[str], curves: Sequence[str], extras: Extras
 ) -> tuple[list[tuple], list[tuple]]:
     history = _named(study, trained.history)
-    final = _last_rows(history) | extras(history)
+    final = _last_rows(history) | (study.extras or extras)(history)
     results: list[tuple] = []
     points: list[tuple] = []
     for i, run in enumerate(trained.runs):
@@ -150,7 +150,7 @@ def run_sweep(
         studies: the studies to train.
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
-        extras: further metrics, from the whole course of each run.
+        extras: further metrics, from the whole course of each run, of studies without their own.
         max_marks: marks that are kept of a curve.
         shard: the part to train; a unit is one seed of one study with its whole sweep.
     """

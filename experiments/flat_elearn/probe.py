@@ -1,0 +1,118 @@
+"""Curvature of cross-entropy at the training strings, before and after matching the loss.
+
+A loss that bounds margins bounds logits, and a network with smaller logits has another curvature
+of cross-entropy for that alone. So each is also measured with its logits multiplied by the number
+at which its training cross-entropy is ``MATCHED_CE``: equal pre-training loss, as Liu, Xie, Li, Ma
+2023 compare networks.
+
+Imported by the trainings of the experiment; their config names this module.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.curvature import fisher_trace, top_eigenvalues
+from el_jax.probes import PROBES, context_logits, contexts_of
+from el_jax.probes.curvature import Logits, of_unit_leaves
+from el_jax.runtime.compilation import Once
+from el_jax.tasks import Task
+from el_jax.types import Batch, ModelFns, Params, Probe
+from experiments.flat_elearn.settings import FISHER, MATCHED_CE, SCALE_FREE, TOP, matched
+
+NUM_LABELS, CHUNK = 4, 8
+LANCZOS_STEPS = 20  # products with the Hessian
+SCALES = jnp.geomspace(1e-2, 1e3, 1_000)  # of logits, among which the matching one is sought
+_SEED = 0
+
+
+def cross_entropy(logits: Float[Array, "N V"], labels: Int[Array, " N"]) -> Float[Array, ""]:
+    """Mean over contexts, in nats."""
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+
+def matching_scale(
+    logits: Float[Array, "N V"], labels: Int[Array, " N"], nats: float
+) -> Float[Array, ""]:
+    """The least factor of the logits at which their cross-entropy is so many nats; NaN if none."""
+
+    def at(log_scale: Array) -> Array:
+        return cross_entropy(jnp.exp(log_scale) * logits, labels)
+
+    # cross-entropy is convex in the scale: down from log V, and up again where a label is missed
+    grid = jnp.log(SCALES)
+    reached = jax.lax.map(at, grid) <= nats
+    first = jnp.argmax(reached)
+
+    def halved(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        far = at(middle) > nats
+        return jnp.where(far, middle, low), jnp.where(far, high, middle)
+
+    start = grid[jnp.maximum(first - 1, 0)], grid[first]
+    _, found = jax.lax.fori_loop(0, 20, halved, start)
+    return jnp.where(reached.any() & (first > 0), jnp.exp(found), jnp.nan)
+
+
+def matched_curvature(task: Task, model: ModelFns, num: int = 512) -> Probe:
+    """Probe of the logarithms of ``MEASURES`` at training tokens, as they are and matched.
+
+    Beside them ``logit_scale``, the factor of the logits, and ``training_ce`` of the tokens that
+    were measured, in nats. Traces are over ``num`` contexts, the eigenvalue over a quarter of them.
+    """
+    batch = Once(lambda: task.pack(task.train_set()))()
+    contexts = {most: contexts_of(batch, most)[0] for most in (num, max(num // 4, 1))}
+    logits = context_logits(model)
+
+    def of_run(params: Params, windows: Batch, few: Batch) -> dict[str, Array]:
+        def measures(scale: Array) -> dict[str, Array]:
+            def scaled(params: Params, window: Batch) -> Array:
+                return scale * logits(params, window)
+
+            return {
+                FISHER: jnp.log(_trace(scaled, params, windows)),
+                SCALE_FREE: jnp.log(_trace(*of_unit_leaves(scaled, params), windows)),
+                TOP: jnp.log(_largest(scaled, params, few)),
+            }
+
+        z = jax.lax.map(lambda window: logits(params, window), windows, batch_size=CHUNK)
+        labels = windows.labels[:, 0]
+        scale = matching_scale(z, labels, MATCHED_CE)
+        after = measures(jnp.where(jnp.isnan(scale), 1.0, scale))
+        return {
+            "logit_scale": scale,
+            "training_ce": cross_entropy(z, labels),
+            **measures(jnp.ones(())),
+            **{matched(name): jnp.where(jnp.isnan(scale), scale, v) for name, v in after.items()},
+        }
+
+    @jax.jit
+    def over_runs(params: Params, *windows: Batch) -> Any:
+        return jax.lax.map(lambda params: of_run(params, *windows), params)
+
+    return Probe(of_params=lambda params: over_runs(params, *contexts.values()))
+
+
+def _trace(logits: Logits, params: Params, windows: Batch) -> Array:
+    return fisher_trace(
+        logits, params, windows,
+        labels="sampled", key=jax.random.key(_SEED), num_labels=NUM_LABELS, chunk=CHUNK,
+    ).mean  # fmt: skip
+
+
+def _largest(logits: Logits, params: Params, windows: Batch) -> Array:
+    """The largest eigenvalue of the Hessian of cross-entropy."""
+
+    def loss(params: Params) -> Array:
+        z = jax.vmap(logits, (None, 0))(params, windows)
+        return cross_entropy(z, windows.labels[:, 0])
+
+    key = jax.random.key(_SEED)
+    return top_eigenvalues(loss, params, key, 1, num_steps=LANCZOS_STEPS).values[0]
+
+
+PROBES["matched_curvature"] = matched_curvature

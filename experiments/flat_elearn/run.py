@@ -1,0 +1,48 @@
+"""Copy networks of every loss, with and without warm-up; the curvature of where they end."""
+
+from pathlib import Path
+
+from configs.el.copy import get_config
+from experiments.flat_elearn.settings import FISHER, MEASURES, matched
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import run_sweep
+
+SPLITS = ("train", "test", "test_precise")
+METRICS = [
+    *(f"{split}_{group}_accuracy" for split in SPLITS for group in ("easy", "hard")),
+    *MEASURES,
+    *map(matched, MEASURES),
+    *("logit_scale", "training_ce"),
+]
+CURVES = ["test_hard_accuracy", FISHER, matched(FISHER)]
+LOSSES = ("cross_entropy", "e1", "e2", "e3")
+WARM_UP = {"smoke": (0, 20), "cpu": (0, 1000), "paper": (0, 1000)}  # updates
+LOOKS = {"smoke": 2, "cpu": 3, "paper": 5}
+SEEDS = {"smoke": 2, "cpu": 12, "paper": 10}
+PROBE = "experiments.flat_elearn.probe"  # registers matched_curvature
+
+
+def studies(scale: str) -> list[Study]:
+    """Every loss without and with warm-up, two strings a window."""
+    return [_study(scale, loss) for loss in LOSSES]
+
+
+def _study(scale: str, loss: str) -> Study:
+    size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
+    config = get_config(f"loss={loss},strings_per_window=2,{size}")
+    config.optim.warmup_steps = 0
+    config.sweep.optim.warmup_steps = WARM_UP[scale]
+    config.train.seeds = SEEDS[scale]
+    config.train.eval_every = config.train.num_updates // LOOKS[scale]
+    config.train.probes = ("matched_curvature",)
+    config.imports = (PROBE,)
+    return Study(config)
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train and write the tables."""
+    run_sweep(
+        "flat_elearn", scale, out, studies(scale),
+        metrics=METRICS, curves=CURVES, shard=shard,
+    )  # fmt: skip

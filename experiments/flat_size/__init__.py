@@ -1,0 +1,6 @@
+"""Of networks with equal loss, are the larger ones flatter, and better for downstream tasks?
+
+Liu, Xie, Li, Ma 2023, Figures 2 and 5.
+"""
+
+SCALES = ("smoke", "cpu", "paper")

@@ -1,0 +1,47 @@
+"""Traces of the Fisher matrix of the groups of leaves that embedding a network multiplies alike.
+
+Imported by the trainings of the experiment; their config names this file.
+"""
+
+from typing import Any
+
+import jax
+from jax import Array
+
+from el_jax.probes import PROBES, context_logits, contexts_of
+from el_jax.probes.curvature import group_traces
+from el_jax.runtime.compilation import Once
+from el_jax.tasks import Task
+from el_jax.types import Batch, ModelFns, Params, Probe
+
+TABLES = ("tok_emb", "pos_emb", "type_emb")
+GROUPS = ("embeddings", "matrices", "biases_norms", "last_norm", "head_bias")
+
+
+def group_of(name: str) -> str:
+    """The group of a leaf of ``budget_bert``, as ``el_jax.models.surgery.Replica`` names it."""
+    place, _, leaf = name.rpartition("/")
+    if name in TABLES:
+        return "embeddings"
+    if leaf == "kernel":
+        return "matrices"
+    return {"head": "head_bias", "head_ln": "last_norm"}.get(place, "biases_norms")
+
+
+def size_traces(task: Task, model: ModelFns, num: int = 512) -> Probe:
+    """Probe ``fisher_GROUP`` of each of ``GROUPS``, on ``num`` contexts of the split "train"."""
+    windows, _ = contexts_of(Once(lambda: task.pack(task.train_set()))(), most=num)
+
+    def of_run(params: Params, windows: Batch) -> dict[str, Array]:
+        logits, key = context_logits(model), jax.random.key(0)
+        found = group_traces(logits, params, windows, key, group_of)
+        return {f"fisher_{group}": estimate.mean for group, estimate in found.items()}
+
+    @jax.jit
+    def over_runs(params: Params, windows: Batch) -> Any:
+        return jax.lax.map(lambda params: of_run(params, windows), params)
+
+    return Probe(of_params=lambda params: over_runs(params, windows))
+
+
+PROBES["size_traces"] = size_traces

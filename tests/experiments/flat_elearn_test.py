@@ -1,0 +1,121 @@
+"""The matching of losses, curvature against dense matrices, claims on made-up tables, figure."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.curvature import dense_hessian
+from el_jax.types import ModelFns
+from experiments.flat_elearn import claims, plot, probe, run, settings
+from experiments.harness.claims import Verdict, with_holm
+from experiments.harness.tables import write_results
+from tests.experiments.toys import results_of
+
+
+@pytest.mark.parametrize("nats", [0.5, 0.05])
+def test_scaled_logits_have_the_cross_entropy_asked_for(nats):
+    logits = jax.random.normal(jax.random.key(0), (16, 5))
+    labels = logits.argmax(1)
+    scale = probe.matching_scale(logits, labels, nats)
+    assert float(probe.cross_entropy(scale * logits, labels)) == pytest.approx(nats, rel=1e-3)
+
+
+def test_the_least_scale_is_taken_where_two_match():
+    logits = jnp.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    labels = jnp.array([0, 0, 0, 1])  # least at log 3, and above .6 again beyond
+    scale = float(probe.matching_scale(logits, labels, 0.6))
+    assert 0 < scale < np.log(3)
+    assert float(probe.cross_entropy(scale * logits, labels)) == pytest.approx(0.6, rel=1e-3)
+
+
+def test_a_loss_out_of_reach_is_not_a_number():
+    logits, labels = jnp.array([[1.0, 0.0], [1.0, 0.0]]), jnp.array([0, 1])
+    assert np.isnan(probe.matching_scale(logits, labels, 0.5))  # never below log 2
+
+
+def linear(task):
+    """Logits W e(token at the supervised place), a model whose matrices can be written out."""
+    size = task.vocab_size
+
+    def apply(params, batch, key=None):
+        del key
+        tokens = jnp.take_along_axis(batch.tokens, batch.supervised, 1)
+        return params["w"][tokens]
+
+    return ModelFns(lambda key: {"w": jax.random.normal(key, (size, size))}, apply)
+
+
+def test_measures_are_those_of_dense_matrices(monkeypatch):
+    task = build.parse(run.studies("smoke")[0].config).task
+    model = linear(task)
+    batch = task.pack(task.train_set())
+    windows, labels = probe.contexts_of(batch, 32)
+    few, of_few = probe.contexts_of(batch, 8)
+    seen = jnp.take_along_axis(windows.tokens, windows.supervised, 1)[:, 0]
+    noise = model.init(jax.random.key(0))["w"]
+    own = 0.3 * noise.at[seen, labels].add(5.0)  # better than guessing, so that a scale matches
+    z = model.apply({"w": own}, windows)[:, 0]
+    monkeypatch.setattr(probe, "MATCHED_CE", float(probe.cross_entropy(0.2 * z, labels)))
+    monkeypatch.setattr(probe, "NUM_LABELS", 400)
+    monkeypatch.setattr(probe, "LANCZOS_STEPS", 60)
+    measured = probe.matched_curvature(task, model, 32).of_params({"w": own[None]})
+    found = {name: float(value[0]) for name, value in measured.items()}
+    assert found["logit_scale"] == pytest.approx(0.2, rel=1e-3)
+    assert found["training_ce"] == pytest.approx(float(probe.cross_entropy(z, labels)), rel=1e-4)
+    for scale, name in ((1.0, lambda n: n), (found["logit_scale"], settings.matched)):
+        p = np.asarray(jax.nn.softmax(scale * z), np.float64)
+        trace = scale**2 * (1 - (p**2).sum(1)).mean()  # diag(p) - p pᵀ, in one row of W each
+        assert np.exp(found[name(settings.FISHER)]) == pytest.approx(trace, rel=0.05)
+        length = float(jnp.sum(own**2))
+        assert np.exp(found[name(settings.SCALE_FREE)]) == pytest.approx(trace * length, rel=0.05)
+
+        def loss(params, scale=scale):
+            return probe.cross_entropy(scale * model.apply(params, few)[:, 0], of_few)
+
+        hessian = dense_hessian(loss, {"w": own})
+        top = float(jnp.linalg.eigvalsh(hessian)[-1])
+        assert np.exp(found[name(settings.TOP)]) == pytest.approx(top, rel=1e-3)
+
+
+def table(factor, *, right=0.0, seeds=12):
+    """Accuracy falls by ``right`` for each e-fold of curvature among the networks of a loss."""
+    rng = np.random.default_rng(0)
+    values = {}
+    for setting in settings.SETTINGS:
+        e_loss, warm = not setting.startswith(settings.CE), setting.endswith(settings.WARM)
+        level = np.log(factor) * (e_loss + warm)
+        flat = rng.normal(size=seeds)
+        for measure in settings.MEASURES:
+            for name in (measure, settings.matched(measure)):
+                values[setting, name] = level + 0.01 * flat
+        values[setting, settings.HARD] = 0.5 - right * flat + 0.01 * rng.normal(size=seeds)
+        values[setting, settings.TRAIN] = np.full(seeds, 1.0)
+    return results_of(values)
+
+
+@pytest.mark.parametrize(
+    ("factor", "right", "verdict"),
+    [(0.5, 0.1, Verdict.HOLDS), (2.0, -0.1, Verdict.FAILS), (1.0, 0.0, Verdict.INCONCLUSIVE)],
+)
+def test_claims_are_judged_by_ratios_and_correlations(factor, right, verdict):
+    found = with_holm(claims.claims(table(factor, right=right)))
+    of_fit = [claim for claim in found if "fits the hard" in claim.text]
+    assert {claim.verdict for claim in found if claim not in of_fit} == {verdict}
+    assert len(of_fit) == 8
+    assert len(found) == 8 + 2 * 3 * 2 * 3 + 4 + 3
+
+
+def test_a_correlation_is_within_settings():
+    results = table(0.5, right=0.0)
+    rows = (results["metric"] == settings.HARD) & results["setting"].str.startswith("E")
+    results.loc[rows, "value"] += 10.0  # between settings flatter is better by far
+    for claim in with_holm(claims.claims(results))[-3:]:
+        assert claim.verdict is Verdict.INCONCLUSIVE
+
+
+def test_the_title_has_the_numbers_of_the_table(tmp_path):
+    write_results(tmp_path / "results.csv", table(0.5))
+    title = plot.plot(tmp_path).get_suptitle()
+    assert title.count("warm-up × .50 at equal loss, × .50 as they are") == 2

@@ -1,0 +1,124 @@
+"""Equal loss by interpolation, groups and factors against enlarged networks, claims and figure."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+from flax.traverse_util import flatten_dict
+
+from el_jax import build
+from el_jax.models.surgery import enlarge, replication
+from el_jax.models.transformer import transformer
+from el_jax.training.sinks import History
+from experiments.flat_size import claims, plot, probe, run, settings
+from experiments.harness.claims import Verdict, with_holm
+from experiments.harness.tables import write_results
+from tests.experiments.toys import results_of
+
+
+def test_courses_are_read_on_a_line_in_log_kl():
+    kl = np.array([[1.0, 0.04, 1.0], [0.1, 0.03, 0.9], [0.025, 0.02, 0.8]])
+    course = np.array([[0.0, 1.0, 2.0], [10.0, 1.0, 2.0], [20.0, 1.0, 2.0]])
+    found = run.where(kl, 0.05, course)
+    assert found[0] == pytest.approx(15.0)  # half-way from .1 to .025 in the logarithm
+    assert np.isnan(found[1])  # starts below
+    assert np.isnan(found[2])  # never there
+
+
+def configs(width=8):
+    settings = build.parse(run.config_of("smoke", "pcfg", width))
+    large = dataclasses.replace(settings.model.config, width=24, num_heads=24 // 4)
+    return settings, large
+
+
+def test_groups_are_those_that_embedding_multiplies_alike():
+    settings, large = configs()
+    plan = replication(settings.model.config, large)
+    assert {name: probe.group_of(name) for name in plan} == {
+        name: replica.group for name, replica in plan.items()
+    }
+    assert {*probe.GROUPS} == {replica.group for replica in plan.values()}
+
+
+@pytest.mark.parametrize("convention", ["trace_released", "trace_balanced"])
+def test_factors_are_the_ratios_of_measured_traces(convention):
+    settings, large = configs()
+    small, task = settings.model.config, settings.task
+    params = transformer(small).init(jax.random.key(0))
+    noise = jax.random.normal(jax.random.key(1), (len(jax.tree.leaves(params)),))
+    leaves, tree = jax.tree.flatten(params)  # off the start, where some traces are 0
+    params = tree.unflatten([w + 0.1 * n for w, n in zip(leaves, noise, strict=True)])
+    k = large.width // small.width
+    grown = enlarge(small, params, large, k ** -run.CONVENTIONS[convention].scale)
+
+    def traces(config, params):
+        model = transformer(dataclasses.replace(config, attention_impl="xla"))
+        batched = jax.tree.map(lambda leaf: leaf[None], params)
+        found = probe.size_traces(task, model, num=4).of_params(batched)
+        return {name.removeprefix("fisher_"): float(value[0]) for name, value in found.items()}
+
+    before, after = traces(small, params), traces(large, grown)
+    factors = run.factors_of(run.config_of("smoke", "pcfg", 8), 24)[convention]
+    for group in probe.GROUPS:
+        assert after[group] == pytest.approx(factors[group] * before[group], rel=1e-3), group
+    assert {*factors} == {*probe.GROUPS}
+    assert len(flatten_dict(grown)) == len(flatten_dict(params))
+
+
+def test_conventions_add_up_groups_by_their_factors():
+    history = History()
+    for i, kl in enumerate((0.2, 0.0125)):
+        row = dict.fromkeys(run.COMPARED, float(i))
+        row |= {f"fisher_{group}": (i + 1.0) * 10**j for j, group in enumerate(probe.GROUPS)}
+        history.write(100 * (i + 1), {n: np.array([v]) for n, v in (row | {"kl": kl}).items()})
+    factors = run.factors_of(run.config_of("smoke", "pcfg", 8), 32)
+    found = run.numbers(history, factors)
+    assert found["trace_matrices"] == pytest.approx(20.0)
+    assert found["trace"] == pytest.approx(2 * 11111.0)
+    k = 4  # tables by k, biases and norms by 1/k
+    assert found["trace_released"] == pytest.approx(2 * (k + 10 + 100 / k + 1000 / k + 10_000))
+    assert found["trace_balanced"] == pytest.approx(2 * (1 + 10 + 100 / k + 1000 + 10_000))
+    middle = 1.5  # .05 is half-way in the logarithm
+    assert found["trace_at_equal_loss"] == pytest.approx(middle * 11111.0)
+    assert found["step_at_equal_loss"] == pytest.approx(150.0)
+
+
+def table(slope_of_accuracy, slope_of_trace):
+    rng = np.random.default_rng(0)
+    values = {}
+    for world in settings.WORLDS:
+        for i, width in enumerate((16, 32, 64)):
+            name = settings.named(world, width)
+            values[name, "kl"] = np.full(6, 0.01)
+            for metric in settings.ACCURACIES:
+                values[name, settings.at_equal_loss(metric)] = (
+                    0.5 + slope_of_accuracy * i + 1e-3 * rng.normal(size=6)
+                )
+            for metric in settings.CONVENTIONS:
+                values[name, settings.at_equal_loss(metric)] = (
+                    10 + slope_of_trace * i + 1e-3 * rng.normal(size=6)
+                )
+    return results_of(values)
+
+
+@pytest.mark.parametrize(
+    ("slopes", "verdict"),
+    [((0.1, -1), Verdict.HOLDS), ((-0.1, 1), Verdict.FAILS), ((0, 0), Verdict.INCONCLUSIVE)],
+)
+def test_claims_are_judged_by_slopes(slopes, verdict):
+    found = with_holm(claims.claims(table(*slopes)))
+    assert len(found) == 2 * 6
+    assert {claim.verdict for claim in found} == {verdict}
+    assert "widths 16, 32, 64" in found[0].text
+
+
+def test_claims_on_nothing_say_that_it_was_not_measured():
+    found = claims.claims(table(0, 0).iloc[:0])
+    assert all(claim.detail.startswith("not measured") for claim in found)
+
+
+def test_the_title_has_the_numbers_of_the_table(tmp_path):
+    write_results(tmp_path / "results.csv", table(0.1, -2))
+    title = plot.plot(tmp_path).get_suptitle()
+    assert title.count("probe .50 to .70, trace × .60 (s = 1/k), × .60") == 2
