@@ -14,6 +14,7 @@ from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.parameters import defaults_of, numbers_of
 from el_jax.tasks import TASKS
+from el_jax.training.adversary import Adversary
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
 from el_jax.worlds import WORLDS, WorldChoice, world_defaults, world_kinds
 
@@ -98,6 +99,11 @@ def model(name: str, **fields: Any) -> ConfigDict:
         section = ConfigDict({"name": name, **_fields(config_class(name), "vocab_size")})
     section.update(fields)
     return section
+
+
+def adversary(label: str, **numbers: float) -> ConfigDict:
+    """The adversary section: a label of the task's world, and numbers at their defaults."""
+    return ConfigDict({**_fields(Adversary), "label": label, **numbers})
 
 
 def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:

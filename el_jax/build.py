@@ -41,9 +41,17 @@ __all__ = [
 
 
 def spec_of(settings: Settings) -> Spec:
-    """The specification of a training's program; nothing is drawn or compiled."""
+    """The specification of a training's program; nothing is drawn or compiled.
+
+    Raises:
+        ConfigError: loss path or adversary need what the model does not have.
+    """
     task, train = settings.task, settings.train
     head = _head(settings)
+    if settings.adversary is not None and head.model.features is None:
+        raise ConfigError(
+            f"config.adversary: needs a model with hidden states, not {settings.model.name}"
+        )
     return Spec(
         task,
         Objective(head, len(task.group_names), task.answer_length),
@@ -54,6 +62,7 @@ def spec_of(settings: Settings) -> Spec:
         eval_tokens=train.eval_tokens,
         max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
+        adversary=settings.adversary,
     )
 
 

@@ -6,8 +6,10 @@ Arguments after the colon: ``task=masked|causal`` (causal: the next word is aske
 that does not see it), ``world=pcfg|hmm|dyck|bigram_river|grammar_file``, ``scale=small|paper``,
 ``model=NAME`` (a preset of the transformer, or another model; ``bidirectional_lstm`` is the paper's
 for hmm), ``size=NAME`` (paper: a row of the paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``,
-``optimizer=NAME``, ``smoke`` (seconds, for a first look). A grammar in the format that the authors
-released, theirs or your own, is read by ``:world=grammar_file --config.task.world.path=FILE``.
+``optimizer=NAME``, ``adversary=LABEL`` (pre-training against a label of the world, as in section
+4.1; ``--config.adversary.weight`` is its strength), ``smoke`` (seconds, for a first look). A
+grammar in the format that the authors released, theirs or your own, is read by
+``:world=grammar_file --config.task.world.path=FILE``.
 
 Cost (small): 6,000 updates of 256 sentences, some three minutes a run on one CPU core. Expect
 (small, pcfg): a cross-entropy of 2.45 nats a masked word, .05 of which (``kl``) is divergence from
@@ -50,6 +52,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         size="235m",
         loss="cross_entropy",
         optimizer="adamw",
+        adversary="",
         smoke=False,
     )
     if given.scale not in ("small", "paper"):
@@ -77,6 +80,8 @@ def get_config(arg: str | None = None) -> ConfigDict:
         num_updates, log_every=100, eval_every=500, checkpoint_every=1_000,
         probes=("true_conditional",),
     )  # fmt: skip
+    if given.adversary:
+        config.adversary = common.adversary(given.adversary)
     config.eval = {"test": 2_048}
     config.sweep = common.sweep(config)
     if given.smoke:

@@ -32,7 +32,8 @@ from el_jax.config.tasks import missing_world_keys, parse_task, task_keys
 from el_jax.probes import PROBES
 from el_jax.runtime.errors import ConfigError, require
 from el_jax.runtime.imports import import_all
-from el_jax.tasks import Task
+from el_jax.tasks import MaskedWords, Task
+from el_jax.training.adversary import Adversary
 from el_jax.training.devices.layout import Layout, Method, Shard
 from el_jax.training.devices.layout_choice import choose_layout
 from el_jax.training.devices.runs import RunAxis
@@ -84,6 +85,7 @@ class Settings:
         runs: the numbers of each run.
         layout: distribution of runs or windows over the available devices.
         imports: files and modules of the user that were executed first.
+        adversary: the optional section of a term against a downstream label.
     """
 
     task: Task
@@ -95,6 +97,7 @@ class Settings:
     runs: tuple[RunNumbers, ...]
     layout: Layout
     imports: tuple[str, ...] = ()
+    adversary: Adversary | None = None
 
     @property
     def rows(self) -> tuple[Numbers, ...]:
@@ -114,6 +117,7 @@ def parse(config: Config) -> Settings:
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
+    against = values.pop("adversary", None)
     _check_keys(values)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
@@ -125,17 +129,21 @@ def parse(config: Config) -> Settings:
         choose("train.eval_last", name, evaluations)
     for name in train.probes:
         choose("train.probes", name, PROBES)
-    check_float32("config", values)
+    check_float32("config", values | {"adversary": against})
+    model = parse_model(values["model"], task)
+    adversary = None if against is None else _adversary(against, task)
+    layout = _layout(values["parallel"], train, task, len(runs), whole=adversary is not None)
     return Settings(
         task=task,
-        model=parse_model(values["model"], task),
+        model=model,
         loss=loss,
         optimizer=optimizer.shared(train.num_updates, runs[0].optimizer),
         train=train,
         evaluations=evaluations,
         runs=runs,
-        layout=_layout(values["parallel"], train, task, len(runs)),
+        layout=layout,
         imports=imports,
+        adversary=adversary,
     )
 
 
@@ -193,16 +201,36 @@ def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
     return kinds[name](given["name"])
 
 
-def _layout(parallel: Any, train: TrainSection, task: Task, num_runs: int) -> Layout:
+def _layout(
+    parallel: Any, train: TrainSection, task: Task, num_runs: int, *, whole: bool
+) -> Layout:
+    """The layout; ``whole`` where no device may have only a part of an update's windows."""
     methods: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
     method = choose("parallel", parallel, methods)
     windows = jax.eval_shape(
         lambda: task.batch_at(task.train_set(), 0, jax.random.key(0))
     ).tokens.shape[0]
     try:
-        return choose_layout(method, train.shard, train.reduce_groups, num_runs, windows)
+        layout = choose_layout(method, train.shard, train.reduce_groups, num_runs, windows)
     except ValueError as error:
         raise ConfigError(f"config.{error}") from error
+    if not (whole and layout.splits_windows):
+        return layout
+    if train.shard == "auto":
+        return Layout(reason="the head of config.adversary needs all examples on one device")
+    raise ConfigError(
+        f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with "
+        "config.adversary, whose head needs all examples on one device"
+    )
+
+
+def _adversary(values: Any, task: Task) -> Adversary:
+    """The term against a label, which the task's world must have."""
+    adversary = section("adversary", values, Adversary)
+    if not isinstance(task, MaskedWords):
+        raise ConfigError(f"config.adversary: needs the task masked, not {type(task).__name__}")
+    choose("adversary.label", adversary.label, task.world.make().num_classes)
+    return adversary
 
 
 def _check_warmup(runs: tuple[RunNumbers, ...], train: TrainSection) -> None:

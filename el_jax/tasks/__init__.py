@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
-from el_jax.tasks.masked import MaskedSentences, MaskedWords
+from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
 from el_jax.tasks.sentences import Corpus
 from el_jax.types import Batch, Key
 
@@ -16,6 +16,7 @@ __all__ = [
     "CausalWords",
     "CopyStrings",
     "Corpus",
+    "Labelled",
     "MaskedSentences",
     "MaskedWords",
     "PaddedCopy",

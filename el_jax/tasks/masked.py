@@ -22,6 +22,7 @@ from el_jax.worlds import PAD, Sentences
 
 MASKED_SHARE, MOST_MASKED = 0.15, 5  # of masking="bert"
 SHOWN_MASKED, SHOWN_AS_IS = 0.8, 0.1
+_LABELLED = 0x4C414245  # the stream of labelled sentences, far from the numbers of updates
 
 
 class MaskedSentences(NamedTuple):
@@ -38,6 +39,18 @@ class MaskedSentences(NamedTuple):
     places: Int[Array, "S P"]
     shown: Int[Array, "S P"]
     asked: Bool[Array, "S P"]
+
+
+class Labelled(NamedTuple):
+    """Sentences with the labels of a downstream task.
+
+    Attributes:
+        windows: whole sentences, nothing is asked.
+        labels: the class of each, ``[n]``.
+    """
+
+    windows: Batch
+    labels: Int[Array, " n"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,23 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         """``num`` sentences with what their labels are read from."""
         key = jax.random.fold_in(jax.random.key(self.data_seed), DOWNSTREAM)
         return self.world.make().sample(key, num)
+
+    def labelled_at(
+        self, label: str, num: int, train_set: Corpus, step: int | Int[Array, ""], key: Key
+    ) -> Labelled:
+        """``num`` new sentences for an update with their labels; others than those it is asked.
+
+        Args:
+            label: one of the world's.
+            num: number of sentences.
+            train_set: of this task.
+            step: number of earlier updates; may be traced.
+            key: one per run.
+        """
+        of_step = jax.random.fold_in(jax.random.fold_in(key, _LABELLED), step)
+        sentences = train_set.world.sample(of_step, num)
+        labels = train_set.world.labels(sentences)[label]
+        return Labelled(self.whole(sentences.tokens), labels)
 
     def whole(self, tokens: Int[Array, "S T"]) -> Batch:
         """Each sentence as a window with nothing hidden and nothing asked."""

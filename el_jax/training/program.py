@@ -10,14 +10,15 @@ import jax.numpy as jnp
 from jax import Array
 
 from el_jax.runtime.compilation import Once
-from el_jax.tasks import Task
+from el_jax.tasks import MaskedWords, Task
+from el_jax.training.adversary import Adversary, beside, with_adversary
 from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout, OnDevices
 from el_jax.training.devices.runs import RunAxis, Runs, over_runs
 from el_jax.training.moments import pool_tree
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
 from el_jax.training.state import Health, Hypers, Run, TrainState, run_key
-from el_jax.training.step import Metrics, epoch, gradient_of, guarded, update
+from el_jax.training.step import Gradient, Metrics, epoch, gradient_of, guarded, update
 from el_jax.types import Batch, Params
 
 _STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
@@ -39,6 +40,7 @@ class Spec:
         max_rewinds: number of times a run whose update is not finite goes back to the start of the
             dispatch, see ``guarded``.
         layout: distribution of runs or windows over devices.
+        adversary: a term against a label of the task's world; None without.
     """
 
     task: Task
@@ -50,6 +52,7 @@ class Spec:
     eval_tokens: int = 4096
     max_rewinds: int = 0
     layout: Layout = ONE_DEVICE
+    adversary: Adversary | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,14 +148,11 @@ def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Met
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
     data = layout.place(Once(spec.task.train_set)(), "shared")
+    batch_at, gradient = _learnt(spec)
     step_of = functools.partial(
-        update,
-        gradient=layout.sum_over_windows(gradient_of(spec.objective)),
-        optimizer=functools.partial(make_optimizer, spec.optimizer),
+        update, gradient=gradient, optimizer=functools.partial(make_optimizer, spec.optimizer)
     )
-    one_run = epoch(
-        guarded(step_of, spec.max_rewinds), spec.task.batch_at, layout.pool_over_devices
-    )
+    one_run = epoch(guarded(step_of, spec.max_rewinds), batch_at, layout.pool_over_devices)
 
     @functools.cache  # the number of updates is a shape: each needs a program of its own
     def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
@@ -172,6 +172,19 @@ def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Met
         return runs.fitting("updates", make)
 
     return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
+
+
+def _learnt(spec: Spec) -> tuple[Callable[..., Any], Gradient]:
+    """What an update learns from, and the gradient of all terms of its loss."""
+    gradient = spec.layout.sum_over_windows(gradient_of(spec.objective))
+    task, adversary = spec.task, spec.adversary
+    if adversary is None:
+        return task.batch_at, gradient
+    assert isinstance(task, MaskedWords)  # config refuses others
+    num_classes = task.world.make().num_classes[adversary.label]
+    labelled_at = functools.partial(task.labelled_at, adversary.label, adversary.num_examples)
+    against = with_adversary(gradient, spec.objective.head.model, adversary, num_classes)
+    return beside(task.batch_at, labelled_at), against
 
 
 def block_windows(batch: Batch, eval_tokens: int, layout: Layout) -> int:

@@ -5,7 +5,7 @@ computes it for all runs, on all devices.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from el_jax.training.state import Health, Hypers, Run, order_key, run_key
 from el_jax.types import Batch, Key, Params
 
 Metrics = dict[str, Moments]
+Learnt: TypeAlias = Any  # what a gradient takes: a Batch, or more beside it
 
 
 class Measured(NamedTuple):
@@ -57,7 +58,7 @@ def gradient_of(objective: Objective) -> Gradient:
 def update(
     run: Run,
     step: Int[Array, ""],
-    batch: Batch,
+    batch: Learnt,
     hypers: Hypers,
     *,
     gradient: Gradient,
@@ -68,7 +69,7 @@ def update(
     Args:
         run: parameters and optimizer state.
         step: number of earlier updates; with the run's seed it gives the key of dropout.
-        batch: the windows to learn from.
+        batch: the windows to learn from, as ``gradient`` takes them.
         hypers: the run's own numbers.
         gradient: the gradient of the objective.
         optimizer: function from a run's numbers to its optimizer.
@@ -86,8 +87,8 @@ def _named(norms: Array) -> Metrics:
     return {"grad_norm": single(norms[1]), "update_norm": single(norms[2])}
 
 
-Step = Callable[[Run, Int[Array, ""], Batch, Hypers], tuple[Run, Measured]]
-GuardedStep = Callable[[Run, Run, Int[Array, ""], Batch, Hypers], tuple[Run, Measured]]
+Step = Callable[[Run, Int[Array, ""], Learnt, Hypers], tuple[Run, Measured]]
+GuardedStep = Callable[[Run, Run, Int[Array, ""], Learnt, Hypers], tuple[Run, Measured]]
 
 
 def guarded(step_of: Step, max_rewinds: int) -> GuardedStep:
@@ -98,7 +99,7 @@ def guarded(step_of: Step, max_rewinds: int) -> GuardedStep:
     """
 
     def guarded_step(
-        run: Run, start: Run, step: Array, batch: Batch, hypers: Hypers
+        run: Run, start: Run, step: Array, batch: Learnt, hypers: Hypers
     ) -> tuple[Run, Measured]:
         after, measured = step_of(run, step, batch, hypers)
         health = _judge(run.health, step, jnp.isfinite(measured.norms), max_rewinds)
@@ -131,7 +132,7 @@ def _judge(health: Health, step: Array, finite: Array, max_rewinds: int) -> Heal
 
 def epoch(
     step_of: GuardedStep,
-    batch_at: Callable[[object, Array, Key], Batch],
+    batch_at: Callable[[object, Array, Key], Learnt],
     pool_over_devices: Callable[[Metrics], Metrics],
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, object]], tuple[Run, Metrics]]:
     """Loop over the updates of a dispatch and pool their metrics.

@@ -1,0 +1,164 @@
+"""The term against a label: its formula, its gradient, and trainings with it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from configs.flatness.masked import get_config
+from el_jax import build
+from el_jax.runtime.errors import ConfigError
+from el_jax.training.adversary import Adversary, Update, unexplained, with_adversary
+from el_jax.training.fit import fit
+from el_jax.training.sinks import History
+from el_jax.training.step import gradient_of
+
+
+def config(**adversary):
+    found = get_config("world=hmm,smoke,adversary=state_3")
+    found.train.seeds = 1
+    found.adversary.update(num_examples=32, **adversary)
+    return found
+
+
+def by_hand(features, labels, num_classes, ridge):
+    """Ridge regression in its other form, with one weight a feature."""
+    f = np.asarray(features, np.float64)
+    f /= np.linalg.norm(f, axis=1, keepdims=True)
+    y = np.eye(num_classes)[labels] - 1 / num_classes
+    cut = len(f) - len(f) // 8
+    weights = np.linalg.solve(f[:cut].T @ f[:cut] + ridge * np.eye(f.shape[1]), f[:cut].T @ y[:cut])
+    return np.square(f[cut:] @ weights - y[cut:]).mean() * num_classes**2 / (num_classes - 1)
+
+
+@pytest.mark.parametrize("width", [3, 100])  # fewer features than examples, and more
+def test_the_share_is_that_of_ridge_regression(width):
+    features = jax.random.normal(jax.random.key(0), (40, width))
+    labels = jax.random.randint(jax.random.key(1), (40,), 0, 5)
+    found = unexplained(features, labels, 5, 1e-2)
+    np.testing.assert_allclose(found, by_hand(features, labels, 5, 1e-2), rtol=1e-4)
+
+
+def test_features_that_are_the_labels_leave_nothing_and_constant_ones_all():
+    labels = jnp.arange(64) % 4
+    assert float(unexplained(jax.nn.one_hot(labels, 4), labels, 4, 1e-3)) < 1e-4
+    assert float(unexplained(jnp.ones((64, 3)), labels, 4, 1e-3)) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_only_the_directions_of_features_matter():
+    features = jax.random.normal(jax.random.key(0), (40, 6))
+    labels = jax.random.randint(jax.random.key(1), (40,), 0, 5)
+    scales = jnp.exp(jax.random.normal(jax.random.key(2), (40, 1)))
+    first, second = (unexplained(f, labels, 5, 1e-2) for f in (features, scales * features))
+    np.testing.assert_allclose(first, second, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("cap", "rewarded"), [(1e3, True), (1e-3, False)])
+def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
+    settings = build.parse(config(weight=0.5, cap=cap))
+    spec, task = build.spec_of(settings), settings.task
+    model, adversary = spec.objective.head.model, spec.adversary
+    params, key = model.init(jax.random.key(0)), jax.random.key(1)
+    data = task.train_set()
+    batch = task.batch_at(data, 3, key)
+    labelled = task.labelled_at("state_3", 32, data, 3, key)
+    num_classes = task.world.make().num_classes["state_3"]
+    alone = gradient_of(spec.objective)
+    (plain, _), _ = alone(params, batch, spec.hypers, key)
+    both = with_adversary(alone, model, adversary, num_classes)
+    (loss, grads), metrics = both(params, Update(batch, labelled), spec.hypers, key)
+
+    def total(params):
+        features = model.features(params, labelled.windows).reshape(32, -1)
+        share = unexplained(features, labelled.labels, num_classes, adversary.ridge)
+        ordinary, _ = spec.objective.loss(params, batch, spec.hypers.loss, key)
+        return ordinary - 0.5 * jnp.minimum(share, cap), share
+
+    (expected, share), slopes = jax.value_and_grad(total, has_aux=True)(params)
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    np.testing.assert_allclose(metrics["unexplained"].mean, share, rtol=1e-5)
+    assert float(plain - loss) == pytest.approx(0.5 * min(float(share), cap), rel=1e-3)
+    for ours, theirs in zip(jax.tree.leaves(grads), jax.tree.leaves(slopes), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-6)
+    _, without = alone(params, batch, spec.hypers, key)[0]
+    same = jax.tree.map(lambda a, b: bool(jnp.allclose(a, b, rtol=1e-6)), grads, without)
+    assert all(jax.tree.leaves(same)) != rewarded  # beyond the cap nothing is gained
+
+
+def last(config):
+    history = History()
+    fit(build.build(build.parse(config)), sinks=[history])
+    return {name: value for row in history.rows for name, value in row.items()}
+
+
+def test_without_weight_the_training_is_the_ordinary_one():
+    plain = config()
+    del plain.adversary
+    weightless, ordinary = last(config(weight=0.0)), last(plain)
+    for name, values in ordinary.items():
+        np.testing.assert_allclose(weightless[name], values, rtol=1e-5, err_msg=name)
+    assert {*weightless} - {*ordinary} == {"batch_unexplained"}
+
+
+def test_the_adversary_hides_the_label_from_ridge_regression():
+    shares = {}
+    for weight in (0.0, 3.0):
+        trained = config(weight=weight)
+        trained.train.update(num_updates=200, log_every=20, eval_every=200, checkpoint_every=200)
+        trained.optim.peak_lr = 3e-3
+        shares[weight] = float(last(trained)["batch_unexplained"][0])
+    assert shares[3.0] > shares[0.0] + 0.1
+
+
+def test_labelled_sentences_are_new_in_every_update_and_have_the_labels_of_the_world():
+    task = build.parse(config()).task
+    data, key = task.train_set(), jax.random.key(0)
+    first, again, second = (task.labelled_at("state_3", 8, data, step, key) for step in (0, 0, 1))
+    np.testing.assert_array_equal(first.windows.tokens, again.windows.tokens)
+    assert (first.windows.tokens != second.windows.tokens).any()
+    asked = task.batch_at(data, 0, key)
+    assert (first.windows.tokens[:, 1:] != asked.tokens[:8, 1:]).any(1).all()
+    assert not first.windows.mask.any()
+    assert first.labels.shape == (8,)
+    grammar = build.parse(get_config("world=pcfg,smoke")).task
+    found = grammar.labelled_at("prefix_2", 8, grammar.train_set(), 0, key)
+    words = found.windows.tokens[:, 1:]
+    np.testing.assert_array_equal(
+        found.labels,
+        grammar.world.make().labels(grammar.downstream_set(8)._replace(tokens=words))["prefix_2"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"label": "state_33"}, "config.adversary.label='state_33': must be one of state_"),
+        ({"weight": -1.0}, "config.adversary.weight=-1.0: must be at least 0"),
+        ({"num_examples": 12}, "config.adversary.num_examples=12: must be a multiple of 8"),
+        ({"cap": 0.0}, "config.adversary.cap=0.0: must be positive"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(changes, message):
+    wrong = config()
+    wrong.adversary.update(changes)
+    with pytest.raises(ConfigError) as error:
+        build.parse(wrong)
+    assert message in str(error.value)
+
+
+def test_a_task_or_layout_that_does_not_fit_is_named():
+    causal = get_config("task=causal,world=hmm,smoke")
+    causal.adversary = config().adversary
+    with pytest.raises(ConfigError, match=r"config\.adversary: needs the task masked"):
+        build.parse(causal)
+    split = config()
+    assert build.parse(split).layout.shard == "none"  # two devices, and one run
+    split.train.shard = "data"
+    with pytest.raises(ConfigError, match=r"train\.shard='data': must be 'auto', 'runs' or 'none'"):
+        build.parse(split)
+
+
+def test_defaults_are_those_of_the_dataclass():
+    assert build.parse(get_config("world=pcfg,adversary=prefix_2")).adversary == Adversary(
+        "prefix_2"
+    )
