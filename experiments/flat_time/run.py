@@ -24,9 +24,10 @@ from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
-CURVES = [*WATCHED, "kl_sem", *(f"{accuracy}_sem" for accuracy in ACCURACIES), "fisher_trace_sem"]
+CURVES = [KL, *ACCURACIES, "fisher_trace", "scale_free_trace"]
 METRICS = [
-    *CURVES,
+    *WATCHED,
+    *(f"{metric}_sem" for metric in CURVES),
     *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in RATES),
     *(since(metric, tolerance) for tolerance in TOLERANCES for metric in WATCHED),
     *(converged_step(tolerance) for tolerance in TOLERANCES),

@@ -88,10 +88,15 @@ def _named(study: Study, history: History) -> History:
 
 
 def _rows(
-    study: Study, trained: Trained, metrics: Sequence[str], curves: Sequence[str], extras: Extras
+    study: Study,
+    trained: Trained,
+    metrics: Sequence[str],
+    curves: Sequence[str],
+    extras: Extras | None,
 ) -> tuple[list[tuple], list[tuple]]:
     history = _named(study, trained.history)
-    final = _last_rows(history) | (study.extras or extras)(history)
+    further = study.extras or extras
+    final = _last_rows(history) | (further(history) if further else {})
     results: list[tuple] = []
     points: list[tuple] = []
     for i, run in enumerate(trained.runs):
@@ -107,7 +112,9 @@ def _rows(
     return results, points
 
 
-def _tell(study: Study, parts: Sequence[Trained], metrics: Sequence[str], extras: Extras) -> None:
+def _tell(
+    study: Study, parts: Sequence[Trained], metrics: Sequence[str], extras: Extras | None
+) -> None:
     """A line per setting of a study that is trained: its first metric, of each seed and in mean."""
     rows = [row for part in parts for row in _rows(study, part, metrics, (), extras)[0]]
     results = results_frame(rows)
@@ -137,7 +144,7 @@ def run_sweep(
     *,
     metrics: Sequence[str],
     curves: Sequence[str],
-    extras: Extras = fitting,
+    extras: Extras | None = fitting,
     max_marks: int = MAX_MARKS,
     shard: Shard = WHOLE,
 ) -> None:
@@ -150,7 +157,8 @@ def run_sweep(
         studies: the studies to train.
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
-        extras: further metrics, from the whole course of each run, of studies without their own.
+        extras: further metrics, from the whole course of each run, of studies without their own;
+            None for none.
         max_marks: marks that are kept of a curve.
         shard: the part to train; a unit is one seed of one study with its whole sweep.
     """

@@ -1,0 +1,6 @@
+"""Equal loss, made worse on purpose: are adversarial models sharper, and worse downstream?
+
+Liu, Xie, Li, Ma 2023, Tables 1 and 2.
+"""
+
+SCALES = ("smoke", "cpu", "paper")

@@ -1,0 +1,71 @@
+"""Masked language models trained for their loss alone, and against a downstream label."""
+
+from pathlib import Path
+
+from configs import common
+from configs.flatness.masked import get_config
+from el_jax import build
+from experiments.flat_adversarial.settings import (
+    ACCURACIES,
+    KL,
+    LOOKUP,
+    TRACES,
+    WEIGHTS,
+    WORLDS,
+    suffix_of,
+)
+from experiments.flat_time.settings import LABELS
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import run_sweep
+
+METRICS = [
+    *(KL, "kl_sem", "entropy", *TRACES, "hessian_trace", "weight_norm"),
+    *ACCURACIES,
+    *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes", LOOKUP)),
+]
+CURVES = [KL, *ACCURACIES, "fisher_trace"]
+NUM_UPDATES = {"pcfg": 16_000, "hmm": 10_000}
+RATE = 3e-3
+WARM_UP = 360
+LOOKS = {"smoke": 2, "cpu": 5, "paper": 10}
+SEEDS = {"smoke": 2, "cpu": 6, "paper": 5}
+PROBE = "experiments.flat_adversarial.probe"  # registers lookup
+
+
+def studies(scale: str) -> list[Study]:
+    """Every weight in both worlds; the first label of a world is the attacked one."""
+    weights = WEIGHTS[::2] if scale == "smoke" else WEIGHTS
+    return [_study(scale, world, weight) for world in WORLDS for weight in weights]
+
+
+def _study(scale: str, world: str, weight: float) -> Study:
+    labels = LABELS[scale][world]
+    names = {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
+    return Study(config_of(scale, world, weight), suffix_of(world, weight), names=names)
+
+
+def config_of(scale: str, world: str, weight: float) -> build.Config:
+    """The training of one weight."""
+    size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
+    config, labels = get_config(f"world={world},{size}"), LABELS[scale][world]
+    config.task.downstream = labels
+    if weight:
+        config.adversary = common.adversary(labels[0], weight=weight)
+    config.train.seeds = SEEDS[scale]
+    if scale == "cpu":
+        config.optim.update(peak_lr=RATE, warmup_steps=WARM_UP)
+        config.train.num_updates = NUM_UPDATES[world]
+    config.train.eval_every = config.train.num_updates // LOOKS[scale]
+    config.train.checkpoint_every = config.train.eval_every
+    config.train.probes = ("true_conditional", "curvature", "downstream", "lookup")
+    config.imports = (PROBE,)
+    return config
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train and write the tables."""
+    run_sweep(
+        "flat_adversarial", scale, out, studies(scale),
+        metrics=METRICS, curves=CURVES, extras=None, shard=shard,
+    )  # fmt: skip

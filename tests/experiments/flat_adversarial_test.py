@@ -1,0 +1,93 @@
+"""The lookup table's accuracy against a classifier of hand-made features; claims and figure."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.probes import linear_probe
+from experiments.flat_adversarial import claims, plot, probe, run, settings
+from experiments.harness.claims import Verdict, with_holm
+from experiments.harness.tables import write_results
+from tests.experiments.toys import results_of
+
+
+@pytest.mark.parametrize("scale", ["smoke", "cpu", "paper"])
+def test_the_trainings_of_every_scale_are_such_that_can_be_run(scale):
+    for study in run.studies(scale):
+        parsed = build.parse(study.config)
+        attacked, _ = parsed.task.downstream
+        if parsed.adversary is not None:
+            assert parsed.adversary.label == attacked
+        assert study.names[f"downstream_{attacked}"] == settings.ATTACKED
+    weights = {s.config.adversary.weight for s in run.studies(scale) if "adversary" in s.config}
+    assert weights == set(settings.WEIGHTS[2:3] if scale == "smoke" else settings.WEIGHTS[1:])
+
+
+def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
+    task = build.parse(run.config_of("smoke", "hmm", 0.0)).task
+    measured = probe.lookup(task, model=None, num=200).of_params({"w": jnp.zeros((3, 1))})
+    world, sentences = task.world.make(), task.downstream_set(200)
+    tokens = np.asarray(sentences.tokens)
+    features = np.empty((*tokens.shape, world.vocab_size))
+    for place in range(tokens.shape[1]):  # by the probabilities of whole sentences
+        for word in range(world.vocab_size):
+            features[:, place, word] = world.log_probability(
+                jnp.asarray(tokens).at[:, place].set(word)
+            )
+    features = np.asarray(jax.nn.softmax(features)).reshape(200, -1)
+    for name in task.downstream:
+        labels = np.asarray(world.labels(sentences)[name])
+        expected = linear_probe(
+            features, labels, world.num_classes[name], jax.random.key(2),
+            num_splits=2, test_fraction=0.4,
+        ).accuracy.mean  # fmt: skip
+        found = measured[f"downstream_{name}_lookup"]
+        np.testing.assert_allclose(found, np.full(3, float(expected)), atol=0.013)  # an example
+
+
+def table(*, worse, sharper, kl):
+    rng = np.random.default_rng(0)
+    values = {}
+    for world in settings.WORLDS:
+        for i, weight in enumerate(settings.WEIGHTS):
+            name = settings.named(world, weight)
+
+            def near(mean):
+                return mean + 1e-4 * rng.normal(size=6)
+
+            values[name, "kl"] = near(0.01 + kl * i)
+            values[name, settings.ATTACKED] = near(0.8 - worse * i)
+            values[name, settings.OTHER] = near(0.8 - worse * i)
+            values[name, f"{settings.ATTACKED}_{settings.LOOKUP}"] = near(0.8 - worse)
+            for trace in settings.TRACES:
+                values[name, trace] = near(8 + sharper * i)
+    return results_of(values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"worse": 0.05, "sharper": 2, "kl": 0.001}, Verdict.HOLDS),
+        ({"worse": -0.05, "sharper": -2, "kl": 0.02}, Verdict.FAILS),
+        ({"worse": 0.0, "sharper": 0, "kl": 0.005}, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_claims_are_judged_by_differences(changes, verdict):
+    found = with_holm(claims.claims(table(**changes)))
+    assert len(found) == 2 * 7
+    assert {claim.verdict for claim in found} == {verdict}
+
+
+def test_claims_on_nothing_say_that_it_was_not_measured():
+    found = claims.claims(table(worse=0, sharper=0, kl=0).iloc[:0])
+    assert all(claim.detail.startswith("not measured") for claim in found)
+
+
+def test_the_title_has_the_numbers_of_the_table(tmp_path):
+    write_results(tmp_path / "results.csv", table(worse=0.05, sharper=2, kl=0.001))
+    title = plot.plot(tmp_path).get_suptitle()
+    step = settings.WEIGHTS.index(settings.CHOSEN["hmm"])
+    shown = f"KL .010 to .0{10 + step}, probe .80 to .{80 - 5 * step}, trace × {1 + step / 4:.2f}"
+    assert title.count(shown) == 2
