@@ -90,8 +90,11 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     of_basis = _products(loss, params, basis.T, chunk)
     seen = _times(basis.T, of_basis.T)
     # Without its product, the space of the others is what is orthogonal to column i of `lost`.
+    # R as Qᵀ A, which waits for Q: of two LAPACK calls of a batch each holds one thread of XLA's
+    # pool while it waits for others, and on two cores there are none (jaxlib 0.10 to 0.12).
+    waiting = jnp.triu(_times(basis.T, products.T))
     lost = jax.scipy.linalg.solve_triangular(
-        corner, jnp.eye(num_probes, dtype=corner.dtype), trans=1
+        waiting, jnp.eye(num_probes, dtype=corner.dtype), trans=1
     )
     lost /= jnp.linalg.norm(lost, axis=0, keepdims=True)
     inside = _times(basis.T, probes.T)

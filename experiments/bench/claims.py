@@ -95,6 +95,22 @@ GOALS = (
         "The max margin at V = 1,000 is found within 60 s", "max_margin: V=1000, ",
         "ours, compilation included, s", at_most=60.0, by_rounds=False,
     ),
+    Goal(
+        "A form v'Hv takes at most 1.1 gradients", "curvature: v'Hv, ",
+        "time / gradient", at_most=1.1,
+    ),
+    Goal(
+        "A product H v takes at most 2.2 gradients", "curvature: H v, ",
+        "time / gradient", at_most=2.2,
+    ),
+    Goal(
+        "A product G v takes at most 1.6 gradients", "curvature: G v, ",
+        "time / gradient", at_most=1.6,
+    ),
+    Goal(
+        "Curvature is within the memory of a training step", "curvature: ",
+        "memory / training step", at_most=1.0, by_rounds=False,
+    ),
 )  # fmt: skip
 
 

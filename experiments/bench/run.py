@@ -18,6 +18,7 @@ from el_jax.checkpoints.manifest import config_hash
 from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
 from experiments.bench import (
+    curvature,
     fused,
     gpt2,
     last_block,
@@ -47,10 +48,11 @@ BENCHMARKS: dict[str, ModuleType] = {
     "overhead": overhead,
     "gpt2": gpt2,
     "max_margin": max_margin,
+    "curvature": curvature,
 }
 # these compute on one core, where a neighbour's threads disturb them least; the others start
 # processes of their own, or are a training as people start it
-ONE_CORE = {"losses", "fused", "last_block"}
+ONE_CORE = {"losses", "fused", "last_block", "curvature"}
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:

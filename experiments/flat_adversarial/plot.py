@@ -1,6 +1,7 @@
 """KL, accuracy of probes and traces against the strength of the adversary, a column for each."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -27,10 +28,11 @@ PANELS = {
     ACCURACIES: "accuracy of the probe",
     tuple(TRACES): "trace",
 }
-STYLES = (
+STYLES: tuple[tuple[str, Any, str], ...] = (
     ("#0072b2", "-", "attacked label; Fisher trace"),
     ("#d55e00", "--", "other label; scale-free trace"),
 )
+TRUE = "attacked label, true conditionals"
 
 
 def plot(out: Path) -> Figure:

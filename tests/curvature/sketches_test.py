@@ -1,3 +1,6 @@
+import itertools
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -66,6 +69,31 @@ def test_it_errs_less_than_plain_probes_of_the_same_price(estimator):
     plain = over_keys(lambda key: hessian_trace(loss, at, key, 18), 500)
     found = over_keys(lambda key: estimator(loss, at, key, 5), 500)
     assert found.mean.std() < plain.mean.std() / 2
+
+
+@each
+def test_of_two_lapack_calls_one_waits_for_the_other(estimator):
+    """Else each holds a thread of XLA's pool until others have done its batch: two cores hang."""
+    loss, at = quadratic(DECAYING), tree_of(AT)
+    keys = jax.random.split(KEY, 3)
+    program = jax.jit(jax.vmap(lambda key: estimator(loss, at, key, 5))).lower(keys).compile()
+    needs = {}
+    for line in program.as_text().splitlines():
+        name, _, rest = line.strip().removeprefix("ROOT ").partition(" = ")
+        needs[name] = set(re.findall(r"%[\w.-]+", rest)), "lapack_" in rest
+
+    def all_needs(name):
+        seen, left = set(), [name]
+        while left:
+            found = needs.get(left.pop(), (set(), False))[0] - seen
+            seen |= found
+            left += found
+        return seen
+
+    calls = [name for name, (_, lapack) in needs.items() if lapack]
+    assert len(calls) >= 2  # of a factorisation
+    for first, second in itertools.combinations(calls, 2):
+        assert first in all_needs(second) or second in all_needs(first), (first, second)
 
 
 def test_xtrace_is_that_of_matfree():

@@ -164,9 +164,19 @@ def in_flow(results):
     ]
 
 
+def in_attribution(results):
+    found = means(results, HARD)
+    losses = {"cross-entropy": "cross-entropy", "E1": "E1 λ=2", "E2": "E2 λ=4", "E3": "E3 b=1"}
+    return [
+        f"{name} from {short(found[loss])} to {short(found[f'{loss}, warm-up'])}"
+        for name, loss in losses.items()
+    ]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
+    "el_copy_attribution": in_attribution,
     "el_copy_context": in_context,
     "el_copy_losses": in_losses,
     "el_copy_rates": in_learning_rates,

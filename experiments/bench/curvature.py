@@ -1,0 +1,124 @@
+"""Products with curvature matrices against the gradient of the same loss, in time and memory."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import optax
+from jax import Array
+
+from el_jax.curvature import ggn_vp, hvp, quadratic_form
+from el_jax.curvature.sampling import signs
+from el_jax.losses import cross_entropy, token_stats
+from el_jax.models import PRESETS, transformer
+from el_jax.types import Params
+from experiments.bench.fused import temporary_bytes
+from experiments.bench.measurement import Measurement
+from experiments.bench.paired import Timing, compare
+from experiments.bench.timing import seconds_of
+from experiments.bench.trainings import random_batch
+
+VOCAB_SIZE = 65
+NAMES = {"form": "v'Hv", "hvp": "H v", "ggn": "G v"}
+
+
+class Plan(NamedTuple):
+    """Sizes of the masked model, number of products in a timing, and rounds."""
+
+    width: int
+    num_layers: int
+    num_heads: int
+    windows: int
+    length: int
+    num_products: int
+    rounds: int
+
+
+PLANS = {
+    "smoke": Plan(16, 1, 2, 2, 8, 1, 1),
+    "cpu": Plan(128, 4, 4, 12, 64, 2, 9),
+    "gpu": Plan(128, 4, 4, 256, 64, 20, 20),
+}
+
+
+class Products(NamedTuple):
+    """Parameters, a direction, and what is timed, as functions of both.
+
+    Attributes:
+        params: of the model.
+        v: signs.
+        of: by name, the gradient, a training step, and the products of ``NAMES``.
+    """
+
+    params: Params
+    v: Params
+    of: dict[str, Callable[[Params, Params], object]]
+
+
+def measure(plan: Plan) -> Iterator[Measurement]:
+    """Time over a gradient's, and temporary memory over that of a training step."""
+    params, v, functions = products(plan)
+    compiled = {name: jax.jit(f).lower(params, v).compile() for name, f in functions.items()}
+    step = temporary_bytes(compiled["step"])
+
+    def timing(name: str) -> Timing:
+        once = partial(compiled[name], params, v)
+        return seconds_of(lambda: [once() for _ in range(plan.num_products)])
+
+    for name, words in NAMES.items():
+        found = compare(timing("gradient"), timing(name), plan.rounds)
+        yield Measurement(
+            f"{words}, {plan.num_layers}L/{plan.width}, {plan.windows}x{plan.length} tokens",
+            {
+                "time / gradient": found.ratios,
+                "memory / training step": temporary_bytes(compiled[name]) / step,
+                "gradient, ms": 1e3 * found.first_seconds / plan.num_products,
+            },
+        )
+
+
+def products(plan: Plan) -> Products:
+    """A transformer without dropout whose positions are all asked for, and its cross-entropy."""
+    config = dataclasses.replace(
+        PRESETS["gpt_neox"],
+        vocab_size=VOCAB_SIZE,
+        width=plan.width,
+        num_layers=plan.num_layers,
+        num_heads=plan.num_heads,
+        attention_impl="xla",
+    )
+    model, batch = transformer(config), random_batch(VOCAB_SIZE, plan.windows, plan.length, None)
+    params, optimizer = model.init(jax.random.key(0)), optax.adamw(1e-3)
+    state = optimizer.init(params)
+
+    def outputs(params: Params) -> Array:
+        return model.apply(params, batch)
+
+    def of_outputs(logits: Array) -> Array:
+        return cross_entropy(token_stats(logits, batch.labels)).mean()
+
+    def loss(params: Params) -> Array:
+        return of_outputs(outputs(params))
+
+    def step(params: Params, v: Params) -> object:
+        del v
+        updates, after = optimizer.update(jax.grad(loss)(params), state, params)
+        return optax.apply_updates(params, updates), after
+
+    def gradient(params: Params, v: Params) -> Params:
+        del v
+        return jax.grad(loss)(params)
+
+    return Products(
+        params,
+        signs(jax.random.key(1), params),
+        {
+            "gradient": gradient,
+            "step": step,
+            "form": partial(quadratic_form, loss),
+            "hvp": partial(hvp, loss),
+            "ggn": partial(ggn_vp, outputs, of_outputs),
+        },
+    )
