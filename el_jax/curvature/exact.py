@@ -15,7 +15,7 @@ from el_jax.types import Params
 
 
 class ExactCost(NamedTuple):
-    """What an exact trace or diagonal takes.
+    """The cost of an exact trace or diagonal.
 
     Attributes:
         num_products: products vᵀ H v, one for each parameter; ``products.py`` has their price.

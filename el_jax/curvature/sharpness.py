@@ -1,4 +1,4 @@
-"""What the loss does at a distance from the parameters, by values and gradients of it alone.
+"""The loss at a distance from the parameters, by values and gradients of it alone.
 
 No second derivative is taken, so any attention kernel will do.
 """

@@ -31,7 +31,7 @@ TEST_SHARE = 8  # one in so many examples is predicted from the others
 
 
 class Update(NamedTuple):
-    """What one update learns from: the batch of the task, and sentences with labels."""
+    """Data of one update: the batch of the task, and sentences with labels."""
 
     batch: Batch
     labelled: Labelled

@@ -175,7 +175,7 @@ def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Met
 
 
 def _learnt(spec: Spec) -> tuple[Callable[..., Any], Gradient]:
-    """What an update learns from, and the gradient of all terms of its loss."""
+    """Draw the data of an update, and take the gradient of all terms of its loss."""
     gradient = spec.layout.sum_over_windows(gradient_of(spec.objective))
     task, adversary = spec.task, spec.adversary
     if adversary is None:

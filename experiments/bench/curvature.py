@@ -25,7 +25,7 @@ NAMES = {"form": "v'Hv", "hvp": "H v", "ggn": "G v"}
 
 
 class Plan(NamedTuple):
-    """Sizes of the masked model, number of products in a timing, and rounds."""
+    """Sizes of the language model, number of products in a timing, and rounds."""
 
     width: int
     num_layers: int

@@ -20,7 +20,7 @@ FIT_STEPS = 25
 
 
 class Training(NamedTuple):
-    """What is added to the loss in training.
+    """A term that training adds to the loss.
 
     Attributes:
         penalty: μ of μ E ‖∇f‖², half the trace.
