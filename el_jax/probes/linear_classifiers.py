@@ -48,28 +48,37 @@ def logistic_regression(
     labels: Int[np.ndarray, " n"],
     num_classes: int,
     *,
-    l2: float = 1e-3,
+    l2: float = 1e-2,
+    shrinkage: float = 1e-2,
     tolerance: float = 1e-6,
 ) -> LinearClassifier:
-    """Multinomial logistic regression, mean cross-entropy + l2 / 2 |W|², to its minimum.
+    """Multinomial logistic regression, cross-entropy + l2 / 2 Σ_c w_cᵀ (S + δ I) w_c, minimised.
 
-    W acts on features of mean 0 and variance 1 in the examples; the bias is free. In float64, by
-    L-BFGS.
+    w_c acts on features of mean 0 and variance 1 in the examples, S is their correlation matrix,
+    and the bias is free. The penalty is the variance of the logits and a little of |w_c|², so that
+    a direction in which features vary little is not lost for being small. |w_c|² alone asks for
+    hundreds of times the work where features are correlated, as those of transformers are, and
+    classifies no better. In float64, by L-BFGS in coordinates where the penalty is round.
 
     Args:
         features: of each example.
         labels: the class of each example.
         num_classes: C.
         l2: weight of the penalty, positive.
+        shrinkage: δ, positive.
         tolerance: largest duality gap, in nats.
 
     Raises:
-        ValueError: if ``l2`` is not positive, or there is one class only, or no feature varies.
+        ValueError: if ``l2`` or ``shrinkage`` is not positive, or there is one class only, or no
+            feature varies.
         RuntimeError: if the gap stays above ``tolerance``.
     """
     require("l2", l2, l2 > 0, "positive, for a minimum to exist")
+    require("shrinkage", shrinkage, shrinkage > 0, "positive, as features may repeat each other")
     present, index = _classes(labels)
     x, mean, deviation = _standardised(features)
+    round_root = _inverse_root(x, shrinkage)
+    x = x @ round_root
     targets = np.eye(len(present))[index]
     with jax.enable_x64(True):
         given = jnp.asarray(x), jnp.asarray(targets), jnp.asarray(l2)
@@ -79,7 +88,7 @@ def logistic_regression(
             return float(value), np.asarray(gradient)
 
         start = np.zeros((x.shape[1] + 1) * len(present))
-        options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 0, "gtol": 1e-9}
+        options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 0, "gtol": 1e-7}
         found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
     weights = found.x.reshape(-1, len(present))
     gap = float(found.fun) - dual_value(weights, x, targets, l2)
@@ -88,7 +97,8 @@ def logistic_regression(
             f"duality gap {gap:.2g} nats after {found.nit} iterations: must be at most "
             f"{tolerance:.2g}; a larger l2 than {l2:.2g} is easier"
         )
-    return _unstandardised(weights[:-1], weights[-1], mean, deviation, present, num_classes, gap)
+    kernel = round_root @ weights[:-1]
+    return _unstandardised(kernel, weights[-1], mean, deviation, present, num_classes, gap)
 
 
 def dual_value(
@@ -104,7 +114,7 @@ def dual_value(
 
     Args:
         weights: a classifier's kernel and, in the last row, bias, from which the laws are made.
-        x: standardised features.
+        x: features in coordinates where the penalty is l2 / 2 times the square of the kernel.
         targets: one-hot labels, of classes that occur.
         l2: weight of the penalty.
     """
@@ -176,6 +186,12 @@ def _standardised(features: Float[np.ndarray, "n D"]) -> tuple[np.ndarray, np.nd
     require("features that vary", int(varies.sum()), bool(varies.any()), "one or more")
     deviation = np.where(varies, deviation, np.inf)
     return (features - mean) / deviation, mean, deviation
+
+
+def _inverse_root(x: Float[np.ndarray, "n D"], shrinkage: float) -> Float[np.ndarray, "D D"]:
+    """R with R Rᵀ = (S + δ I)⁻¹, S the matrix of second moments."""
+    variances, directions = np.linalg.eigh(x.T @ x / len(x))
+    return directions / np.sqrt(np.maximum(variances, 0) + shrinkage)
 
 
 def _unstandardised(

@@ -21,6 +21,7 @@ from el_jax.probes.linear_classifiers import dual_value
 from el_jax.types import Batch, ModelFns
 
 N, D, C = 120, 4, 3
+SHRINKAGE = 1e-2  # the default
 KEY = jax.random.key(0)
 
 
@@ -37,9 +38,14 @@ def standardised(x):
     return (x - x.mean(0)) / x.std(0)
 
 
+def moments(x):
+    """S + δ I of the penalty."""
+    return x.T @ x / len(x) + SHRINKAGE * np.eye(x.shape[1])
+
+
 def objective(weights, x, labels, l2):
     log_laws = log_softmax(x @ weights[:-1] + weights[-1], axis=1)
-    penalty = l2 / 2 * np.square(weights[:-1]).sum()
+    penalty = l2 / 2 * np.trace(weights[:-1].T @ moments(x) @ weights[:-1])
     return -log_laws[np.arange(len(x)), labels].mean() + penalty
 
 
@@ -54,14 +60,16 @@ def test_the_gradient_vanishes_at_the_minimum():
     weights = weights_of(logistic_regression(features, labels, C, l2=0.01), features)
     x = standardised(features)
     errors = softmax(x @ weights[:-1] + weights[-1], axis=1) - np.eye(C)[labels]
-    np.testing.assert_allclose(x.T @ errors / N + 0.01 * weights[:-1], 0, atol=1e-7)
+    penalty = 0.01 * moments(x) @ weights[:-1]
+    np.testing.assert_allclose(x.T @ errors / N + penalty, 0, atol=1e-6)
     np.testing.assert_allclose(errors.mean(0), 0, atol=1e-7)
 
 
 def test_two_examples_have_the_kernel_of_their_equation():
-    """W = (-w, w) with the derivative -2 expit(-2w) + 2 l2 w of log(1 + exp(-2w)) + l2 w²."""
-    found = logistic_regression(np.array([[-1.0], [1.0]]), np.array([0, 1]), 2, l2=0.05)
-    w = brentq(lambda w: 0.05 * w - expit(-2 * w), 0, 20)
+    """W = (-w, w), and log(1 + exp(-2w)) + l2 (1 + δ) w² has the derivative of this equation."""
+    given = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    found = logistic_regression(*given, 2, l2=0.05, shrinkage=0.5)
+    w = brentq(lambda w: 0.05 * 1.5 * w - expit(-2 * w), 0, 20)
     np.testing.assert_allclose(found.kernel, [[-w, w]], rtol=1e-6)
 
 
@@ -71,11 +79,17 @@ def test_the_dual_value_is_below_every_objective_and_meets_the_least():
     best = logistic_regression(features, labels, C, l2=0.01)
     weights = weights_of(best, features)
     least = objective(weights, x, labels, 0.01)
+    root = np.linalg.cholesky(np.linalg.inv(moments(x)))  # x @ root has a round penalty
+
+    def dual(weights):
+        kernel = np.linalg.solve(root, weights[:-1])
+        return dual_value(np.vstack([kernel, weights[-1]]), x @ root, targets, 0.01)
+
     assert 0 <= best.gap < 1e-8
-    assert least - dual_value(weights, x, targets, 0.01) == pytest.approx(best.gap, abs=1e-12)
+    assert least - dual(weights) == pytest.approx(best.gap, abs=1e-12)
     for size in (1e-3, 0.1, 1, 10):
         elsewhere = weights + size * rng.normal(size=weights.shape)
-        assert dual_value(elsewhere, x, targets, 0.01) < least
+        assert dual(elsewhere) < least
         assert least < objective(elsewhere, x, labels, 0.01)
 
 
@@ -200,6 +214,7 @@ REFUSED = {
     "test_fraction": ({}, {"test_fraction": 0.0}),
     "test_fraction ": ({}, {"num_splits": N}),
     "l2": ({}, {"fit": lambda *given: logistic_regression(*given, l2=0.0)}),
+    "shrinkage": ({}, {"fit": lambda *given: logistic_regression(*given, shrinkage=0.0)}),
 }
 
 
