@@ -29,8 +29,8 @@ def plot(out: Path) -> Figure:
     add_titles(axes[0], SETTINGS)
     add_note(
         figure,
-        f"dots: networks on one data set, {SEEDS_PER_DATA} each; lines: their mean; the share is "
-        "that of the data sets in the variance of a run",
+        f"dots: networks on one data set, {SEEDS_PER_DATA} each; lines: their mean; .00 between "
+        "data sets: their means differ no more than means of so few networks do by chance",
     )
     return figure
 

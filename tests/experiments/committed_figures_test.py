@@ -173,6 +173,17 @@ def in_attribution(results):
     ]
 
 
+def in_variance(results):
+    """Four runs with consecutive seeds share a data set."""
+    shown = []
+    for setting, table in results[results["metric"] == HARD].groupby("setting"):
+        groups = table.sort_values("seed")["value"].to_numpy().reshape(8, 4)
+        within = groups.var(axis=1, ddof=1).mean()
+        between = max(groups.mean(axis=1).var(ddof=1) - within / 4, 0)
+        shown.append(f"{setting}: {short(between**0.5)} and {short(within**0.5)}")
+    return shown
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -180,6 +191,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_context": in_context,
     "el_copy_losses": in_losses,
     "el_copy_rates": in_learning_rates,
+    "el_copy_variance": in_variance,
     "el_copy_width": in_width,
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
