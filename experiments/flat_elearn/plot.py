@@ -64,9 +64,10 @@ def answer(results: pd.DataFrame) -> str:
             for metric in (matched(FISHER), FISHER)
         ]
         right = [decimal(mean_of(results, loss + warm, HARD)) for loss in (E2, CE)]
+        equal, own = (decimal(r) if np.isfinite(r) else "(not reached)" for r in ratios)
         shown.append(
-            f"{words} warm-up × {decimal(ratios[0])} at equal loss, × {decimal(ratios[1])} as they "
-            f"are ({right[0]} against {right[1]} right)"
+            f"{words} warm-up × {equal} at equal loss, × {own} as they are "
+            f"({right[0]} against {right[1]} right)"
         )
     return "Fisher trace of E2's networks over cross-entropy's:\n" + "\n".join(shown)
 
@@ -77,6 +78,8 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
         for warm, face in ((NONE, "white"), (WARM, colour)):
             columns = [values_of(results, loss + warm, name) for name in (metric, HARD)]
             pair = pd.concat(columns, axis=1).dropna().to_numpy()
+            if not len(pair):  # no network reaches the loss at which they are compared
+                continue
             for (x, y), marker, size in ((pair.T, "o", 4), (pair.mean(0), "D", 7)):
                 ax.plot(
                     np.exp(x), y, marker, color=colour, markerfacecolor=face, markersize=size,
