@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every check and test of the repository:  bash tests/run.sh [--slow] [--no-lint] [pytest arguments]
 #
-#   --slow      also the tests that take minutes
+#   --slow      also the tests that take minutes, and all of them with programs fully optimised
 #   --no-lint   pytest only
 #
 # Paths among the pytest arguments are relative to the root of the repository. All checks run, and
@@ -14,7 +14,10 @@ markers="not slow"
 for argument in "$@"; do
   shift
   case $argument in
-    --slow) markers="" ;;
+    --slow)
+      markers=""
+      export XLA_FLAGS="${XLA_FLAGS:-} --xla_backend_optimization_level=3"
+      ;;
     --no-lint) lint=no ;;
     *) set -- "$@" "$argument" ;;
   esac
