@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,27 +19,31 @@ from el_jax.plots import (
 )
 from experiments.flat_time.settings import (
     ACCURACIES,
+    ADAMW,
+    AFTERWARDS,
     KL,
-    OPTIMIZERS,
+    SATURATED_STEP,
+    SGD,
+    SLOW,
+    TRACES,
     WORLDS,
-    converged_step,
     named,
     since,
 )
 from experiments.harness.figures import decimal, in_words, mean_of, t_note, t_sems
 from experiments.harness.tables import curve_table, read_curves, read_results
 
-COLOURS = {"adamw": "#0072b2", "sgd": "#d55e00"}
-TRACE, SCALE_FREE = "fisher_trace", "scale_free_trace"
+COLOURS = {ADAMW: "#0072b2", SGD: "#d55e00", SLOW: "#e6ab6f"}
+SHORT = {ADAMW: "AdamW", SGD: "SGD", SLOW: "slow SGD"}
 ROWS = {
     (KL,): "KL from the truth, nats",
     ACCURACIES: "accuracy of the probe",
-    (TRACE, SCALE_FREE): "trace",
+    TRACES: "trace",
 }
 
 
 def plot(out: Path) -> Figure:
-    """Rows: divergence, probes, traces; the update from which the loss is converged is marked."""
+    """Rows: divergence, probes, traces; the update at which AdamW's rate is 0 is marked."""
     results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
     figure, axes = new_figure(len(ROWS), len(WORLDS), size=(8.4, 8.0))
     add_question(figure, answer(results))
@@ -53,48 +58,45 @@ def plot(out: Path) -> Figure:
     add_titles(axes.ravel(), [*WORLDS.values()] * len(ROWS))
     note = (
         f"bands: {t_note(results)}; a seed draws world, data and network\n"
-        "from the upright line on, KL stays within .01 nats of its end (mean over seeds)"
+        "until the upright line all are AdamW at a falling rate, and the same"
     )
-    add_legend(figure, _handles(), num_columns=4, note=note)
+    add_legend(figure, _handles(), num_columns=3, note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The change of probe and trace between convergence and the end in every setting."""
+    """The change of KL, probe and trace after saturation in every setting."""
     shown = []
     for world, name in WORLDS.items():
         of_world = []
-        for optimizer, called in OPTIMIZERS.items():
-            setting = named(world, optimizer)
+        for way in AFTERWARDS:
+            setting = named(world, way)
             gain = 100 * mean_of(results, setting, since(ACCURACIES[0]))
-            last = mean_of(results, setting, TRACE)
-            before = last - mean_of(results, setting, since(TRACE))
+            factor = np.exp(mean_of(results, setting, since(TRACES[0])))
             points = f"{decimal(gain, 1, signed=True)} points"
-            of_world.append(f"{called} {points}, trace × {decimal(last / before)}")
+            of_world.append(f"{SHORT[way]} {points}, trace × {decimal(factor)}")
         shown.append(f"{name}: {in_words(of_world)}")
-    return "With the loss converged, probe and trace still change\n" + "\n".join(shown)
+    return "Probe and trace after the loss is saturated\n" + "\n".join(shown)
 
 
 def _draw(
     ax: Axes, results: pd.DataFrame, curves: pd.DataFrame, world: str, metrics: tuple[str, ...]
 ) -> None:
     table = curve_table(curves)
-    for optimizer, colour in COLOURS.items():
-        setting = named(world, optimizer)
+    for way, colour in COLOURS.items():
+        setting = named(world, way)
         for metric, style in zip(metrics, (SOLID, DASHED), strict=False):
             plot_curves(
                 ax, table, metric, [setting],
                 colours=[colour], line_style=style, num_sems=t_sems,
             )  # fmt: skip
-        converged = mean_of(results, setting, converged_step())
-        ax.axvline(converged, color=colour, linewidth=0.9, alpha=0.7, zorder=1)
-    ax.set_xscale("log")
+    saturated = mean_of(results, named(world, ADAMW), SATURATED_STEP)
+    ax.axvline(saturated, color="#555555", linewidth=0.9, zorder=1)
 
 
 def _handles() -> list[Line2D]:
-    optimizers = [Line2D([], [], color=COLOURS[o], label=name) for o, name in OPTIMIZERS.items()]
     return [
-        *optimizers,
+        *(Line2D([], [], color=colour, label=f"then {way}") for way, colour in COLOURS.items()),
         Line2D([], [], color="#555555", label="nearer label; Fisher trace"),
         Line2D([], [], color="#555555", linestyle=DASHED, label="farther label; scale-free trace"),
     ]

@@ -1,22 +1,30 @@
-"""Masked language models trained on after their loss has converged, with probes on the way."""
+"""Masked language models trained on after their loss is saturated, with probes on the way."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from configs import common
 from configs.flatness.masked import get_config
 from el_jax import build
+from el_jax.runtime.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.flat_time.settings import (
     ACCURACIES,
+    ADAMW,
+    AFTERWARDS,
     KL,
+    KL_AT_SATURATION,
+    KL_MOVED,
     LABELS,
-    OPTIMIZERS,
     RATES,
-    TOLERANCES,
+    SATURATED_STEP,
+    SGD,
+    SLOW,
+    TRACES,
     WATCHED,
-    converged_step,
     since,
     suffix_of,
 )
@@ -24,44 +32,60 @@ from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
-CURVES = [KL, *ACCURACIES, "fisher_trace", "scale_free_trace"]
+CURVES = [KL, *ACCURACIES, *TRACES]
 METRICS = [
     *WATCHED,
     *(f"{metric}_sem" for metric in CURVES),
     *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in RATES),
-    *(since(metric, tolerance) for tolerance in TOLERANCES for metric in WATCHED),
-    *(converged_step(tolerance) for tolerance in TOLERANCES),
-    "entropy",
+    *(since(metric) for metric in (*ACCURACIES, *TRACES)),
+    *(KL_AT_SATURATION, KL_MOVED, SATURATED_STEP, "entropy"),
 ]
-RATE = {"adamw": 3e-3, "sgd": 0.5}
-NUM_UPDATES = {"adamw": 18_000, "sgd": 36_000}
+PHASES = "experiments.flat_time.phases"  # registers adamw_then
+PEAK = {"smoke": 3e-3, "cpu": 3e-3, "paper": 1e-3}  # rate of AdamW until saturation
+AFTER = {ADAMW: {"adamw_after": 1e-3}, SGD: {"sgd_after": 0.1}, SLOW: {"sgd_after": 0.02}}  # rates
+LAST = 0.1  # share of the updates in which the rate falls to 0, so that no noise is measured
+LOOKS = {"smoke": 4, "cpu": 10, "paper": 30}
+SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # looks of the first phase
+NUM_UPDATES = {"cpu": 15_000, "paper": 60_000}
 WARM_UP = 360
-LOOKS = {"smoke": 4, "cpu": 18, "paper": 30}
-SEEDS = {"smoke": 2, "cpu": 8, "paper": 5}
+SEEDS = {"smoke": 2, "cpu": 6, "paper": 5}
+SENTENCES = 64  # an update: the noise that the theory speaks of falls as their number grows
 
 
 def studies(scale: str) -> list[Study]:
-    """Both worlds with both optimizers, at constant rates: a decay would end every change."""
+    """Both worlds with AdamW and SGD after saturation."""
     return [
-        Study(config_of(scale, world, optimizer), suffix_of(world, optimizer), names=_names(labels))
+        Study(
+            config_of(scale, world, afterwards),
+            suffix_of(world, afterwards),
+            names=_names(labels),
+            extras=partial(numbers, saturated=SATURATED_AT[scale] - 1),
+        )
         for world, labels in LABELS[scale].items()
-        for optimizer in OPTIMIZERS
+        for afterwards in AFTERWARDS
     ]
 
 
-def config_of(scale: str, world: str, optimizer: str) -> build.Config:
+def config_of(scale: str, world: str, afterwards: str) -> build.Config:
     """The training of one setting."""
+    import_all((PHASES,))
     size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
-    config = get_config(f"world={world},optimizer={optimizer},{size}")
+    config = get_config(f"world={world},{size}")
+    config.imports = (PHASES,)
     config.task.downstream = LABELS[scale][world]
-    config.optim.update(schedule="constant", peak_lr=RATE[optimizer])
-    config.train.seeds = SEEDS[scale]
+    train, num_updates = config.train, NUM_UPDATES.get(scale, config.train.num_updates)
+    train.update(num_updates=num_updates, seeds=SEEDS[scale])
+    train.eval_every = train.checkpoint_every = num_updates // LOOKS[scale]
+    train.probes = ("true_conditional", "curvature", "downstream")
     if scale == "cpu":
-        config.train.num_updates = NUM_UPDATES[optimizer]
-        config.optim.warmup_steps = WARM_UP
-    config.train.eval_every = config.train.num_updates // LOOKS[scale]
-    config.train.checkpoint_every = config.train.eval_every
-    config.train.probes = ("true_conditional", "curvature", "downstream")
+        config.task.sentences_per_update = SENTENCES
+    config.optim = common.optim(
+        "adamw_then", schedule="wsd", peak_lr=PEAK[scale], decay_fraction=LAST,
+        warmup_steps=min(WARM_UP, num_updates // 10),
+        saturate=SATURATED_AT[scale] * train.eval_every,
+        **{key: rate / PEAK[scale] for key, rate in AFTER[afterwards].items()},
+    )  # fmt: skip
+    config.sweep = common.sweep(config)
     return config
 
 
@@ -70,40 +94,29 @@ def _names(labels: tuple[str, ...]) -> dict[str, str]:
     return {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
 
 
-def numbers(history: History) -> Row:
-    """The update from which each run counts as converged, and its changes from there to the end.
+def numbers(history: History, saturated: int) -> Row:
+    """Changes from the look at which the first phase ends to the last one.
+
+    Args:
+        history: of a training.
+        saturated: the place of that look among all.
 
     Returns:
         ``[R]`` by name.
     """
-    found: Row = {}
     steps, kl = history.curve(KL)
-    for tolerance, nats in TOLERANCES.items():
-        first = converged(kl, nats)
-        found[converged_step(tolerance)] = steps[first]
-        for metric in WATCHED:
-            course = history.curve(metric)[1]
-            found[since(metric, tolerance)] = course[-1] - course[first, range(len(first))]
+    found: Row = {
+        SATURATED_STEP: np.full(kl.shape[1], float(steps[saturated])),
+        KL_AT_SATURATION: kl[saturated],
+        KL_MOVED: np.abs(kl[-1] - kl[saturated]),
+    }
+    for metric in (*ACCURACIES, *TRACES):
+        course = history.curve(metric)[1]
+        course = np.log(course) if metric in TRACES else course
+        found[since(metric)] = course[-1] - course[saturated]
     return found
-
-
-def converged(kl: np.ndarray, nats: float) -> np.ndarray:
-    """The first look from which KL stays within so many nats of its last value.
-
-    Args:
-        kl: at each look, ``[looks, R]``.
-        nats: the tolerance.
-
-    Returns:
-        ``[R]``.
-    """
-    far = np.abs(kl - kl[-1]) > nats  # False at the last look
-    return np.where(far, np.arange(1, len(kl) + 1)[:, None], 0).max(0)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
-    run_sweep(
-        "flat_time", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=numbers, shard=shard,
-    )  # fmt: skip
+    run_sweep("flat_time", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard)
