@@ -16,15 +16,6 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX_PLATFORMS=cuda or tpu tests an accelerator
 os.environ["MPLBACKEND"] = "Agg"  # figures are files, never windows
 
-# Tests compile more than they compute, and with fewer of LLVM's passes compilation takes two thirds
-# of the time (2026-11-23; without any, two fifths, but then runs side by side have other bits than
-# alone). Programs and notebooks that tests start are compiled as everywhere else; so are all tests
-# by `bash tests/run.sh --slow`.
-_LEVEL = "--xla_backend_optimization_level"
-_GIVEN = os.environ.get("XLA_FLAGS", "")
-if _LEVEL not in _GIVEN:
-    os.environ["XLA_FLAGS"] = f"{_GIVEN} {_LEVEL}=1"
-
 import el_jax  # noqa: F401, I001  first: it selects right sums before XLA reads its flags
 
 import hypothesis
@@ -37,9 +28,6 @@ jax.config.update("jax_legacy_prng_key", "error")
 jax.config.update("jax_enable_x64", False)
 # Two devices, so that sharded code is exercised; measured on two cores: no slower than one.
 jax.config.update("jax_num_cpu_devices", 2)
-jax.devices()  # XLA has read its flags
-if _LEVEL not in _GIVEN:
-    os.environ["XLA_FLAGS"] = os.environ["XLA_FLAGS"].replace(f" {_LEVEL}=1", "")
 
 if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run would parse
     flags.FLAGS.mark_as_parsed()

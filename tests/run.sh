@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every check and test of the repository:  bash tests/run.sh [--slow] [--no-lint] [pytest arguments]
 #
-#   --slow      also the tests that take minutes, and all of them with programs fully optimised
+#   --slow      also the tests that take minutes
 #   --no-lint   pytest only
 #
 # Paths among the pytest arguments are relative to the root of the repository. All checks run, and
@@ -14,10 +14,7 @@ markers="not slow"
 for argument in "$@"; do
   shift
   case $argument in
-    --slow)
-      markers=""
-      export XLA_FLAGS="${XLA_FLAGS:-} --xla_backend_optimization_level=3"
-      ;;
+    --slow) markers="" ;;
     --no-lint) lint=no ;;
     *) set -- "$@" "$argument" ;;
   esac
