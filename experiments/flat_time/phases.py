@@ -1,7 +1,4 @@
-"""AdamW until the loss is saturated, and then AdamW or plain SGD at a constant rate.
-
-Imported by the trainings of the experiment; their config names this file.
-"""
+"""AdamW until the loss is saturated, and then AdamW or plain SGD at a constant rate."""
 
 from typing import Annotated
 
@@ -11,7 +8,6 @@ import optax
 from jaxtyping import ScalarLike
 
 from el_jax.parameters import Number
-from el_jax.training.optimizers import OPTIMIZERS
 from el_jax.training.optimizers.decayed import is_matrix
 
 
@@ -58,6 +54,3 @@ def adamw_then(
         lambda params: (jnp.int32(0), adamw.init(params)),
         update,  # type: ignore[arg-type]
     )
-
-
-OPTIMIZERS["adamw_then"] = adamw_then

@@ -40,7 +40,7 @@ METRICS = [
     *(since(metric) for metric in (*ACCURACIES, *TRACES)),
     *(KL_AT_SATURATION, KL_MOVED, SATURATED_STEP, "entropy"),
 ]
-PHASES = "experiments.flat_time.phases"  # registers adamw_then
+OPTIMIZER = "experiments.flat_time.optimizer"  # registers adamw_then
 PEAK = {"smoke": 3e-3, "cpu": 3e-3, "paper": 1e-3}  # rate of AdamW until saturation
 AFTER = {ADAMW: {"adamw_after": 1e-3}, SGD: {"sgd_after": 0.1}, SLOW: {"sgd_after": 0.02}}  # rates
 LAST = 0.1  # share of the updates in which the rate falls to 0, so that no noise is measured
@@ -68,10 +68,10 @@ def studies(scale: str) -> list[Study]:
 
 def config_of(scale: str, world: str, afterwards: str) -> build.Config:
     """The training of one setting."""
-    import_all((PHASES,))
+    import_all((OPTIMIZER,))
     size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
     config = get_config(f"world={world},{size}")
-    config.imports = (PHASES,)
+    config.imports = (OPTIMIZER,)
     config.task.downstream = LABELS[scale][world]
     train, num_updates = config.train, NUM_UPDATES.get(scale, config.train.num_updates)
     train.update(num_updates=num_updates, seeds=SEEDS[scale])
