@@ -56,9 +56,9 @@ def logistic_regression(
 
     w_c acts on features of mean 0 and variance 1 in the examples, S is their correlation matrix,
     and the bias is free. The penalty is the variance of the logits and a little of |w_c|², so that
-    a direction in which features vary little is not lost for being small. |w_c|² alone asks for
-    hundreds of times the work where features are correlated, as those of transformers are, and
-    classifies no better. In float64, by L-BFGS in coordinates where the penalty is round.
+    a direction in which features vary little is not lost for being small. |w_c|² alone makes
+    the problem ill-conditioned where features are correlated, as those of transformers are. In
+    float64, by L-BFGS in coordinates where the penalty is round.
 
     Args:
         features: of each example.
@@ -88,7 +88,7 @@ def logistic_regression(
             return float(value), np.asarray(gradient)
 
         start = np.zeros((x.shape[1] + 1) * len(present))
-        options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 0, "gtol": 1e-7}
+        options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": 0, "gtol": 1e-8}
         found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
     weights = found.x.reshape(-1, len(present))
     gap = float(found.fun) - dual_value(weights, x, targets, l2)

@@ -1,4 +1,4 @@
-"""What in the data feeds the shortcut: neighbours in the window, padding, easy strings."""
+"""Trainings with other neighbours in the window, other padding, other shares of easy strings."""
 
 from pathlib import Path
 

@@ -29,8 +29,8 @@ def plot(out: Path) -> Figure:
     add_titles(axes[0], SETTINGS)
     add_note(
         figure,
-        f"dots: networks on one data set, {SEEDS_PER_DATA} each; lines: their mean; .00 between "
-        "data sets: their means differ no more than means of so few networks do by chance",
+        f"dots: networks on one data set, {SEEDS_PER_DATA} each; lines: their mean; where .00 is "
+        "shown, means of data sets differ no more than chance makes those of so few networks",
     )
     return figure
 

@@ -10,14 +10,12 @@ from jaxtyping import ScalarLike
 from el_jax.parameters import Number
 from el_jax.training.optimizers.decayed import is_matrix
 
+B1, B2, EPSILON, WEIGHT_DECAY = 0.9, 0.98, 1e-6, 0.01  # of the paper's released code
+
 
 def adamw_then(
     learning_rate: optax.Schedule,
     *,
-    b1: Annotated[ScalarLike, Number(0.9, at_least=0, below=1, symbol="β₁")],
-    b2: Annotated[ScalarLike, Number(0.98, at_least=0, below=1, symbol="β₂")],
-    epsilon: Annotated[ScalarLike, Number(1e-6, above=0, symbol="ε")],
-    weight_decay: Annotated[ScalarLike, Number(0.01, at_least=0, symbol="wd")],
     saturate: Annotated[ScalarLike, Number(1, at_least=1)],
     adamw_after: Annotated[ScalarLike, Number(0.0, at_least=0)],
     sgd_after: Annotated[ScalarLike, Number(0.0, at_least=0)],
@@ -26,16 +24,12 @@ def adamw_then(
 
     Args:
         learning_rate: function of the number of earlier updates; every rate is a multiple of it.
-        b1: decay of the first moment.
-        b2: decay of the second moment.
-        epsilon: added to the root of the second moment.
-        weight_decay: decoupled decay of matrices in AdamW's steps.
         saturate: updates of the first phase, whose multiple falls linearly from 1 to 0.
         adamw_after: multiple of AdamW's step afterwards.
         sgd_after: multiple of the gradient afterwards.
     """
     adamw = optax.chain(
-        optax.scale_by_adam(b1, b2, epsilon), optax.add_decayed_weights(weight_decay, is_matrix)
+        optax.scale_by_adam(B1, B2, EPSILON), optax.add_decayed_weights(WEIGHT_DECAY, is_matrix)
     )
 
     def update(

@@ -32,8 +32,7 @@ def course(optimizer, num_updates=6):
 
 
 def two_phases(**numbers):
-    defaults = {"b1": 0.9, "b2": 0.98, "epsilon": 1e-6, "weight_decay": 0.01}
-    defaults |= {"saturate": 4, "adamw_after": 0.0, "sgd_after": 0.0}
+    defaults = {"saturate": 4, "adamw_after": 0.0, "sgd_after": 0.0}
     return phases.adamw_then(lambda step: RATE, **defaults | numbers)
 
 

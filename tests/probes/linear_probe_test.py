@@ -61,7 +61,7 @@ def test_the_gradient_vanishes_at_the_minimum():
     x = standardised(features)
     errors = softmax(x @ weights[:-1] + weights[-1], axis=1) - np.eye(C)[labels]
     penalty = 0.01 * moments(x) @ weights[:-1]
-    np.testing.assert_allclose(x.T @ errors / N + penalty, 0, atol=1e-6)
+    np.testing.assert_allclose(x.T @ errors / N + penalty, 0, atol=1e-7)
     np.testing.assert_allclose(errors.mean(0), 0, atol=1e-7)
 
 
