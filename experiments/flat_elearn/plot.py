@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from el_jax.plots import (
     LOSS_COLOURS,
@@ -18,7 +19,6 @@ from el_jax.plots import (
 )
 from experiments.flat_elearn.settings import (
     CE,
-    E2,
     FISHER,
     HARD,
     LOSSES,
@@ -28,7 +28,7 @@ from experiments.flat_elearn.settings import (
     WARM,
     matched,
 )
-from experiments.harness.figures import count, decimal, mean_of
+from experiments.harness.figures import count, decimal, in_words, mean_of
 from experiments.harness.tables import read_results, values_of
 
 CHANCE = 1 / 26
@@ -56,20 +56,21 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The Fisher trace of E2 over that of cross-entropy, at equal loss and as they are."""
-    shown = []
-    for warm, words in ((NONE, "without"), (WARM, "with")):
-        ratios = [
-            np.exp(mean_of(results, E2 + warm, metric) - mean_of(results, CE + warm, metric))
-            for metric in (matched(FISHER), FISHER)
-        ]
-        right = [decimal(mean_of(results, loss + warm, HARD)) for loss in (E2, CE)]
-        equal, own = (decimal(r) if np.isfinite(r) else "(not reached)" for r in ratios)
-        shown.append(
-            f"{words} warm-up × {equal} at equal loss, × {own} as they are "
-            f"({right[0]} against {right[1]} right)"
-        )
-    return "Fisher trace of E2's networks over cross-entropy's:\n" + "\n".join(shown)
+    """Fisher traces of the E-losses over cross-entropy's at equal loss, beside what is right."""
+    lines = ["At equal loss, Fisher traces over cross-entropy's (hard strings right):"]
+    for warm, words in ((NONE, "without warm-up"), (WARM, "with warm-up")):
+        shown = []
+        for loss in LOSSES[1:]:
+            traces = [mean_of(results, each + warm, matched(FISHER)) for each in (loss, CE)]
+            ratio = np.exp(traces[0] - traces[1])
+            times = f"× {decimal(ratio)}" if np.isfinite(ratio) else "(not reached)"
+            shown.append(f"{loss.split()[0]} {times} ({_right(results, loss + warm)})")
+        lines.append(f"{words} {in_words(shown)}; cross-entropy ({_right(results, CE + warm)})")
+    return "\n".join(lines)
+
+
+def _right(results: pd.DataFrame, setting: str) -> str:
+    return decimal(mean_of(results, setting, HARD))
 
 
 def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
@@ -86,6 +87,11 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
                     alpha=0.6 if marker == "o" else 1.0, zorder=3 if marker == "o" else 4,
                 )  # fmt: skip
     ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    if high < 20 * low:  # the default names too few numbers, or all of them
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _handles() -> list[Line2D]:

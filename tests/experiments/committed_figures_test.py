@@ -184,6 +184,20 @@ def in_variance(results):
     return shown
 
 
+def in_elearn(results):
+    right, logs = means(results, HARD), means(results, "matched_log_fisher_trace")
+
+    def shown(setting, warm):
+        times = np.exp(logs[setting + warm] - logs["cross-entropy" + warm])
+        return f"× {times:.2f} ({short(right[setting + warm])})".replace("0.", ".", 1)
+
+    return [
+        f"{name} {shown(setting, warm)}"
+        for warm in ("", ", warm-up")
+        for name, setting in {"E1": "E1 λ=2", "E2": "E2 λ=4", "E3": "E3 b=1"}.items()
+    ]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -195,6 +209,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_width": in_width,
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
+    "flat_elearn": in_elearn,
     "flat_sgd_flow": in_flow,
     "ntp_convergence": in_convergence,
     "ntp_figure1": in_figure1,

@@ -118,4 +118,5 @@ def test_a_correlation_is_within_settings():
 def test_the_title_has_the_numbers_of_the_table(tmp_path):
     write_results(tmp_path / "results.csv", table(0.5))
     title = plot.plot(tmp_path).get_suptitle()
-    assert title.count("warm-up × .50 at equal loss, × .50 as they are") == 2
+    assert "without warm-up E1 × .50 (.50), E2 × .50 (.50) and E3 × .50 (.50); cross" in title
+    assert "with warm-up E1 × .50 (.50)" in title
