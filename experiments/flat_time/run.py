@@ -44,11 +44,11 @@ OPTIMIZER = "experiments.flat_time.optimizer"  # registers adamw_then
 PEAK = {"smoke": 3e-3, "cpu": 3e-3, "paper": 1e-3}  # rate of AdamW until saturation
 AFTER = {ADAMW: {"adamw_after": 1e-3}, SGD: {"sgd_after": 0.1}, SLOW: {"sgd_after": 0.02}}  # rates
 LAST = 0.1  # share of the updates in which the rate falls to 0, so that no noise is measured
-LOOKS = {"smoke": 4, "cpu": 10, "paper": 30}
+LOOKS = {"smoke": 4, "cpu": 8, "paper": 30}
 SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # looks of the first phase
-NUM_UPDATES = {"cpu": 15_000, "paper": 60_000}
+NUM_UPDATES = {"cpu": 12_000, "paper": 60_000}
 WARM_UP = 360
-SEEDS = {"smoke": 2, "cpu": 6, "paper": 5}
+SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
 SENTENCES = 64  # an update: the noise that the theory speaks of falls as their number grows
 
 
