@@ -49,6 +49,10 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
         assert len(groups) == 3
         # drawn labels are those of the whole, so the groups add up without an error of sampling
         np.testing.assert_allclose(sum(groups), found["fisher_trace"][0], rtol=1e-4)
+        of_blocks = [v for name, (v, _) in found.items() if name.startswith("eigenvalue_1, ")]
+        assert len(of_blocks) == 3
+        # a block's largest eigenvalue is never above that of the whole
+        assert max(of_blocks) <= found["eigenvalue_1"][0] + sum(found["eigenvalue_1"][1:])
         assert found["eigenvalue_1"][0] >= found["eigenvalue_2"][0] > found["least_eigenvalue"][0]
         assert "kl" not in found
         for name in ("ce", "fisher_trace", "hessian_trace", "scale_free_trace"):
@@ -68,7 +72,10 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
         ),
         ({"contexts": 1}, r"config.contexts=1: must be at least 2"),
         ({"num_eigenvalues": 50}, r"config.num_eigenvalues=50: must be at most lanczos_steps=40"),
-        ({"groups": "head"}, r"config.groups='head': must be one of 'kind', 'layer', 'none'"),
+        (
+            {"groups": "head"},
+            r"config.groups='head': must be one of 'kind', 'layer', 'module', 'none'",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_table(workdir, changes, said, tmp_path):

@@ -5,10 +5,11 @@
 WORKDIR is that of a training, running, interrupted or done. Argument after the colon: ``smoke``
 (fewer contexts and products, for a first look).
 
-Cost: for each checkpoint of each run some 20 gradients of every context, and 2 (2 + the probes of
-the density) Lanczos steps of one product with the Hessian on all contexts, about 2 gradients each.
-One checkpoint of a small masked model of ``configs/flatness/masked.py`` took five minutes on two
-CPU cores with a training beside it, compilation included.
+Cost: for each checkpoint of each run some 20 gradients of every context, and for each end of the
+spectrum, each group and each probe of the density ``lanczos_steps`` products with the Hessian on
+all contexts, about 2 gradients each. One checkpoint of a small masked model of
+``configs/flatness/masked.py`` took five minutes on two CPU cores with a training beside it,
+compilation included.
 """
 
 from ml_collections import ConfigDict

@@ -29,7 +29,8 @@ class MeasureSettings:
         contexts: the most tokens of the split that are looked at.
         steps: checkpoints; the newest if empty.
         runs: places in the training's list of runs; all if empty.
-        groups: the groups whose traces are told: "kind" of parameter, "layer", or "none".
+        groups: the groups whose traces and largest eigenvalues are told: "kind" of parameter,
+            "layer", "module" (each matrix, norm and table), or "none".
         num_labels: labels drawn in each context, for the Fisher trace.
         num_probes: probes in each context, for the trace of the Hessian.
         num_eigenvalues: of the largest eigenvalues.
@@ -42,7 +43,7 @@ class MeasureSettings:
     contexts: int
     steps: tuple[int, ...]
     runs: tuple[int, ...]
-    groups: Literal["kind", "layer", "none"]
+    groups: Literal["kind", "layer", "module", "none"]
     num_labels: int
     num_probes: int
     num_eigenvalues: int

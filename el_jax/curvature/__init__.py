@@ -13,7 +13,8 @@ Fisher         ``fisher_trace`` with all, sampled or observed labels; with it as
 spectra        ``top_eigenvalues`` with residuals, ``spectral_density``, ``smoothed``
 at a distance  ``critical_sharpness``, ``sharpness`` in a ball, ``perturbation_curve``
 of two minima  ``linear_path`` and ``curved_path`` between them, with the barrier on the way
-of a group     any of these of ``restrict(loss, params, belongs)``: a layer, a kind of matrix
+of a group     any of these of ``restrict(loss, params, belongs)``: a layer, a kind of matrix;
+               ``blocks(loss, params, group_of)`` is every group's
 of your own    ``check_operator`` tests a product with a curvature matrix
 =============  ==================================================================================
 
@@ -23,7 +24,7 @@ seeds is one program. With one key, two checkpoints see the same probes. Losses 
 and eigenvalues in nats over squared units of the parameters.
 """
 
-from el_jax.curvature.blocks import restrict, split_params
+from el_jax.curvature.blocks import blocks, restrict, split_params
 from el_jax.curvature.checks import OperatorError, check_operator
 from el_jax.curvature.connectivity import Path, curved_path, linear_path
 from el_jax.curvature.exact import (
@@ -65,6 +66,7 @@ __all__ = [
     "Path",
     "SampledEstimate",
     "SpectralDensity",
+    "blocks",
     "check_operator",
     "controlled_hessian_trace",
     "critical_sharpness",

@@ -39,6 +39,30 @@ def restrict(
     return lambda block: loss(merged(block)), block
 
 
+def blocks(
+    loss: Loss, params: Params, group_of: Callable[[str], str]
+) -> dict[str, tuple[Loss, dict[str, Array]]]:
+    """What :func:`restrict` gives for every group of leaves, by the group's name.
+
+    Blockwise spectra, as Zhang et al. 2024 (arXiv 2402.16788) compare them between the matrices of
+    a transformer, are a line::
+
+        of_block = blocks(loss, params, lambda name: name.rpartition("/")[0])
+        {name: spectral_density(*block, key) for name, block in of_block.items()}
+
+    Args:
+        loss: a function of all parameters.
+        params: θ.
+        group_of: the group of a leaf named such as ``layer_0/query/kernel``.
+    """
+    check_params(params)
+    groups = {name: group_of(name) for name in leaves_by_name(params)}
+    return {
+        group: restrict(loss, params, lambda name, group=group: groups[name] == group)  # type: ignore[misc]
+        for group in dict.fromkeys(groups.values())
+    }
+
+
 def split_params(
     params: Params, belongs: Callable[[str], bool]
 ) -> tuple[Callable[[dict[str, Array]], Params], dict[str, Array]]:

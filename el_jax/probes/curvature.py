@@ -18,7 +18,7 @@ from el_jax.tasks import Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params, Probe
 
 Logits = Callable[[Params, Batch], Array]
-Grouping = Literal["kind", "layer"]
+Grouping = Literal["kind", "layer", "module"]
 
 NUM_LABELS = 4  # drawn in each context: their error is below that of the contexts
 NUM_PROBES = 2  # of the Hessian, in each context
@@ -109,13 +109,11 @@ def group_traces(
         params: θ.
         windows: the contexts.
         key: of labels; with the key of :func:`traces` they are its labels.
-        grouping: "kind" for embeddings, matrices, and biases with norms; "layer" for layers, and
-            all that is outside of them; or a function from a leaf's name, such as
-            ``layers_0/mlp/in/kernel``, to that of its group.
+        grouping: see :func:`group_function`.
         num_labels: draws in each context.
     """
     label_key, _ = jax.random.split(key)
-    group_of = grouping if callable(grouping) else {"kind": _kind, "layer": _layer}[grouping]
+    group_of = group_function(grouping)
     paths = jax.tree_util.tree_leaves_with_path(params)
     names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in paths]
 
@@ -130,6 +128,18 @@ def group_traces(
     return {group: of_group(group) for group in dict.fromkeys(map(group_of, names))}
 
 
+def group_function(grouping: Grouping | Callable[[str], str]) -> Callable[[str], str]:
+    """The function from a leaf's name, such as ``layers_0/mlp/in/kernel``, to that of its group.
+
+    Args:
+        grouping: "kind" for embeddings, matrices, and biases with norms; "layer" for layers, and
+            all that is outside of them; "module" for each matrix with its bias, each norm and each
+            table; a function is its own.
+    """
+    named = {"kind": _kind, "layer": _layer, "module": _module}
+    return grouping if callable(grouping) else named[grouping]
+
+
 def _kind(name: str) -> str:
     last = name.rpartition("/")[2]
     if last == "kernel":
@@ -140,6 +150,10 @@ def _kind(name: str) -> str:
 def _layer(name: str) -> str:
     first = name.partition("/")[0]
     return first if first.startswith("layer") else "outside layers"
+
+
+def _module(name: str) -> str:
+    return name.rpartition("/")[0] or name
 
 
 def weight_norm(params: Params) -> Array:

@@ -85,5 +85,6 @@ def _accuracy(features: np.ndarray, label: np.ndarray, num_classes: int) -> Esti
         return Estimate(jnp.array(jnp.nan), jnp.array(jnp.nan))
     return linear_probe(
         features, label, num_classes, jax.random.key(2),
-        fit=partial(logistic_regression, tolerance=TOLERANCE), num_splits=NUM_SPLITS, test_fraction=TEST_FRACTION,
+        fit=partial(logistic_regression, tolerance=TOLERANCE),
+        num_splits=NUM_SPLITS, test_fraction=TEST_FRACTION,
     ).accuracy  # fmt: skip

@@ -9,12 +9,13 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.curvature import smoothed
+from el_jax.curvature import blocks, smoothed, top_eigenvalues
 from el_jax.probes.contexts import context_logits
 from el_jax.probes.curvature import (
     NUM_LABELS,
     NUM_PROBES,
     Grouping,
+    group_function,
     group_traces,
     traces,
     weight_norm,
@@ -43,18 +44,24 @@ class Curvature(NamedTuple):
         numbers: metric -> value and standard error; for an eigenvalue its residual, and NaN for
             what has no error.
         groups: group -> trace of its block of the Fisher matrix; empty if none were asked for.
+        block_eigenvalues: group -> largest eigenvalue of its block of the Hessian, with residual.
         density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``.
     """
 
     numbers: dict[str, Estimate]
     groups: dict[str, Estimate]
+    block_eigenvalues: dict[str, Estimate]
     density: Float[np.ndarray, "2 points"]
 
     def lines(self) -> list[str]:
         """The numbers, one a line, for a terminal."""
         told = [(NAMES[name], self.numbers[name]) for name in NAMES if name in self.numbers]
-        told += [(f"  Tr F of {group}", trace) for group, trace in self.groups.items()]
         lines = [f"  {name:28s} {_shown(value)}" for name, value in told]
+        lines += [
+            f"    Tr F of {group:18s} {_shown(trace)}, largest eigenvalue of its block of H "
+            f"{float(self.block_eigenvalues[group].mean):.4g}"
+            for group, trace in self.groups.items()
+        ]
         largest = [v for name, v in self.numbers.items() if name.startswith("eigenvalue_")]
         ends = ", ".join(f"{float(value.mean):.4g}" for value in largest)
         worst = max(float(value.sem) for value in largest)
@@ -67,7 +74,8 @@ class Curvature(NamedTuple):
     def rows(self) -> list[tuple[str, float, float]]:
         """Metric, value and standard error of every number, for a table."""
         groups = {f"fisher_trace, {group}": trace for group, trace in self.groups.items()}
-        named = self.numbers | groups
+        of_blocks = {f"eigenvalue_1, {group}": v for group, v in self.block_eigenvalues.items()}
+        named = self.numbers | groups | of_blocks
         return [(name, float(mean), float(sem)) for name, (mean, sem) in named.items()]
 
     def traces(self) -> dict[str, Estimate]:
@@ -106,7 +114,7 @@ def measurement(
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts of :func:`~el_jax.probes.contexts_of`.
         key: of labels, probes and starting vectors.
-        grouping: groups whose traces are told; None for none.
+        grouping: groups whose traces and largest eigenvalues are told; None for none.
         num_labels: see :func:`~el_jax.probes.curvature.traces`, as for ``num_probes``.
         num_probes: probes of the Hessian in each context.
         num_eigenvalues: see :func:`~el_jax.probes.spectrum.spectrum`.
@@ -146,6 +154,17 @@ def measurement(
             num=num_eigenvalues, num_steps=lanczos_steps, num_probes=density_probes,
         )  # fmt: skip
 
+    @jax.jit
+    def of_blocks(params: Params, windows: Batch) -> dict[str, Estimate]:
+        if grouping is None:
+            return {}
+        loss = mean_cross_entropy(model, windows)
+        found = {
+            group: top_eigenvalues(*block, spectrum_key, 1, num_steps=lanczos_steps)
+            for group, block in blocks(loss, params, group_function(grouping)).items()
+        }
+        return {group: Estimate(v.values[0], v.residuals[0]) for group, v in found.items()}
+
     def of(params: Params) -> Curvature:
         numbers = {"ce": losses(params, windows)}
         mean = float(numbers["ce"].mean)
@@ -155,7 +174,8 @@ def measurement(
         whole, groups = of_traces(params, windows)
         found = of_spectrum(params, windows)
         numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
-        return Curvature(numbers | _eigenvalues(found), groups, _curve(found))
+        numbers |= _eigenvalues(found)
+        return Curvature(numbers, groups, of_blocks(params, windows), _curve(found))
 
     return of
 

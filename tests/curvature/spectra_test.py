@@ -5,6 +5,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from el_jax.curvature import (
+    blocks,
     dense_hessian,
     hessian_trace,
     hvp,
@@ -39,6 +40,18 @@ def test_all_eigenvalues_of_a_matrix_come_at_full_length():
         exact = np.linalg.eigvalsh(matrix)
         np.testing.assert_allclose(found.values, exact[::-1], atol=1e-10)
         assert found.residuals.max() < 1e-10
+
+
+def test_blocks_have_the_spectra_of_the_diagonal_blocks():
+    with jax.enable_x64(True):
+        matrix, params = symmetric_matrix(), tree_of(AT)
+        groups = {"head": np.r_[15:19], "layer": np.r_[0:15]}
+        found = blocks(quadratic(matrix), params, lambda name: name.partition("/")[0])
+        assert list(found) == list(groups)
+        for group, at in groups.items():
+            exact = np.linalg.eigvalsh(matrix[np.ix_(at, at)])
+            top = top_eigenvalues(*found[group], KEY, len(at))
+            np.testing.assert_allclose(top.values, exact[::-1], atol=1e-10)
 
 
 def test_both_ends_with_vectors_and_true_residuals():
