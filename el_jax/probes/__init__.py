@@ -3,7 +3,8 @@
 A probe is one file and one line of ``PROBES``: from the task and the model to a ``Probe``.
 
 ``linear_probe`` is none of these: it asks for features and labels, which ``sentence_features`` of a
-model and the ``labels`` of a world give, and trains a classifier on them.
+model and the ``labels`` of a world give, and trains a classifier on them; ``fine_tune`` trains the
+network with it.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.probes.curvature import curvature
 from el_jax.probes.downstream import downstream
+from el_jax.probes.fine_tune import FineTuning, fine_tune
 from el_jax.probes.linear_classifiers import (
     LinearClassifier,
     logistic_regression,
@@ -42,6 +44,7 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
 __all__ = [
     "PROBES",
     "Curvature",
+    "FineTuning",
     "LinearClassifier",
     "ProbeResult",
     "attention_mass",
@@ -50,6 +53,7 @@ __all__ = [
     "curvature",
     "disjoint_splits",
     "downstream",
+    "fine_tune",
     "linear_probe",
     "logistic_regression",
     "measurement",

@@ -138,8 +138,8 @@ def linear_probe(
         majorities.append(np.mean(labels[test] == np.bincount(labels[train]).argmax()))
         gaps.append(classifier.gap)
     return ProbeResult(
-        _over_splits(accuracies),
-        _over_splits(majorities),
+        over_splits(accuracies),
+        over_splits(majorities),
         1 / num_classes,
         max(gaps),
         np.array(accuracies),
@@ -150,10 +150,21 @@ def _check_examples(features: np.ndarray, labels: np.ndarray, num_classes: int) 
     shape, num = features.shape, labels.size
     require("features.shape", shape, (*shape[:1], len(shape)) == (num, 2), f"[{num} labels, D]")
     require("features", "NaN or inf", bool(np.isfinite(features).all()), "finite")
+    check_labels(labels, num_classes)
+
+
+def check_labels(labels: Int[np.ndarray, " n"], num_classes: int) -> Int[np.ndarray, " n"]:
+    """The labels.
+
+    Raises:
+        ValueError: one of them is none of ``0 .. num_classes - 1``.
+    """
     outside = labels[(labels < 0) | (labels >= num_classes)]
     require("labels", outside[:1].tolist(), not outside.size, f"in 0 .. {num_classes - 1}")
+    return labels
 
 
-def _over_splits(values: list[np.floating]) -> Estimate:
+def over_splits(values: list[np.floating]) -> Estimate:
+    """Mean and standard error of the numbers of independent splits."""
     error = np.std(values, ddof=1) / len(values) ** 0.5
     return Estimate(jnp.asarray(np.mean(values)), jnp.asarray(error))

@@ -1,0 +1,379 @@
+# %% [markdown]
+# # Flatness: equal loss, other curvature, other features
+#
+# Masked language models can have the same pre-training loss and yet differ downstream. Liu, Xie,
+# Li and Ma (2023, "Same Pre-training Loss, Better Downstream") say that the trace of the Hessian of
+# the loss tells them apart: of models with equal loss the flatter one has the better features.
+#
+# This notebook trains small masked models on sentences of a hidden Markov model, whose true
+# conditionals are known, so that "the same loss" is a number and not a guess. It follows
+# divergence, features and curvature, trains one model *against* its downstream task, and measures
+# the curvature of any loss of yours. It needs no account, and no download but the code itself.
+# Run the cells from top to bottom; on two CPU cores that takes a few minutes.
+
+# %% cellView="form"
+# @title Install
+# Where the code and its requirements are present this does nothing. Anywhere else it clones the
+# repository at this address (or at that of the environment variable EL_JAX_REPOSITORY).
+REPOSITORY = ""  # @param {type:"string"}
+
+import importlib
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+from packaging.requirements import Requirement
+
+HERE = pathlib.Path.cwd()
+CLONE = HERE / "el_jax_clone"
+# A wheel for an accelerator, and the extra of jax that brings its successor.
+EXTRAS = {"jax-cuda13-plugin": "cuda13", "jax-cuda12-plugin": "cuda12", "libtpu": "tpu"}
+
+
+class Stop(Exception):
+    """Ends the notebook with one line instead of a traceback."""
+
+    def _render_traceback_(self):
+        return [f"Stopped: {self}"]
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+
+
+def find_repository():
+    """The folder of the code: around this notebook, on Python's path, or else a clone."""
+    for folder in (HERE, *HERE.parents, *map(pathlib.Path, sys.path), CLONE):
+        if (folder / "el_jax/types.py").exists() and (folder / "configs").exists():
+            return folder.resolve()
+    address = os.environ.get("EL_JAX_REPOSITORY") or REPOSITORY
+    if not address:
+        raise Stop("el_jax is not here: put the address of its git repository into REPOSITORY.")
+    run("git", "clone", "--quiet", "--depth=1", address, str(CLONE))
+    return CLONE
+
+
+def is_imported(name):
+    return name.replace("-", "_") in sys.modules
+
+
+def version(name):
+    """The version in use: the one imported, else the one on disk; None for neither."""
+    if imported := getattr(sys.modules.get(name.replace("-", "_")), "__version__", None):
+        return imported
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def install(folder):
+    """Brings this environment to the ranges of requirements.txt, if it is not in them."""
+    lines = (folder / "requirements.txt").read_text().splitlines()
+    wanted = [Requirement(text) for line in lines if (text := line.split("#")[0].strip())]
+    met = [r for r in wanted if (found := version(r.name)) and found in r.specifier]
+    for r in wanted:
+        if r not in met and is_imported(r.name):
+            raise Stop(
+                f"{r.name} {version(r.name)} is imported already and el_jax needs {r.specifier}: "
+                "restart the runtime (Runtime > Restart session), then run this cell first."
+            )
+    if met == wanted:
+        return
+    extra = next((EXTRAS[name] for name in EXTRAS if version(name)), "cpu")
+    before = version("jax") or "none"
+    print(f"jax {before} is installed: installing requirements.txt with jax[{extra}], minutes ...")
+    for r in wanted:
+        r.extras |= {extra} if r.name == "jax" else set()
+    # Two versions of one package must not meet in this process: Colab imports numpy at its start.
+    held = [f"{r.name}=={version(r.name)}" for r in met if is_imported(r.name)]
+    (folder / "held.txt").write_text("\n".join(held))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--constraint", folder / "held.txt"]
+    run(*map(str, [*pip, *wanted]))
+    importlib.invalidate_caches()
+
+
+root = find_repository()
+install(root)
+sys.path.insert(0, str(root))
+import el_jax
+
+print(f"el_jax {el_jax.__version__}, jax {version('jax')}, flax {version('flax')}")
+
+# %%
+# @title Device
+# With WANT = "tpu" or "gpu" the notebook stops here if there is none, instead of going on
+# slowly without it (the environment variable WANT does the same).
+WANT = "any"  # @param ["any", "tpu", "gpu"]
+
+import jax
+
+wanted = os.environ.get("WANT", WANT)
+if wanted not in ("any", "tpu", "gpu"):
+    raise ValueError(f'WANT={wanted!r}, must be "any", "tpu" or "gpu".')
+print(f"jax {jax.__version__} on {jax.devices()}")
+if wanted not in ("any", jax.default_backend()):
+    raise RuntimeError(
+        f"WANT={wanted!r}, but jax finds only {jax.devices()}. In Colab choose one under Runtime > "
+        'Change runtime type and run all cells again; or go on without it: WANT = "any".'
+    )
+
+# %%
+# %matplotlib inline
+import contextlib
+import time
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from IPython.display import Markdown
+
+from configs import common
+from configs.flatness.masked import get_config
+from el_jax import build, plots
+from el_jax.curvature import (
+    exact_hessian_trace,
+    fisher_trace,
+    hessian_trace,
+    hutch_plus_plus,
+    xtrace,
+)
+from el_jax.probes import context_logits, contexts_of
+from el_jax.probes.spectrum import mean_cross_entropy, spectrum
+from el_jax.runtime import arithmetic
+from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.training.fit import Training, fit
+from el_jax.training.progress import progress
+from el_jax.training.sinks import History
+from el_jax.types import Params
+
+use_compilation_cache()  # what was trained before is not compiled again
+arithmetic.check()  # that XLA computes right sums here
+
+# %%
+# @title What to train
+SEEDS = 2  # @param {type:"slider", min:1, max:8, step:1}
+NUM_UPDATES = 2000  # @param {type:"slider", min:200, max:20000, step:200}
+LABEL = "state_5"  # @param ["state_3", "state_4", "state_5", "state_6"]
+WEIGHT = 0.1  # @param {type:"slider", min:0.0, max:1.0, step:0.01}
+SCALE = "small"  # @param ["small", "smoke"]
+# small: 2 layers of width 64. smoke: to see that it runs, not to learn.
+
+# %% [markdown]
+# ## 1. A world whose conditionals are known
+#
+# A hidden Markov model draws sentences of eight words: a hidden state walks, and each state has
+# words of its own. Forward and backward messages give the exact law of any word given all others.
+# The mean entropy of that law is the floor: no masked model has a lower loss.
+
+
+# %%
+def configure(weight=0.0):
+    """The setting of `configs/flatness/masked.py` with the changes of this notebook."""
+    config = get_config("world=hmm,smoke" if SCALE == "smoke" else "world=hmm")
+    on_cpu = jax.default_backend() == "cpu"
+    config.task.sentences_per_update = 64
+    every = max(1, NUM_UPDATES // 4 // config.train.log_every) * config.train.log_every
+    config.train.update(
+        num_updates=NUM_UPDATES,
+        seeds=SEEDS,
+        eval_every=every,
+        checkpoint_every=NUM_UPDATES,
+        probes=("true_conditional", "curvature", "downstream"),
+        run_axis="map" if on_cpu else "vmap",  # seeds one after the other, or all together
+    )
+    config.optim.update(schedule="constant", peak_lr=3e-3, warmup_steps=NUM_UPDATES // 20)
+    config.task.downstream = (LABEL,)
+    if weight:
+        config.adversary = common.adversary(LABEL, weight=weight, num_examples=128)
+    return config
+
+
+task = build.parse(configure()).task
+world = task.world.make()
+sentences = task.downstream_set(4)
+conditionals = np.exp(world.log_conditionals(sentences.tokens))
+for words, laws in zip(np.asarray(sentences.tokens), conditionals, strict=True):
+    place = 4
+    likely = np.argsort(-laws[place])[:3]
+    shown = [str(word) if at != place else "?" for at, word in enumerate(words)]
+    guesses = ", ".join(f"{word} ({laws[place][word]:.2f})" for word in likely)
+    print(f"{' '.join(shown):26} ? is {guesses}; it was {words[place]}")
+
+# %% [markdown]
+# ## 2. Train
+#
+# Twice: for the loss alone, and *against* the downstream task, whose label is the hidden state at
+# one place. The second model also maximises the error of the best linear head on its features,
+# found in closed form in every update (section 4.1 of the paper).
+
+
+# %%
+class Result(NamedTuple):
+    training: Training
+    params: Params  # every leaf with a leading axis of seeds
+    history: History
+
+
+def train(name, training):
+    """Trains every seed of one setting."""
+    history, started = History(), time.monotonic()
+    with contextlib.closing(
+        progress(name, training.options.num_updates, training.watched)
+    ) as printed:
+        state = fit(training, sinks=[history, printed])
+    print(f"{name}: {SEEDS} seeds in {time.monotonic() - started:.0f} s")
+    return Result(training, state.params, history)
+
+
+results = {
+    name: train(name, build.build(build.parse(configure(weight))))
+    for name, weight in {"ordinary": 0.0, f"against {LABEL}, λ={WEIGHT:g}": WEIGHT}.items()
+}
+
+# %% [markdown]
+# ## 3. Loss, features, curvature
+#
+# From left to right, against the updates:
+#
+# - KL, the part of the loss above the floor, in nats a masked word;
+# - the accuracy of a linear classifier of the frozen features for the hidden state. The dotted line
+#   is the best that any classifier can do given the whole sentence;
+# - the trace of the Fisher matrix, which is that of the Hessian where the model is the true
+#   conditional (and only there), on the same contexts and drawn labels throughout.
+#
+# Look for two models with the same KL. Is the one with the worse features the sharper one?
+
+# %%
+PANELS = {
+    "kl": "KL from the truth, nats",
+    f"downstream_{LABEL}": "accuracy of the probe",
+    "fisher_trace": "trace of the Fisher matrix",
+}
+COLOURS = ("#0072b2", "#d55e00")
+
+
+def seeds_of(result):
+    return tuple(int(seed) for seed in result.training.spec.hypers.seed)
+
+
+def last(name, metric):
+    """The mean over seeds after the last update."""
+    return results[name].history.curve(metric)[1][-1].mean()
+
+
+table = {}
+for name, result in results.items():
+    for metric in PANELS:
+        steps, values = result.history.curve(metric)
+        table[name, metric] = plots.Curve(seeds_of(result), steps, values.T)
+
+figure, (axes,) = plots.new_figure(1, 3, size=(11, 3.9))
+for letter, ax, (metric, title) in zip("abc", axes, PANELS.items(), strict=True):
+    plots.plot_curves(ax, table, metric, list(results), colours=COLOURS, num_sems=1.0)
+    plots.add_title(ax, f"({letter}) {title}")
+    ax.set_xlabel("updates")
+for ax in axes[::2]:
+    ax.set_yscale("log")
+bayes = last("ordinary", f"downstream_{LABEL}_bayes")
+plots.add_chance_line(axes[1], bayes, name="best possible")
+(plain, against) = results
+shown = [
+    f"{words} {last(plain, metric):.3g} and {last(against, metric):.3g}"
+    for words, metric in zip(("KL", "probe", "trace"), PANELS, strict=True)
+]
+plots.add_question(figure, f"Ordinary, and against the label: {', '.join(shown)}")
+plots.add_legend(
+    figure, axes[0].get_lines(), note="bands: one standard error over seeds of one world"
+)
+figure
+
+# %% [markdown]
+# ## 4. The spectrum
+#
+# A trace is the sum of all eigenvalues. Lanczos' method finds both ends, with residuals that tell
+# how far off they can be, and the density of all between them.
+
+# %%
+NUM_CONTEXTS = 128  # @param {type:"slider", min:32, max:1024, step:32}
+
+windows, labels = contexts_of(task.pack(task.train_set()), most=NUM_CONTEXTS)
+model = build.model_of(build.parse(configure()), exact=True)
+loss = mean_cross_entropy(model, windows)
+
+
+def first_seed(result):
+    return jax.tree.map(lambda leaf: leaf[0], result.params)
+
+
+measure_spectrum = jax.jit(lambda params: spectrum(loss, params, jax.random.key(0), num_steps=20))
+figure, ((ax,),) = plots.new_figure(size=(8, 3.8))
+ends = {}
+for (name, result), colour in zip(results.items(), COLOURS, strict=True):
+    found = measure_spectrum(first_seed(result))
+    ends[name] = found.largest[0]
+    print(f"{name}: largest {found.largest[0]:.3f} ± {found.residuals[0][0]:.1g}, ", end="")
+    print(f"least {found.smallest[0]:.3f} ± {found.residuals[1][0]:.1g}")
+    nodes, shares = np.asarray(found.density.nodes), np.asarray(found.density.weights)
+    shares = np.maximum(shares / len(shares), 1e-12)  # the mean over probes
+    ax.plot(nodes.ravel(), shares.ravel(), "o", color=colour, label=name)
+ax.set_yscale("log")
+ax.set_xlabel("eigenvalue of the Hessian, nats per squared parameter")
+ax.set_ylabel("share of all eigenvalues")
+shown = " and ".join(f"{value:.2f} ({name})" for name, value in ends.items())
+plots.add_question(figure, f"Largest eigenvalue {shown}")
+plots.add_legend(figure, ax.get_lines())
+figure
+
+# %% [markdown]
+# ## 5. The curvature of a loss of yours
+#
+# `el_jax.curvature` sees only `loss(params)`. Every estimate comes with its standard error; the
+# exact trace of a small loss shows what they are worth.
+
+
+# %%
+def my_loss(params):
+    """A two-layer network on made-up data: replace it."""
+    hidden = jnp.tanh(INPUTS @ params["in"])
+    return jnp.square(hidden @ params["out"] - TARGETS).mean()
+
+
+key = jax.random.key(0)
+INPUTS, TARGETS = jax.random.normal(key, (64, 10)), jnp.sin(jnp.arange(64.0))
+my_params = {"in": jax.random.normal(key, (10, 16)) / 3, "out": jnp.ones(16) / 16}
+
+estimators = {
+    "Hutchinson, 60 probes": lambda: hessian_trace(my_loss, my_params, key, 60),
+    "Hutch++, 20": lambda: hutch_plus_plus(my_loss, my_params, key, 20),
+    "XTrace, 20": lambda: xtrace(my_loss, my_params, key, 20),
+}
+rows = ["|estimator|trace|standard error|", "|---|---|---|"]
+for name, estimate in estimators.items():
+    mean, sem = jax.jit(estimate)()
+    rows.append(f"|{name}|{mean:.4f}|{sem:.4f}|")
+rows.append(f"|exact|{jax.jit(lambda: exact_hessian_trace(my_loss, my_params))():.4f}|0|")
+Markdown("\n".join(rows))
+
+# %% [markdown]
+# For language models the error of the *contexts* is the larger one, and most estimators in use
+# leave it out. `fisher_trace` tells both apart: here with all labels, where none is drawn, and with
+# four drawn in each context.
+
+# %%
+for name, kind in {"all labels": "all", "4 drawn labels": "sampled"}.items():
+    found = jax.jit(
+        lambda params, kind=kind: fisher_trace(
+            context_logits(model), params, windows, labels=kind, key=key, num_labels=4
+        )
+    )(first_seed(results["ordinary"]))
+    print(f"{name}: {found.mean:.2f} ± {found.sem:.2f}, of which by drawing {found.probe_sem:.2f}")
+
+# %% [markdown]
+# Experiments of this kind, with more seeds, other worlds and claims that are judged:
+# `experiments/flat_time`, `flat_size`, `flat_adversarial`, `flat_elearn`. A training of your own is
+# measured by `python -m el_jax.measure`.

@@ -1,0 +1,103 @@
+"""Fine-tuning: of a model solved by hand, of a transformer, and mistakes."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax.models import PRESETS, transformer
+from el_jax.probes import FineTuning, fine_tune
+from el_jax.tasks import MaskedWords
+from el_jax.types import ModelFns
+from el_jax.worlds import choose_world
+
+TASK = MaskedWords(world=choose_world("hmm", {"num_states": 4, "vocab_size": 8, "length": 4}))
+KEY = jax.random.key(0)
+WINDOWS = TASK.whole(TASK.downstream_set(400).tokens)
+FIRST_WORD = np.asarray(WINDOWS.tokens[:, 1])  # behind CLS
+QUICK = FineTuning(num_epochs=60, batch_size=40, peak_lr=1e-2)
+
+
+def bert(width=16):
+    """A small transformer and its parameters at the start."""
+    config = dataclasses.replace(
+        PRESETS["budget_bert"],
+        vocab_size=TASK.vocab_size,
+        width=width,
+        num_layers=1,
+        num_heads=2,
+        max_length=TASK.window_length,
+    )
+    model = transformer(config)
+    return model, model.init(KEY)
+
+
+def table():
+    """The first token's vector is the same in every window: nothing can be told from it."""
+
+    def features(params, batch):
+        return params["rows"][batch.tokens]
+
+    return ModelFns(lambda key: {"rows": jnp.ones((TASK.vocab_size, 3))}, None, features=features)
+
+
+def test_the_network_learns_what_its_first_vector_does_not_tell():
+    model, params = bert()
+    tuned = fine_tune(model, params, WINDOWS, FIRST_WORD, 8, KEY, recipe=QUICK)
+    assert tuned.mean > 0.95
+
+
+def test_where_all_windows_look_alike_the_most_frequent_class_is_told():
+    model = table()
+    rare = np.random.default_rng(0).random(400) < 0.2
+    found = fine_tune(model, model.init(KEY), WINDOWS, rare.astype(int), 2, KEY, recipe=QUICK)
+    assert abs(found.mean - 0.8) < 3 * (0.8 * 0.2 / 160) ** 0.5
+    assert 0 < found.sem < 0.1
+
+
+def test_one_key_gives_one_accuracy_and_params_stay():
+    model, params = bert()
+    before = jax.tree.map(np.array, params)
+    recipe = FineTuning(num_epochs=1, batch_size=40)
+    first, second, other = (
+        fine_tune(model, params, WINDOWS, FIRST_WORD, 8, key, recipe=recipe)
+        for key in (KEY, KEY, jax.random.key(1))
+    )
+    assert first == second != other
+    jax.tree.map(np.testing.assert_array_equal, before, params)
+
+
+def test_the_rate_rises_and_falls_to_0():
+    params = {"w": jnp.ones(1)}
+    optimizer = FineTuning(warmup=0.2, peak_lr=0.5, weight_decay=0.0).optimizer(10)
+    state, sizes = optimizer.init(params), []
+    for _ in range(11):
+        step, state = optimizer.update({"w": jnp.ones(1)}, state, params)
+        sizes.append(-float(step["w"][0]))
+    expected = [0.0, 0.25, *(0.5 * (1 - k / 8) for k in range(9))]
+    np.testing.assert_allclose(sizes, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ({"labels": FIRST_WORD + 1}, r"labels=\[8\]: must be in 0 .. 7"),
+        ({"recipe": FineTuning(batch_size=128)}, "batch_size=128: must be at most the 120 train"),
+        ({"labels": FIRST_WORD[:7]}, "windows=400: must be 7"),
+        ({"model": ModelFns(None, None)}, "needs a model with features"),
+    ],
+)
+def test_mistakes_are_one_line(call, said):
+    model, params = bert()
+    given = {"model": model, "labels": FIRST_WORD, "recipe": QUICK} | call
+    with pytest.raises(ValueError, match=said):
+        fine_tune(given.pop("model"), params, WINDOWS, given.pop("labels"), 8, KEY, **given)
+
+
+@pytest.mark.parametrize("wrong", [{"num_epochs": 0}, {"peak_lr": 0.0}, {"warmup": 1.0}])
+def test_constants_out_of_range_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"^{name}="):
+        FineTuning(**wrong)
