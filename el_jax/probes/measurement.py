@@ -147,23 +147,10 @@ def measurement(
             logits, params, windows, trace_key, grouping, num_labels=num_labels
         )
 
-    @jax.jit
-    def of_spectrum(params: Params, windows: Batch) -> Spectrum:
-        return spectrum(
-            mean_cross_entropy(model, windows), params, spectrum_key,
-            num=num_eigenvalues, num_steps=lanczos_steps, num_probes=density_probes,
-        )  # fmt: skip
-
-    @jax.jit
-    def of_blocks(params: Params, windows: Batch) -> dict[str, Estimate]:
-        if grouping is None:
-            return {}
-        loss = mean_cross_entropy(model, windows)
-        found = {
-            group: top_eigenvalues(*block, spectrum_key, 1, num_steps=lanczos_steps)
-            for group, block in blocks(loss, params, group_function(grouping)).items()
-        }
-        return {group: Estimate(v.values[0], v.residuals[0]) for group, v in found.items()}
+    of_spectra = _spectra(
+        model, spectrum_key, grouping,
+        num=num_eigenvalues, num_steps=lanczos_steps, num_probes=density_probes,
+    )  # fmt: skip
 
     def of(params: Params) -> Curvature:
         numbers = {"ce": losses(params, windows)}
@@ -172,10 +159,36 @@ def measurement(
         if truth is not None:
             numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
         whole, groups = of_traces(params, windows)
-        found = of_spectrum(params, windows)
+        found, of_blocks = of_spectra(params, windows)
         numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
         numbers |= _eigenvalues(found)
-        return Curvature(numbers, groups, of_blocks(params, windows), _curve(found))
+        return Curvature(numbers, groups, of_blocks, _curve(found))
+
+    return of
+
+
+def _spectra(
+    model: ModelFns,
+    key: Key,
+    grouping: Grouping | None,
+    *,
+    num: int,
+    num_steps: int,
+    num_probes: int,
+) -> Callable[[Params, Batch], tuple[Spectrum, dict[str, Estimate]]]:
+    """The spectrum, and the largest eigenvalue of every group's block with its residual."""
+
+    @jax.jit
+    def of(params: Params, windows: Batch) -> tuple[Spectrum, dict[str, Estimate]]:
+        loss = mean_cross_entropy(model, windows)
+        whole = spectrum(loss, params, key, num=num, num_steps=num_steps, num_probes=num_probes)
+        if grouping is None:
+            return whole, {}
+        tops = {
+            group: top_eigenvalues(*block, key, 1, num_steps=num_steps)
+            for group, block in blocks(loss, params, group_function(grouping)).items()
+        }
+        return whole, {g: Estimate(top.values[0], top.residuals[0]) for g, top in tops.items()}
 
     return of
 
