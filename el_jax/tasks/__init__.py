@@ -8,6 +8,7 @@ from jaxtyping import Int
 from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
 from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
+from el_jax.tasks.path_star import Graphs, PathStar
 from el_jax.tasks.sentences import Corpus
 from el_jax.types import Batch, Key
 
@@ -16,10 +17,12 @@ __all__ = [
     "CausalWords",
     "CopyStrings",
     "Corpus",
+    "Graphs",
     "Labelled",
     "MaskedSentences",
     "MaskedWords",
     "PaddedCopy",
+    "PathStar",
     "Task",
 ]
 
@@ -32,13 +35,15 @@ class Task(Protocol):
     argument of the compiled step rather than a constant inside it.
 
     Attributes:
-        group_names: names of the groups that ``Batch.groups`` counts.
         labels_follow: True where labels are tokens of the window behind their supervised position,
             as in next-token prediction: a model that sees later tokens could read them off.
     """
 
-    group_names: ClassVar[tuple[str, ...]]
     labels_follow: ClassVar[bool]
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups that ``Batch.groups`` counts."""
 
     @property
     def vocab_size(self) -> int:
@@ -69,4 +74,5 @@ TASKS: dict[str, type[Task]] = {
     "copy": PaddedCopy,
     "masked": MaskedWords,
     "causal": CausalWords,
+    "path_star": PathStar,
 }

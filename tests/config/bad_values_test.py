@@ -64,7 +64,12 @@ TRAINING = [
     ("model=lstm", "model.dropout", 1.0, "must be in [0, 1)"),
     ("model=lookup_table", "model.order", 0, "must be at least 1, and small enough for"),
     ("model=lookup_table", "loss.path", "gram", "must be 'auto' or 'plain' for the model"),
-    ("loss=e1", "task.name", "copi", "must be one of causal, copy, masked; did you mean 'copy'?"),
+    (
+        "loss=e1",
+        "task.name",
+        "copi",
+        "must be one of causal, copy, masked, path_star; did you",
+    ),
     ("loss=e1", "task.easy_fraction", 1.5, "must be in [0, 1]"),
     ("loss=e1", "task.strings_per_window", 3, "must be a divisor of strings_per_update=8"),
     ("loss=e1", "task.num_train", 401, "must be a positive multiple of strings_per_update=8"),

@@ -1,0 +1,248 @@
+"""The path-star task of Bachmann and Nagarajan (2024, arXiv 2403.06963): find the arm of a goal.
+
+G_{d,l} is a star: d arms of l nodes each, the start among them, all nodes distinct and their labels
+random. A window is ``a,b|c,d|.../start,goal=path``: the d (l - 1) edges in random order, the query,
+and the path from start to goal, one token a node; commas are none. The model is asked for the path.
+
+Of its tokens only the second takes a search: which neighbour of the start leads to the goal? Any
+other follows from the one before it by a look at one edge. Trained on true tokens before it, a
+model can learn to look edges up and to guess the branch (the "Clever Hans" solution), with exact
+match 1/d.
+
+Format and tokens are those of github.com/gregorbachmann/Next-Token-Failures.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Int
+
+from el_jax.runtime.errors import require
+from el_jax.tasks.draws import string_keys
+from el_jax.tasks.packing import epoch_order, pack_windows
+from el_jax.tasks.path_star_files import read_graphs
+from el_jax.tasks.sentences import FRESH_TRAIN_SPLIT, TEST, TRAIN
+from el_jax.types import Batch, Key
+
+ORDERS = ("forward", "reversed")
+TEACHERS = ("forced", "masked", "none")
+
+
+class Graphs(NamedTuple):
+    """Graphs, each with the path that is asked for.
+
+    Attributes:
+        edges: pairs of nodes, away from the start, in the order of the window, ``[S, E, 2]``.
+        path: the nodes from start to goal, ``[S, l]``.
+    """
+
+    edges: Int[Array, "S E 2"]
+    path: Int[Array, "S l"]
+
+
+@dataclass(frozen=True)
+class PathStar:
+    """The path-star task: its graphs, and three changes to training that make it learnable.
+
+    Graph ``i`` of a set depends on the key and on ``i`` only.
+
+    Attributes:
+        degree: d, number of arms.
+        path_length: l, nodes of an arm, the start included; at least 2.
+        num_nodes: N, number of labels, at least 1 + d (l - 1).
+        order: of the path that is asked for; "reversed" starts at the goal, whence each token
+            follows from the one before it without a search.
+        teacher: what the model reads of the path while it learns. "forced": all tokens before the
+            one that is asked for. "masked": the same, but each is replaced by ``$`` with
+            probability ``mask_rate`` in training (Frydenlund 2025, arXiv 2503.10542, who found
+            that it makes the task learnable; the rate is ours). "none": ``$`` in place of all, in
+            training and test ("teacherless"; the path is then decoded in parallel).
+        mask_rate: see ``teacher``.
+        num_train: training graphs, a multiple of ``graphs_per_update``; 0 draws new ones for every
+            update, and the split "train" is then 1,024 others.
+        graphs_per_update: graphs one update reads.
+        test_file: a file of graphs as the repository above has them, read in place of test graphs
+            that are drawn; empty for none.
+        data_seed: seed of the data sets; the seed of a run draws, or orders, its updates.
+    """
+
+    degree: int = 2
+    path_length: int = 3
+    num_nodes: int = 50
+    order: str = "forward"
+    teacher: str = "forced"
+    mask_rate: float = 0.5
+    num_train: int = 0
+    graphs_per_update: int = 256
+    test_file: str = ""
+    data_seed: int = 0
+    labels_follow: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        degree, length, update = self.degree, self.path_length, self.graphs_per_update
+        require("degree", degree, degree >= 1, "at least 1")
+        require("path_length", length, length >= 2, "at least 2")
+        least = 1 + self.num_edges
+        allowed = f"at least {least}, the nodes of {degree} arms of path_length={length}"
+        require("num_nodes", self.num_nodes, self.num_nodes >= least, allowed)
+        require("order", self.order, self.order in ORDERS, f"one of {ORDERS}")
+        require("teacher", self.teacher, self.teacher in TEACHERS, f"one of {TEACHERS}")
+        require("mask_rate", self.mask_rate, 0 <= self.mask_rate <= 1, "in [0, 1]")
+        require("graphs_per_update", update, update >= 1, "at least 1")
+        allowed = f"0 or a multiple of graphs_per_update={update}"
+        require("num_train", self.num_train, self._is_whole_epoch, allowed)
+        require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+        if self.test_file:
+            self._from_file()
+
+    @property
+    def num_edges(self) -> int:
+        """E = d (l - 1)."""
+        return self.degree * (self.path_length - 1)
+
+    @property
+    def special_ids(self) -> tuple[int, int, int, int]:
+        """Tokens ``|``, ``=``, ``/`` and ``$``; the nodes are ``0 .. N - 1``."""
+        n = self.num_nodes
+        return n, n + 1, n + 2, n + 3
+
+    @property
+    def vocab_size(self) -> int:
+        """Nodes and the four special tokens."""
+        return self.num_nodes + 4
+
+    @property
+    def prefix_length(self) -> int:
+        """Tokens up to ``=``, 3 E + 3."""
+        return 3 * self.num_edges + 3
+
+    @property
+    def window_length(self) -> int:
+        """Tokens of edges, query and path."""
+        return self.prefix_length + self.path_length
+
+    @property
+    def answer_length(self) -> int:
+        """Tokens of the path, l; all right is an exact match."""
+        return self.path_length
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """A group for each place on the path: start, branch, node_2, ..., goal.
+
+        The branch is the neighbour of the start, of two nodes the last.
+        """
+        inner = (f"node_{place}" for place in range(2, self.path_length - 1))
+        return ("start", "branch", *inner, "goal")[: self.path_length]
+
+    @property
+    def chance(self) -> float:
+        """Exact match of a model that looks edges up and guesses the branch."""
+        return 1 / self.degree
+
+    def sample(self, key: Key, num: int) -> Graphs:
+        """Draws graphs: labels and the order of edges are uniform, and so is the goal's arm."""
+        return Graphs(*jax.vmap(self._graph)(string_keys(key, num)))
+
+    def train_set(self) -> Graphs:
+        """The training graphs, or those that stand for new ones."""
+        return self.sample(self._key(TRAIN), self.num_train or FRESH_TRAIN_SPLIT)
+
+    def test_set(self, num: int) -> Graphs:
+        """The first ``num`` test graphs.
+
+        Raises:
+            ValueError: the test file has fewer.
+        """
+        if not self.test_file:
+            return self.sample(self._key(TEST), num)
+        edges, path = self._from_file()
+        if len(path) < num:
+            raise ValueError(f"must be at most {len(path)}, the graphs of test_file")
+        return Graphs(jnp.asarray(edges[:num]), jnp.asarray(path[:num]))
+
+    def pack(self, graphs: Graphs) -> Batch:
+        """Each graph as a window; ``$`` in place of the path's tokens where there is no teacher."""
+        asked = graphs.path if self.order == "forward" else graphs.path[:, ::-1]
+        windows = jnp.concatenate([self._prefix(graphs), asked], axis=1)
+        places = self.prefix_length - 1 + np.arange(self.path_length)
+        of_string = jnp.zeros(len(windows), jnp.int32)
+        batch = pack_windows(windows, of_string, places, strings_per_window=1)
+        on_path = jnp.arange(self.path_length, dtype=jnp.int32)
+        groups = on_path if self.order == "forward" else on_path[::-1]
+        batch = batch._replace(groups=jnp.broadcast_to(groups, batch.labels.shape))
+        if self.teacher != "none":
+            return batch
+        return self._hiding(batch, jnp.ones(asked.shape, bool))
+
+    def batch_at(self, train_set: Graphs, step: int | Int[Array, ""], key: Key) -> Batch:
+        """The windows that an update reads.
+
+        Args:
+            train_set: of this task; not looked at if updates have new graphs.
+            step: number of earlier updates; may be traced.
+            key: one per run; it draws, or orders, the graphs and hides tokens.
+        """
+        draw_key, mask_key = jax.random.split(jax.random.fold_in(key, step))
+        if self.num_train:
+            updates = self.num_train // self.graphs_per_update
+            of_epoch = jax.random.fold_in(key, step // updates)
+            order = epoch_order(of_epoch, self.num_train, self.graphs_per_update, static=False)
+            chosen = order[step % updates]
+            graphs = Graphs(train_set.edges[chosen], train_set.path[chosen])
+        else:
+            graphs = self.sample(draw_key, self.graphs_per_update)
+        batch = self.pack(graphs)
+        if self.teacher != "masked":
+            return batch
+        return self._hiding(
+            batch, jax.random.bernoulli(mask_key, self.mask_rate, batch.labels.shape)
+        )
+
+    def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
+        """Writes a window out as a line of the repository's files, ``$`` where it hides a node."""
+        names = [*map(str, range(self.num_nodes)), *"|=/$"]
+        return re.sub(",?([|=/]),?", r"\1", ",".join(names[token] for token in tokens.tolist()))
+
+    @property
+    def _is_whole_epoch(self) -> bool:
+        return self.num_train >= 0 and self.num_train % self.graphs_per_update == 0
+
+    def _graph(self, key: Key) -> tuple[Int[Array, "E 2"], Int[Array, "l"]]:
+        label_key, edge_key = jax.random.split(key)
+        labels = jax.random.permutation(label_key, jnp.arange(self.num_nodes, dtype=jnp.int32))
+        start, others = labels[0], labels[1 : 1 + self.num_edges]
+        arms = others.reshape(self.degree, self.path_length - 1)
+        before = jnp.insert(arms[:, :-1], 0, start, axis=1)
+        edges = jnp.stack([before, arms], axis=-1).reshape(-1, 2)
+        # labels are exchangeable: the first arm is as good as any
+        return jax.random.permutation(edge_key, edges), jnp.insert(arms[0], 0, start)
+
+    def _prefix(self, graphs: Graphs) -> Int[Array, "S prefix"]:
+        """``a,b|c,d|.../start,goal=`` as tokens."""
+        bar, equals, slash, _ = self.special_ids
+        num = len(graphs.path)
+        between = jnp.full((num, self.num_edges, 1), bar, jnp.int32).at[:, -1].set(slash)
+        edges = jnp.concatenate([graphs.edges, between], axis=2).reshape(num, -1)
+        query = graphs.path[:, jnp.array([0, self.path_length - 1])]
+        return jnp.concatenate([edges, query, jnp.full((num, 1), equals, jnp.int32)], axis=1)
+
+    def _hiding(self, batch: Batch, hidden: Array) -> Batch:
+        """The batch with ``$`` in place of some of its path's tokens, ``hidden [S, l]``."""
+        first = self.prefix_length
+        shown = jnp.where(hidden, self.special_ids[-1], batch.tokens[:, first:])
+        return batch._replace(tokens=batch.tokens.at[:, first:].set(shown))
+
+    def _from_file(self) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            return read_graphs(self.test_file, self.degree, self.path_length, self.num_nodes)
+        except ValueError as error:
+            raise ValueError(f"test_file={self.test_file!r}: {error}") from error
+
+    def _key(self, stream: int) -> Key:
+        return jax.random.fold_in(jax.random.key(self.data_seed), stream)
