@@ -15,6 +15,7 @@ from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.parameters import defaults_of, numbers_of
 from el_jax.tasks import TASKS
 from el_jax.training.adversary import Adversary
+from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
 from el_jax.worlds import WORLDS, WorldChoice, world_defaults, world_kinds
 
@@ -104,6 +105,12 @@ def model(name: str, **fields: Any) -> ConfigDict:
 def adversary(label: str, **numbers: float) -> ConfigDict:
     """The adversary section: a label of the task's world, and numbers at their defaults."""
     return ConfigDict({**_fields(Adversary), "label": label, **numbers})
+
+
+def future(name: str, **numbers: float) -> ConfigDict:
+    """The future section: an objective on later tokens, at its published numbers unless given."""
+    method = _known("future", name, FUTURE)
+    return ConfigDict({"name": name, "weight": 1.0, **defaults_of(method), **numbers})
 
 
 def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:

@@ -17,6 +17,7 @@ from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import Task
 from el_jax.training.fit import Training
+from el_jax.training.future import FUTURE, FutureHead, with_own_parameters
 from el_jax.training.heads import FusedHead, Head, LogitHead
 from el_jax.training.memory_plan import check_memory
 from el_jax.training.objectives import Objective
@@ -44,10 +45,10 @@ def spec_of(settings: Settings) -> Spec:
     """The specification of a training's program; nothing is drawn or compiled.
 
     Raises:
-        ConfigError: loss path or adversary need what the model does not have.
+        ConfigError: loss path, adversary or later tokens need what the model does not have.
     """
     task, train = settings.task, settings.train
-    head = _head(settings)
+    head = _head(settings) if settings.future is None else _future_head(settings)
     if settings.adversary is not None and head.model.features is None:
         raise ConfigError(
             f"config.adversary: needs a model with hidden states, not {settings.model.name}"
@@ -157,6 +158,30 @@ def _head(settings: Settings) -> Head:
     if path == "plain":
         return LogitHead(model, token_loss, loss.temperature)
     return FusedHead(model, token_loss, loss.temperature, path, model.matmul_precision)
+
+
+def _future_head(settings: Settings) -> FutureHead:
+    """The head of the next token's loss, with the objective on later tokens.
+
+    Raises:
+        ConfigError: the model has no readout, or the path of the loss forms no logits.
+    """
+    choice, loss = settings.future, settings.loss
+    assert choice is not None  # see spec_of
+    if loss.path not in ("auto", "plain"):
+        raise ConfigError(
+            f"config.loss.path={loss.path!r}: must be 'auto' or 'plain' with config.future"
+        )
+    base = _head(dataclasses.replace(settings, loss=dataclasses.replace(loss, path="plain")))
+    if base.model.readout is None:
+        raise ConfigError(
+            f"config.future: needs a model whose logits are a product, not {settings.model.name}"
+        )
+    width, num_classes = base.model.head_width, settings.task.vocab_size
+    future = FUTURE[choice.name](width, num_classes, **choice.numbers)
+    assert isinstance(base, LogitHead)  # of the plain path
+    base = base._replace(model=with_own_parameters(base.model, future))
+    return FutureHead(base, future, choice.weight, settings.task.answer_length)
 
 
 def _hypers(settings: Settings) -> Hypers:

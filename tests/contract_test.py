@@ -17,6 +17,7 @@ from el_jax import build
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS
 from el_jax.tasks import TASKS, Task
+from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, make_optimizer
 from el_jax.training.program import initial_state
 from el_jax.training.state import Hypers
@@ -125,10 +126,15 @@ def test_a_zero_gradient_moves_nothing_but_what_decays(name):
     assert (params["kernel"] < 1).all()
 
 
-@pytest.mark.parametrize("folder", ["training/optimizers"])
-def test_every_method_of_a_folder_is_in_its_dict(folder):
+@pytest.mark.parametrize(
+    ("folder", "methods", "shared"),
+    [
+        ("training/optimizers", OPTIMIZERS, "choice clipping decayed methods schedules"),
+        ("training/future", FUTURE, "head term"),
+    ],
+)
+def test_every_method_of_a_folder_is_in_its_dict(folder, methods, shared):
     files = {path.stem for path in (ROOT / "el_jax" / folder).glob("*.py")}
-    shared = {"__init__", "choice", "clipping", "decayed", "methods", "schedules"}
-    modules = {function.__module__ for function in OPTIMIZERS.values()}
+    modules = {function.__module__ for function in methods.values()}
     ours = {module for module in modules if module.startswith("el_jax.")}  # experiments add theirs
-    assert files - shared == {module.rsplit(".", 1)[-1] for module in ours}
+    assert files - {"__init__", *shared.split()} == {module.rsplit(".", 1)[-1] for module in ours}

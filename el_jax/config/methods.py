@@ -8,6 +8,7 @@ from el_jax.config.sections import choose, keys_and_values, typed
 from el_jax.losses import TOKEN_LOSSES, Path
 from el_jax.parameters import Number, numbers_of, options_of
 from el_jax.runtime.errors import ConfigError
+from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig, optimizer_numbers
 from el_jax.training.optimizers.schedules import ScheduleName
 
@@ -64,9 +65,25 @@ class OptimizerChoice:
         return OptimizerConfig(self.name, num_updates, self.schedule, own)
 
 
+@dataclasses.dataclass(frozen=True)
+class FutureChoice:
+    """An objective on later tokens as a config asks for it.
+
+    Attributes:
+        name: key of ``FUTURE``.
+        weight: of its term beside the token loss.
+        numbers: the objective's own.
+    """
+
+    name: str
+    weight: float
+    numbers: Numbers
+
+
 LOSS_KINDS: dict[str, Any] = {"name": str, "logit_temperature": float, "path": Path}
 OPTIM_KINDS: dict[str, Any] = {"name": str, "schedule": ScheduleName}
 _TEMPERATURE = Number(1.0, above=0)
+_WEIGHT = Number(1.0, at_least=0)
 
 
 def loss_kinds(name: Any) -> dict[str, Any]:
@@ -122,6 +139,21 @@ def parse_loss(values: Any) -> LossChoice:
         temperature=checked["logit_temperature"],
         path=checked["path"],
     )
+
+
+def parse_future(values: Any) -> FutureChoice:
+    """Read the future section.
+
+    Raises:
+        ConfigError: names the field, its value and the allowed ones.
+    """
+    name = keys_and_values("future", values).get("name")
+    method = choose("future.name", name, FUTURE)
+    numbers = declared("future.name", numbers_of, method)
+    kinds = {"name": str, "weight": float} | {key: n.kind for key, n in numbers.items()}
+    checked = typed("future", values, kinds)
+    check_range("future.weight", checked["weight"], _WEIGHT)
+    return FutureChoice(str(name), checked["weight"], _in_range("future", checked, numbers))
 
 
 def parse_optimizer(values: Any) -> OptimizerChoice:

@@ -7,6 +7,7 @@ from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS
 from el_jax.probes import PROBES
 from el_jax.tasks import TASKS
+from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
 
 
@@ -20,6 +21,7 @@ def known_names() -> str:
         "presets": PRESETS,
         "optimizers": OPTIMIZERS,
         "probes": PROBES,
+        "future": FUTURE,
     }
     known["configs"] = [path for path in known["configs"] if not path.endswith("__init__.py")]
     return "\n".join(f"{kind + ':':<12}{', '.join(names)}" for kind, names in known.items())

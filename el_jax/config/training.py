@@ -9,10 +9,12 @@ import jax
 from ml_collections import ConfigDict
 
 from el_jax.config.methods import (
+    FutureChoice,
     LossChoice,
     Numbers,
     loss_kinds,
     optim_kinds,
+    parse_future,
     parse_loss,
     parse_optimizer,
 )
@@ -86,6 +88,7 @@ class Settings:
         layout: distribution of runs or windows over the available devices.
         imports: files and modules of the user that were executed first.
         adversary: the optional section of a term against a downstream label.
+        future: the optional section of an objective on later tokens.
     """
 
     task: Task
@@ -98,6 +101,7 @@ class Settings:
     layout: Layout
     imports: tuple[str, ...] = ()
     adversary: Adversary | None = None
+    future: FutureChoice | None = None
 
     @property
     def rows(self) -> tuple[Numbers, ...]:
@@ -117,7 +121,7 @@ def parse(config: Config) -> Settings:
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
-    against = values.pop("adversary", None)
+    against, ahead = (values.pop(name, None) for name in ("adversary", "future"))
     _check_keys(values)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
@@ -129,7 +133,7 @@ def parse(config: Config) -> Settings:
         choose("train.eval_last", name, evaluations)
     for name in train.probes:
         choose("train.probes", name, PROBES)
-    check_float32("config", values | {"adversary": against})
+    check_float32("config", values | {"adversary": against, "future": ahead})
     model = parse_model(values["model"], task)
     adversary = None if against is None else _adversary(against, task)
     layout = _layout(values["parallel"], train, task, len(runs), whole=adversary is not None)
@@ -144,6 +148,7 @@ def parse(config: Config) -> Settings:
         layout=layout,
         imports=imports,
         adversary=adversary,
+        future=None if ahead is None else parse_future(ahead),
     )
 
 

@@ -1,0 +1,24 @@
+"""Objectives on tokens behind the next one, which a training adds to its token loss.
+
+A method is one file and one line of ``FUTURE``: a function from the width of the hidden states, the
+number of classes and its numbers to a ``Future``. They are known to solve the path-star task, where
+next-token prediction guesses; here they are controls for losses that only see the next token.
+"""
+
+from collections.abc import Callable
+
+from el_jax.training.future.bag import bag
+from el_jax.training.future.head import FutureHead, with_own_parameters
+from el_jax.training.future.multi_token import multi_token
+from el_jax.training.future.next_latent import next_latent
+from el_jax.training.future.term import Answers, Future
+from el_jax.training.future.token_order import token_order
+
+FUTURE: dict[str, Callable[..., Future]] = {
+    "multi_token": multi_token,
+    "bag": bag,
+    "token_order": token_order,
+    "next_latent": next_latent,
+}
+
+__all__ = ["FUTURE", "Answers", "Future", "FutureHead", "with_own_parameters"]
