@@ -1,0 +1,67 @@
+"""Path-star graphs under every loss, and under changes that are known to solve them."""
+
+from pathlib import Path
+
+from configs.el.path_star import get_config
+from el_jax import build
+from experiments.el_path_star.settings import CONTROLS, GRAPHS
+from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.studies import Study
+from experiments.harness.sweep import run_sweep
+
+METRICS = [
+    "test_exact_match",
+    *(f"{split}_{place}_accuracy" for split in ("train", "test") for place in ("branch", "goal")),
+    "test_start_accuracy",
+    "test_branch_margin",
+    "test_branch_ce",
+    "test_goal_ce",
+]
+CURVES = ["test_exact_match", "test_branch_accuracy", "test_goal_accuracy", "test_branch_ce"]
+NUMBERS = {  # of the loss, each value a setting
+    "cross_entropy": {},
+    "e1": {"lam": (1.0, 0.25)},
+    "e2": {"lam": (2.0,)},  # acts as λ / V on each squared margin, and V is 16
+    "e3": {"b": (1.0,)},
+    "label_smoothing": {"smoothing": (0.1,)},
+}
+WARM_UP = {"smoke": 20, "cpu": 300, "paper": 1000}  # updates
+SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
+NUM_UPDATES, GRAPHS_PER_UPDATE = 1_600, 64  # of the cpu scale
+
+
+def studies(scale: str) -> list[Study]:
+    """Every loss without and with warm-up (label smoothing: with), and every control with it."""
+    chosen = []
+    for graph in GRAPHS:
+        for loss, numbers in NUMBERS.items():
+            config = config_of(scale, graph, f"loss={loss}")
+            config.sweep.loss.update(numbers)
+            if loss != "label_smoothing":
+                config.sweep.optim.warmup_steps = (0, WARM_UP[scale])
+            chosen.append(Study(config, f", {graph}"))
+        for control, argument in CONTROLS.items():
+            chosen.append(Study(config_of(scale, graph, argument), f", {control}, {graph}"))
+    return chosen
+
+
+def config_of(scale: str, graph: str, argument: str) -> build.Config:
+    """The training of one setting, with warm-up."""
+    degree, length = GRAPHS[graph]
+    size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
+    config = get_config(f"degree={degree},path_length={length},{argument},{size}")
+    config.optim.warmup_steps = WARM_UP[scale]
+    config.train.seeds = SEEDS[scale]
+    if scale == "cpu":
+        config.task.graphs_per_update = GRAPHS_PER_UPDATE
+        config.train.update(num_updates=NUM_UPDATES, eval_every=NUM_UPDATES // 8)
+        config.train.checkpoint_every = config.train.eval_every
+    return config
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train and write the tables."""
+    run_sweep(
+        "el_path_star", scale, out, studies(scale),
+        metrics=METRICS, curves=CURVES, extras=None, shard=shard,
+    )  # fmt: skip
