@@ -1,0 +1,55 @@
+"""Accuracy where the shortcut is wrong, and its share of the weights, against its size."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import (
+    add_chance_line,
+    add_legend,
+    add_question,
+    add_titles,
+    new_figure,
+    plot_lines_vs,
+)
+from experiments.el_margins.settings import BASE, LOSSES, RATIO, SIZES, WORST_GROUP, named
+from experiments.harness.figures import decimal, mean_of, t_note, t_sems
+from experiments.harness.tables import read_results, seed_table
+
+PANELS = {
+    WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
+    RATIO: ("weight of the shortcut", "|B w_z| / |w_y|"),
+}
+
+
+def plot(out: Path) -> Figure:
+    """A panel for each number, a line for each loss."""
+    results = read_results(out / "results.csv")
+    figure, axes = new_figure(1, len(PANELS), size=(8.2, 4.0))
+    add_question(figure, answer(results))
+    table = seed_table(results)
+    for ax, (metric, (_, words)) in zip(axes.ravel(), PANELS.items(), strict=True):
+        for loss in LOSSES:
+            settings = [named(loss, size) for size in SIZES]
+            plot_lines_vs(ax, SIZES, table, metric, settings, label=loss, num_sems=t_sems)
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(SIZES, [str(size) for size in SIZES])
+        ax.minorticks_off()
+        ax.set(xlabel="size of the shortcut, B", ylabel=words)
+    axes[0, 0].set_ylim(0.0, 1.03)
+    axes[0, 1].set_yscale("log")
+    add_chance_line(axes[0, 0], 0.5)
+    add_titles(axes.ravel(), [title for title, _ in PANELS.values()])
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    note = f"dots: a training set each; diamonds: mean, {t_note(results)}"
+    add_legend(figure, handles, num_columns=len(handles), note=note)
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The accuracy of every loss at the published size of the shortcut."""
+    shown = [
+        f"{loss}: {decimal(mean_of(results, named(loss, BASE), WORST_GROUP))}" for loss in LOSSES
+    ]
+    return f"Right where a shortcut of size {BASE} is wrong\n{'; '.join(shown)}"

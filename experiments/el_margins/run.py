@@ -1,0 +1,153 @@
+"""A linear model with a large shortcut and a small feature, trained to a margin of each loss.
+
+y is ±1; the shortcut z is y with probability .9, else -y; x = (B z, y, noise). The small feature y
+alone is always right. Accuracy on unseen examples is a normal distribution function of the weights,
+so that no test set is drawn.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import scipy.stats
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.losses import TOKEN_LOSSES, token_stats
+from experiments.el_margins.settings import (
+    LOSSES,
+    RATIO,
+    SIZES,
+    SPREAD,
+    TRAINED,
+    WORST_GROUP,
+    named,
+)
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
+
+
+class Setting(NamedTuple):
+    """The numbers of a scale.
+
+    Attributes:
+        num_seeds: training sets, each with its own first weights.
+        num_examples: n.
+        dim: d, inputs with shortcut and feature.
+        num_steps: full-batch steps of Adam, a multiple of ``MARKS``.
+    """
+
+    num_seeds: int
+    num_examples: int
+    dim: int
+    num_steps: int
+
+
+SCALES = {"smoke": Setting(2, 60, 20, 200), "cpu": Setting(5, 1000, 300, 10_000)}
+AGREEMENT = 0.9  # probability that the shortcut is right in training
+RATE, FIRST_STD = 0.01, 0.01  # of Adam; of the first weights
+MARKS = 20  # at which the course is measured
+
+
+def signed_inputs(key: Array, num: int, dim: int) -> Float[Array, "n d"]:
+    """Inputs times y at B = 1: a product with the weights is the margin of an example."""
+    agree_key, noise_key = jax.random.split(key)
+    agrees = jax.random.bernoulli(agree_key, AGREEMENT, (num, 1))
+    noise = jax.random.normal(noise_key, (num, dim - 2))
+    return jnp.concatenate([2.0 * agrees - 1, jnp.ones((num, 1)), noise], axis=1)
+
+
+def sizes_of(dim: int) -> Float[Array, "d B"]:
+    """The factor of each input, for each B: the shortcut's is B."""
+    return jnp.ones((dim, len(SIZES))).at[0].set(jnp.array(SIZES, jnp.float32))
+
+
+def total_loss(margins: Float[Array, "n loss B"]) -> Float[Array, ""]:
+    """The mean loss of every model, summed: no model reads the weights of another."""
+    logits = jnp.stack([margins / 2, -margins / 2], axis=-1)  # of the right class and the wrong one
+    labels = jnp.zeros(logits[:, 0, :, 0].shape, jnp.int32)
+    losses = [
+        TOKEN_LOSSES[name](token_stats(logits[:, i], labels), **numbers).mean(0)
+        for i, (name, numbers) in enumerate(LOSSES.values())
+    ]
+    return jnp.stack(losses).sum()
+
+
+def margins_of(
+    weights: Float[Array, "d loss B"], inputs: Float[Array, "n d"]
+) -> Float[Array, "n loss B"]:
+    """The margin y f(x) of every example under every model."""
+    scaled = weights * sizes_of(len(weights))[:, None]
+    return jnp.tensordot(inputs, scaled, 1)
+
+
+@partial(jax.jit, static_argnums=2)
+def train(
+    key: Array, inputs: Float[Array, "n d"], num_steps: int
+) -> Float[Array, "marks d loss B"]:
+    """The weights of all models at every mark."""
+    adam = optax.adam(RATE)
+    shape = inputs.shape[1], len(LOSSES), len(SIZES)
+    weights = FIRST_STD * jax.random.normal(key, shape)
+
+    def step(state: tuple, _: None) -> tuple[tuple, None]:
+        weights, moments = state
+        slopes = jax.grad(lambda w: total_loss(margins_of(w, inputs)))(weights)
+        updates, moments = adam.update(slopes, moments)
+        return (optax.apply_updates(weights, updates), moments), None
+
+    def mark(state: tuple, _: None) -> tuple[tuple, Array]:
+        state, _ = jax.lax.scan(step, state, None, num_steps // MARKS)
+        return state, state[0]
+
+    return jax.lax.scan(mark, (weights, adam.init(weights)), None, MARKS)[1]
+
+
+def unseen_accuracy(
+    weights: Float[np.ndarray, "*marks d loss B"],
+) -> Float[np.ndarray, "*marks loss B"]:
+    """The least accuracy over examples whose shortcut is right, and those whose is wrong."""
+    shortcut = weights[..., 0, :, :] * np.array(SIZES)
+    feature = weights[..., 1, :, :]
+    noise = np.linalg.norm(weights[..., 2:, :, :], axis=-3)
+    return scipy.stats.norm.cdf((feature - np.abs(shortcut)) / noise)
+
+
+def of_seed(scale: Setting, seed: int) -> Iterator[Measured]:
+    """All models of one training set."""
+    data_key, first_key = jax.random.split(jax.random.key(seed))
+    inputs = signed_inputs(data_key, scale.num_examples, scale.dim)
+    courses = np.asarray(train(first_key, inputs, scale.num_steps), np.float64)
+    steps = np.arange(1, MARKS + 1) * (scale.num_steps // MARKS)
+    accuracy = unseen_accuracy(courses)
+    ratio = np.abs(courses[:, 0] * np.array(SIZES) / courses[:, 1])
+    margins = np.asarray(margins_of(jnp.asarray(courses[-1], jnp.float32), inputs))
+    for i, loss in enumerate(LOSSES):
+        for j, size in enumerate(SIZES):
+            own = margins[:, i, j]
+            numbers = {
+                WORST_GROUP: accuracy[-1, i, j],
+                RATIO: ratio[-1, i, j],
+                TRAINED: (own > 0).mean(),
+                SPREAD: own.std() / own.mean(),
+            }
+            seen = {WORST_GROUP: accuracy[:, i, j], RATIO: ratio[:, i, j]}
+            yield Measured(named(loss, size), numbers, steps, seen)
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Train and write the tables."""
+    setting = SCALES[scale]
+
+    def measure(seed: int) -> Iterator[Part]:
+        yield "all models", partial(of_seed, setting, seed)
+
+    config = {**setting._asdict(), "losses": LOSSES, "sizes": SIZES}
+    run_seeds(
+        "el_margins", scale, out, setting.num_seeds, measure, config=config, shard=shard
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""The linear perception task: data, exact accuracy, losses at two classes, claims, figure."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments.el_margins import claims, plot, run, settings
+from experiments.harness.claims import Verdict, with_holm
+from experiments.harness.tables import read_results
+from tests.experiments.toys import results_of
+
+
+def test_the_feature_is_always_right_and_the_shortcut_mostly():
+    inputs = np.asarray(run.signed_inputs(jax.random.key(0), 4000, 8))
+    assert set(inputs[:, 0]) == {-1.0, 1.0}
+    assert abs((inputs[:, 0] > 0).mean() - 0.9) < 4 * np.sqrt(0.09 / 4000)
+    assert (inputs[:, 1] == 1).all()
+    assert abs(inputs[:, 2:].std() - 1) < 0.02
+
+
+def test_losses_are_margin_controls_at_two_classes():
+    margins = jnp.array([[[-1.0], [0.5], [2.0], [3.0]]])  # one example, a model of each loss
+    ce, e1, e2, e3 = np.array([-1.0, 0.5, 2.0, 3.0])
+    expected = np.log1p(np.exp(-ce))
+    expected += np.log1p(np.exp(-e1)) + 0.5 * np.log1p(e1**2)
+    expected += np.log1p(np.exp(-e2)) + 0.1 * e2**2
+    expected += 2 * (e3 / 2 - 1) ** 2
+    padded = jnp.broadcast_to(margins, (1, 4, len(settings.SIZES)))
+    np.testing.assert_allclose(run.total_loss(padded), len(settings.SIZES) * expected, rtol=1e-6)
+
+
+def test_accuracy_is_that_of_many_unseen_examples():
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(6, len(settings.LOSSES), len(settings.SIZES))) * 0.3
+    weights[1] += 1.0
+    inputs = np.array(run.signed_inputs(jax.random.key(1), 40_000, 6), np.float32)
+    shares = []
+    for shortcut in (-1, 1):
+        inputs[:, 0] = shortcut
+        found = run.margins_of(jnp.asarray(weights, jnp.float32), jnp.asarray(inputs))
+        shares.append((np.asarray(found) > 0).mean(0))
+    np.testing.assert_allclose(run.unseen_accuracy(weights), np.minimum(*shares), atol=0.011)
+
+
+def near(plain, controlled):
+    """Results whose cross-entropy and whose other losses have these numbers at every B."""
+    rng = np.random.default_rng(0)
+    falls = dict(zip(settings.SIZES, -0.01 * np.arange(5), strict=True))
+    return results_of(
+        {
+            (settings.named(loss, size), metric): value
+            + (falls[size] if loss == settings.CE else 0)
+            + 1e-4 * rng.normal(size=5)
+            for loss in settings.LOSSES
+            for size in settings.SIZES
+            for metric, value in (plain if loss == settings.CE else controlled).items()
+        }
+    )
+
+
+FALLEN = {
+    settings.WORST_GROUP: 0.4,
+    settings.RATIO: 1.8,
+    settings.TRAINED: 1.02,
+    settings.SPREAD: 0.5,
+}
+KEPT = {settings.WORST_GROUP: 0.999, settings.RATIO: 0.01, settings.SPREAD: 0.1}
+
+
+@pytest.mark.parametrize(
+    ("plain", "controlled", "verdict"),
+    [(FALLEN, KEPT, Verdict.HOLDS), (KEPT | {settings.TRAINED: 0.5}, FALLEN, Verdict.FAILS)],
+)
+def test_claims_are_judged_by_shortcut_and_margins(plain, controlled, verdict):
+    judged = with_holm(claims.claims(near(plain, controlled)))
+    assert len(judged) == 4 + 3 * 3
+    trend = "Its accuracy there falls with B"  # in both tables
+    assert {c.verdict for c in judged if not c.text.startswith(trend)} == {verdict}
+    assert {c.verdict for c in judged if c.text.startswith(trend)} == {Verdict.HOLDS}
+
+
+def test_a_smoke_run_is_drawn_with_its_numbers(tmp_path):
+    run.run("smoke", tmp_path)
+    results = read_results(tmp_path / "results.csv")
+    assert len(results) == 2 * len(settings.LOSSES) * len(settings.SIZES) * 4
+    title = plot.plot(tmp_path).get_suptitle()
+    assert all(f"{loss}: " in title for loss in settings.LOSSES)
