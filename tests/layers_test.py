@@ -17,7 +17,7 @@ LAYERS = (
     {"training", "checkpoints", "probes"},
     {"config", "build"},
     {"saved_run"},
-    {"train", "measure", "analyze_ntp", "plan", "show"},
+    {"train", "measure", "analyze_ntp", "plan", "show", "export"},
 )
 # Side by side, but for these: (room, what it may import).
 SIBLINGS = {("weighting", "losses"), ("linear_ntp", "losses"), ("build", "config")}
@@ -30,6 +30,7 @@ ONLY_IN = {
     "matplotlib": {"plots", "experiments", "colab"},
     "ml_collections": {"config", "runtime.launch", "analyze_ntp", "measure", "configs"},
     "pandas": {"saved_run", "experiments", "colab"},
+    "safetensors": {"models"},
     "scipy": {"linear_ntp", "curvature", "probes", "experiments"},
 }
 

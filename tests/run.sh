@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Every check and test of the repository:  bash tests/run.sh [--slow] [--no-lint] [pytest arguments]
+# Every check and test of the repository:
+#
+#   bash tests/run.sh [--slow] [--peers] [--no-lint] [pytest arguments]
 #
 #   --slow      also the tests that take minutes
+#   --peers     also those against transformers; installs PyTorch in the user's cache folder, once
 #   --no-lint   pytest only
 #
 # Paths among the pytest arguments are relative to the root of the repository. All checks run, and
@@ -10,11 +13,12 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../.ci/setup.sh"
 
 lint=yes
-markers="not slow"
+left_out="slow peers"
 for argument in "$@"; do
   shift
   case $argument in
-    --slow) markers="" ;;
+    --slow) left_out=${left_out/slow/} ;;
+    --peers) left_out=${left_out/peers/} ;;
     --no-lint) lint=no ;;
     *) set -- "$@" "$argument" ;;
   esac
@@ -41,6 +45,10 @@ fi
 
 cores=$("$python" -c 'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 [ "$cores" -lt 2 ] || set -- -n 2 --dist=worksteal "$@"
+markers=""
+for marker in $left_out; do
+  markers="$markers${markers:+ and }not $marker"
+done
 echo "--- pytest"
 status=0
 "$python" -m pytest -m "$markers" "$@" || status=$?

@@ -1,0 +1,146 @@
+"""Hugging Face folders, read and written: GPT-2, GPT-NeoX, OPT, BERT and models of Llama's form.
+
+    model, params, config = load_pretrained("pythia-160m")
+    logits = model.apply(params, batch)
+    save_pretrained("mine", config, params)
+
+A folder has a config.json and its tensors as safetensors, in one file or in shards. A family is one
+file here, tables of its options and tensors, and one line of ``FAMILIES``.
+"""
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from el_jax.models.config import TransformerConfig
+from el_jax.models.pretrained.bert import BERT
+from el_jax.models.pretrained.families import Family, config_of, family_of, fields_of
+from el_jax.models.pretrained.files import (
+    CONFIG,
+    PretrainedError,
+    read_json,
+    stored_tensors,
+    write_folder,
+)
+from el_jax.models.pretrained.gpt2 import GPT2
+from el_jax.models.pretrained.gpt_neox import GPT_NEOX
+from el_jax.models.pretrained.layouts import Places, Shape
+from el_jax.models.pretrained.llama import LLAMA
+from el_jax.models.pretrained.matching import matched
+from el_jax.models.pretrained.opt import OPT
+from el_jax.models.transformer import transformer
+from el_jax.types import ModelFns, Params
+
+FAMILIES: dict[str, Family] = {
+    "gpt2": GPT2,
+    "gpt_neox": GPT_NEOX,
+    "opt": OPT,
+    "bert": BERT,
+    "llama": LLAMA,
+}
+
+__all__ = ["FAMILIES", "PretrainedError", "load_pretrained", "save_pretrained"]
+
+
+def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
+    """Read a Hugging Face folder.
+
+    Args:
+        path: the folder, with config.json and model.safetensors or its shards and their index.
+
+    Returns:
+        The network, its parameters in float32, and its configuration; ``dataclasses.replace`` of
+        the configuration, such as ``dtype="bfloat16"``, gives other networks of these parameters.
+
+    Raises:
+        PretrainedError: one line that names the file, and the field or the tensor, which is
+            missing, unexpected, damaged or not supported.
+    """
+    folder = pathlib.Path(path)
+    family, config = _configuration(folder / CONFIG)
+    stored = stored_tensors(folder)
+    if config.num_layers > len(stored):  # else the lists below would be of any length
+        raise PretrainedError(
+            f"{folder / CONFIG}: asks for {config.num_layers} layers; the files have "
+            f"{len(stored)} tensors"
+        )
+    shapes = _shapes(config)
+    places = _places(family, config, shapes)
+    found = matched(folder, family, places, shapes, stored)
+    params = dict[str, np.ndarray]()
+    for name, place in places.items():
+        parts = place.unpack(found[name].read(), shapes[place.paths[0]])
+        params |= zip(place.paths, parts, strict=True)
+    structure = jax.tree.structure(_abstract(config))
+    leaves = [jnp.asarray(params[name]) for name in shapes]
+    return transformer(config), jax.tree.unflatten(structure, leaves), config
+
+
+def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params: Params) -> str:
+    """Write a transformer as a Hugging Face folder, which transformers loads as well.
+
+    Read again, the parameters are the same to the bit. Rates of dropout that the family has no
+    option for are not kept; special tokens are left open.
+
+    Args:
+        path: the folder; made if missing, and empty.
+        config: of the network.
+        params: its parameters.
+
+    Returns:
+        The class of transformers that the folder is for.
+
+    Raises:
+        PretrainedError: no family has such a model, or the folder has files already.
+        OSError: the folder cannot be written.
+    """
+    name = family_of(FAMILIES, config)
+    family = FAMILIES[name]
+    shapes = _shapes(config)
+    leaves = {path: np.asarray(leaf, np.float32) for path, leaf in _by_path(params)}
+    if {path: leaf.shape for path, leaf in leaves.items()} != shapes:
+        raise PretrainedError("the parameters are not of this configuration")
+    tensors = {
+        theirs: place.pack([leaves[path] for path in place.paths])
+        for theirs, place in _places(family, config, shapes).items()
+    }
+    if not config.tie_head:  # then transformers takes BERT's two biases of the head for two
+        tensors |= {copy: tensors[of] for copy, of in family.copies.items() if copy not in tensors}
+    write_folder(pathlib.Path(path), {"model_type": name} | fields_of(family, config), tensors)
+    return family.architecture
+
+
+def _configuration(path: pathlib.Path) -> tuple[Family, TransformerConfig]:
+    fields = read_json(path)
+    name = fields.get("model_type")
+    if not isinstance(name, str) or name not in FAMILIES:
+        names = ", ".join(map(repr, FAMILIES))
+        raise PretrainedError(f"{path}: model_type={name!r}: must be one of {names}")
+    try:
+        return FAMILIES[name], config_of(FAMILIES[name], fields)
+    except ValueError as error:
+        raise PretrainedError(f"{path}: {error}") from error
+
+
+def _abstract(config: TransformerConfig) -> Params:
+    return jax.eval_shape(transformer(config).init, jax.random.key(0))
+
+
+def _by_path(params: Params) -> list[tuple[str, Any]]:
+    leaves = jax.tree_util.tree_leaves_with_path(params)
+    return [(jax.tree_util.keystr(path, simple=True, separator="/"), leaf) for path, leaf in leaves]
+
+
+def _shapes(config: TransformerConfig) -> dict[str, Shape]:
+    """Shape of each parameter, in the order of the leaves."""
+    return {path: leaf.shape for path, leaf in _by_path(_abstract(config))}
+
+
+def _places(family: Family, config: TransformerConfig, shapes: Mapping[str, Shape]) -> Places:
+    """The tensors of a model: those of its family whose parameters it has."""
+    places = family.places(config.num_layers)
+    return {name: place for name, place in places if place.paths[0] in shapes}

@@ -1,0 +1,113 @@
+"""The way a tensor of a file holds our parameters.
+
+A parameter is named by its path, such as ``layers_0/attn/q/kernel``. It is first flattened to a
+matrix ``[in, out]`` (a vector, if nothing is contracted); torch's Linear keeps the transposed
+matrix, its Conv1D the matrix itself. Queries, keys and values may stand in one tensor.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+Shape = tuple[int, ...]
+
+
+class Place(NamedTuple):
+    """A tensor of a file, from and to the parameters it holds.
+
+    Attributes:
+        paths: of the parameters, all of one shape.
+        inputs: number of axes that a product contracts; 0 for biases and scales.
+        transposed: True if the file keeps ``[out, in]``.
+        stacked: axis, from the end, along which several parameters stand in the tensor.
+    """
+
+    paths: tuple[str, ...]
+    inputs: int = 1
+    transposed: bool = False
+    stacked: int = 0
+
+    def inside(self, layer: str) -> "Place":
+        """The same place for the parameters below ``layer``."""
+        return self._replace(paths=tuple(f"{layer}/{path}" for path in self.paths))
+
+    def shape(self, part: Shape) -> Shape:
+        """Shape of the tensor, from that of each parameter."""
+        shape = self._matrix(self._together(part))
+        return shape[::-1] if self.transposed else shape
+
+    def pack(self, parts: Sequence[Float[np.ndarray, "..."]]) -> Float[np.ndarray, "..."]:
+        """The tensor that holds the parameters."""
+        whole = np.stack(parts, axis=self.stacked) if self.stacked else parts[0]
+        matrix = whole.reshape(self._matrix(whole.shape))
+        return np.ascontiguousarray(matrix.T if self.transposed else matrix)
+
+    def unpack(
+        self, tensor: Float[np.ndarray, "..."], part: Shape
+    ) -> Sequence[Float[np.ndarray, "..."]]:
+        """The parameters, each of shape ``part``, that the tensor holds."""
+        whole = (tensor.T if self.transposed else tensor).reshape(self._together(part))
+        return tuple(np.moveaxis(whole, self.stacked, 0)) if self.stacked else (whole,)
+
+    def _together(self, part: Shape) -> Shape:
+        if not self.stacked:
+            return part
+        axis = len(part) + 1 + self.stacked
+        return (*part[:axis], len(self.paths), *part[axis:])
+
+    def _matrix(self, shape: Shape) -> Shape:
+        outputs = math.prod(shape[self.inputs :])
+        return (math.prod(shape[: self.inputs]), outputs) if self.inputs else (outputs,)
+
+
+Places = dict[str, Place]  # by the name of the tensor
+
+_HEADS = ("attn/q", "attn/k", "attn/v")
+
+
+def table(theirs: str, ours: str) -> Places:
+    """An embedding."""
+    return {f"{theirs}.weight": Place((ours,))}
+
+
+def norm(theirs: str, ours: str) -> Places:
+    """Scale and bias of a norm."""
+    return {
+        f"{theirs}.weight": Place((f"{ours}/scale",), inputs=0),
+        f"{theirs}.bias": Place((f"{ours}/bias",), inputs=0),
+    }
+
+
+def linear(theirs: str, *ours: str, inputs: int = 1, stacked: int = 0) -> Places:
+    """Kernel ``[out, in]`` and bias of torch's Linear, for one of our layers or several."""
+    kernels = tuple(f"{layer}/kernel" for layer in ours)
+    biases = tuple(f"{layer}/bias" for layer in ours)
+    return {
+        f"{theirs}.weight": Place(kernels, inputs, transposed=True, stacked=stacked),
+        f"{theirs}.bias": Place(biases, inputs=0, stacked=stacked),
+    }
+
+
+def conv1d(theirs: str, *ours: str, inputs: int = 1, stacked: int = 0) -> Places:
+    """Kernel ``[in, out]`` and bias of Hugging Face's Conv1D, likewise."""
+    places = linear(theirs, *ours, inputs=inputs, stacked=stacked)
+    return {name: place._replace(transposed=False) for name, place in places.items()}
+
+
+def heads_apart(query: str, key: str, value: str) -> Places:
+    """Queries, keys and values in three Linear layers."""
+    names = zip((query, key, value), _HEADS, strict=True)
+    return {name: place for pair in names for name, place in linear(*pair).items()}
+
+
+def heads_side_by_side(theirs: str) -> Places:
+    """All queries, then all keys, then all values, in one Conv1D (GPT-2)."""
+    return conv1d(theirs, *_HEADS, stacked=-3)
+
+
+def heads_in_turn(theirs: str) -> Places:
+    """Of each head its query, key and value, in one Linear (GPT-NeoX)."""
+    return linear(theirs, *_HEADS, stacked=-2)

@@ -1,0 +1,76 @@
+"""A training is exported by one command, and its folder gives the logits of the training."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import el_jax
+from el_jax import export
+from el_jax.models.pretrained import load_pretrained
+from tests.campaigns import trainings
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    """Two seeds of the copy task."""
+    workdir = tmp_path_factory.mktemp("copy")
+    pace = trainings.pace(20, log_every=10, eval_every=20, checkpoint_every=10)
+    command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace]
+    command += ["--config.train.seeds=2", f"--workdir={workdir}"]
+    subprocess.run(command, cwd=trainings.ROOT, check=True)
+    return workdir
+
+
+@pytest.mark.parametrize("step", [None, 10])
+def test_the_folder_gives_the_logits_of_the_run(workdir, step, tmp_path, capsys):
+    folder = tmp_path / "new"
+    arguments = [str(workdir), str(folder), "seed=1", *([f"--step={step}"] if step else [])]
+    assert export.main(arguments) == 0
+    assert capsys.readouterr().out == (
+        f"exported: {folder}, for transformers.GPTNeoXForCausalLM.from_pretrained\n"
+    )
+    run = el_jax.load(workdir)
+    batch = run.task.pack(run.task.test_set(4))
+    model, params, _ = load_pretrained(folder)
+    expected = run.model.apply(run.params(seed=1, step=step), batch)
+    np.testing.assert_array_equal(model.apply(params, batch), expected)
+    other = run.model.apply(run.params(seed=0, step=step), batch)
+    assert not np.allclose(other, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "has 2 runs; name one, such as seed=0"),
+        (["seed=7"], "seed=7: 0 runs of 2; choose from"),
+        (["seed=1", "--step=3"], "step=3: must be one of [10, 20] in"),
+    ],
+)
+def test_a_run_that_is_not_there_is_one_line(workdir, arguments, said, tmp_path, capsys):
+    assert export.main([str(workdir), str(tmp_path / "new"), *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_model_that_is_no_transformer_is_one_line(workdir, tmp_path, capsys):
+    for path in workdir.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "config.json").unlink()
+    config = json.loads((workdir / "config.json").read_text())
+    config["model"] = {"name": "lstm", "width": 8, "num_layers": 1, "dropout": 0.0}
+    config["model"]["tie_head"] = False
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert export.main([str(tmp_path), str(tmp_path / "new"), "seed=0"]) == 2
+    said = "error: config.model.name='lstm': only transformers can be exported\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_value_that_is_no_number_is_usage(workdir, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        export.main([str(workdir), "new", "seed=first"])
+    assert "seed=first" in capsys.readouterr().err

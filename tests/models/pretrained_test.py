@@ -1,0 +1,440 @@
+"""Hugging Face folders against transformers' own logits, and through both ways to the bit.
+
+The folders in tests/models/pretrained are made by: python -m tests.peers.make_fixtures
+"""
+
+import dataclasses
+import json
+import math
+import pathlib
+import pickle
+import shutil
+import struct
+import tracemalloc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from tiny_models import TINY, batch_of, random_params
+
+from el_jax.models import PRESETS, transformer
+from el_jax.models.pretrained import FAMILIES, PretrainedError, load_pretrained, save_pretrained
+from el_jax.models.pretrained.families import config_of, function_of
+
+FIXTURES = pathlib.Path(__file__).parent / "pretrained"
+NAMES = sorted(path.name for path in FIXTURES.iterdir())
+# transformers wrote these otherwise: without prefix, in bfloat16, with a second head
+CHANGED = {"gpt2_without_head", "llama_bfloat16_in_shards", "bert_with_pooler"}
+
+
+def equal_trees(one, other):
+    assert jax.tree.structure(one) == jax.tree.structure(other)
+    jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_are_those_of_transformers(name):
+    model, params, config = load_pretrained(FIXTURES / name)
+    expected = load_file(FIXTURES / name / "expected.safetensors")
+    logits = model.apply(params, batch_of(jnp.asarray(expected["tokens"], jnp.int32)))
+    assert np.abs(expected["logits"]).max() > 1  # else 1e-5 would say little
+    np.testing.assert_allclose(logits, expected["logits"], rtol=0, atol=1e-5)
+    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(params))
+    equal_trees(jax.tree.map(jnp.shape, params), shapes_of(config))
+
+
+def shapes_of(config):
+    return jax.tree.map(jnp.shape, jax.eval_shape(transformer(config).init, jax.random.key(0)))
+
+
+def test_fixtures_have_every_family_and_the_odd_ones():
+    configs = {name: load_pretrained(FIXTURES / name)[2] for name in NAMES}
+    families = {json.loads((FIXTURES / n / "config.json").read_text())["model_type"] for n in NAMES}
+    assert families == set(FAMILIES)
+    assert configs["llama"].kv_heads < configs["llama"].num_heads
+    wide = configs["llama_wide_heads"]
+    assert wide.head_dim != wide.width // wide.num_heads
+    assert configs["opt_350m"].embedding_dim < configs["opt_350m"].width
+    for name in ("gpt2", "opt", "bert", "llama", "gpt_neox"):
+        tied = {config.tie_head for other, config in configs.items() if other.startswith(name)}
+        assert tied == {True, False}
+    sizes = [sum(f.stat().st_size for f in (FIXTURES / n).iterdir()) for n in NAMES]
+    assert max(sizes) < 50_000
+    assert sum(sizes) < 400_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_read_is_written_to_the_bit(name, tmp_path):
+    _, params, config = load_pretrained(FIXTURES / name)
+    folder = tmp_path / "a" / "new"
+    save_pretrained(folder, config, params)
+    _, again, config_again = load_pretrained(folder)
+    assert function_of(config_again) == function_of(config)
+    equal_trees(again, params)
+    if name not in CHANGED:
+        ours, theirs = (load_file(f / "model.safetensors") for f in (folder, FIXTURES / name))
+        assert ours.keys() == theirs.keys()
+        equal_trees(ours, theirs)
+
+
+@pytest.mark.parametrize("name", sorted(TINY.keys() - {"budget_bert"}))
+def test_models_of_ours_are_written_and_read(name, tmp_path):
+    config = dataclasses.replace(TINY[name], attention_dropout=0.2, rotary_fraction=0.5)
+    config = dataclasses.replace(config, rotary_fraction=1.0) if name == "llama" else config
+    params = random_params(config)
+    architecture = save_pretrained(tmp_path / name, config, params)
+    fields = json.loads((tmp_path / name / "config.json").read_text())
+    assert fields["architectures"] == [architecture]
+    assert name.startswith(fields["model_type"])
+    model, again, found = load_pretrained(tmp_path / name)
+    equal_trees(again, params)
+    batch = batch_of(np.arange(14).reshape(2, 7) % 11)
+    np.testing.assert_array_equal(
+        model.apply(again, batch), transformer(config).apply(params, batch)
+    )
+    assert found.attention_dropout == 0.2
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes", "said"),
+    [
+        ("budget_bert", {}, "to be bert, norm_placement='pre' must be 'post', final_norm=True"),
+        ("gpt_neox", {"position": "none"}, "to be gpt_neox, position='none' must be 'rope'"),
+        ("gpt_neox", {"num_kv_heads": 1}, "to be gpt_neox, num_kv_heads=1 must be 2$"),
+        ("gpt_neox", {"attention_out_bias": False}, "attention_bias=True must be False$"),
+        ("gpt2", {"head_size": 4}, "to be gpt2, head_size=4 must be 8$"),
+        ("llama", {"rotary_fraction": 0.5}, "to be llama, rotary_fraction=0.5 must be 1.0$"),
+    ],
+)
+def test_a_model_of_no_family_is_one_line_with_the_closest(preset, changes, said, tmp_path):
+    config = dataclasses.replace(TINY[preset], **changes)
+    with pytest.raises(PretrainedError, match=f"^the model has no Hugging Face form; .*{said}"):
+        save_pretrained(tmp_path / "new", config, random_params(config))
+    assert not (tmp_path / "new").exists()
+
+
+def test_parameters_of_another_model_are_refused(tmp_path):
+    other = dataclasses.replace(TINY["gpt2"], width=32)
+    with pytest.raises(PretrainedError, match="the parameters are not of this configuration"):
+        save_pretrained(tmp_path / "new", TINY["gpt2"], random_params(other))
+
+
+def test_no_file_is_written_over(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(PretrainedError, match="has files already; name a new folder"):
+        save_pretrained(tmp_path, TINY["gpt2"], random_params(TINY["gpt2"]))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_the_presets_are_the_defaults_of_the_families():
+    """The sizes of gpt2, opt-125m and bert-base-uncased are those that an empty config.json has."""
+    for name in ("gpt2", "opt", "bert"):
+        found = config_of(FAMILIES[name], {})
+        changes = {"init": "gpt2" if name == "gpt2" else "normal", "mlp_width": found.mlp_width}
+        assert dataclasses.replace(PRESETS[name], **changes) == found
+
+
+# ---- files of other versions ------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Copies a fixture; gives the folder."""
+    return lambda name: pathlib.Path(shutil.copytree(FIXTURES / name, tmp_path / name))
+
+
+def rewrite(folder, change):
+    """Write model.safetensors with the tensors that ``change`` makes of its own."""
+    tensors = load_file(folder / "model.safetensors")
+    save_file(change(tensors), folder / "model.safetensors")
+
+
+def set_fields(folder, **changes):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def with_buffers(tensors):
+    own = {f"transformer.h.{i}.attn.bias": np.ones((1, 1, 10, 10), np.uint8) for i in range(2)}
+    return tensors | own | {"transformer.h.1.attn.masked_bias": np.full((), -1e4, np.float32)}
+
+
+OLDER = {
+    "masks": ("gpt2", with_buffers),
+    "tied head kept": ("gpt2", lambda t: t | {"lm_head.weight": t["transformer.wte.weight"]}),
+    "no prefix": ("opt", lambda t: {k.removeprefix("model."): v for k, v in t.items()}),
+    "gamma": (
+        "bert",
+        lambda t: {
+            k.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+                "LayerNorm.bias", "LayerNorm.beta"
+            ): v
+            for k, v in t.items()
+        },
+    ),
+    "position ids": (
+        "bert",
+        lambda t: t | {"bert.embeddings.position_ids": np.arange(10, dtype=np.int64)[None]},
+    ),
+    "lm_head": (
+        "gpt_neox",
+        lambda t: {k.replace("embed_out", "lm_head"): v for k, v in t.items()},
+    ),
+    "inv_freq": (
+        "gpt_neox",
+        lambda t: t | {"gpt_neox.layers.0.attention.rotary_emb.inv_freq": np.ones(1, np.float32)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OLDER)
+def test_files_of_other_versions_are_read(case, copy):
+    name, change = OLDER[case]
+    folder = copy(name)
+    rewrite(folder, change)
+    old, new = (f / "model.safetensors" for f in (folder, FIXTURES / name))
+    assert old.read_bytes() != new.read_bytes()
+    equal_trees(load_pretrained(folder)[1], load_pretrained(FIXTURES / name)[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("gpt_neox_serial", {"rotary_pct": 1.0, "rotary_emb_base": 500}),
+        ("gpt_neox_serial", {"rope_scaling": None, "rope_theta": 500, "partial_rotary_factor": 1}),
+        ("llama_wide_heads", {"rope_theta": 100_000, "rope_scaling": {"type": "default"}}),
+    ],
+)
+def test_rotary_options_of_other_versions_are_read(name, fields, copy):
+    folder = copy(name)
+    set_fields(folder, rope_parameters=None, **fields)
+    assert load_pretrained(folder)[2] == load_pretrained(FIXTURES / name)[2]
+
+
+# ---- what is refused --------------------------------------------------------------------------
+
+
+def write_header(folder, header, data=b"", claimed=None):
+    text = json.dumps(header).encode()
+    size = struct.pack("<Q", len(text) if claimed is None else claimed)
+    (folder / "model.safetensors").write_bytes(size + text + data)
+
+
+def cut(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def claim_a_terabyte(folder):
+    sizes = {"dtype": "F32", "shape": [2**38], "data_offsets": [0, 2**40]}
+    write_header(folder, {"transformer.wte.weight": sizes}, b"\0" * 64)
+
+
+def keep_a_pickle_only(folder):
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"a": 1}))
+
+
+def drop(name):
+    return lambda folder: rewrite(folder, lambda t: {k: v for k, v in t.items() if k != name})
+
+
+def put(name, value):
+    return lambda folder: rewrite(folder, lambda t: t | {name: value})
+
+
+def double(name, other):
+    return lambda folder: rewrite(folder, lambda t: t | {other: t[name]})
+
+
+LN, TABLE = "transformer.h.1.ln_1.weight", "transformer.wte.weight"
+DAMAGE = {
+    "no folder": (shutil.rmtree, r"config\.json: No such file or directory"),
+    "no tensors": (
+        lambda f: (f / "model.safetensors").unlink(),
+        r"must have model\.safetensors or model\.safetensors\.index\.json$",
+    ),
+    "a pickle alone": (keep_a_pickle_only, r"; pytorch_model\.bin is not opened, since a pickle"),
+    "a pickle by that name": (
+        lambda f: (f / "model.safetensors").write_bytes(pickle.dumps({"a": 1})),
+        r"model\.safetensors: no whole safetensors file",
+    ),
+    "truncated": (cut, r"model\.safetensors: no whole safetensors file"),
+    "empty": (
+        lambda f: (f / "model.safetensors").write_bytes(b""),
+        r"model\.safetensors: no whole safetensors file",
+    ),
+    "a long header": (
+        lambda f: write_header(f, {}, claimed=2**60),
+        r"model\.safetensors: no whole safetensors file",
+    ),
+    "a terabyte": (claim_a_terabyte, r"model\.safetensors: no whole safetensors file"),
+    "foreign": (
+        lambda f: shutil.copy(FIXTURES / "bert" / "model.safetensors", f),
+        r"gpt2: has no tensor 'transformer\.wte\.weight' \(and 27 more\)$",
+    ),
+    "missing": (drop(LN), rf"gpt2: has no tensor '{LN}'$"),
+    "unexpected": (
+        put("transformer.h.2.ln_1.weight", np.ones(12, np.float32)),
+        r"safetensors: the model has no tensor 'transformer\.h\.2\.ln_1\.weight'$",
+    ),
+    "misshapen": (
+        put(LN, np.ones(13, np.float32)),
+        rf"safetensors: tensor '{LN}': shape \[13\], must be \[12\]$",
+    ),
+    "transposed": (
+        lambda f: rewrite(f, lambda t: t | {TABLE: np.ascontiguousarray(t[TABLE].T)}),
+        rf"tensor '{TABLE}': shape \[12, 13\], must be \[13, 12\]$",
+    ),
+    "integers": (
+        put(LN, np.ones(12, np.int8)),
+        rf"tensor '{LN}': dtype I8, must be one of BF16, F16, F32$",
+    ),
+    "there twice": (
+        double("transformer.ln_f.bias", "ln_f.bias"),
+        r"the model has no tensor 'ln_f\.bias'$",
+    ),
+    "another head": (
+        put("lm_head.weight", np.ones((13, 12), np.float32)),
+        rf"tensor 'lm_head\.weight': must equal '{TABLE}', to which config\.json ties it$",
+    ),
+    "no config": (lambda f: (f / "config.json").unlink(), r"config\.json: No such file"),
+    "no JSON": (lambda f: (f / "config.json").write_text("{"), r"config\.json: no JSON"),
+    "a list": (
+        lambda f: (f / "config.json").write_text("[]"),
+        r"config\.json: must be a JSON object, not a list$",
+    ),
+    "deep JSON": (
+        lambda f: (f / "config.json").write_text("[" * 100_000),
+        r"config\.json: no JSON",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_a_folder_that_cannot_be_read_is_one_line(case, copy):
+    damage, said = DAMAGE[case]
+    folder = copy("gpt2")
+    damage(folder)
+    with pytest.raises(PretrainedError, match=said) as error:
+        load_pretrained(folder)
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(folder))
+
+
+def test_both_names_of_a_norm_are_refused(copy):
+    folder = copy("bert")
+    name = "bert.embeddings.LayerNorm"
+    double(f"{name}.weight", f"{name}.gamma")(folder)
+    with pytest.raises(PretrainedError, match=r"LayerNorm\.\w+': there again as 'bert\.embeddings"):
+        load_pretrained(folder)
+
+
+def test_a_claim_is_refused_before_memory_is_taken(copy):
+    folder = copy("gpt2")
+    claim_a_terabyte(folder)
+    tracemalloc.start()
+    with pytest.raises(PretrainedError):
+        load_pretrained(folder)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**20
+
+
+def test_right_sizes_of_the_header_are_needed_before_memory_is_taken(copy):
+    """A config.json with giant sizes is compared with the header, not allocated."""
+    folder = copy("gpt2")
+    set_fields(folder, vocab_size=2**31 - 1)
+    with pytest.raises(PretrainedError, match=rf"must be \[{2**31 - 1}, 12\]$"):
+        load_pretrained(folder)
+    set_fields(folder, vocab_size=13, n_layer=10**9)
+    with pytest.raises(PretrainedError, match=r"asks for 10+ layers; the files have 28 tensors$"):
+        load_pretrained(folder)
+
+
+UNSUPPORTED = [
+    ("gpt2", {"model_type": "mamba"}, "model_type='mamba': must be one of 'gpt2', 'gpt_neox', "),
+    ("gpt2", {"model_type": None}, "model_type=None: must be one of "),
+    ("gpt2", {"n_embd": "12"}, "n_embd='12': must be of type int$"),
+    ("gpt2", {"n_layer": True}, "n_layer=True: must be of type int$"),
+    ("gpt2", {"n_head": 5}, "n_head=5: must be a divisor of width=12"),
+    ("gpt2", {"n_head": 0}, "n_head=0: must be a positive integer$"),
+    ("gpt2", {"layer_norm_epsilon": math.nan}, "layer_norm_epsilon=nan: must be a positive"),
+    ("gpt2", {"activation_function": "mish"}, "activation_function='mish': must be one of 'gelu'"),
+    ("gpt2", {"tie_word_embeddings": 1}, "tie_word_embeddings=1: must be of type bool$"),
+    ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights=False: must be True$"),
+    ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "layer_idx=True: must be False$"),
+    ("gpt2", {"add_cross_attention": True}, "add_cross_attention=True: must be False$"),
+    ("gpt2", {"quantization_config": {"bits": 4}}, "quantization_config=.*: must be None$"),
+    ("bert", {"pruned_heads": {"0": [1]}}, "pruned_heads=.*: must be {}$"),
+    ("bert", {"is_decoder": True}, "is_decoder=True: must be False$"),
+    ("bert", {"position_embedding_type": "relative_key"}, "_type='relative_key': must be"),
+    ("opt", {"layerdrop": 0.1}, "layerdrop=0.1: must be 0.0$"),
+    ("opt", {"_remove_final_layer_norm": True}, "_norm=True: must be False$"),
+    ("opt", {"layer_norm_elementwise_affine": False}, "_affine=False: must be True$"),
+    ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3': must be"),
+    ("llama", {"rope_scaling": {"type": "linear"}, "rope_parameters": None}, "rope_type='linear'"),
+    ("llama", {"rope_parameters": 3}, "rope_parameters=3: must be an object or null$"),
+    ("llama", {"num_key_value_heads": 3}, "num_key_value_heads=3: must be a divisor of num_heads"),
+    ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5: must be 1.0$"),
+    ("gpt_neox", {"rotary_pct": 0.4, "rope_parameters": None}, "rotary_pct=0.4: must be such"),
+    ("gpt2", {"vocab_size": 2**31}, r"vocab_size=2147483648: must be below 2\*\*31$"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "fields", "said"), UNSUPPORTED)
+def test_an_unsupported_option_is_one_line(name, fields, said, copy):
+    folder = copy(name)
+    set_fields(folder, **fields)
+    with pytest.raises(PretrainedError, match=rf"config\.json: {said}|config\.json: \w*{said}"):
+        load_pretrained(folder)
+
+
+# ---- shards -----------------------------------------------------------------------------------
+
+
+def change_index(change):
+    def damage(folder):
+        path = folder / "model.safetensors.index.json"
+        index = json.loads(path.read_text())
+        change(index["weight_map"])
+        path.write_text(json.dumps(index))
+
+    return damage
+
+
+FIRST, NORM = "model-00001-of-00003.safetensors", "model.norm.weight"
+DAMAGED_SHARDS = {
+    "missing": (lambda f: (f / FIRST).unlink(), rf"{FIRST}: no such file$"),
+    "no map": (
+        lambda f: (f / "model.safetensors.index.json").write_text("{}"),
+        "index.json: weight_map must name the file of each tensor$",
+    ),
+    "elsewhere": (
+        change_index(lambda names: names.update({NORM: "../llama/model.safetensors"})),
+        rf"tensor '{NORM}': '\.\./llama/model\.safetensors' must be a \.safetensors file of that",
+    ),
+    "a pickle": (
+        change_index(lambda names: names.update({NORM: "model.bin"})),
+        rf"tensor '{NORM}': 'model\.bin' must be a \.safetensors file",
+    ),
+    "the wrong shard": (
+        change_index(lambda names: names.update({NORM: FIRST})),
+        rf"safetensors: tensor '{NORM}': is only in ",
+    ),
+    "not in the index": (
+        change_index(lambda names: names.pop(NORM)),
+        rf"model-0000\d-of-00003\.safetensors: tensor '{NORM}': is only in its header$",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED_SHARDS)
+def test_shards_that_are_not_those_of_the_index_are_one_line(case, copy):
+    damage, said = DAMAGED_SHARDS[case]
+    folder = copy("llama_bfloat16_in_shards")
+    damage(folder)
+    with pytest.raises(PretrainedError, match=said):
+        load_pretrained(folder)
