@@ -350,7 +350,7 @@ def test_right_sizes_of_the_header_are_needed_before_memory_is_taken(copy):
     with pytest.raises(PretrainedError, match=rf"must be \[{2**31 - 1}, 12\]$"):
         load_pretrained(folder)
     set_fields(folder, vocab_size=13, n_layer=10**9)
-    with pytest.raises(PretrainedError, match=r"asks for 10+ layers; the files have 28 tensors$"):
+    with pytest.raises(PretrainedError, match=r"asks for 10+ layers and has 28 tensors$"):
         load_pretrained(folder)
 
 

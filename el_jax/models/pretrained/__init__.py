@@ -9,12 +9,6 @@ file here, tables of its options and tensors, and one line of ``FAMILIES``.
 """
 
 import pathlib
-from collections.abc import Mapping
-from typing import Any
-
-import jax
-import jax.numpy as jnp
-import numpy as np
 
 from el_jax.models.config import TransformerConfig
 from el_jax.models.pretrained.bert import BERT
@@ -28,10 +22,9 @@ from el_jax.models.pretrained.files import (
 )
 from el_jax.models.pretrained.gpt2 import GPT2
 from el_jax.models.pretrained.gpt_neox import GPT_NEOX
-from el_jax.models.pretrained.layouts import Places, Shape
 from el_jax.models.pretrained.llama import LLAMA
-from el_jax.models.pretrained.matching import matched
 from el_jax.models.pretrained.opt import OPT
+from el_jax.models.pretrained.parameters import params_of, tensors_of
 from el_jax.models.transformer import transformer
 from el_jax.types import ModelFns, Params
 
@@ -62,22 +55,8 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
     """
     folder = pathlib.Path(path)
     family, config = _configuration(folder / CONFIG)
-    stored = stored_tensors(folder)
-    if config.num_layers > len(stored):  # else the lists below would be of any length
-        raise PretrainedError(
-            f"{folder / CONFIG}: asks for {config.num_layers} layers; the files have "
-            f"{len(stored)} tensors"
-        )
-    shapes = _shapes(config)
-    places = _places(family, config, shapes)
-    found = matched(folder, family, places, shapes, stored)
-    params = dict[str, np.ndarray]()
-    for name, place in places.items():
-        parts = place.unpack(found[name].read(), shapes[place.paths[0]])
-        params |= zip(place.paths, parts, strict=True)
-    structure = jax.tree.structure(_abstract(config))
-    leaves = [jnp.asarray(params[name]) for name in shapes]
-    return transformer(config), jax.tree.unflatten(structure, leaves), config
+    params = params_of(folder, family, config, stored_tensors(folder))
+    return transformer(config), params, config
 
 
 def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params: Params) -> str:
@@ -100,16 +79,7 @@ def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params:
     """
     name = family_of(FAMILIES, config)
     family = FAMILIES[name]
-    shapes = _shapes(config)
-    leaves = {path: np.asarray(leaf, np.float32) for path, leaf in _by_path(params)}
-    if {path: leaf.shape for path, leaf in leaves.items()} != shapes:
-        raise PretrainedError("the parameters are not of this configuration")
-    tensors = {
-        theirs: place.pack([leaves[path] for path in place.paths])
-        for theirs, place in _places(family, config, shapes).items()
-    }
-    if not config.tie_head:  # then transformers takes BERT's two biases of the head for two
-        tensors |= {copy: tensors[of] for copy, of in family.copies.items() if copy not in tensors}
+    tensors = tensors_of(family, config, params)
     write_folder(pathlib.Path(path), {"model_type": name} | fields_of(family, config), tensors)
     return family.architecture
 
@@ -124,23 +94,3 @@ def _configuration(path: pathlib.Path) -> tuple[Family, TransformerConfig]:
         return FAMILIES[name], config_of(FAMILIES[name], fields)
     except ValueError as error:
         raise PretrainedError(f"{path}: {error}") from error
-
-
-def _abstract(config: TransformerConfig) -> Params:
-    return jax.eval_shape(transformer(config).init, jax.random.key(0))
-
-
-def _by_path(params: Params) -> list[tuple[str, Any]]:
-    leaves = jax.tree_util.tree_leaves_with_path(params)
-    return [(jax.tree_util.keystr(path, simple=True, separator="/"), leaf) for path, leaf in leaves]
-
-
-def _shapes(config: TransformerConfig) -> dict[str, Shape]:
-    """Shape of each parameter, in the order of the leaves."""
-    return {path: leaf.shape for path, leaf in _by_path(_abstract(config))}
-
-
-def _places(family: Family, config: TransformerConfig, shapes: Mapping[str, Shape]) -> Places:
-    """The tensors of a model: those of its family whose parameters it has."""
-    places = family.places(config.num_layers)
-    return {name: place for name, place in places if place.paths[0] in shapes}

@@ -64,7 +64,7 @@ class Option(NamedTuple):
         right = isinstance(value, (int, float) if kind is float else kind)
         if not right or (isinstance(value, bool) and kind is not bool):
             raise ValueError(f"{self.name}={value!r}: must be of type {kind.__name__}")
-        if kind is int and not value < 2**31:
+        if isinstance(value, int) and abs(value) >= 2**31:
             raise ValueError(f"{self.name}={value!r}: must be below 2**31")
         if self.values is None:
             return kind(value)
@@ -170,9 +170,9 @@ def differences(family: Family, config: TransformerConfig) -> list[str]:
         return [str(error)]
     ours, theirs = function_of(config), function_of(able)
     return [
-        f"{name}={value!r} must be {theirs.get(name)!r}"
+        f"{name}={value!r} must be {theirs[name]!r}"
         for name, value in ours.items()
-        if value != theirs.get(name)
+        if name in theirs and value != theirs[name]
     ]
 
 

@@ -6,7 +6,8 @@ be right; the safetensors library refuses a header that claims more bytes than i
 
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,21 +36,14 @@ class StoredTensor(NamedTuple):
         name: the tensor's name there.
         shape: its sizes.
         dtype: its number format, in safetensors' words.
+        read: gives its numbers, in float32.
     """
 
     path: pathlib.Path
     name: str
     shape: Shape
     dtype: str
-
-    def read(self) -> Float[np.ndarray, "..."]:
-        """Its numbers, in float32.
-
-        Raises:
-            PretrainedError: the file has changed.
-        """
-        with _opened(self.path) as file:
-            return np.asarray(file.get_tensor(self.name), np.float32)
+    read: Callable[[], Float[np.ndarray, "..."]]
 
     def refuse(self, said: str) -> PretrainedError:
         """The error that names file and tensor."""
@@ -128,8 +122,14 @@ def _header(path: pathlib.Path) -> dict[str, StoredTensor]:
     with _opened(path) as file:
         for name in file.keys():  # noqa: SIM118  a file is no mapping
             part = file.get_slice(name)
-            found[name] = StoredTensor(path, name, tuple(part.get_shape()), part.get_dtype())
+            shape, dtype = tuple(part.get_shape()), part.get_dtype()
+            found[name] = StoredTensor(path, name, shape, dtype, partial(_numbers, path, name))
     return found
+
+
+def _numbers(path: pathlib.Path, name: str) -> Float[np.ndarray, "..."]:
+    with _opened(path) as file:
+        return np.asarray(file.get_tensor(name), np.float32)
 
 
 def _shards(index: pathlib.Path) -> dict[str, set[str]]:
