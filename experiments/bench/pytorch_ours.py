@@ -2,8 +2,8 @@
 
 python -m experiments.bench.pytorch_ours FOLDER JSON
 
-Writes into FOLDER the parameters and batches that the other side starts from, and the logits and
-losses that it must reproduce. Its tasks are ``asked`` and ``all``, updates of the training engine
+Writes into FOLDER the model and batches that the other side starts from, and the logits and losses
+that it must reproduce. Its tasks are ``asked`` and ``all``, updates of the training engine
 with those positions supervised, and ``plain``, gradient and AdamW alone with all of them.
 """
 
@@ -18,9 +18,9 @@ import numpy as np
 
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models import PRESETS, TransformerConfig, transformer
+from el_jax.models.pretrained import save_pretrained
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.types import Batch, Params
-from experiments.bench.hugging_face import STATE_DICTS
 from experiments.bench.pytorch import Case
 from experiments.bench.trainings import PlainUpdates, Updates, Work, on_one_batch, random_batch
 from experiments.bench.worker import serve
@@ -61,7 +61,7 @@ def works(case: Case) -> dict[str, Work]:
 
 
 def write(folder: Path, case: Case) -> None:
-    """Write parameters and batches, their logits, and the losses before and after one update.
+    """Write model and batches, their logits, and the losses before and after one update.
 
     The update is a plain one, which compiles quickly; a test compares it with the engine's.
     """
@@ -78,7 +78,7 @@ def write(folder: Path, case: Case) -> None:
         arrays |= {f"{name}_logits": logits, f"{name}_losses": np.array([before, after])}
         read = {"tokens": batch.tokens, "supervised": batch.supervised, "labels": batch.labels}
         _save(folder / f"batch_{name}.npz", jax.device_get(read))
-    _save(folder / "parameters.npz", STATE_DICTS[case.preset](params))
+    save_pretrained(folder / "model", model_of(case), params)
     _save(folder / "ours.npz", arrays)
 
 

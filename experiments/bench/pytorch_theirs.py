@@ -2,7 +2,7 @@
 
 python -m experiments.bench.pytorch_theirs FOLDER JSON
 
-Starts from the parameters in FOLDER and writes there the logits and losses it arrives at. Its
+Starts from the model in FOLDER and writes there the logits and losses it arrives at. Its
 tasks are ``asked`` and ``all``, updates with those positions in the loss, and ``compiled``, the
 latter through ``torch.compile``.
 """
@@ -19,38 +19,10 @@ from torch import Tensor
 from experiments.bench.worker import serve
 
 
-def network(case: dict, folder: Path) -> torch.nn.Module:
+def network(folder: Path) -> torch.nn.Module:
     """The published class with our parameters, in float32, with PyTorch's own fused attention."""
-    own = {"attn_implementation": "sdpa", "use_cache": False, "vocab_size": case["vocab_size"]}
-    own |= {"bos_token_id": 0, "eos_token_id": 0}
-    if case["preset"] == "gpt2":
-        config = transformers.GPT2Config(
-            n_embd=case["width"],
-            n_layer=case["num_layers"],
-            n_head=case["num_heads"],
-            n_positions=case["length"],
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            **own,
-        )
-    else:
-        config = transformers.GPTNeoXConfig(
-            hidden_size=case["width"],
-            num_hidden_layers=case["num_layers"],
-            num_attention_heads=case["num_heads"],
-            intermediate_size=4 * case["width"],
-            max_position_embeddings=case["length"],
-            rope_parameters={
-                "rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5,
-            },
-            **own,
-        )  # fmt: skip
-    model = transformers.AutoModelForCausalLM.from_config(config)
-    with np.load(folder / "parameters.npz") as state:
-        given = {name: torch.from_numpy(state[name]) for name in state.files}
-    model.load_state_dict(given, strict=True)
-    return model
+    own = {"attn_implementation": "sdpa", "use_cache": False}
+    return transformers.AutoModelForCausalLM.from_pretrained(folder / "model", **own)
 
 
 class Training:
@@ -66,7 +38,7 @@ class Training:
     def __init__(self, case: dict, folder: Path, batch: str, compiled: bool = False) -> None:
         self._num_updates, self._cuda = case["num_updates"], case["device"] == "cuda"
         device = torch.device(case["device"])
-        model = network(case, folder).to(device).train()
+        model = network(folder).to(device).train()
         self._model = torch.compile(model) if compiled else model
         with np.load(folder / f"batch_{batch}.npz") as arrays:
             self._tokens, self._supervised, self._labels = (

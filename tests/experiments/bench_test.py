@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from el_jax.models import PRESETS, transformer
+from el_jax.models import PRESETS
 from experiments import bench
 from experiments.__main__ import ROOT, main
 from experiments.bench import (
     gpt2,
-    hugging_face,
     products_worker,
     pytorch,
     pytorch_environment,
@@ -161,52 +160,6 @@ def tiny(preset):
         PRESETS[preset], vocab_size=7, width=8, num_layers=2, num_heads=2, max_length=5,
         rotary_fraction=0.5, embedding_dropout=0.0, attention_dropout=0.0, residual_dropout=0.0,
     )  # fmt: skip
-
-
-def random_params(model):
-    shapes = transformer(model).init(jax.random.key(0))
-    generator = np.random.default_rng(0)
-    return jax.tree.map(lambda leaf: generator.normal(size=leaf.shape).astype(np.float32), shapes)
-
-
-def test_gpt_neox_keeps_query_key_and_value_of_a_head_together():
-    params = random_params(tiny("gpt_neox"))
-    state = hugging_face.gpt_neox(params)
-    attention, x = params["layers_1"]["attn"], np.arange(8.0)
-    name = "gpt_neox.layers.1.attention.query_key_value"
-    fused = state[f"{name}.weight"] @ x + state[f"{name}.bias"]
-    ours = [np.einsum("d,dhk->hk", x, attention[p]["kernel"]) + attention[p]["bias"] for p in "qkv"]
-    np.testing.assert_allclose(fused.reshape(2, 3, 4), np.stack(ours, 1), rtol=1e-5)
-    out = np.einsum("hk,hkd->d", ours[2], attention["o"]["kernel"]) + attention["o"]["bias"]
-    dense = state["gpt_neox.layers.1.attention.dense.weight"] @ ours[2].reshape(-1)
-    np.testing.assert_allclose(
-        dense + state["gpt_neox.layers.1.attention.dense.bias"], out, rtol=1e-4
-    )
-    assert state["lm_head.weight"].shape == (7, 8)
-    assert len(state) == 2 + 2 + 2 * 12
-
-
-def test_gpt2_keeps_all_queries_then_all_keys_then_all_values():
-    params = random_params(tiny("gpt2"))
-    state = hugging_face.gpt2(params)
-    attention, x = params["layers_0"]["attn"], np.arange(8.0)
-    fused = x @ state["transformer.h.0.attn.c_attn.weight"]
-    fused += state["transformer.h.0.attn.c_attn.bias"]
-    ours = [np.einsum("d,dhk->hk", x, attention[p]["kernel"]) + attention[p]["bias"] for p in "qkv"]
-    np.testing.assert_allclose(fused.reshape(3, 2, 4), np.stack(ours), rtol=1e-5)
-    np.testing.assert_array_equal(state["lm_head.weight"], params["tok_emb"])
-    assert len(state) == 3 + 2 + 2 * 12
-
-
-@pytest.mark.parametrize("preset", ["gpt_neox", "gpt2"])
-def test_every_parameter_is_handed_over_once(preset):
-    params = random_params(tiny(preset))
-    state = hugging_face.STATE_DICTS[preset](params)
-    if preset == "gpt2":
-        del state["lm_head.weight"]  # the token table again
-    handed_over = np.sort(np.concatenate([leaf.ravel() for leaf in state.values()]))
-    ours = np.sort(np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)]))
-    np.testing.assert_array_equal(handed_over, ours)
 
 
 def test_the_engine_and_plain_updates_train_alike():
