@@ -285,10 +285,12 @@ class Attention(nn.Module):
         else:
             drop = nn.Dropout(c.attention_dropout, deterministic=deterministic)
             out = attend(query, key, value, scope.mask, c.matmul_precision, drop)
-        out = out.reshape(queries.shape[0], -1)
-        return Dense(
-            c, (c.num_heads, c.head_dim), (c.width,), c.attention_out_bias, c.residual_std, name="o"
-        )(out)
+        return self._output(out)
+
+    def _output(self, out: Float[Array, "B Q H K"]) -> Float[Array, "queries D"]:
+        c, heads = self.config, out.shape[-2:]
+        dense = Dense(c, heads, (c.width,), c.attention_out_bias, c.residual_std, name="o")
+        return dense(out.reshape(-1, c.num_heads * c.head_dim))
 
     def _heads(
         self, name: str, x: Float[Array, "rows D"], heads: int, scope: Scope

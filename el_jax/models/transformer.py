@@ -13,6 +13,7 @@ at all tokens, and its queries, output projection and MLP at the supervised ones
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import cast
 
 import flax.linen as nn
@@ -172,9 +173,15 @@ class Transformer(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and MLP, around the residual stream."""
+    """Attention and MLP, around the residual stream.
+
+    Attributes:
+        config: all switches.
+        attention: makes the attention, from configuration and name.
+    """
 
     config: TransformerConfig
+    attention: Callable[..., Attention] = Attention
 
     @nn.compact
     def __call__(
@@ -197,7 +204,7 @@ class Block(nn.Module):
         c = self.config
         drop = nn.Dropout(c.residual_dropout, deterministic=deterministic)
         norm1, norm2 = Norm(c, name="ln1"), Norm(c, name="ln2")
-        attention, mlp = Attention(c, name="attn"), Mlp(c, name="mlp")
+        attention, mlp = self.attention(c, name="attn"), Mlp(c, name="mlp")
         watched = None if last else supervised
 
         inputs = norm1(x) if c.norm_placement == "pre" else x

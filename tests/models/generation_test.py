@@ -1,0 +1,59 @@
+"""Tokens drawn with kept keys and values are those of the model without them."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_models import TINY, B, T, V, batch_of, random_params, random_tokens
+
+from el_jax.models import transformer
+from el_jax.models.generation import decode, generate
+
+CAUSAL = [name for name, config in TINY.items() if config.causal]
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_logits_are_those_without_a_cache(name):
+    config, params = TINY[name], random_params(TINY[name])
+    prompt = random_tokens()
+    tokens, logits = decode(config, params, prompt[:, :3], T)
+    np.testing.assert_array_equal(tokens[:, :3], prompt[:, :3])
+    expected = jax.jit(transformer(config).apply)(params, batch_of(tokens))
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
+    # greedy: each added token is the most probable one after those before it
+    np.testing.assert_array_equal(tokens[:, 3:], expected[:, 2:-1].argmax(-1))
+    assert logits.shape == (B, T, V)
+
+
+def test_drawn_tokens_have_the_probabilities_of_the_softmax():
+    config, draws, temperature = TINY["gpt2"], 20_000, 2.0
+    params = random_params(config)
+    prompt = jnp.broadcast_to(jnp.arange(3), (draws, 3))
+    tokens = generate(config, params, prompt, 1, key=jax.random.key(3), temperature=temperature)
+    logits = transformer(config).apply(params, batch_of(prompt[:1]))[0, -1]
+    expected = jax.nn.softmax(logits / temperature)
+    found = np.bincount(np.asarray(tokens[:, 3]), minlength=V) / draws
+    np.testing.assert_allclose(found, expected, atol=5 / (2 * draws**0.5))  # five deviations
+    assert np.abs(found - np.asarray(jax.nn.softmax(logits))).max() > 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("bert", {}, "^causal=False: must be True"),
+        ("gpt2", {"num_tokens": 11}, "^14 tokens: must be at most max_length=12$"),
+        ("gpt2", {"num_tokens": -1}, "^3 and -1 tokens: must be at least 1 and 0$"),
+        ("gpt2", {"temperature": 0.0}, "^temperature=0.0: must be above 0$"),
+    ],
+)
+def test_what_cannot_be_continued_is_refused(name, changes, said):
+    with pytest.raises(ValueError, match=said):
+        generate(TINY[name], None, jnp.zeros((1, 3), int), **{"num_tokens": 1} | changes)
+
+
+def test_rotary_positions_have_no_end():
+    config = dataclasses.replace(TINY["llama"], max_length=4)
+    params = random_params(config)
+    assert generate(config, params, jnp.zeros((1, 3), int), 4).shape == (1, 7)
