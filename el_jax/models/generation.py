@@ -113,6 +113,7 @@ class _CachedTransformer(Transformer):
         self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
     ) -> Float[Array, "rows D"]:
         c, places = self.config, batch.positions
+        assert places is not None  # of _one_token
         turned = rotation(places[:1], c)
         known = jnp.arange(self.length)[None, None] <= places[:1, :, None]
         scope = Scope(batch.tokens.shape[0], turned, turned, known, False)
