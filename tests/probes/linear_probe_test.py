@@ -65,6 +65,15 @@ def test_the_gradient_vanishes_at_the_minimum():
     np.testing.assert_allclose(errors.mean(0), 0, atol=1e-7)
 
 
+def test_the_gap_is_as_small_as_asked_for_where_classes_are_rare():
+    rng, classes = np.random.default_rng(0), 25
+    frequencies = np.arange(1, classes + 1) ** -2.5
+    labels = rng.choice(classes, size=3_000, p=frequencies / frequencies.sum())
+    centres = rng.normal(size=(classes, 100))
+    features = centres[labels] + rng.standard_t(2, size=(3_000, 100))
+    assert logistic_regression(features, labels, classes, tolerance=1e-3).gap <= 1e-3
+
+
 def test_two_examples_have_the_kernel_of_their_equation():
     """W = (-w, w), and log(1 + exp(-2w)) + l2 (1 + δ) w² has the derivative of this equation."""
     given = np.array([[-1.0], [1.0]]), np.array([0, 1])
