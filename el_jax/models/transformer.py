@@ -26,6 +26,7 @@ from el_jax.models.attention import Attention, Scope, attention_choice, scope
 from el_jax.models.config import TransformerConfig
 from el_jax.models.functions import everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
+from el_jax.runtime import target
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 
@@ -42,7 +43,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
         All can be vmapped over params, and ``apply`` differentiated twice (but where
         :func:`~el_jax.models.attention.attention_choice` is cuDNN).
     """
-    chosen = attention_choice(config, jax.default_backend()).impl
+    chosen = attention_choice(config, target.platform()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from el_jax.runtime import target
+
 
 class Once:
     """``jax.jit`` of a function that is called once, such as one that draws data or parameters.
@@ -21,7 +23,7 @@ class Once:
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         quick: dict[str, Any] | None = None
-        if jax.default_backend() == "cpu":
+        if target.platform() == "cpu":
             quick = {"xla_backend_optimization_level": 1}
         self._compiled = jax.jit(function, compiler_options=quick, **options)
         self._traced = jax.jit(function, **options)

@@ -98,9 +98,8 @@ class Program:
 
 def make_program(spec: Spec) -> Program:
     """Compile a training; its data set is drawn here, on the device."""
-    runs = Runs(spec.run_axis, spec.hypers.num_runs, spec.max_runs_at_once, spec.layout)
-    layout = spec.layout
-    init = layout.over_devices(initial_state(spec), ("runs",), _STATE, jit=Once)
+    runs, layout = runs_of(spec), spec.layout
+    init = initialisation(spec)
     init_from = layout.over_devices(_state_from(spec), ("runs", "runs"), _STATE, jit=Once)
     return Program(
         init=functools.partial(runs.within_memory("initialisation", init), spec.hypers),
@@ -110,6 +109,16 @@ def make_program(spec: Spec) -> Program:
         spec=spec,
         groups=runs.groups,
     )
+
+
+def runs_of(spec: Spec) -> Runs:
+    """The runs of a training."""
+    return Runs(spec.run_axis, spec.hypers.num_runs, spec.max_runs_at_once, spec.layout)
+
+
+def initialisation(spec: Spec) -> OnDevices:
+    """``initial_state`` on all devices."""
+    return spec.layout.over_devices(initial_state(spec), ("runs",), _STATE, jit=Once)
 
 
 def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
@@ -144,34 +153,43 @@ def _fresh(spec: Spec, hypers: Hypers, params: Params) -> Run:
 
 
 def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Metrics, Health]]:
-    """Compose the updates of a dispatch: the step, its policy, the loop, all runs, all devices."""
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
     data = layout.place(Once(spec.task.train_set)(), "shared")
+
+    @functools.cache  # the number of updates is a shape: each needs a program of its own
+    def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
+        return runs.fitting("updates", functools.partial(updates, spec, num_updates))
+
+    return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
+
+
+def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevices:
+    """Compose the updates of a dispatch: the step, its policy, the loop, all runs, all devices.
+
+    Args:
+        spec: the parts; nothing of them is drawn.
+        num_updates: updates of a dispatch.
+        at_once: number of runs a device computes at once; None for all.
+
+    Returns:
+        ``(state, hypers, data) -> (state, metrics, health)``, which donates the state.
+    """
+    layout = spec.layout
     batch_at, gradient = _learnt(spec)
     step_of = functools.partial(
         update, gradient=gradient, optimizer=functools.partial(make_optimizer, spec.optimizer)
     )
     one_run = epoch(guarded(step_of, spec.max_rewinds), batch_at, layout.pool_over_devices)
+    all_runs = over_runs(one_run, spec.run_axis, at_once)
 
-    @functools.cache  # the number of updates is a shape: each needs a program of its own
-    def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
-        def make(at_once: int) -> OnDevices:
-            all_runs = over_runs(one_run, runs.axis, at_once)
+    def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:
+        steps = state.step + jnp.arange(num_updates)
+        after, metrics = all_runs((state.runs, hypers), (steps, data))
+        return TrainState(state.step + num_updates, *after), metrics, after.health
 
-            def advance(
-                state: TrainState, hypers: Hypers, data: Any
-            ) -> tuple[TrainState, Metrics, Health]:
-                steps = state.step + jnp.arange(num_updates)
-                after, metrics = all_runs((state.runs, hypers), (steps, data))
-                return TrainState(state.step + num_updates, *after), metrics, after.health
-
-            takes: tuple[Any, Axis, Axis] = _STATE, "runs", "shared"
-            return layout.over_devices(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
-
-        return runs.fitting("updates", make)
-
-    return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
+    takes: tuple[Any, Axis, Axis] = _STATE, "runs", "shared"
+    return layout.over_devices(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
 
 
 def _learnt(spec: Spec) -> tuple[Callable[..., Any], Gradient]:
@@ -205,24 +223,33 @@ def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
         yield jax.tree.map(lambda leaf: leaf[first : first + windows], padded)  # noqa: B023
 
 
-def _make_evaluate(spec: Spec, runs: Runs) -> Callable[[Params, Batch], Metrics]:
+def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
+    """The metrics of all runs on one block of windows: ``(params, hypers, batch) -> metrics``.
+
+    Args:
+        spec: the parts.
+        at_once: number of runs a device computes at once; None for all.
+    """
     objective, layout = spec.objective, spec.layout
-    hypers = layout.place(spec.hypers, "runs")
 
     def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
         params, hypers = run
         measured = objective.measure(objective.outputs(params, batch), batch, hypers.loss)
         return layout.pool_over_devices(measured)
 
-    def make(at_once: int) -> OnDevices:
-        all_runs = over_runs(one_run, runs.axis, at_once)
-        return layout.over_devices(
-            lambda params, hypers, batch: all_runs((params, hypers), batch),
-            takes=("runs", "runs", "windows"),
-            gives="runs",
-        )
+    all_runs = over_runs(one_run, spec.run_axis, at_once)
+    return layout.over_devices(
+        lambda params, hypers, batch: all_runs((params, hypers), batch),
+        takes=("runs", "runs", "windows"),
+        gives="runs",
+    )
 
-    of_block = runs.fitting("evaluation", make)  # one block shape for every split: compiled once
+
+def _make_evaluate(spec: Spec, runs: Runs) -> Callable[[Params, Batch], Metrics]:
+    layout = spec.layout
+    hypers = layout.place(spec.hypers, "runs")
+    # one block shape for every split: compiled once
+    of_block = runs.fitting("evaluation", functools.partial(evaluation, spec))
     merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 
     def evaluate(params: Params, batch: Batch) -> Metrics:

@@ -15,8 +15,9 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
+from el_jax.runtime import target
 from el_jax.training.moments import Moments, pool_tree
 from el_jax.types import Batch, Key
 
@@ -34,8 +35,8 @@ class OnDevices:
 
     Attributes:
         call: the function.
-        lower: takes the same arguments and returns the lowered program, which can be compiled
-            without a call; None under ``pmap``.
+        lower: takes the same arguments, or ``jax.ShapeDtypeStruct`` in their place, and returns the
+            lowered program, which can be compiled without a call; None under ``pmap``.
     """
 
     call: Callable[..., Any]
@@ -54,7 +55,7 @@ class Layout:
         shard: the axis that is split over the devices.
         method: the transformation of per-device functions. ``jit`` partitions global arrays over a
             mesh; ``pmap`` maps over a leading axis of devices. Functions and numbers are the same.
-        num_devices: number of devices used, the first of ``jax.devices()``.
+        num_devices: number of devices used, the first of ``target.devices()``.
         reduce_groups: with 0, gradients are summed in the fastest order, which depends on the
             number of devices. With G > 0, a multiple of the number of devices, an update's windows
             are cut into G groups, whose gradients are summed in the order of the groups: the same
@@ -74,7 +75,7 @@ class Layout:
     @property
     def devices(self) -> list[jax.Device]:
         """The devices that compute."""
-        return jax.devices()[: self.num_devices]
+        return target.devices()[: self.num_devices]
 
     def share(self, num_runs: int) -> int:
         """Number of runs on one device, if there are ``num_runs`` in all."""
@@ -107,7 +108,7 @@ class Layout:
         """
         if self.shard == "none":
             compiled = jit(function, donate_argnums=donate)
-            return OnDevices(compiled, compiled.lower)
+            return OnDevices(compiled, lambda *args: compiled.lower(*self.place(args, takes)))
         if self.method == "pmap":
             return OnDevices(self._by_pmap(function, takes, gives, donate))
         mapped = jax.shard_map(
@@ -126,10 +127,11 @@ class Layout:
     def place(self, tree: Any, axes: Any) -> Any:
         """Put every array of a tree on the devices where a function that takes ``axes`` needs it.
 
-        On several processes, each of them passes the whole array.
+        On several processes, each of them passes the whole array. A ``jax.ShapeDtypeStruct`` gets
+        its sharding.
         """
         if self.shard == "none":
-            return tree
+            return jax.tree.map(self._on_one, tree)
         return jax.tree.map(self._place, axes, tree)
 
     def fetch(self, tree: Any) -> Any:
@@ -202,11 +204,18 @@ class Layout:
     def _place(self, axis: Axis, tree: Any) -> Any:
         sharding = NamedSharding(self._mesh, self._spec(axis))
 
-        def put(leaf: Array) -> Array:
+        def put(leaf: Any) -> Any:
+            if isinstance(leaf, jax.ShapeDtypeStruct):
+                return _with_sharding(leaf, sharding)
             there = isinstance(leaf, jax.Array) and leaf.sharding == sharding
             return leaf if there else jax.device_put(leaf, sharding)
 
         return jax.tree.map(put, tree)
+
+    def _on_one(self, leaf: Any) -> Any:
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            return _with_sharding(leaf, SingleDeviceSharding(self.devices[0]))
+        return leaf
 
     def _by_pmap(
         self, function: Callable[..., Any], takes: Any, gives: Any, donate: tuple[int, ...]
@@ -247,6 +256,10 @@ class Layout:
 
 
 ONE_DEVICE = Layout()
+
+
+def _with_sharding(shape: jax.ShapeDtypeStruct, sharding: Sharding) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=sharding)
 
 
 def _same(*arrays: Array) -> tuple[Array, ...]:

@@ -1,14 +1,13 @@
 """Choose how a training is sharded over the available devices."""
 
-import jax
-
+from el_jax.runtime import target
 from el_jax.training.devices.layout import Layout, Method, Shard
 
 
 def choose_layout(
     method: Method, shard: Shard, reduce_groups: int, num_runs: int, num_windows: int
 ) -> Layout:
-    """Choose the layout of a training on all available devices.
+    """Choose the layout of a training on all devices that it is compiled for.
 
     Args:
         method: see ``Layout``.
@@ -20,7 +19,7 @@ def choose_layout(
     Raises:
         ValueError: the devices do not divide it so; the message begins with the key of the config.
     """
-    num_devices, num_processes = jax.device_count(), jax.process_count()
+    num_devices, num_processes = target.num_devices(), target.num_processes()
     if num_processes > 1 and method == "pmap":
         raise ValueError(f"parallel='pmap': must be 'jit' on {num_processes} processes")
     if reduce_groups:

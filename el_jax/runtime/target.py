@@ -1,0 +1,62 @@
+"""The devices that programs are compiled for: those of this machine, or of a machine elsewhere."""
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import jax
+
+
+class Target(NamedTuple):
+    """A machine that programs are compiled for.
+
+    Attributes:
+        platform: its name as in ``jax.default_backend()``: "cpu", "gpu" or "tpu".
+        num_devices: number of its devices.
+        num_processes: number of processes that train on it, one a host.
+        devices: the devices, which need not be of this machine; empty if there is no compiler for
+            them, and then layouts are chosen and programs traced, but nothing is compiled.
+    """
+
+    platform: str
+    num_devices: int
+    num_processes: int = 1
+    devices: tuple[jax.Device, ...] = ()
+
+
+_ELSEWHERE: ContextVar[Target | None] = ContextVar("_ELSEWHERE", default=None)
+
+
+@contextlib.contextmanager
+def compiling_for(target: Target) -> Iterator[None]:
+    """Choose layouts, attention and compiler options for ``target`` in this block."""
+    before = _ELSEWHERE.set(target)
+    try:
+        yield
+    finally:
+        _ELSEWHERE.reset(before)
+
+
+def platform() -> str:
+    """The name of the platform that programs are compiled for."""
+    elsewhere = _ELSEWHERE.get()
+    return jax.default_backend() if elsewhere is None else elsewhere.platform
+
+
+def num_devices() -> int:
+    """Number of devices that programs are compiled for."""
+    elsewhere = _ELSEWHERE.get()
+    return jax.device_count() if elsewhere is None else elsewhere.num_devices
+
+
+def num_processes() -> int:
+    """Number of processes that train on them."""
+    elsewhere = _ELSEWHERE.get()
+    return jax.process_count() if elsewhere is None else elsewhere.num_processes
+
+
+def devices() -> list[jax.Device]:
+    """The devices that programs are compiled for."""
+    elsewhere = _ELSEWHERE.get()
+    return jax.devices() if elsewhere is None else list(elsewhere.devices)
