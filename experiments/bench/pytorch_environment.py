@@ -1,12 +1,8 @@
 """A Python that has PyTorch: this one, or an environment of the benchmark's own."""
 
-import os
-import shutil
-import subprocess
 import sys
-import venv
-from collections.abc import Sequence
-from pathlib import Path
+
+from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
 
 # PyTorch without CUDA, 0.2 GB instead of 3 GB, where the configured index has it
 CPU_TORCH, ANY_TORCH = "torch==2.13.0+cpu", "torch"
@@ -31,40 +27,18 @@ def python_with_pytorch(*, cuda: bool, install: bool = True) -> str:
     Raises:
         NoPyTorchError: pip could not install it.
     """
-    folder = _folder(cuda)
-    own = folder / "bin" / "python"
-    for python in (sys.executable, str(own)):
-        if _works(python, cuda):
-            return python
-    if not install:
-        raise NoPyTorchError("PyTorch is not installed")
-    _install(folder, own, (ANY_TORCH,) if cuda else (CPU_TORCH, ANY_TORCH))
-    if not _works(str(own), cuda):
-        raise NoPyTorchError(f"the PyTorch in {folder} does not work; delete that folder")
-    return str(own)
-
-
-def _folder(cuda: bool) -> Path:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "el_jax" / ("pytorch_cuda" if cuda else "pytorch")
-
-
-def _works(python: str, cuda: bool) -> bool:
-    if not Path(python).exists():
-        return False
-    command = [python, "-c", _CHECK.format(cuda=cuda)]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def _install(folder: Path, python: Path, choices: Sequence[str]) -> None:
-    print(f"installing PyTorch into {folder} (once, some minutes) ...", flush=True)
-    venv.create(folder, with_pip=True, clear=True)
-    said = ""
-    for torch in choices:
-        command = [str(python), "-m", "pip", "install", "--quiet", torch, *TRANSFORMERS]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return
-        said = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
-    shutil.rmtree(folder, ignore_errors=True)
-    raise NoPyTorchError(f"pip cannot install PyTorch ({said[:120]})")
+    own = OwnEnvironment(
+        folder_name="pytorch_cuda" if cuda else "pytorch",
+        contents="PyTorch",
+        size="5 GB" if cuda else "1 GB",
+        choices=tuple(
+            (torch, *TRANSFORMERS) for torch in ([ANY_TORCH] if cuda else [CPU_TORCH, ANY_TORCH])
+        ),
+        check=_CHECK.format(cuda=cuda),
+    )
+    if works(sys.executable, own.check):
+        return sys.executable
+    try:
+        return own.python(install=install)
+    except NoEnvironmentError as error:
+        raise NoPyTorchError(str(error)) from error

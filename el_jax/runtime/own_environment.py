@@ -1,0 +1,95 @@
+"""Python environments beside the user's own, for large packages that few commands need."""
+
+import dataclasses
+import importlib.util
+import os
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+
+class NoEnvironmentError(RuntimeError):
+    """An environment cannot be had; the message is one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnEnvironment:
+    """An environment in the user's cache folder, made at its first use.
+
+    Attributes:
+        folder_name: name of its folder.
+        contents: what is in it, for messages.
+        size: of what is installed, such as "1.2 GB".
+        choices: arguments of pip, tried in turn.
+        check: a program that fails unless the environment does what it is for.
+        sees_ours: True if it has all packages of this interpreter, too.
+    """
+
+    folder_name: str
+    contents: str
+    size: str
+    choices: tuple[tuple[str, ...], ...]
+    check: str
+    sees_ours: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return home / "el_jax" / self.folder_name
+
+    def python(self, *, install: bool = True) -> str:
+        """The path of its interpreter.
+
+        Args:
+            install: True if it may be made; otherwise only an existing one is used.
+
+        Raises:
+            NoEnvironmentError: it is not there and may not or cannot be made.
+        """
+        python = self.folder / "bin" / "python"
+        if works(str(python), self.check):
+            return str(python)
+        if not install:
+            raise NoEnvironmentError(f"{self.contents}: not installed")
+        self._install(python)
+        if not works(str(python), self.check):
+            raise NoEnvironmentError(
+                f"{self.contents}: what is in {self.folder} does not work; delete that folder"
+            )
+        return str(python)
+
+    def _install(self, python: Path) -> None:
+        print(
+            f"installing {self.contents} into {self.folder} ({self.size}, once, some minutes) ...",
+            flush=True,
+        )
+        venv.create(self.folder, with_pip=True, clear=True)
+        if self.sees_ours:
+            (packages,) = self.folder.glob("lib/python*/site-packages")
+            (packages / "ours.pth").write_text(f"{_our_packages()}\n")
+        said = ""
+        for arguments in self.choices:
+            command = [str(python), "-m", "pip", "install", "--quiet", *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return
+            said = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+        shutil.rmtree(self.folder, ignore_errors=True)
+        raise NoEnvironmentError(f"pip cannot install {self.contents} ({said[:120]})")
+
+
+def works(python: str, check: str) -> bool:
+    """True if the interpreter exists and runs a program without an error."""
+    if not Path(python).exists():
+        return False
+    return subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0
+
+
+def _our_packages() -> Path:
+    """The folder that this interpreter has jax from."""
+    found = importlib.util.find_spec("jax")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parents[1]
