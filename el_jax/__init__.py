@@ -23,6 +23,7 @@ Commands, each with --help:
     python -m el_jax.show            a finished or running workdir: last numbers and curves
     python -m el_jax.export          a training as a Hugging Face folder
     python -m el_jax.analyze_ntp     a linear problem: verdicts, margins, trajectories
+    python -m el_jax.plan            memory, messages and time of a training on a machine elsewhere
     python -m el_jax.checkpoints     inspect checkpoints
 
 Rooms are imported when they are first used.

@@ -16,7 +16,7 @@ LAYERS = (
     {"models"},
     {"training", "checkpoints", "probes"},
     {"config", "build"},
-    {"saved_run"},
+    {"saved_run", "planning"},
     {"train", "measure", "analyze_ntp", "plan", "show", "export"},
 )
 # Side by side, but for these: (room, what it may import).
@@ -28,7 +28,7 @@ ONLY_IN = {
     "flax": {"models"},
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},
-    "ml_collections": {"config", "runtime.launch", "analyze_ntp", "measure", "configs"},
+    "ml_collections": {"config", "runtime.launch", "analyze_ntp", "measure", "plan", "configs"},
     "pandas": {"saved_run", "experiments", "colab"},
     "safetensors": {"models"},
     "scipy": {"linear_ntp", "curvature", "probes", "experiments"},

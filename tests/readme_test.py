@@ -49,9 +49,9 @@ def parse_arguments(*args, parse=argparse.ArgumentParser.parse_args, **kwargs):
     parse(*args, **kwargs)
     os._exit(0)  # without taking apart what it imported
 
-def parse_config(main, names=None):
+def parse_config(main, names=None, **options):
     parse = main.__globals__.get("parse", build.parse)  # of a linear problem, or of a training
-    parse(launch.command_line(sys.argv)[0])
+    parse(launch.command_line(sys.argv, **options)[0])
     os._exit(0)
 
 def start(command, limit, told):

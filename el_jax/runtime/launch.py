@@ -37,8 +37,10 @@ _NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
 _MAX_MESSAGE, _MAX_WORD = 1_000, 300  # characters: paths and lists of names are told whole
 
 
-def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
-    """Read ``--config`` (with its overrides) and ``--workdir``.
+def command_line(
+    argv: Sequence[str], *, needs_workdir: bool = True
+) -> tuple[ConfigDict, pathlib.Path | None]:
+    """Read ``--config`` (with its overrides) and ``--workdir``, which is None if not given.
 
     Raises:
         ConfigError: one line that names the wrong flag or key and the allowed values.
@@ -66,9 +68,9 @@ def command_line(argv: Sequence[str]) -> tuple[ConfigDict, pathlib.Path]:
         raise _flag_error(error) from error
     if len(unread) > 1:
         raise ConfigError(f"{unread[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
-    if not _WORKDIR.value:
+    if needs_workdir and not _WORKDIR.value:
         raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
-    return config, pathlib.Path(_WORKDIR.value)
+    return config, pathlib.Path(_WORKDIR.value) if _WORKDIR.value else None
 
 
 def _flag_error(error: Exception) -> ConfigError:
@@ -181,13 +183,16 @@ def _end(error: Exception) -> NoReturn:
 
 
 def run(
-    main: Callable[[ConfigDict, pathlib.Path], None],
+    main: Callable[[ConfigDict, Any], None],
     argv: Sequence[str] | None = None,
     names: Callable[[], str] = str,
+    *,
+    needs_workdir: bool = True,
 ) -> None:
     """Call ``main(config, workdir)``; an error that may be expected ends in one line and a code.
 
     With ``--help``, print the documentation of main's module and the known ``names()`` instead.
+    Unless it needs a workdir, ``main`` gets None where none is given.
     """
     given = sys.argv if argv is None else argv
     if {"-h", "--help"} & set(given):
@@ -197,7 +202,7 @@ def run(
     for library in ("absl", "asyncio"):  # orbax also raises the errors it logs there
         logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
-        config, workdir = command_line(given)
+        config, workdir = command_line(given, needs_workdir=needs_workdir)
         distributed.start()
         arithmetic.check()
         main(config, workdir)

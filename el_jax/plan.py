@@ -1,0 +1,51 @@
+"""Plan a training for a machine that need not be here: memory, messages, time.
+
+    python -m el_jax.plan --config=FILE[:ARGUMENT] --machine=tpu-v5e-4 [--config.SECTION.KEY=VALUE]
+
+For example --config=configs/el/copy.py:scale=paper --machine=h100-8. Compiles the training's update
+for that machine, on this CPU and in minutes, and prints what it takes; with --workdir=FOLDER also
+writes FOLDER/plan.json. --compile=no asks no compiler: a lower bound on memory and the roofline's
+time, in seconds. The compilers are installed into the user's cache folder at the first use.
+"""
+
+import dataclasses
+import json
+import pathlib
+
+from absl import flags
+from ml_collections import ConfigDict
+
+from el_jax.config.names import known_names
+from el_jax.planning import plans, report
+from el_jax.planning.machines import MACHINES, machine_of
+from el_jax.runtime import launch
+from el_jax.runtime.errors import ConfigError
+
+_MACHINE = flags.DEFINE_string("machine", None, "The machine to plan for.")
+_COMPILE = flags.DEFINE_enum("compile", "yes", ["yes", "no"], "Ask the compiler of the machine.")
+
+
+def plan(config: ConfigDict, workdir: pathlib.Path | None) -> None:
+    """Print the plan of a training; write it into ``workdir``, if there is one."""
+    if not _MACHINE.value:
+        raise ConfigError("--machine: missing; for example --machine=tpu-v5e-4")
+    machine = machine_of(_MACHINE.value)
+    found = plans.plan(config, machine, compiled=_COMPILE.value == "yes")
+    print(*report.lines(_title(config), found, machine), sep="\n")
+    if workdir is not None:
+        workdir.mkdir(parents=True, exist_ok=True)
+        path = workdir / "plan.json"
+        path.write_text(json.dumps(dataclasses.asdict(found), indent=1) + "\n")
+        print(f"wrote {path}")
+
+
+def _names() -> str:
+    return f"{known_names()}\n{'machines:':<12}{', '.join(MACHINES)}"
+
+
+def _title(config: ConfigDict) -> str:
+    return f"{config.task.name}, {config.loss.name}, {config.model.name}"
+
+
+if __name__ == "__main__":
+    launch.run(plan, names=_names, needs_workdir=False)

@@ -1,0 +1,229 @@
+"""Machines that a training can be planned for, with the numbers of their makers.
+
+Rates are dense, in operations a second with a multiplication and an addition as two; memory in
+bytes of one device; bandwidths in bytes a second and in one direction, of one device.
+"""
+
+import dataclasses
+import difflib
+import math
+
+from el_jax.runtime.errors import ConfigError
+
+_TPU_DOCS = "https://cloud.google.com/tpu/docs"
+_GPU_DOCS = "https://www.nvidia.com/en-us/data-center"
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """The numbers that XLA's GPU compiler asks of a card: https://docs.nvidia.com/cuda.
+
+    Attributes:
+        name: the card's own name.
+        compute_capability: major number.
+        num_cores: streaming multiprocessors.
+        clock: of a core, Hz.
+        units_per_core: float32 units of a core.
+        level2_cache: bytes.
+        shared_memory: bytes of a core.
+    """
+
+    name: str
+    compute_capability: int
+    num_cores: int
+    clock: float
+    units_per_core: int
+    level2_cache: int
+    shared_memory: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Chip:
+    """One device.
+
+    Attributes:
+        platform: "tpu" or "gpu".
+        bfloat16: peak of products in bfloat16, operations/s.
+        float32: peak of products in float32 at default precision: bfloat16 on TPUs, TF32 on GPUs.
+        float32_highest: peak of products in float32 at the highest precision: six bfloat16 products
+            on TPUs, no tensor cores on GPUs.
+        memory: bytes.
+        bandwidth: of the memory, bytes/s.
+        link: to other devices of the same machine or slice, bytes/s.
+        network: to devices of other machines or slices, bytes/s.
+        host_devices: largest number of devices in one host.
+        source: page with these numbers.
+        topology: beginning of a TPU slice's name for the compiler; empty on v4, whose compiler
+            takes half a chip for a device.
+        clock: of a TPU's core, Hz: peak operations a second over operations a cycle.
+        card: of a GPU.
+    """
+
+    platform: str
+    bfloat16: float
+    float32: float
+    float32_highest: float
+    memory: float
+    bandwidth: float
+    link: float
+    network: float
+    host_devices: int
+    source: str
+    topology: str = ""
+    clock: float = 0.0
+    card: Card | None = None
+
+
+def _tpu(name: str, peak: float, clock: float, gib: int, gigabytes: int, link: int) -> Chip:
+    """A TPU's chip; GB/s for bandwidths, 25 GB/s between slices (two NICs of 100 Gb/s a host)."""
+    return Chip(
+        platform="tpu",
+        bfloat16=peak,
+        float32=peak,
+        float32_highest=peak / 6,
+        memory=gib * 2.0**30,
+        bandwidth=gigabytes * 1e9,
+        link=link * 1e9,
+        network=25e9 / 4,
+        host_devices=8 if name in ("v5e", "v6e") else 4,
+        source=f"{_TPU_DOCS}/{name}",
+        topology="" if name == "v4" else name,
+        clock=clock,
+    )
+
+
+_AMPERE = Card("NVIDIA A100-SXM4", 8, 108, 1.41e9, 64, 40 * 2**20, 164 * 2**10)
+_HOPPER = Card("NVIDIA H100 80GB HBM3", 9, 132, 1.98e9, 128, 50 * 2**20, 228 * 2**10)
+_BLACKWELL = Card("NVIDIA B200", 10, 148, 1.965e9, 128, 126 * 2**20, 228 * 2**10)
+_A100 = Chip(
+    platform="gpu",
+    bfloat16=312e12,
+    float32=156e12,
+    float32_highest=19.5e12,
+    memory=40e9,
+    bandwidth=1.555e12,
+    link=300e9,
+    network=25e9,
+    host_devices=8,
+    source=f"{_GPU_DOCS}/a100",
+    card=_AMPERE,
+)
+_H100 = Chip(
+    platform="gpu",
+    bfloat16=989e12,
+    float32=494e12,
+    float32_highest=67e12,
+    memory=80e9,
+    bandwidth=3.35e12,
+    link=450e9,
+    network=50e9,
+    host_devices=8,
+    source=f"{_GPU_DOCS}/h100",
+    card=_HOPPER,
+)
+_B200 = Chip(
+    platform="gpu",
+    bfloat16=2.25e15,
+    float32=1.125e15,
+    float32_highest=75e12,
+    memory=180e9,
+    bandwidth=7.7e12,
+    link=900e9,
+    network=50e9,
+    host_devices=8,
+    source=f"{_GPU_DOCS}/dgx-b200",
+    card=_BLACKWELL,
+)
+CHIPS: dict[str, Chip] = {
+    "tpu-v4": _tpu("v4", 275e12, 1.05e9, 32, 1228, 300),
+    "tpu-v5e": _tpu("v5e", 197e12, 1.5e9, 16, 819, 200),
+    "tpu-v5p": _tpu("v5p", 459e12, 1.75e9, 95, 2765, 600),
+    "tpu-v6e": _tpu("v6e", 918e12, 1.75e9, 32, 1638, 400),
+    "a100-40": _A100,
+    "a100-80": dataclasses.replace(_A100, memory=80e9, bandwidth=2.039e12),
+    "h100": _H100,
+    "h200": dataclasses.replace(_H100, memory=141e9, bandwidth=4.8e12, source=f"{_GPU_DOCS}/h200"),
+    "b200": _B200,
+}
+_TPU_SIZES = (1, 4, 8, 16, 64, 256)
+_GPU_SIZES = {"1": (1, 1), "8": (1, 8), "2x8": (2, 8)}  # hosts, cards of each
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """Devices of one kind.
+
+    Attributes:
+        name: its name on the command line.
+        chip: the numbers of a device.
+        num_devices: number of devices.
+        num_hosts: number of hosts, each of which runs a process.
+    """
+
+    name: str
+    chip: Chip
+    num_devices: int
+    num_hosts: int = 1
+
+    @property
+    def link(self) -> float:
+        """Bandwidth of a device to its neighbours, bytes/s: that of the slowest way."""
+        crosses = self.chip.platform == "gpu" and self.num_hosts > 1
+        return self.chip.network if crosses else self.chip.link
+
+    @property
+    def compiles(self) -> bool:
+        """True if there is a compiler whose devices are this machine's."""
+        return bool(self.chip.topology or self.chip.card)
+
+    @property
+    def topology(self) -> str:
+        """The compiler's name for these devices; a TPU chip alone is the first of four."""
+        if self.chip.platform == "gpu":
+            return f"{self.num_hosts}x{self.num_devices // self.num_hosts}x1"
+        sides = _sides(max(self.num_devices, 4), 2 if self.chip.host_devices == 8 else 3)
+        return f"{self.chip.topology}:{'x'.join(map(str, sides))}"
+
+
+def _sides(num_chips: int, dimensions: int) -> tuple[int, ...]:
+    """Sides of a slice of a power of two of chips, as nearly equal as can be; even first."""
+    exponent = int(math.log2(num_chips))
+    if dimensions == 2:
+        return 2 ** (exponent // 2), 2 ** (exponent - exponent // 2)
+    first, rest = divmod(exponent, 3)
+    if exponent == 2:
+        return 2, 2, 1
+    return 2**first, 2 ** (first + (rest > 1)), 2 ** (first + (rest > 0))
+
+
+def _all() -> dict[str, Machine]:
+    """Every machine by name; v4 and v5p have no slice of a single chip."""
+    found: list[Machine] = []
+    for kind, chip in CHIPS.items():
+        if chip.platform == "tpu":
+            for size in _TPU_SIZES:
+                hosts = 1 if size <= chip.host_devices else size // 4
+                found.append(Machine(f"{kind}-{size}", chip, size, hosts))
+        else:
+            for label, (hosts, cards) in _GPU_SIZES.items():
+                found.append(Machine(f"{kind}-{label}", chip, hosts * cards, hosts))
+    return {machine.name: machine for machine in found}
+
+
+MACHINES = _all()
+
+
+def machine_of(name: str) -> Machine:
+    """The machine of a name.
+
+    Raises:
+        ConfigError: there is none; lists the known ones and names the closest.
+    """
+    if name in MACHINES:
+        return MACHINES[name]
+    close = difflib.get_close_matches(name, MACHINES, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ConfigError(
+        f"--machine={name!r}: must be KIND-SIZE: {', '.join(CHIPS)} with a size of "
+        f"{', '.join(map(str, _TPU_SIZES))} (TPUs) or {', '.join(_GPU_SIZES)} (GPUs){hint}"
+    )

@@ -1,0 +1,46 @@
+"""From a config and a machine to a forecast."""
+
+import json
+
+from el_jax import build
+from el_jax.planning.compilers import CompilerError, compile_elsewhere
+from el_jax.planning.forecast import Forecast, forecast
+from el_jax.planning.machines import Machine
+from el_jax.planning.programs import products_of_block, products_of_update, shapes_of
+from el_jax.runtime.own_environment import NoEnvironmentError
+from el_jax.runtime.target import Target, compiling_for
+
+_BY_PMAP = "pmap compiles when it is called; config.parallel='jit' has the same program"
+
+
+def plan(
+    config: build.Config, machine: Machine, *, compiled: bool = True, install: bool = True
+) -> Forecast:
+    """Forecast a training on a machine.
+
+    Args:
+        config: of the training.
+        machine: the machine.
+        compiled: True if its compiler is to be asked.
+        install: True if the compilers may be installed.
+
+    Raises:
+        ConfigError: the config is refused, on that machine or any.
+    """
+    # traced with plain attention, whose products can be counted; the layout is the machine's
+    with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
+        settings = build.parse(config)
+        shapes = shapes_of(build.spec_of(settings))
+        update, block = products_of_update(shapes), products_of_block(shapes)
+    facts, reason = None, ""
+    if not compiled:
+        reason = "not asked for"
+    elif settings.layout.method == "pmap" and settings.layout.shard != "none":
+        reason = _BY_PMAP
+    else:
+        resolved = json.loads(config.to_json_best_effort())
+        try:
+            facts = compile_elsewhere(resolved, machine, install=install)["updates"]
+        except (NoEnvironmentError, CompilerError) as error:
+            reason = str(error)
+    return forecast(settings, shapes, machine, update, block, facts, reason)

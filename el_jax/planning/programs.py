@@ -1,0 +1,114 @@
+"""The programs of a training, lowered from shapes alone: nothing is drawn or computed."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from el_jax.planning.products import Products, count_products
+from el_jax.training.devices.layout import ONE_DEVICE
+from el_jax.training.program import (
+    Spec,
+    block_windows,
+    evaluation,
+    initial_state,
+    initialisation,
+    updates,
+)
+from el_jax.training.state import Hypers, TrainState
+from el_jax.types import Batch
+
+PROGRAMS = ("updates", "evaluation", "initialisation")
+
+
+@dataclasses.dataclass(frozen=True)
+class Shapes:
+    """Shapes of what the programs of a training take.
+
+    Attributes:
+        spec: the training.
+        hypers: numbers in which runs differ.
+        state: state of all runs.
+        data: training set.
+        batch: windows that one run reads in an update.
+    """
+
+    spec: Spec
+    hypers: Hypers
+    state: TrainState
+    data: Any
+    batch: Batch
+
+    @property
+    def num_params(self) -> int:
+        """Parameters of one run."""
+        leaves = jax.tree.leaves(self.state.params)
+        return sum(math.prod(leaf.shape[1:]) for leaf in leaves)
+
+    @property
+    def block(self) -> Batch:
+        """Windows that are evaluated at once."""
+        windows = block_windows(self.batch, self.spec.eval_tokens, self.spec.layout)
+        return jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct((windows, *leaf.shape[1:]), leaf.dtype), self.batch
+        )
+
+
+def shapes_of(spec: Spec) -> Shapes:
+    """Trace a training for its shapes."""
+    hypers = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), spec.hypers)
+    data = jax.eval_shape(spec.task.train_set)
+
+    def first_batch(data: Any) -> Batch:
+        return spec.task.batch_at(data, jnp.int32(0), jax.random.key(0))
+
+    return Shapes(
+        spec=spec,
+        hypers=hypers,
+        state=jax.eval_shape(initial_state(spec), hypers),
+        data=data,
+        batch=jax.eval_shape(first_batch, data),
+    )
+
+
+def products_of_update(shapes: Shapes) -> Products:
+    """The matrix products of one update of all runs, on however many devices."""
+    function = updates(_undivided(shapes.spec), 1)
+    return count_products(function.call, shapes.state, shapes.hypers, shapes.data)
+
+
+def products_of_block(shapes: Shapes) -> Products:
+    """The matrix products of all runs on one block of windows that are evaluated at once."""
+    function = evaluation(_undivided(shapes.spec))
+    return count_products(function.call, shapes.state.params, shapes.hypers, shapes.block)
+
+
+def _undivided(spec: Spec) -> Spec:
+    return dataclasses.replace(spec, layout=ONE_DEVICE)
+
+
+def lowered(
+    shapes: Shapes, program: str, num_updates: int = 1, at_once: int | None = None
+) -> jax.stages.Lowered:
+    """One program of a training, ready to be compiled for the devices of its layout.
+
+    Args:
+        shapes: of the training, whose layout is by ``jit``: ``pmap`` compiles when it is called.
+        program: of ``PROGRAMS``; "evaluation" is that of one block of windows.
+        num_updates: updates of a dispatch.
+        at_once: number of runs a device computes at once; None for all.
+    """
+    spec = shapes.spec
+    arguments: tuple[Any, ...]
+    if program == "initialisation":
+        function, arguments = initialisation(spec), (shapes.hypers,)
+    elif program == "evaluation":
+        function = evaluation(spec, at_once)
+        arguments = shapes.state.params, shapes.hypers, shapes.block
+    else:
+        function = updates(spec, num_updates, at_once)
+        arguments = shapes.state, shapes.hypers, shapes.data
+    assert function.lower is not None
+    return function.lower(*arguments)

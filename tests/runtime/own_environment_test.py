@@ -1,0 +1,41 @@
+"""An environment beside the user's own is made once, and told about in one line if it cannot be."""
+
+import pytest
+
+from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def make(*choices, check="import numpy", sees_ours=True):
+        return OwnEnvironment("own", "some packages", "1 kB", choices, check, sees_ours)
+
+    return make
+
+
+def test_it_is_made_at_the_first_use_and_sees_our_packages(made, capfd, tmp_path):
+    environment = made(("--no-index", "no-such-package"), ("--version",))
+    with pytest.raises(NoEnvironmentError, match="some packages: not installed"):
+        environment.python(install=False)
+    python = environment.python()
+    assert python == str(tmp_path / "el_jax" / "own" / "bin" / "python")
+    assert "installing some packages into" in (said := capfd.readouterr().out)
+    assert "1 kB, once" in said
+    assert environment.python(install=False) == python
+    assert not works(python, "import no_such_module")
+    assert capfd.readouterr().out == ""
+
+
+def test_what_pip_refuses_is_one_line_and_leaves_nothing(made, tmp_path):
+    with pytest.raises(NoEnvironmentError) as raised:
+        made(("--no-index", "no-such-package")).python()
+    assert str(raised.value).startswith("pip cannot install some packages (ERROR: ")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "el_jax" / "own").exists()
+
+
+def test_what_is_installed_must_work(made):
+    with pytest.raises(NoEnvironmentError, match="does not work; delete that folder"):
+        made(("--version",), check="import no_such_module").python()
