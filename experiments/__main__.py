@@ -1,4 +1,4 @@
-"""List, run, merge and report the experiments.
+"""List, plan, run, merge and report the experiments.
 
 python -m experiments list
 python -m experiments run el_copy_losses --smoke
@@ -6,11 +6,13 @@ python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
 python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu] [--out=DIR]
 python -m experiments run bench --only=pytorch,relaunch [--scale=cpu] [--out=DIR]
 python -m experiments merge el_copy_losses runs/shards/el_copy_losses/* [--out=DIR]
+python -m experiments plan el_copy_losses --scale=paper --machine=tpu-v5p-8,h100-8 [--write]
 python -m experiments report
 
 A shard is one task of a job array: it leaves tables of its part in runs/shards/NAME/i_of_n, and
 merge joins all of them, judges the claims and draws the figure. --only measures some settings again
-and leaves the others in the tables as they are.
+and leaves the others in the tables as they are. plan forecasts time and device-hours on machines
+that need not be here; --write puts them into the README, --compile asks the machines' compilers.
 """
 
 import argparse
@@ -18,9 +20,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from el_jax.planning.machines import machine_of
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
-from el_jax.runtime.errors import WorkdirBusyError
+from el_jax.runtime.errors import ConfigError, WorkdirBusyError
 from experiments.harness.discovery import (
     KNOWN_SCALES,
     Experiment,
@@ -28,6 +31,7 @@ from experiments.harness.discovery import (
     discover,
     find,
 )
+from experiments.harness.prices import prices, sentence, write_prices
 from experiments.harness.provenance import read_provenance
 from experiments.harness.report import (
     make_console,
@@ -60,11 +64,13 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
                 print_listing(make_console(), discover(root).values())
             case "run":
                 run(arguments, root)
+            case "plan":
+                plan(arguments, root)
             case "merge":
                 merge_shards(arguments, root)
             case "report":
                 print(f"wrote {write_report(root)}")
-    except (ExperimentError, ShardError, MalformedTableError) as error:
+    except (ConfigError, ExperimentError, ShardError, MalformedTableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except WorkdirBusyError as error:
@@ -95,6 +101,12 @@ def make_parser() -> argparse.ArgumentParser:
     merger.add_argument("name")
     merger.add_argument("shards", type=Path, nargs="+", metavar="DIR", help="folder of a shard")
     merger.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
+    planner = commands.add_parser("plan", help="forecast its time on machines elsewhere")
+    planner.add_argument("name")
+    planner.add_argument("--scale", choices=KNOWN_SCALES, default="paper", help="default: paper")
+    planner.add_argument("--machine", required=True, metavar="NAME,...", help="such as tpu-v5e-4")
+    planner.add_argument("--compile", action="store_true", help="ask the machines' compilers")
+    planner.add_argument("--write", action="store_true", help="into the experiment's README")
     commands.add_parser("report", help="write experiments/report.md from the committed results")
     return parser
 
@@ -130,6 +142,21 @@ def run_shard(experiment: Experiment, arguments: argparse.Namespace, root: Path)
     experiment.run(arguments.scale, out, shard)
     write_shard(out, experiment.name, shard)
     print(f"wrote shard {shard} into {out}; when all are there: python -m experiments merge")
+
+
+def plan(arguments: argparse.Namespace, root: Path) -> None:
+    """Print the price of an experiment on each machine; write it into its README if asked."""
+    experiment = find(root, arguments.name)
+    machines = [machine_of(name) for name in arguments.machine.split(",")]
+    studies = experiment.studies(arguments.scale)
+    sentences = []
+    for machine in machines:
+        found = list(prices(studies, machine, compiled=arguments.compile))
+        sentences.append(sentence(found, machine))
+        print(sentences[-1], flush=True)
+    if arguments.write:
+        command = f"python -m experiments plan {experiment.name} --machine={arguments.machine}"
+        write_prices(experiment.folder / "README.md", arguments.scale, sentences, command)
 
 
 def merge_shards(arguments: argparse.Namespace, root: Path) -> None:

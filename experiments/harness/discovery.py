@@ -125,6 +125,19 @@ class Experiment:
         if path.exists() and (held := read_provenance(path).scale) != scale:
             raise ExperimentError(f"{out} holds the {held} scale; --only must run at the same.")
 
+    def studies(self, scale: str) -> Sequence[Any]:
+        """The studies (see ``harness.studies``) that it trains at a scale.
+
+        Raises:
+            ExperimentError: it has no such scale, or trains no studies.
+        """
+        if scale not in self.scales:
+            raise ExperimentError(self._no_scale(scale))
+        module = importlib.import_module(f"experiments.{self.name}.run")
+        if "studies" not in vars(module):
+            raise ExperimentError(f"{self.name} trains no studies that could be planned.")
+        return module.studies(scale)
+
     def plot(self, out: Path) -> Figure:
         """The figure of the tables in ``out``."""
         return self._load("plot", "plot")(out)
@@ -158,8 +171,7 @@ class Experiment:
                 committed files.
         """
         if scale not in self.scales:
-            known = ", ".join(self.scales)
-            raise ExperimentError(f"{self.name} has no {scale} scale; it has {known}.")
+            raise ExperimentError(self._no_scale(scale))
         if scale not in DRAFTS:
             return out or self.committed_folder(scale)
         if out is None:
@@ -169,6 +181,9 @@ class Experiment:
                 f"--out={out} holds committed results; a {scale} run must write elsewhere."
             )
         return out
+
+    def _no_scale(self, scale: str) -> str:
+        return f"{self.name} has no {scale} scale; it has {', '.join(self.scales)}."
 
     def _package(self) -> ModuleType:
         return importlib.import_module(f"experiments.{self.name}")
