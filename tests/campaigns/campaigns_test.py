@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from el_jax.plots import Curve
+from el_jax.runtime.own_environment import NoEnvironmentError
 from tests.campaigns import (
     __main__ as readme,
     bit_flips,
+    compile_targets,
     kill,
     malformed_configs,
     margins,
@@ -131,6 +133,46 @@ def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
     trials = workdirs.run(tmp_path, num_takeovers=4, num_others=0)
     assert trials.num_trials == 12
     assert not trials.faults
+
+
+@pytest.mark.parametrize("name", ["tpu-v5e-4: copy by data", "h100-8: copy by runs"])
+def test_some_programs_for_machines_that_are_not_here(name):
+    try:  # where nobody has installed the compilers, the suite downloads no gigabyte
+        wrong = compile_targets.faults(compile_targets.CASES[name], install=False)
+    except NoEnvironmentError as error:
+        pytest.skip(f"{error}; python -m tests.campaigns.compile_targets installs them")
+    assert not wrong
+
+
+def test_each_check_of_compiled_programs_finds_what_it_looks_for():
+    reduction = ["all-reduce", 100, 1.0, True]
+    facts = {
+        "messages": [reduction],
+        "host_transfers": [],
+        "aliased": 300,
+        "state": 300,
+        "product_types": {"bf16": 3, "f32": 1},
+        "largest": 99,
+    }
+
+    def wrong(check, **changed):
+        return list(check(facts | changed))
+
+    data, runs = compile_targets.sums_gradients_once, compile_targets.sends_nothing
+    assert not wrong(data)
+    assert wrong(data, messages=[reduction, ["all-gather", 1, 1.0, True]])
+    assert wrong(data, messages=[["all-reduce", 50, 2.0, True]])
+    assert wrong(data, messages=[["all-reduce", 200, 1.0, True]])
+    assert wrong(runs)
+    assert not wrong(runs, messages=[])
+    assert not wrong(compile_targets.leaves_the_host_alone)
+    assert wrong(compile_targets.leaves_the_host_alone, host_transfers=["outfeed.1"])
+    assert not wrong(compile_targets.reuses_the_state)
+    assert wrong(compile_targets.reuses_the_state, aliased=200)
+    assert not wrong(compile_targets.multiplies_in("bf16"))
+    assert wrong(compile_targets.multiplies_in("f32"))
+    assert not wrong(compile_targets.keeps_no_logits(10, 10))
+    assert wrong(compile_targets.keeps_no_logits(7, 7))
 
 
 @pytest.mark.slow

@@ -76,6 +76,14 @@ def num_kept(path, verdict=None):
     return sum(int(row["count"]) for row in kept_rows(path) if verdict in (None, row["verdict"]))
 
 
+def keep_others(made_again, tally):
+    """Add the kept counts of the kinds for which ``made_again(kind)`` is False."""
+    path = RESULTS / f"{tally.name}.csv"
+    for row in kept_rows(path) if path.exists() else []:
+        if not made_again(row["kind"]):
+            tally.counts[row["kind"], row["outcome"]] += int(row["count"])
+
+
 def kept_rows(path):
     """The rows of a kept table."""
     with path.open(newline="") as file:

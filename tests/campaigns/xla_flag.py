@@ -31,7 +31,7 @@ import numpy as np
 from experiments.harness import tables
 from experiments.harness.discovery import discover
 from experiments.harness.provenance import read_provenance
-from tests.campaigns.tally import RESULTS, Tally, kept_rows
+from tests.campaigns.tally import Tally, keep_others
 
 ROOT = pathlib.Path(__file__).parents[2]
 EXPERIMENTS = discover(ROOT / "experiments")
@@ -176,14 +176,6 @@ def compare(name, ours, theirs, controls, tally):
             tally.add(f"{name}, results", outcome, detail)
 
 
-def keep_others(names, tally):
-    """Add the kept counts of the experiments that are not among ``names``."""
-    path = RESULTS / f"{tally.name}.csv"
-    for row in kept_rows(path) if path.exists() else []:
-        if row["kind"].partition(",")[0] not in names:
-            tally.counts[row["kind"], row["outcome"]] += int(row["count"])
-
-
 def sides(name, scratch, without):
     """Folders of the tables with the flag and without."""
     ours = run(name, scratch / name, {})
@@ -210,5 +202,5 @@ if __name__ == "__main__":
             folders = sides(experiment, scratch, arguments.without)
             aside = functools.partial(run_controls, experiment, scratch)
             compare(experiment, *folders, aside, campaign)
-    keep_others(arguments.names, campaign)
+    keep_others(lambda kind: kind.partition(",")[0] in arguments.names, campaign)
     campaign.finish()
