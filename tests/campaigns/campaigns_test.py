@@ -135,6 +135,7 @@ def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
     assert not trials.faults
 
 
+@pytest.mark.slow  # each starts a process and compiles in it
 @pytest.mark.parametrize("name", ["tpu-v5e-4: copy by data", "h100-8: copy by runs"])
 def test_some_programs_for_machines_that_are_not_here(name):
     try:  # where nobody has installed the compilers, the suite downloads no gigabyte
