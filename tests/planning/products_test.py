@@ -55,14 +55,24 @@ def test_an_update_of_several_runs_has_the_products_of_each(run_axis):
     assert three.once == (one.total if run_axis == "map" else three.total)
 
 
-def test_an_update_of_gpt2_has_the_operations_of_the_published_formula():
+@pytest.mark.parametrize(("path", "again"), [("plain", 0), ("auto", 1)])
+def test_an_update_of_gpt2_has_the_operations_of_the_published_formula(path, again):
+    """Where the logits of all tokens are not kept, the gradient computes them again."""
+    config = gpt2_config(windows=2)
+    config.loss.path = path
     with compiling_for(Target("cpu", 1)):
-        settings = build.parse(gpt2_config(windows=2))
+        settings = build.parse(config)
         shapes = shapes_of(build.spec_of(settings))
         products = products_of_update(shapes)
     model, tokens = settings.model.config, shapes.batch.tokens.size
     assert (model.vocab_size, tokens) == (50_257, 2048)
     in_products = shapes.num_params - model.max_length * model.width
     expected = tokens * model_flops(model, in_products, model.max_length)
-    assert products.total == pytest.approx(expected, rel=0.05)
-    assert products.operations["bfloat16"] > 0.99 * products.total
+    expected += again * 2 * tokens * model.width * model.vocab_size
+    assert products.total == pytest.approx(expected, rel=0.01)
+    # scores and logits are float32, and so is the first factor of their gradients' products
+    scores = 2 * 2 * model.num_layers * tokens * model.max_length * model.width
+    logits = 0 if again else 2 * 2 * tokens * model.width * model.vocab_size
+    in_float32 = products.operations["float32"]
+    assert in_float32 == pytest.approx(scores + logits, rel=0.01)
+    assert products.operations["bfloat16"] > 0.99 * (products.total - in_float32)
