@@ -157,7 +157,7 @@ arithmetic.check()  # that XLA computes right sums here
 # %%
 # @title What to train
 SEEDS = 2  # @param {type:"slider", min:1, max:8, step:1}
-NUM_UPDATES = 2000  # @param {type:"slider", min:200, max:20000, step:200}
+NUM_UPDATES = 1600  # @param {type:"slider", min:200, max:20000, step:200}
 LABEL = "state_5"  # @param ["state_3", "state_4", "state_5", "state_6"]
 WEIGHT = 0.1  # @param {type:"slider", min:0.0, max:1.0, step:0.01}
 SCALE = "small"  # @param ["small", "smoke"]
@@ -277,8 +277,6 @@ for letter, ax, (metric, title) in zip("abc", axes, PANELS.items(), strict=True)
     plots.plot_curves(ax, table, metric, list(results), colours=COLOURS, num_sems=1.0)
     plots.add_title(ax, f"({letter}) {title}")
     ax.set_xlabel("updates")
-for ax in axes[::2]:
-    ax.set_yscale("log")
 bayes = last("ordinary", f"downstream_{LABEL}_bayes")
 plots.add_chance_line(axes[1], bayes, name="best possible")
 (plain, against) = results
@@ -315,7 +313,7 @@ figure, ((ax,),) = plots.new_figure(size=(8, 3.8))
 ends = {}
 for (name, result), colour in zip(results.items(), COLOURS, strict=True):
     found = measure_spectrum(first_seed(result))
-    ends[name] = found.largest[0]
+    ends[name] = found.smallest[0], found.largest[0]
     print(f"{name}: largest {found.largest[0]:.3f} ± {found.residuals[0][0]:.1g}, ", end="")
     print(f"least {found.smallest[0]:.3f} ± {found.residuals[1][0]:.1g}")
     nodes, shares = np.asarray(found.density.nodes), np.asarray(found.density.weights)
@@ -324,8 +322,8 @@ for (name, result), colour in zip(results.items(), COLOURS, strict=True):
 ax.set_yscale("log")
 ax.set_xlabel("eigenvalue of the Hessian, nats per squared parameter")
 ax.set_ylabel("share of all eigenvalues")
-shown = " and ".join(f"{value:.2f} ({name})" for name, value in ends.items())
-plots.add_question(figure, f"Largest eigenvalue {shown}")
+shown = " and ".join(f"{low:.1f} to {high:.1f} ({name})" for name, (low, high) in ends.items())
+plots.add_question(figure, f"Eigenvalues from {shown}")
 plots.add_legend(figure, ax.get_lines())
 figure
 
