@@ -8,8 +8,8 @@ traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of 
                ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample
 sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
 exact          ``exact_hessian_trace``, ``exact_hessian_diagonal``, at ``exact_cost``
-Fisher         ``fisher_trace`` with all, sampled or observed labels; with it as control variate
-               ``controlled_hessian_trace``
+Fisher         ``fisher_trace`` with all, sampled or observed labels, ``fisher_traces`` of groups of
+               leaves at once; with it as control variate ``controlled_hessian_trace``
 spectra        ``top_eigenvalues`` with residuals, ``spectral_density``, ``smoothed``
 at a distance  ``critical_sharpness``, ``sharpness`` in a ball, ``perturbation_curve``
 of two minima  ``linear_path`` and ``curved_path`` between them, with the barrier on the way
@@ -33,7 +33,7 @@ from el_jax.curvature.exact import (
     exact_hessian_diagonal,
     exact_hessian_trace,
 )
-from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace
+from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace, fisher_traces
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
 from el_jax.curvature.sampling import SampledEstimate
 from el_jax.curvature.sharpness import (
@@ -77,6 +77,7 @@ __all__ = [
     "exact_hessian_trace",
     "example_hessian_trace",
     "fisher_trace",
+    "fisher_traces",
     "ggn_vp",
     "hessian_diagonal",
     "hessian_trace",

@@ -18,7 +18,7 @@ A model is a function ``logits(params, context) -> [V]`` of one context. It is n
 log-probabilities serve as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -80,6 +80,47 @@ def fisher_trace(
         ValueError: if there are fewer than two contexts or draws, if ``observed`` or ``key`` is
             missing, or if the result is not finite.
     """
+    whole = {"trace": jax.tree.map(lambda _: 1.0, params)}
+    return fisher_traces(
+        logits, params, contexts, whole,
+        labels=labels, observed=observed, key=key, num_labels=num_labels,
+        weights=weights, chunk=chunk, label_chunk=label_chunk,
+    )["trace"]  # fmt: skip
+
+
+def fisher_traces(
+    logits: Logits,
+    params: Params,
+    contexts: Any,
+    parts: Mapping[str, Any],
+    *,
+    labels: str,
+    observed: Int[Array, " N"] | None = None,
+    key: Key | None = None,
+    num_labels: int = 50,
+    weights: Float[Array, " N"] | None = None,
+    chunk: int = 8,
+    label_chunk: int = 1,
+) -> dict[str, SampledEstimate]:
+    """Weighted sums Σ_l a_l Tr F_ll over the leaves of the parameters, all from the same scores.
+
+    As many as are asked for cost what :func:`fisher_trace` costs, whose other arguments, errors and
+    results these are.
+
+    Args:
+        logits: of one context, ``[V]``.
+        params: θ.
+        contexts: a pytree whose leaves have one entry for each context, ``[N, ...]``.
+        parts: name -> a tree like ``params`` of numbers a_l: 1 for the leaves of a group and 0 for
+            others gives the trace of its block, ‖W_l‖² the scale-free trace.
+        labels: see :func:`fisher_trace`, as for all below.
+        observed: the labels of the data.
+        key: of the draws.
+        num_labels: draws for each context.
+        weights: of the contexts.
+        chunk: contexts at once.
+        label_chunk: labels of a context at once.
+    """
     num = _check(params, contexts, weights, label_chunk)
     require("labels", labels, labels in LABELS, f"one of {', '.join(LABELS)}")
     if labels == "sampled":
@@ -90,10 +131,11 @@ def fisher_trace(
         given = observed if labels == "data" else jnp.arange(num)
         require("observed", given, given is not None, "one label a context, for labels='data'")
         check_examples("contexts and observed", (contexts, given), weights)
+    rows = [jnp.stack([jnp.asarray(a) for a in jax.tree.leaves(part)]) for part in parts.values()]
 
-    def of_context(context_and_given: tuple[Any, Array]) -> Float[Array, " m"]:
+    def of_context(context_and_given: tuple[Any, Array]) -> Float[Array, "m parts"]:
         context, given = context_and_given
-        norms_at, log_probs = _score_norms(logits, params, context, label_chunk)
+        norms_at, log_probs = _score_norms(logits, params, context, label_chunk, rows)
         if labels == "all":
             return _fisher_of(norms_at, log_probs)[None]
         if labels == "data":
@@ -101,7 +143,10 @@ def fisher_trace(
         return norms_at(jax.random.categorical(given, log_probs, shape=(num_labels,)))
 
     values = map_in_chunks(of_context, (contexts, given), chunk)
-    return _finite_mean(values, weights, logits, params, contexts)
+    return {
+        name: _finite_mean(values[:, :, place], weights, logits, params, contexts)
+        for place, name in enumerate(parts)
+    }
 
 
 def controlled_hessian_trace(
@@ -145,6 +190,7 @@ def controlled_hessian_trace(
     def of_context(inputs: tuple[Any, Array, Key]) -> Float[Array, " m"]:
         context, target, key = inputs
         norms_at, log_probs = _score_norms(logits, params, context, label_chunk)
+        fisher = _fisher_of(norms_at, log_probs)[0]
         q = target if target.ndim else jax.nn.one_hot(target, log_probs.size, dtype=log_probs.dtype)
 
         def remainder(key: Key) -> Float[Array, ""]:
@@ -154,30 +200,41 @@ def controlled_hessian_trace(
             return -(q * curve + jnp.exp(log_probs) * jnp.square(slope)).sum()
 
         remainders = jax.lax.map(remainder, numbered_keys(key, num_probes))
-        return _fisher_of(norms_at, log_probs) + remainders
+        return fisher + remainders
 
     values = map_in_chunks(of_context, (contexts, targets, numbered_keys(key, num)), chunk)
     return _finite_mean(values, weights, logits, params, contexts)
 
 
 def _score_norms(
-    logits: Logits, params: Params, context: Any, label_chunk: int
+    logits: Logits,
+    params: Params,
+    context: Any,
+    label_chunk: int,
+    rows: Sequence[Float[Array, " L"]] | None = None,
 ) -> tuple[Callable[[Array], Array], Float[Array, " V"]]:
-    """The function from labels ``[m]`` to squared norms of their scores, and log-probabilities."""
+    """The function from labels ``[m]`` to sums of squared scores, and log-probabilities.
+
+    The sums are ``[m, parts]``, over the L leaves with the weights of each of ``rows``; of None,
+    the one sum over all.
+    """
     log_probs, pull_back = jax.vjp(lambda p: jax.nn.log_softmax(logits(p, context)), params)
 
-    def square_norm(label: Int[Array, ""]) -> Float[Array, ""]:
+    def squares(label: Int[Array, ""]) -> Float[Array, " parts"]:
         (score,) = pull_back((jnp.arange(log_probs.size) == label).astype(log_probs.dtype))
-        return jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(score)]).sum()
+        of_leaves = jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(score)])
+        if rows is None:
+            return of_leaves.sum()[None]
+        return jnp.stack([(row * of_leaves).sum() for row in rows])
 
-    return lambda labels: map_in_chunks(square_norm, labels, label_chunk), log_probs
+    return lambda labels: map_in_chunks(squares, labels, label_chunk), log_probs
 
 
 def _fisher_of(
-    norms_at: Callable[[Array], Array], log_probs: Float[Array, " V"]
-) -> Float[Array, ""]:
+    squares_at: Callable[[Array], Array], log_probs: Float[Array, " V"]
+) -> Float[Array, " parts"]:
     """Σ_y p_y ‖s_y‖² of one context."""
-    return (jnp.exp(log_probs) * norms_at(jnp.arange(log_probs.size))).sum()
+    return (jnp.exp(log_probs)[:, None] * squares_at(jnp.arange(log_probs.size))).sum(0)
 
 
 def _check(params: Params, contexts: Any, weights: Array | None, label_chunk: int) -> int:

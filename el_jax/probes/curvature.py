@@ -4,14 +4,14 @@ Checkpoints and runs that are measured with one key see the same contexts, drawn
 so their differences have far smaller errors than the traces themselves.
 """
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.curvature import example_hessian_trace, fisher_trace, split_params
+from el_jax.curvature import example_hessian_trace, fisher_traces
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
@@ -73,24 +73,33 @@ def traces(
     """
     label_key, probe_key = jax.random.split(key)
 
-    def fisher(logits: Logits, params: Params) -> Estimate:
-        found = fisher_trace(
-            logits, params, windows,
-            labels="sampled", key=label_key, num_labels=num_labels, chunk=CHUNK,
-        )  # fmt: skip
-        return Estimate(found.mean, found.sem)
-
     def cross_entropy(params: Params, window: Batch) -> Array:
         return -jax.nn.log_softmax(logits(params, window))[window.labels[0]]
 
     hessian = example_hessian_trace(
         cross_entropy, params, windows, probe_key, num_probes, chunk=CHUNK
     )
-    return {
-        "fisher_trace": fisher(logits, params),
-        "hessian_trace": Estimate(hessian.mean, hessian.sem),
-        "scale_free_trace": fisher(*of_unit_leaves(logits, params)),
-    }
+    ones = jax.tree.map(lambda _: 1.0, params)
+    squared = jax.tree.map(lambda leaf: jnp.square(leaf).sum(), params)
+    parts = {"fisher_trace": ones, "scale_free_trace": squared}
+    fisher = sampled_traces(logits, params, windows, parts, label_key, num_labels)
+    return {**fisher, "hessian_trace": Estimate(hessian.mean, hessian.sem)}
+
+
+def sampled_traces(
+    logits: Logits,
+    params: Params,
+    windows: Batch,
+    parts: Mapping[str, Any],
+    key: Key,
+    num_labels: int = NUM_LABELS,
+) -> dict[str, Estimate]:
+    """:func:`~el_jax.curvature.fisher_traces` at drawn labels, with the errors of contexts."""
+    found = fisher_traces(
+        logits, params, windows, parts,
+        labels="sampled", key=key, num_labels=num_labels, chunk=CHUNK,
+    )  # fmt: skip
+    return {name: Estimate(estimate.mean, estimate.sem) for name, estimate in found.items()}
 
 
 def group_traces(
@@ -114,18 +123,14 @@ def group_traces(
     """
     label_key, _ = jax.random.split(key)
     group_of = group_function(grouping)
-    paths = jax.tree_util.tree_leaves_with_path(params)
-    names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in paths]
-
-    def of_group(group: str) -> Estimate:
-        merged, block = split_params(params, lambda name: group_of(name) == group)
-        found = fisher_trace(
-            lambda block, window: logits(merged(block), window), block, windows,
-            labels="sampled", key=label_key, num_labels=num_labels, chunk=CHUNK,
-        )  # fmt: skip
-        return Estimate(found.mean, found.sem)
-
-    return {group: of_group(group) for group in dict.fromkeys(map(group_of, names))}
+    groups = jax.tree_util.tree_map_with_path(
+        lambda path, _: group_of(jax.tree_util.keystr(path, simple=True, separator="/")), params
+    )
+    parts = {
+        group: jax.tree.map(lambda name, group=group: float(name == group), groups)
+        for group in dict.fromkeys(jax.tree.leaves(groups))
+    }
+    return sampled_traces(logits, params, windows, parts, label_key, num_labels)
 
 
 def group_function(grouping: Grouping | Callable[[str], str]) -> Callable[[str], str]:
@@ -159,17 +164,3 @@ def _module(name: str) -> str:
 def weight_norm(params: Params) -> Array:
     """The length of all parameters, ‖θ‖."""
     return jnp.sqrt(jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(params)]).sum())
-
-
-def of_unit_leaves(logits: Logits, params: Params) -> tuple[Logits, Params]:
-    """The logits as a function of leaves over their length, and those leaves.
-
-    Its trace is Σ_l ‖W_l‖² Tr F_ll; a leaf of zeros adds nothing.
-    """
-    lengths = jax.tree.map(lambda leaf: jnp.linalg.norm(leaf.ravel()), params)
-    unit = jax.tree.map(lambda w, n: w / jnp.where(n > 0, n, 1), params, lengths)
-
-    def of_unit(unit: Params, window: Batch) -> Array:
-        return logits(jax.tree.map(jnp.multiply, unit, lengths), window)
-
-    return of_unit, unit

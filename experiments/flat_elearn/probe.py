@@ -15,9 +15,9 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.curvature import fisher_trace, top_eigenvalues
+from el_jax.curvature import fisher_traces, top_eigenvalues
 from el_jax.probes import PROBES, context_logits, contexts_of
-from el_jax.probes.curvature import Logits, of_unit_leaves
+from el_jax.probes.curvature import Logits
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -73,11 +73,8 @@ def matched_curvature(task: Task, model: ModelFns, num: int = 512) -> Probe:
             def scaled(params: Params, window: Batch) -> Array:
                 return scale * logits(params, window)
 
-            return {
-                FISHER: jnp.log(_trace(scaled, params, windows)),
-                SCALE_FREE: jnp.log(_trace(*of_unit_leaves(scaled, params), windows)),
-                TOP: jnp.log(_largest(scaled, params, few)),
-            }
+            found = {**_traces(scaled, params, windows), TOP: _largest(scaled, params, few)}
+            return {name: jnp.log(value) for name, value in found.items()}
 
         z = jax.lax.map(lambda window: logits(params, window), windows, batch_size=CHUNK)
         labels = windows.labels[:, 0]
@@ -97,11 +94,16 @@ def matched_curvature(task: Task, model: ModelFns, num: int = 512) -> Probe:
     return Probe(of_params=lambda params: over_runs(params, *contexts.values()))
 
 
-def _trace(logits: Logits, params: Params, windows: Batch) -> Array:
-    return fisher_trace(
-        logits, params, windows,
+def _traces(logits: Logits, params: Params, windows: Batch) -> dict[str, Array]:
+    parts = {
+        FISHER: jax.tree.map(lambda _: 1.0, params),
+        SCALE_FREE: jax.tree.map(lambda leaf: jnp.square(leaf).sum(), params),
+    }
+    found = fisher_traces(
+        logits, params, windows, parts,
         labels="sampled", key=jax.random.key(_SEED), num_labels=NUM_LABELS, chunk=CHUNK,
-    ).mean  # fmt: skip
+    )  # fmt: skip
+    return {name: estimate.mean for name, estimate in found.items()}
 
 
 def _largest(logits: Logits, params: Params, windows: Batch) -> Array:

@@ -3,7 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import controlled_hessian_trace, exact_hessian_trace, fisher_trace
+from el_jax.curvature import (
+    controlled_hessian_trace,
+    exact_hessian_trace,
+    fisher_trace,
+    fisher_traces,
+    restrict,
+)
 from tests.curvature.small_losses import (
     NUM_CLASSES,
     classifier_params,
@@ -44,6 +50,28 @@ def test_each_kind_of_labels_is_its_formula():
         weights = jnp.arange(8.0)
         found = fisher_trace(logits, params, inputs, labels="all", weights=weights)
         np.testing.assert_allclose(found.mean, np.average(every, weights=weights), rtol=1e-12)
+
+
+@pytest.mark.parametrize("labels", ["all", "sampled", "data"])
+def test_sums_over_leaves_are_those_of_each_leaf_alone(labels):
+    with jax.enable_x64(True):
+        params, inputs = classifier_params(), contexts()
+        asked = {"labels": labels, "key": KEY, "observed": observed(), "num_labels": 3}
+        rates = dict(zip(params, (0.5, -2.0, 3.0), strict=False))
+        alone = {}
+        for name in params:
+            merged, block = restrict(lambda full: full, params, name.__eq__)
+
+            def of_block(block, context, merged=merged):
+                return logits(merged(block), context)
+
+            alone[name] = fisher_trace(of_block, block, inputs, **asked).mean
+        parts = {name: {leaf: float(leaf == name) for leaf in params} for name in params}
+        found = fisher_traces(logits, params, inputs, {**parts, "sum": rates}, **asked)
+        for name, value in alone.items():
+            np.testing.assert_allclose(found[name].mean, value, rtol=1e-12)
+        expected = sum(rates[name] * alone[name] for name in params)
+        np.testing.assert_allclose(found["sum"].mean, expected, rtol=1e-12)
 
 
 def test_log_probabilities_serve_as_logits():
