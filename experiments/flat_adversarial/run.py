@@ -25,11 +25,12 @@ METRICS = [
     *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes", LOOKUP)),
 ]
 CURVES = [KL, *ACCURACIES, "fisher_trace"]
-NUM_UPDATES = {"pcfg": 16_000, "hmm": 10_000}
+NUM_UPDATES = 6_000
+SENTENCES, EXAMPLES = 64, 128  # an update of the cpu scale: pre-trained on, and labelled
 RATE = 3e-3
 WARM_UP = 360
-LOOKS = {"smoke": 2, "cpu": 5, "paper": 10}
-SEEDS = {"smoke": 2, "cpu": 6, "paper": 5}
+LOOKS = {"smoke": 2, "cpu": 3, "paper": 10}
+SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
 PROBE = "experiments.flat_adversarial.probe"  # registers lookup
 
 
@@ -52,10 +53,13 @@ def config_of(scale: str, world: str, weight: float) -> build.Config:
     config.task.downstream = labels
     if weight:
         config.adversary = common.adversary(labels[0], weight=weight)
+        if scale == "cpu":
+            config.adversary.num_examples = EXAMPLES
     config.train.seeds = SEEDS[scale]
     if scale == "cpu":
         config.optim.update(peak_lr=RATE, warmup_steps=WARM_UP)
-        config.train.num_updates = NUM_UPDATES[world]
+        config.task.sentences_per_update = SENTENCES
+        config.train.num_updates = NUM_UPDATES
     config.train.eval_every = config.train.num_updates // LOOKS[scale]
     config.train.checkpoint_every = config.train.eval_every
     config.train.probes = ("true_conditional", "curvature", "downstream", "lookup")

@@ -28,17 +28,18 @@ LABELS = dict(zip(ACCURACIES, ("the nearer label", "the farther label"), strict=
 
 def claims(results: pd.DataFrame) -> list[Claim]:
     """The claims, judged on results.csv."""
-    return [claim for world in WORLDS for claim in _of_world(results, world)]
+    equal = at_equal_loss(results)
+    return [claim for world in WORLDS for claim in _of_world(equal, world, widths(results, world))]
 
 
-def _of_world(results: pd.DataFrame, world: str) -> list[Claim]:
-    trained = widths(results, world) or [0, 1]
+def _of_world(equal: pd.DataFrame, world: str, trained: list[int]) -> list[Claim]:
+    trained = trained or [0, 1]
     settings = [named(world, width) for width in trained]
     positions = [math.log2(width) if width else 0.0 for width in trained]
-    where = f"{WORLDS[world]}, at a KL of {EQUAL_LOSS} nats, widths {_listed(trained)}"
+    where = f"{WORLDS[world]}, at a KL of {EQUAL_LOSS[world]} nats, widths {_listed(trained)}"
     found = [
         claim_trend(
-            results, at_equal_loss(accuracy), settings, rising=True, positions=positions,
+            equal, accuracy, settings, rising=True, positions=positions,
             text=f"{where}: the probe of {label} is better for wider networks "
             "(slope per doubling)",
             source=ACCURACY, paper_value="rises, values only drawn",
@@ -49,7 +50,7 @@ def _of_world(results: pd.DataFrame, world: str) -> list[Claim]:
         of_paper = name == "trace_released"
         found.append(
             claim_trend(
-                results, at_equal_loss(name), settings, rising=False, positions=positions,
+                equal, name, settings, rising=False, positions=positions,
                 text=f"{where}: the trace {convention.words} is smaller for wider networks "
                 "(slope per doubling)",
                 source=TRACE if of_paper else OURS,

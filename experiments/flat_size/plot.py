@@ -33,12 +33,13 @@ def plot(out: Path) -> Figure:
     results = read_results(out / "results.csv")
     figure, axes = new_figure(2, len(WORLDS), size=(8.4, 6.4), share_x=True)
     add_question(figure, answer(results))
+    equal = at_equal_loss(results)
     for column, world in zip(axes.T, WORLDS, strict=True):
         trained = widths(results, world)
         for metric, marker in zip(ACCURACIES, "Ds", strict=True):
-            _line(column[0], results, world, metric, LABELS[metric], "#555555", "-", marker)
+            _line(column[0], equal, trained, world, metric, LABELS[metric], "#555555", "-", marker)
         for metric in CONVENTIONS:
-            _line(column[1], results, world, metric, *LINES[metric], "D")
+            _line(column[1], equal, trained, world, metric, *LINES[metric], "D")
         column[1].set(xscale="log", yscale="log", xlabel="width")
         column[1].set_xticks(trained, [str(width) for width in trained])
         column[1].minorticks_off()
@@ -46,41 +47,36 @@ def plot(out: Path) -> Figure:
     axes[1, 0].set_ylabel("Fisher trace")
     add_titles(axes.ravel(), [*WORLDS.values()] * 2)
     handles = [ax.get_legend_handles_labels()[0] for ax in axes[:, 0]]
-    note = (
-        f"all where KL is {decimal(EQUAL_LOSS)} nats; dots: a run each; markers: mean, "
-        f"{t_note(results)}; a seed draws world, data and network"
-    )
+    note = f"dots: a seed each, which draws world, data and network; markers: mean, {t_note(equal)}"
     add_legend(figure, [*handles[0], *handles[1]], num_columns=3, note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
     """The numbers of the narrowest and the widest network in every world."""
-    shown = []
+    shown, equal = [], at_equal_loss(results)
     for world, name in WORLDS.items():
         trained = widths(results, world)
         ends = [named(world, width) for width in (trained[0], trained[-1])]
 
         def of(metric: str, ends: list[str] = ends) -> list[float]:
-            return [mean_of(results, setting, at_equal_loss(metric)) for setting in ends]
+            return [mean_of(equal, setting, metric) for setting in ends]
 
         low, high = of(ACCURACIES[0])
         ratios = [decimal(last / first) for first, last in map(of, list(CONVENTIONS)[:2])]
         shown.append(
-            f"{name}, width {trained[0]} to {trained[-1]}: probe {decimal(low)} to "
-            f"{decimal(high)}, trace × {ratios[0]} (s = 1/k), × {ratios[1]} (s = 1/√k)"
+            f"{name} at {decimal(EQUAL_LOSS[world])} nats, width {trained[0]} to {trained[-1]}: "
+            f"probe {decimal(low)} to {decimal(high)}, trace × {ratios[0]} (s = 1/k), "
+            f"× {ratios[1]} (s = 1/√k)"
         )
-    return f"Networks of equal loss, {decimal(EQUAL_LOSS)} nats above the entropy\n" + "\n".join(
-        shown
-    )
+    return "Networks of equal divergence from the truth\n" + "\n".join(shown)
 
 
 def _line(
-    ax: Axes, results: pd.DataFrame, world: str, metric: str,
+    ax: Axes, equal: pd.DataFrame, trained: list[int], world: str, metric: str,
     label: str, colour: str, style: str, marker: str,
 ) -> None:  # fmt: skip
-    trained = widths(results, world)
-    columns = [values_of(results, named(world, w), at_equal_loss(metric)) for w in trained]
+    columns = [values_of(equal, named(world, w), metric) for w in trained]
     means = [column.mean() for column in columns]
     bars = [t_sems(len(column)) * column.sem() if len(column) > 1 else 0.0 for column in columns]
     ax.errorbar(

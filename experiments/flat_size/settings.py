@@ -2,14 +2,19 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
-from experiments.harness.tables import settings_with
+from experiments.harness.tables import results_frame, with_parts
 
 WORLDS = {"pcfg": "PCFG", "hmm": "HMM"}
 KL = "kl"
 ACCURACIES = ("accuracy_1", "accuracy_2")  # of the nearer and the farther label
-EQUAL_LOSS = 0.05  # nats above the entropy at which networks are compared
+# nats above the entropy at which networks are compared: every width comes below, of trainings of
+# the lengths that are made here, on worlds that are not reported
+EQUAL_LOSS = {"pcfg": 0.16, "hmm": 0.08}
+UPDATES = "updates_of_training"
 
 
 class Convention(NamedTuple):
@@ -33,22 +38,69 @@ CONVENTIONS = {
 
 
 def named(world: str, width: int) -> str:
-    """The name of a setting."""
-    return f"cross-entropy, warm-up{suffix_of(world, width)}"
+    """The name of a width in the table of networks of equal loss."""
+    return f"cross-entropy, warm-up, {WORLDS[world]}, width {width}"
 
 
-def suffix_of(world: str, width: int) -> str:
-    """The end of the name of a setting."""
-    return f", {WORLDS[world]}, width {width}"
+def suffix_of(world: str, width: int, num_updates: int) -> str:
+    """The end of the name of a trained setting."""
+    return f", {WORLDS[world]}, width {width}, {num_updates} updates"
 
 
 def widths(results: pd.DataFrame, world: str) -> list[int]:
     """The widths that were trained in a world, ascending."""
-    start = named(world, 0).removesuffix("0")
-    known = settings_with(results, KL)
-    return sorted(int(name.removeprefix(start)) for name in known if name.startswith(start))
+    return sorted({*_trained(results, world)["width"]})
 
 
-def at_equal_loss(metric: str) -> str:
-    """The name of a number where KL is ``EQUAL_LOSS``."""
-    return f"{metric}_at_equal_loss"
+def _trained(results: pd.DataFrame, world: str) -> pd.DataFrame:
+    """The rows of a world, with columns ``width`` and ``updates``."""
+    pattern = rf".*, {WORLDS[world]}, width (?P<width>\d+), (?P<updates>\d+) updates"
+    return with_parts(results, pattern)
+
+
+def at_equal_loss(results: pd.DataFrame) -> pd.DataFrame:
+    """Results of networks whose KL is ``EQUAL_LOSS``, between trainings of two lengths.
+
+    The rate of every training falls to 0, so that no noise of updates is in a loss. A seed of a
+    width has one point for each length, and its numbers lie on lines in log KL between
+    neighbouring ones. Left out is a seed whose trainings are all above, or all below.
+
+    Args:
+        results: of the trainings.
+
+    Returns:
+        Results by :func:`named`: the metrics of the trainings but KL, and ``UPDATES``.
+    """
+    rows = []
+    for world, nats in EQUAL_LOSS.items():
+        for (width, seed), runs in _trained(results, world).groupby(["width", "seed"]):
+            wide = runs.pivot(index="updates", columns="metric", values="value").sort_index()
+            if KL not in wide:
+                continue
+            kl = wide[KL].to_numpy()
+            courses = {**dict(wide.items()), UPDATES: wide.index.to_series()}
+            for metric, course in courses.items():
+                value = where(kl, nats, course.to_numpy(float))
+                if np.isfinite(value):
+                    rows.append((named(world, width), seed, metric, value))
+    return results_frame(rows)
+
+
+def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " n"]) -> float:
+    """The value of a course where KL first falls to so many nats, on a line in log KL.
+
+    Args:
+        kl: of each length, positive.
+        nats: the divergence.
+        course: a number of each length.
+
+    Returns:
+        The value; NaN if the first KL is below, or none is.
+    """
+    reached = kl <= nats
+    if reached[0] or not reached.any():
+        return np.nan
+    after = int(reached.argmax())
+    high, low = np.log(kl[after - 1 : after + 1])
+    share = (high - np.log(nats)) / (high - low)
+    return float(course[after - 1] + share * (course[after] - course[after - 1]))

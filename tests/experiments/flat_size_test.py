@@ -13,21 +13,32 @@ from el_jax.models.transformer import transformer
 from el_jax.training.sinks import History
 from experiments.flat_size import claims, plot, probe, run, settings
 from experiments.harness.claims import Verdict, with_holm
-from experiments.harness.tables import write_results
+from experiments.harness.tables import results_frame, values_of, write_results
 from tests.experiments.toys import results_of
 
 
-def test_courses_are_read_on_a_line_in_log_kl():
-    kl = np.array([[1.0, 0.04, 1.0], [0.1, 0.03, 0.9], [0.025, 0.02, 0.8]])
-    course = np.array([[0.0, 1.0, 2.0], [10.0, 1.0, 2.0], [20.0, 1.0, 2.0]])
-    found = run.where(kl, 0.05, course)
-    assert found[0] == pytest.approx(15.0)  # half-way from .1 to .025 in the logarithm
-    assert np.isnan(found[1])  # starts below
-    assert np.isnan(found[2])  # never there
+def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
+    nats = settings.EQUAL_LOSS["pcfg"]
+    courses = {  # by seed: KL as multiples of nats, and the trace
+        0: ([2.0, 0.5, 0.4], [0.0, 10.0, 20.0]),  # half-way in the logarithm
+        1: ([0.9, 0.8, 0.7], [1.0, 1.0, 1.0]),  # all below
+        2: ([1.4, 1.3, 1.2], [1.0, 1.0, 1.0]),  # all above
+        3: ([8.0, 4.0, 0.5], [0.0, 4.0, 8.0]),
+    }
+    rows = []
+    for place, updates in enumerate((1_500, 3_000, 6_000)):
+        name = f"cross-entropy, warm-up{settings.suffix_of('pcfg', 16, updates)}"
+        for seed, (kl, trace) in courses.items():
+            rows += [(name, seed, "kl", nats * kl[place]), (name, seed, "trace", trace[place])]
+    found = settings.at_equal_loss(results_frame(rows))
+    traces = values_of(found, settings.named("pcfg", 16), "trace")
+    assert traces.to_dict() == pytest.approx({0: 5.0, 3: 4.0 + 4.0 * 2 / 3})
+    updates = values_of(found, settings.named("pcfg", 16), settings.UPDATES)
+    assert updates.to_dict() == pytest.approx({0: 2_250.0, 3: 5_000.0})
 
 
 def configs(width=8):
-    settings = build.parse(run.config_of("smoke", "pcfg", width))
+    settings = build.parse(run.config_of("smoke", "pcfg", width, 20))
     large = dataclasses.replace(settings.model.config, width=24, num_heads=24 // 4)
     return settings, large
 
@@ -59,7 +70,7 @@ def test_factors_are_the_ratios_of_measured_traces(convention):
         return {name.removeprefix("fisher_"): float(value[0]) for name, value in found.items()}
 
     before, after = traces(small, params), traces(large, grown)
-    factors = run.factors_of(run.config_of("smoke", "pcfg", 8), 24)[convention]
+    factors = run.factors_of(run.config_of("smoke", "pcfg", 8, 20), 24)[convention]
     for group in probe.GROUPS:
         assert after[group] == pytest.approx(factors[group] * before[group], rel=1e-3), group
     assert {*factors} == {*probe.GROUPS}
@@ -68,37 +79,29 @@ def test_factors_are_the_ratios_of_measured_traces(convention):
 
 def test_conventions_add_up_groups_by_their_factors():
     history = History()
-    for i, kl in enumerate((0.2, 0.0125)):
-        row = dict.fromkeys(run.COMPARED, float(i))
-        row |= {f"fisher_{group}": (i + 1.0) * 10**j for j, group in enumerate(probe.GROUPS)}
-        history.write(100 * (i + 1), {n: np.array([v]) for n, v in (row | {"kl": kl}).items()})
-    factors = run.factors_of(run.config_of("smoke", "pcfg", 8), 32)
+    row = {f"fisher_{group}": np.array([2.0 * 10**j]) for j, group in enumerate(probe.GROUPS)}
+    history.write(100, row)
+    factors = run.factors_of(run.config_of("smoke", "pcfg", 8, 20), 32)
     found = run.numbers(history, factors)
     assert found["trace_matrices"] == pytest.approx(20.0)
     assert found["trace"] == pytest.approx(2 * 11111.0)
     k = 4  # tables by k, biases and norms by 1/k
     assert found["trace_released"] == pytest.approx(2 * (k + 10 + 100 / k + 1000 / k + 10_000))
     assert found["trace_balanced"] == pytest.approx(2 * (1 + 10 + 100 / k + 1000 + 10_000))
-    middle = 1.5  # .05 is half-way in the logarithm
-    assert found["trace_at_equal_loss"] == pytest.approx(middle * 11111.0)
-    assert found["step_at_equal_loss"] == pytest.approx(150.0)
 
 
 def table(slope_of_accuracy, slope_of_trace):
     rng = np.random.default_rng(0)
     values = {}
-    for world in settings.WORLDS:
+    for world, nats in settings.EQUAL_LOSS.items():
         for i, width in enumerate((16, 32, 64)):
-            name = settings.named(world, width)
-            values[name, "kl"] = np.full(6, 0.01)
-            for metric in settings.ACCURACIES:
-                values[name, settings.at_equal_loss(metric)] = (
-                    0.5 + slope_of_accuracy * i + 1e-3 * rng.normal(size=6)
-                )
-            for metric in settings.CONVENTIONS:
-                values[name, settings.at_equal_loss(metric)] = (
-                    10 + slope_of_trace * i + 1e-3 * rng.normal(size=6)
-                )
+            accuracy = 0.5 + slope_of_accuracy * i + 1e-3 * rng.normal(size=6)
+            trace = 10 + slope_of_trace * i + 1e-3 * rng.normal(size=6)
+            for updates, times in ((100, 2.0), (200, 0.5)):
+                name = f"cross-entropy, warm-up{settings.suffix_of(world, width, updates)}"
+                values[name, "kl"] = np.full(6, times * nats)
+                values |= {(name, metric): accuracy for metric in settings.ACCURACIES}
+                values |= {(name, metric): trace for metric in settings.CONVENTIONS}
     return results_of(values)
 
 
