@@ -8,8 +8,10 @@ import jax.numpy as jnp
 
 from configs import common
 from configs.by_name import get_config
-from el_jax.tasks import TASKS
+from el_jax.runtime.imports import import_all
 from el_jax.types import Batch
+
+KNOWN = ("tests.planning.known_tasks",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,18 +42,16 @@ class RandomTokens:
         return self.pack(data[chosen])
 
 
-TASKS["random_tokens"] = RandomTokens
-
-
 def language_config(task, **model):
-    """A language model on random tokens, one run."""
+    """A language model on random tokens, one run; the task is known from now on."""
+    import_all(KNOWN)
     config = get_config("model=gpt2")
     config.task = common.task("random_tokens", **task)
     config.model.update(embedding_dropout=0.0, attention_dropout=0.0, residual_dropout=0.0)
     config.model.update(model)
     config.train.update(seeds=1, eval_tokens=1024)
     config.eval = {"test": 4}
-    config.imports = ("tests.planning.random_tokens",)
+    config.imports = KNOWN
     return config
 
 
