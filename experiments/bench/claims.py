@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from experiments.bench.curvature_peers import PAIRS
 from experiments.harness.claims import Claim, claim_median, claim_number
 from experiments.harness.tables import settings_with
 
@@ -107,10 +106,6 @@ GOALS = (
     Goal(
         "A product G v takes at most 1.6 gradients", "curvature: G v, ",
         "time / gradient", at_most=1.6,
-    ),
-    *(
-        Goal(f"Half the time of a peer: {ratio}", "curvature_peers: ", ratio, at_least=2.0)
-        for _, ratio in PAIRS.values()
     ),
     Goal(
         "Curvature is within the memory of a training step", "curvature: ",

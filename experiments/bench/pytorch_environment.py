@@ -6,10 +6,9 @@ from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, w
 
 # PyTorch without CUDA, 0.2 GB instead of 3 GB, where the configured index has it
 CPU_TORCH, ANY_TORCH = "torch==2.13.0+cpu", "torch"
-OTHERS = ("transformers>=5", "numpy", "curvlinops-for-pytorch>=3", "PyHessian")
+TRANSFORMERS = ("transformers>=5", "numpy")
 _CHECK = (
-    "import torch, transformers, curvlinops, pyhessian; "
-    "assert int(transformers.__version__.split('.')[0]) >= 5; "
+    "import torch, transformers; assert int(transformers.__version__.split('.')[0]) >= 5; "
     "assert {cuda} <= torch.cuda.is_available()"
 )
 
@@ -33,7 +32,7 @@ def python_with_pytorch(*, cuda: bool, install: bool = True) -> str:
         contents="PyTorch",
         size="5 GB" if cuda else "1 GB",
         choices=tuple(
-            (torch, *OTHERS) for torch in ([ANY_TORCH] if cuda else [CPU_TORCH, ANY_TORCH])
+            (torch, *TRANSFORMERS) for torch in ([ANY_TORCH] if cuda else [CPU_TORCH, ANY_TORCH])
         ),
         check=_CHECK.format(cuda=cuda),
     )

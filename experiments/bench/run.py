@@ -19,7 +19,6 @@ from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
-    curvature_peers,
     fused,
     gpt2,
     last_block,
@@ -50,7 +49,6 @@ BENCHMARKS: dict[str, ModuleType] = {
     "gpt2": gpt2,
     "max_margin": max_margin,
     "curvature": curvature,
-    "curvature_peers": curvature_peers,
 }
 # these compute on one core, where a neighbour's threads disturb them least; the others start
 # processes of their own, or are a training as people start it
