@@ -19,7 +19,7 @@ from experiments.harness.tables import read_results, seed_table
 
 PANELS = {
     WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
-    RATIO: ("weight of the shortcut", "|B w_z| / |w_y|"),
+    RATIO: ("weight of the shortcut", "$|B w_z| / |w_y|$"),
 }
 
 

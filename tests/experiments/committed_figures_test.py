@@ -198,6 +198,12 @@ def in_elearn(results):
     ]
 
 
+def in_margins(results):
+    right = means(results, "worst_group_accuracy")
+    losses = ("cross-entropy", "E1 λ=0.5", "E2 λ=0.4", "E3 b=1")
+    return [f"{loss}: {short(right[f'{loss}, B=10'])}" for loss in losses]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -207,6 +213,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_rates": in_learning_rates,
     "el_copy_variance": in_variance,
     "el_copy_width": in_width,
+    "el_margins": in_margins,
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
     "flat_elearn": in_elearn,
