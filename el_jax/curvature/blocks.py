@@ -42,7 +42,7 @@ def restrict(
 def blocks(
     loss: Loss, params: Params, group_of: Callable[[str], str]
 ) -> dict[str, tuple[Loss, dict[str, Array]]]:
-    """What :func:`restrict` gives for every group of leaves, by the group's name.
+    """The results of :func:`restrict` for every group of leaves, by the group's name.
 
     Blockwise spectra, as Zhang et al. 2024 (arXiv 2402.16788) compare them between the matrices of
     a transformer, are a line::

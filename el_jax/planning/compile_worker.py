@@ -81,7 +81,7 @@ def card_text(chip: Chip) -> str:
 
 
 def facts(lowered: jax.stages.Lowered, num_updates: int = 1) -> dict[str, Any]:
-    """What a compiler says of a program, for one device; bytes, and operations of one update.
+    """A compiler's facts of a program, for one device; bytes, and operations of one update.
 
     Args:
         lowered: the program.

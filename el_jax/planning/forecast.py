@@ -61,7 +61,7 @@ class Memory:
 
 @dataclasses.dataclass(frozen=True)
 class Forecast:
-    """What a training takes on a machine; operations and bytes are of one update of all runs.
+    """The cost of a training on a machine; operations and bytes are of one update of all runs.
 
     Attributes:
         machine: its name.

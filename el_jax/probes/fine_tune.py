@@ -67,7 +67,7 @@ class FineTuning:
 
 
 class _Tuned(NamedTuple):
-    """What is trained: the network, and a classifier that starts at 0."""
+    """The trained parameters: the network's, and a classifier's, which start at 0."""
 
     network: Params
     kernel: Float[Array, "D C"]

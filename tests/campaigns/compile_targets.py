@@ -143,7 +143,7 @@ CASES = dict(_cases())
 
 
 def faults(case, *, install=True):
-    """What is wrong with what a compiler makes of a case, one text each; an empty list is good."""
+    """Faults in the compiled text of a case, one text each; an empty list is good."""
     resolved = json.loads(case.config().to_json_best_effort())
     found = compile_elsewhere(
         resolved, machine_of(case.machine), programs=(case.program,), install=install

@@ -114,7 +114,7 @@ def write(folder, seed):
 
 
 def read(folder):
-    """What transformers makes of each folder."""
+    """Logits and loading messages of transformers, for each folder."""
     found = {}
     for own in sorted(folder.iterdir()):
         (architecture,) = json.loads((own / "config.json").read_text())["architectures"]

@@ -58,7 +58,7 @@ def test_an_update_of_several_runs_has_the_products_of_each(run_axis):
 
 @pytest.mark.parametrize(("path", "again"), [("plain", 0), ("auto", 1)])
 def test_an_update_of_gpt2_has_the_operations_of_the_published_formula(path, again, monkeypatch):
-    """Where the logits of all tokens are not kept, the gradient computes them again."""
+    """The gradient computes the logits of all tokens again if they are not kept."""
     monkeypatch.setitem(TASKS, "random_tokens", RandomTokens)  # other tests list the known ones
     config = gpt2_config(windows=2)
     config.loss.path = path

@@ -29,7 +29,7 @@ class PretrainedError(UserError, ValueError):
 
 
 class StoredTensor(NamedTuple):
-    """What a header says of a tensor.
+    """A tensor as a header describes it.
 
     Attributes:
         path: the file.
@@ -68,7 +68,7 @@ def read_json(path: pathlib.Path) -> dict[str, Any]:
 
 
 def stored_tensors(folder: pathlib.Path) -> dict[str, StoredTensor]:
-    """What the headers of a folder's safetensors files say, by name.
+    """The tensors in the headers of a folder's safetensors files, by name.
 
     Raises:
         PretrainedError: there are none, or one is damaged, missing or against the index.
