@@ -10,6 +10,7 @@ from el_jax.tasks.copy import CopyStrings, PaddedCopy
 from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
 from el_jax.tasks.path_star import Graphs, PathStar
 from el_jax.tasks.sentences import Corpus
+from el_jax.tasks.star_in_weights import Facts, StarInWeights
 from el_jax.types import Batch, Key
 
 __all__ = [
@@ -17,12 +18,14 @@ __all__ = [
     "CausalWords",
     "CopyStrings",
     "Corpus",
+    "Facts",
     "Graphs",
     "Labelled",
     "MaskedSentences",
     "MaskedWords",
     "PaddedCopy",
     "PathStar",
+    "StarInWeights",
     "Task",
 ]
 
@@ -75,4 +78,5 @@ TASKS: dict[str, type[Task]] = {
     "masked": MaskedWords,
     "causal": CausalWords,
     "path_star": PathStar,
+    "star_in_weights": StarInWeights,
 }

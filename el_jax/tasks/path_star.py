@@ -45,6 +45,12 @@ class Graphs(NamedTuple):
     path: Int[Array, "S l"]
 
 
+def place_names(path_length: int) -> tuple[str, ...]:
+    """Names of the nodes of a path: start, branch, node_2, ..., goal; of two start and branch."""
+    inner = (f"node_{place}" for place in range(2, path_length - 1))
+    return ("start", "branch", *inner, "goal")[:path_length]
+
+
 @dataclass(frozen=True)
 class PathStar:
     """The path-star task: its graphs, and three changes to training that make it learnable.
@@ -137,8 +143,7 @@ class PathStar:
 
         The branch is the neighbour of the start, of two nodes the last.
         """
-        inner = (f"node_{place}" for place in range(2, self.path_length - 1))
-        return ("start", "branch", *inner, "goal")[: self.path_length]
+        return place_names(self.path_length)
 
     @property
     def chance(self) -> float:

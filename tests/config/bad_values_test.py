@@ -68,7 +68,7 @@ TRAINING = [
         "loss=e1",
         "task.name",
         "copi",
-        "must be one of causal, copy, masked, path_star; did you",
+        "must be one of causal, copy, masked, path_star, star_in_weights; did you",
     ),
     ("loss=e1", "task.easy_fraction", 1.5, "must be in [0, 1]"),
     ("loss=e1", "task.strings_per_window", 3, "must be a divisor of strings_per_update=8"),
