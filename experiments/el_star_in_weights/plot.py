@@ -49,7 +49,7 @@ def plot(out: Path) -> Figure:
         ax.set_yticklabels([words_of(star, name) for name in shown])
         ax.set(xlim=(-0.03, 1.03), xlabel=PANELS[star, metric])
     axes[1, 0].set_axis_off()
-    add_titles([*places.values()], [f"{star}: η = {RATES[star]:g}" for star, _ in PANELS], pad=16)
+    add_titles([*places.values()], [f"{star}: η = {RATES[star]:g}" for star, _ in PANELS], pad=16.0)
     add_note(
         figure,
         f"dots: a star and a network each; diamonds: mean, {t_note(results)}; filled: with "
