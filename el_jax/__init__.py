@@ -6,6 +6,7 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.curvature     Hessian and Fisher matrix of any loss(params): products, traces, spectra
     el_jax.linear_ntp    separability, certificates, max margins, trajectories, in float64
     el_jax.worlds        distributions whose conditionals are known exactly
+    el_jax.tokenizers    text to token ids and back
     el_jax.tasks         tasks that are sampled on the device
     el_jax.models        networks as pure functions
     el_jax.training      the step, the program over runs and devices, the loop
@@ -40,7 +41,8 @@ _arithmetic.select_right_sums()
 
 _ROOMS = (
     *("build", "checkpoints", "config", "curvature", "linear_ntp", "losses", "models"),
-    *("parameters", "plots", "probes", "runtime", "tasks", "training", "types", "worlds"),
+    *("parameters", "plots", "probes", "runtime", "tasks", "tokenizers", "training", "types"),
+    "worlds",
 )
 __all__ = [*_ROOMS, "load"]
 

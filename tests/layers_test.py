@@ -11,6 +11,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 LAYERS = (
     {"types", "parameters"},
     {"runtime", "plots"},
+    {"tokenizers"},
     {"losses", "weighting", "worlds", "curvature", "linear_ntp"},
     {"tasks"},
     {"models"},

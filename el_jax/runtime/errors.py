@@ -20,6 +20,14 @@ class ConfigError(UserError, ValueError):
     """A command line or config that cannot be run."""
 
 
+class PretrainedError(UserError, ValueError):
+    """Files of a published model that cannot be read, or a model that no such files can hold."""
+
+
+class MissingPackageError(UserError, FileNotFoundError):
+    """A file or library of a package that is not installed; the message says how to install it."""
+
+
 class NotEnoughMemoryError(UserError, RuntimeError):
     """A training does not fit into memory; the message names the bytes needed and available."""
 

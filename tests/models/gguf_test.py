@@ -9,7 +9,7 @@ import pytest
 from gguf.quants import quantize
 from safetensors.numpy import load_file
 
-from el_jax.models.pretrained import PretrainedError, load_pretrained
+from el_jax.models.pretrained import PretrainedError, load_pretrained, read_config
 from el_jax.models.pretrained.gguf import load_gguf
 
 FIXTURE = pathlib.Path(__file__).parent / "pretrained" / "llama"
@@ -78,6 +78,15 @@ def test_a_file_gives_the_parameters_it_was_made_of(tmp_path):
     np.testing.assert_array_equal(rounded, np.asarray(kept).astype(np.float16))
     assert (config.kv_heads, config.head_dim, config.tie_head) == (2, 4, False)
     assert config.rotary_base == original.rotary_base
+
+
+def test_a_file_is_read_as_a_folder_is(tmp_path):
+    path = write(tmp_path / "a.gguf", tensors_of_fixture())
+    _, params, config = load_pretrained(path)
+    _, expected, original = load_gguf(path)
+    jax.tree.map(np.testing.assert_array_equal, params, expected)
+    assert read_config(path) == ("llama", config) == ("llama", original)
+    assert read_config(str(FIXTURE)) == ("llama", load_pretrained(FIXTURE)[2])
 
 
 def test_wrong_files_are_one_line(tmp_path):

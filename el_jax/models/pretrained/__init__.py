@@ -1,5 +1,7 @@
 """Hugging Face folders, read and written: GPT-2, GPT-NeoX, OPT, BERT and models of Llama's form.
 
+GGUF files of Llama's form are read as well.
+
     model, params, config = load_pretrained("pythia-160m")
     logits = model.apply(params, batch)
     save_pretrained("mine", config, params)
@@ -20,6 +22,7 @@ from el_jax.models.pretrained.files import (
     stored_tensors,
     write_folder,
 )
+from el_jax.models.pretrained.gguf import GGUF, gguf_config, load_gguf
 from el_jax.models.pretrained.gpt2 import GPT2
 from el_jax.models.pretrained.gpt_neox import GPT_NEOX
 from el_jax.models.pretrained.llama import LLAMA
@@ -36,14 +39,15 @@ FAMILIES: dict[str, Family] = {
     "llama": LLAMA,
 }
 
-__all__ = ["FAMILIES", "PretrainedError", "load_pretrained", "save_pretrained"]
+__all__ = ["FAMILIES", "PretrainedError", "load_pretrained", "read_config", "save_pretrained"]
 
 
 def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
-    """Read a Hugging Face folder.
+    """Read a Hugging Face folder or a GGUF file.
 
     Args:
-        path: the folder, with config.json and model.safetensors or its shards and their index.
+        path: the folder, with config.json and model.safetensors or its shards and their index; or
+            the file, whose name ends in .gguf.
 
     Returns:
         The network, its parameters in float32, and its configuration; ``dataclasses.replace`` of
@@ -53,10 +57,29 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
         PretrainedError: one line that names the file, and the field or the tensor, which is
             missing, unexpected, damaged or not supported.
     """
-    folder = pathlib.Path(path)
-    family, config = _configuration(folder / CONFIG)
-    params = params_of(folder, family, config, stored_tensors(folder))
+    source = pathlib.Path(path)
+    if source.suffix == GGUF:
+        return load_gguf(source)
+    family, config = _configuration(source / CONFIG)
+    params = params_of(source, family, config, stored_tensors(source))
     return transformer(config), params, config
+
+
+def read_config(path: str | pathlib.Path) -> tuple[str, TransformerConfig]:
+    """The configuration in a Hugging Face folder or a GGUF file, without the parameters.
+
+    Args:
+        path: as of :func:`load_pretrained`.
+
+    Returns:
+        The name of the family in ``FAMILIES``, and the configuration.
+
+    Raises:
+        PretrainedError: as of :func:`load_pretrained`.
+    """
+    source = pathlib.Path(path)
+    config = gguf_config(source) if source.suffix == GGUF else _configuration(source / CONFIG)[1]
+    return family_of(FAMILIES, config), config
 
 
 def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params: Params) -> str:

@@ -16,16 +16,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from el_jax.models.pretrained.layouts import Shape
-from el_jax.runtime.errors import UserError
+from el_jax.runtime.errors import PretrainedError
 from el_jax.runtime.files import write_durably
 
 CONFIG, TENSORS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 EXACT_IN_FLOAT32 = ("BF16", "F16", "F32")
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.msgpack", "*.h5")
-
-
-class PretrainedError(UserError, ValueError):
-    """A folder that cannot be read, or a model that no folder can hold; one line."""
 
 
 class StoredTensor(NamedTuple):

@@ -19,6 +19,7 @@ from el_jax.models.pretrained.layouts import heads_apart, linear, norm, table
 from el_jax.models.pretrained.llama import LLAMA
 from el_jax.models.pretrained.parameters import params_of
 from el_jax.models.transformer import transformer
+from el_jax.runtime.gguf_files import field_of, open_gguf
 from el_jax.types import ModelFns, Params
 
 _FAMILY = LLAMA._replace(
@@ -41,6 +42,7 @@ _FAMILY = LLAMA._replace(
     copies={"output.weight": "token_embd.weight"},
     skipped=(),
 )
+GGUF = ".gguf"  # the end of such a file's name
 # fields of a config.json by GGUF's names
 _FIELDS = {
     "hidden_size": "llama.embedding_length",
@@ -81,24 +83,13 @@ def load_gguf(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerCo
     return transformer(config), params_of(path, _FAMILY, config, stored), config
 
 
-def open_gguf(path: pathlib.Path) -> gguf.GGUFReader:
-    """The reader of a file, whose header has been read.
+def gguf_config(path: pathlib.Path) -> TransformerConfig:
+    """The configuration in a GGUF file.
 
     Raises:
-        PretrainedError: it is no GGUF file, or a damaged one.
+        PretrainedError: as of :func:`load_gguf`.
     """
-    try:
-        return gguf.GGUFReader(path)
-    except OSError as error:
-        raise PretrainedError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
-        raise PretrainedError(f"{path}: no whole GGUF file ({error})") from error
-
-
-def field_of(reader: gguf.GGUFReader, name: str) -> Any:
-    """The value of a field; None if the file does not have it."""
-    field = reader.get_field(name)
-    return None if field is None else field.contents()
+    return _configuration(path, open_gguf(path))
 
 
 def _configuration(path: pathlib.Path, reader: gguf.GGUFReader) -> TransformerConfig:

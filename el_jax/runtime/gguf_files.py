@@ -1,0 +1,28 @@
+"""GGUF files, llama.cpp's format: their fields, read by the gguf package."""
+
+import pathlib
+from typing import Any
+
+import gguf
+
+from el_jax.runtime.errors import PretrainedError
+
+
+def open_gguf(path: pathlib.Path) -> gguf.GGUFReader:
+    """The reader of a file, whose header has been read.
+
+    Raises:
+        PretrainedError: it is no GGUF file, or a damaged one.
+    """
+    try:
+        return gguf.GGUFReader(path)
+    except OSError as error:
+        raise PretrainedError(f"{path}: {error.strerror or error}") from error
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
+        raise PretrainedError(f"{path}: no whole GGUF file ({error})") from error
+
+
+def field_of(reader: gguf.GGUFReader, name: str) -> Any:
+    """The value of a field; None if the file does not have it."""
+    field = reader.get_field(name)
+    return None if field is None else field.contents()

@@ -1,0 +1,27 @@
+"""Texts and vocabularies that packages bring along: read, and not imported."""
+
+import importlib.metadata
+import pathlib
+
+from el_jax.runtime.errors import MissingPackageError
+
+
+def packaged_file(package: str, path: str, content: str, install: str) -> pathlib.Path:
+    """A file or folder of an installed package.
+
+    Args:
+        package: its name.
+        path: of the file, as the package lists it.
+        content: what is in it, for the message.
+        install: a command, or a phrase that follows "install", likewise.
+
+    Raises:
+        MissingPackageError: the package is not installed, or has no such file.
+    """
+    try:
+        file = pathlib.Path(str(importlib.metadata.distribution(package).locate_file(path)))
+    except importlib.metadata.PackageNotFoundError:
+        file = None
+    if file is None or not file.exists():
+        raise MissingPackageError(f"{content} comes with the package {package}: {install}")
+    return file

