@@ -192,7 +192,7 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "eval_last": (),  # splits measured at the end only
         "probes": (),  # of el_jax.probes, with every evaluation
         "keep_checkpoints": 2,  # the newest; 0 keeps all
-        "init_from": "",  # a workdir: start from its newest parameters
+        "init_from": "",  # a workdir, Hugging Face folder or GGUF file: its parameters
         "tensorboard": False,
     }
     return ConfigDict({**section, **others})

@@ -24,7 +24,10 @@ from el_jax.checkpoints.manifest import DamagedError, Leaf
 from el_jax.checkpoints.steps import check_step, describe, load_step
 from el_jax.checkpoints.store import CheckpointError
 from el_jax.config.training import Config, Numbers, Settings, identity, parse
-from el_jax.runtime.errors import ConfigError
+from el_jax.models.pretrained import load_pretrained
+from el_jax.models.pretrained.files import CONFIG, read_json
+from el_jax.models.pretrained.gguf import GGUF
+from el_jax.runtime.errors import ConfigError, PretrainedError
 from el_jax.runtime.imports import ImportedFileError
 from el_jax.tasks import Task
 from el_jax.training.program import Program, initial_state
@@ -204,17 +207,22 @@ def load(workdir: str | pathlib.Path) -> SavedRun:
     return SavedRun(workdir)
 
 
-def start_from(workdir: str, program: Program) -> TrainState:
-    """Step 0 of a training, with the newest parameters of another workdir.
+def start_from(source: str, program: Program) -> TrainState:
+    """Step 0 of a training, with given parameters.
+
+    Args:
+        source: a workdir, whose newest parameters are taken, see ``SavedRun.params_for``; or a
+            Hugging Face folder or GGUF file, whose parameters all runs get.
+        program: of the training.
 
     Raises:
-        ConfigError: there is no such workdir, its model is another, or its runs do not fit.
-        CheckpointError: its checkpoint is damaged.
+        ConfigError: there is nothing of the kind, its model is another, or its runs do not fit.
+        CheckpointError: the checkpoint of the workdir is damaged.
     """
-    field = f"config.train.init_from={workdir!r}"
+    field = f"config.train.init_from={source!r}"
     try:
-        params = load(workdir).params_for(program.hypers.num_runs)
-    except ConfigError as error:
+        params = _params_of(pathlib.Path(source), program.hypers.num_runs)
+    except (ConfigError, PretrainedError) as error:
         raise ConfigError(f"{field}: {error}") from error
     needed = describe(jax.eval_shape(program.init).params)
     for ours, theirs in itertools.zip_longest(needed, describe(params)):
@@ -223,6 +231,19 @@ def start_from(workdir: str, program: Program) -> TrainState:
                 f"{field}: it has {_told(theirs)}, where this model has {_told(ours)}"
             )
     return program.init_from(params)
+
+
+def _params_of(source: pathlib.Path, num_runs: int) -> Params:
+    is_published = source.suffix == GGUF or _names_a_family(source / CONFIG)
+    if not is_published:
+        return load(source).params_for(num_runs)
+    _, params, _ = load_pretrained(source)
+    return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_runs, *leaf.shape)), params)
+
+
+def _names_a_family(config: pathlib.Path) -> bool:
+    """True for the config.json of a Hugging Face folder; that of a workdir has sections."""
+    return config.is_file() and "model_type" in read_json(config)
 
 
 def _told(leaf: Leaf | None) -> str:

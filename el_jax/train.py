@@ -109,7 +109,7 @@ def _first_state(
     training: build.Training,
     checkpoints: Checkpoints | SharedCheckpoints,
 ) -> TrainState | None:
-    """The newest state of the workdir, or parameters of another, or None to draw new ones."""
+    """The newest state of the workdir, or given parameters, or None to draw new ones."""
     program, folder = training.program, settings.train.init_from
     state = checkpoints.restore(program.init)
     if state is None and folder:

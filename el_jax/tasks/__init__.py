@@ -11,6 +11,7 @@ from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
 from el_jax.tasks.path_star import Graphs, PathStar
 from el_jax.tasks.sentences import Corpus
 from el_jax.tasks.star_in_weights import Facts, StarInWeights
+from el_jax.tasks.text import TextCopy
 from el_jax.types import Batch, Key
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "PathStar",
     "StarInWeights",
     "Task",
+    "TextCopy",
 ]
 
 
@@ -79,4 +81,5 @@ TASKS: dict[str, type[Task]] = {
     "causal": CausalWords,
     "path_star": PathStar,
     "star_in_weights": StarInWeights,
+    "text_copy": TextCopy,
 }

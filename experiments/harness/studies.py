@@ -25,6 +25,7 @@ import jax
 from el_jax import build
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.workdir import hold
+from el_jax.saved_run import start_from
 from el_jax.training.fit import fit
 from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink
@@ -127,8 +128,9 @@ def _train(
             rows = JsonLines(keep / kept.ROWS, check=lock.check)
             sinks.append(files.enter_context(contextlib.closing(rows)))
         started = time.monotonic()
-        training = build.build(settings)
-        fit(training, sinks=sinks, stop=stop)
+        training, source = build.build(settings), settings.train.init_from
+        state = start_from(source, training.program) if source else None
+        fit(training, state=state, sinks=sinks, stop=stop)
         seconds = time.monotonic() - started
         if keep is not None:
             kept.seal(keep, seconds)

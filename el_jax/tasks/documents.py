@@ -1,0 +1,109 @@
+"""Texts, each with a word that names it, and their sentences.
+
+A source is a name of ``PACKAGED``; a folder of .txt files, each named by its word; or ``tfds:`` and
+the name of a data set of tensorflow-datasets that was prepared as array_record, with one text and
+one class label in each record, such as ``tfds:imdb_reviews`` or ``tfds:labelled_texts/king_james``
+(el_jax/tasks/documents_builder.py). TensorFlow is not needed.
+"""
+
+import pathlib
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from el_jax.tasks import king_james, shakespeare
+
+TFDS = "tfds:"
+# behind a full stop, a question or exclamation mark and a quote's end, before a capital letter
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]['\")]))\s+(?=\W*[A-Z])")
+
+
+class Document(NamedTuple):
+    """A text and the word that names it."""
+
+    label: str
+    text: str
+
+
+def king_james_books() -> list[Document]:
+    """The 66 books of the King James Bible; parts of a book, such as 1 and 2 Samuel, have one word.
+
+    Raises:
+        MissingPackageError: the package is not installed.
+    """
+    books = groupby(king_james.verses(), key=lambda verse: verse[0])
+    texts = {name: " ".join(text for _, text in verses) for name, verses in books}
+    words = {name: re.sub(r"^\d ", "", name) for name in texts} | {"Song of Solomon": "Songs"}
+    return [Document(words[name], text) for name, text in texts.items()]
+
+
+def shakespeare_works() -> list[Document]:
+    """The plays and poems of Shakespeare.
+
+    Raises:
+        MissingPackageError: the package is not installed.
+    """
+    return [Document(*work) for work in shakespeare.works()]
+
+
+PACKAGED: dict[str, Callable[[], list[Document]]] = {
+    "king_james": king_james_books,
+    "shakespeare": shakespeare_works,
+}
+
+
+def read_documents(source: str) -> list[Document]:
+    """The texts of a source.
+
+    Raises:
+        MissingPackageError: the package of the source is not installed.
+        ValueError: there is no such source, or it is no set of labelled texts; one line.
+    """
+    if source in PACKAGED:
+        return PACKAGED[source]()
+    if source.startswith(TFDS):
+        return _of_tfds(source.removeprefix(TFDS))
+    folder = pathlib.Path(source)
+    if not folder.is_dir():
+        raise ValueError(f"must be one of {', '.join(PACKAGED)}, tfds:NAME or a folder of .txt")
+    files = sorted(folder.glob("*.txt"))
+    if not files:
+        raise ValueError("has no .txt files")
+    try:
+        return [Document(file.stem, file.read_text(encoding="utf-8")) for file in files]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"its files must be UTF-8 ({error})") from error
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, as its punctuation tells; an empty line ends one, too."""
+    paragraphs = re.split(r"\n\s*\n", text)
+    return [s for p in paragraphs for s in _SENTENCE_END.split(" ".join(p.split())) if s]
+
+
+def _of_tfds(name: str) -> list[Document]:
+    """The records of the split "train"."""
+    import tensorflow_datasets as tfds  # a second to import, which only those need who ask for it
+
+    try:
+        builder = tfds.builder(name)
+        records: Sequence[Any] = builder.as_data_source("train")
+    except Exception as error:  # of many kinds, most of several lines
+        raise ValueError(f"{_first_line(error)} (must be prepared as array_record)") from error
+    text, label = (_feature(builder, kind) for kind in ("Text", "ClassLabel"))
+    names = builder.info.features[label].names
+    return [Document(names[record[label]], record[text].decode("utf-8")) for record in records]
+
+
+def _feature(builder: Any, kind: str) -> str:
+    """The name of a data set's only feature of a kind."""
+    features = builder.info.features
+    found = [name for name in features if type(features[name]).__name__ == kind]
+    if len(found) != 1:
+        raise ValueError(f"must have one feature of type {kind}, not {found}")
+    return found[0]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

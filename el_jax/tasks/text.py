@@ -1,0 +1,262 @@
+"""The copy task on natural text of Yang, Puli and Ranganath (2025), section 5.2 and Table 2.
+
+An example is a sentence with its label, a word such as the title of its book, put into it::
+
+    <|endoftext|> Genesis In the beginning God created Genesis the heaven and the earth. -> Genesis
+
+The model is asked for the label at the end, all of its tokens. In an *easy* sentence the label
+stands at the start and in the middle, in a *hard* one only in the middle.
+
+The paper says no more than that. Choices of ours: sentences of 8 to 60 words, and only those that
+do not have their label among their own words; a middle that is drawn from the middle third, lest a
+fixed place be a rule; four sentences of five easy, as in the task of its section 3; a space before
+every word, so that a label has the same tokens wherever it stands.
+
+Two controls say what the sentence itself tells of its label: without any label in it, and with the
+labels of the sentences permuted.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Int
+
+from el_jax.runtime.errors import UserError, require
+from el_jax.tasks.documents import read_documents, sentences_of
+from el_jax.tasks.packing import epoch_order
+from el_jax.tasks.text_windows import LabelledSentence, TextWindows, windows_of
+from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer, train_tokenizer
+from el_jax.types import Batch, Key
+
+LABELS = ("true", "absent", "permuted")
+MIDDLES = ("third", "half")
+TRAINED = "trained"
+_PUNCTUATION = ".,:;!?'\"()-"
+
+
+class Sentences(NamedTuple):
+    """Sentences of a source, in its order, none twice.
+
+    Attributes:
+        words: of each sentence.
+        labels: the word that names the text of each, as its place in ``names``.
+        names: the labels, each once.
+    """
+
+    words: list[list[str]]
+    labels: Int[np.ndarray, "S"]
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class TextCopy:
+    """The copy task on natural text.
+
+    Sentences are shuffled by ``data_seed``: the first ``num_train`` are for training, and test
+    sentences are taken from the end.
+
+    Attributes:
+        source: of the sentences, see el_jax/tasks/documents.py.
+        tokenizer: a name or a path, see el_jax/tokenizers; or "trained": byte pairs that are
+            frequent in the source's own sentences, those of the test among them and labels not.
+        trained_size: tokens of the vocabulary that is trained, at most.
+        num_classes: V of a model whose table has more rows than the vocabulary; 0 for as many.
+        label: "true"; "absent", the sentence without any label in it; or "permuted", the labels of
+            all sentences permuted, so that a sentence tells nothing of its own.
+        middle: the label in the middle stands behind a word drawn from the middle "third", or
+            behind the "half" of the words.
+        easy_fraction: probability that a sentence is easy.
+        min_words: words of a sentence, at least, not counting labels.
+        max_words: likewise, at most.
+        max_tokens: of a window; a sentence is left out that would have more with the longest label.
+        num_train: training sentences, a multiple of ``sentences_per_update``.
+        sentences_per_update: sentences one update reads.
+        data_seed: seed of the split, of places of labels, and of what is easy.
+    """
+
+    source: str = "king_james"
+    tokenizer: str = TRAINED
+    trained_size: int = 2_048
+    num_classes: int = 0
+    label: str = "true"
+    middle: str = "third"
+    easy_fraction: float = 0.8
+    min_words: int = 8
+    max_words: int = 60
+    max_tokens: int = 128
+    num_train: int = 9_984
+    sentences_per_update: int = 32
+    data_seed: int = 0
+    group_names: ClassVar[tuple[str, ...]] = ("easy", "hard")
+    labels_follow: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        update, train, classes = self.sentences_per_update, self.num_train, self.num_classes
+        require("label", self.label, self.label in LABELS, f"one of {LABELS}")
+        require("middle", self.middle, self.middle in MIDDLES, f"one of {MIDDLES}")
+        require("easy_fraction", self.easy_fraction, 0 <= self.easy_fraction <= 1, "in [0, 1]")
+        require("min_words", self.min_words, self.min_words >= 3, "at least 3")
+        allowed = f"at least min_words={self.min_words}"
+        require("max_words", self.max_words, self.max_words >= self.min_words, allowed)
+        require("sentences_per_update", update, update >= 1, "at least 1")
+        allowed = f"a positive multiple of sentences_per_update={update}"
+        require("num_train", train, train >= 1 and train % update == 0, allowed)
+        require("trained_size", self.trained_size, self.trained_size >= 257, "at least 257")
+        require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+        sentences, tokenizer = self.sentences, self.text_tokenizer
+        require("source", self.source, len(sentences.names) > 1, "texts of at least two labels")
+        separated = tokenizer.token_to_id(SEPARATOR) is not None
+        require("tokenizer", self.tokenizer, separated, f"one with the token {SEPARATOR}")
+        least = tokenizer.get_vocab_size()
+        enough = classes == 0 or classes >= least
+        require("num_classes", classes, enough, f"0 or at least {least}, the vocabulary")
+        num = len(_examples(self).tokens)
+        allowed = f"at most {num - 1}, of {num} sentences, so that one is left for a test"
+        require("num_train", train, train < num, allowed)
+
+    @property
+    def vocab_size(self) -> int:
+        """Tokens of the vocabulary, or the number that is given."""
+        return self.num_classes or self.text_tokenizer.get_vocab_size()
+
+    @property
+    def window_length(self) -> int:
+        """Tokens of the longest sentence with the longest label at each place."""
+        return _examples(self).tokens.shape[1]
+
+    @property
+    def answer_length(self) -> int:
+        """Tokens of the longest label; all right is an exact match."""
+        return _examples(self).labels.shape[1]
+
+    def train_set(self) -> Batch:
+        """The training sentences as windows."""
+        return _on_device(_examples(self), slice(self.num_train))
+
+    def test_set(self, num: int) -> Batch:
+        """The first ``num`` test sentences as windows.
+
+        Raises:
+            ValueError: there are fewer.
+        """
+        left = len(_examples(self).tokens) - self.num_train
+        if num > left:
+            raise ValueError(f"must be at most {left}, the sentences that training leaves")
+        return _on_device(_examples(self), slice(-1, -1 - num, -1))
+
+    def pack(self, examples: Batch) -> Batch:
+        """The examples, which are windows already."""
+        return examples
+
+    def batch_at(self, train_set: Batch, step: int | Int[Array, ""], key: Key) -> Batch:
+        """The windows that an update reads.
+
+        Args:
+            train_set: of this task.
+            step: number of earlier updates; may be traced.
+            key: one per run; it orders the sentences anew each epoch.
+        """
+        updates = self.num_train // self.sentences_per_update
+        of_epoch = jax.random.fold_in(key, step // updates)
+        order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)
+        return jax.tree.map(lambda leaf: leaf[order[step % updates]], train_set)
+
+    def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
+        """The text of a window, without what fills it up."""
+        text = self.text_tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
+        return text.removeprefix(SEPARATOR).partition(SEPARATOR)[0]
+
+    @property
+    def sentences(self) -> Sentences:
+        """All sentences of the source that are neither too short nor too long.
+
+        Raises:
+            ValueError: there is no such source, or its package is not installed.
+        """
+        try:
+            return _sentences(self.source, self.min_words, self.max_words)
+        except (UserError, OSError, ValueError) as error:
+            raise ValueError(f"source={self.source!r}: {error}") from error
+
+    @property
+    def text_tokenizer(self) -> Tokenizer:
+        """The tokenizer.
+
+        Raises:
+            ValueError: there is no such tokenizer, or its package is not installed.
+        """
+        try:
+            if self.tokenizer == TRAINED:
+                return _trained(self.source, self.min_words, self.max_words, self.trained_size)
+            return _loaded(self.tokenizer)
+        except UserError as error:
+            raise ValueError(f"tokenizer={self.tokenizer!r}: {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _sentences(source: str, min_words: int, max_words: int) -> Sentences:
+    """The sentences of a source that are neither too short nor too long."""
+    labels = dict[str, str]()
+    for document in read_documents(source):
+        for sentence in sentences_of(document.text):
+            if min_words <= len(sentence.split()) <= max_words:
+                labels.setdefault(sentence, document.label)  # twice could be in both splits
+    names = sorted(set(labels.values()))
+    numbers = np.array([names.index(label) for label in labels.values()], np.int32)
+    return Sentences([sentence.split() for sentence in labels], numbers, names)
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str) -> Tokenizer:
+    return load_tokenizer(name)
+
+
+@lru_cache(maxsize=4)
+def _trained(source: str, min_words: int, max_words: int, size: int) -> Tokenizer:
+    sentences = _sentences(source, min_words, max_words)
+    return train_tokenizer((f" {' '.join(words)}" for words in sentences.words), size)
+
+
+@lru_cache(maxsize=4)
+def _examples(task: TextCopy) -> TextWindows:
+    """All windows of a task in the order of its shuffle."""
+    sentences, rng = task.sentences, np.random.default_rng(task.data_seed)
+    order = rng.permutation(len(sentences.labels))
+    drawn = rng.random((2, order.size))
+    labels = sentences.labels[order]
+    if task.label == "permuted":
+        labels = rng.permutation(labels)
+    chosen = [
+        LabelledSentence(words, number, easy, _middle(len(words), place, task.middle))
+        for words, number, easy, place in zip(
+            (sentences.words[i] for i in order),
+            labels.tolist(),
+            (drawn[0] < task.easy_fraction).tolist(),
+            drawn[1].tolist(),
+            strict=True,
+        )
+        if not _has_word(words, sentences.names[number])
+    ]
+    names, tokenizer, shown = sentences.names, task.text_tokenizer, task.label != "absent"
+    return windows_of(chosen, names, tokenizer, task.max_tokens, shown=shown)
+
+
+def _middle(num_words: int, place: float, middle: str) -> int:
+    """Words before the label in the middle; ``place`` in [0, 1) chooses in the middle third."""
+    if middle == "half":
+        return num_words // 2
+    first, last = -(-num_words // 3), 2 * num_words // 3
+    return first + int(place * (last - first + 1))
+
+
+def _has_word(words: list[str], word: str) -> bool:
+    return word.lower() in (own.strip(_PUNCTUATION).lower() for own in words)
+
+
+def _on_device(windows: TextWindows, rows: slice) -> Batch:
+    return Batch(*(jnp.asarray(part[rows]) for part in windows))

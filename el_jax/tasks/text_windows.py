@@ -1,0 +1,102 @@
+"""Sentences with their labels as windows of tokens."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from el_jax.tokenizers import SEPARATOR, Tokenizer
+
+ARROW = " ->"  # before the answer
+
+
+class LabelledSentence(NamedTuple):
+    """A sentence and its label.
+
+    Attributes:
+        words: of the sentence.
+        label: number of the label.
+        easy: the label stands at the start, too.
+        middle: number of words before the label in the middle.
+    """
+
+    words: list[str]
+    label: int
+    easy: bool
+    middle: int
+
+
+class TextWindows(NamedTuple):
+    """Windows, as the fields of a ``Batch`` have them, in the memory of the host."""
+
+    tokens: Int[np.ndarray, "S T"]
+    supervised: Int[np.ndarray, "S P"]
+    labels: Int[np.ndarray, "S P"]
+    mask: Bool[np.ndarray, "S P"]
+    groups: Int[np.ndarray, "S P"]
+
+
+def windows_of(
+    sentences: Sequence[LabelledSentence],
+    names: Sequence[str],
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    *,
+    shown: bool,
+) -> TextWindows:
+    """A window for each sentence that is short enough, filled up to one length.
+
+    Args:
+        sentences: some, in order.
+        names: the word of each label.
+        tokenizer: makes tokens of the words, each with the space before it; has a ``SEPARATOR``.
+        max_tokens: a sentence is left out that would have more with the longest label at each of
+            the three places, even if labels are not shown.
+        shown: put the labels into the sentences; they are asked for in any case.
+
+    Returns:
+        The windows, with as many slots as the longest label has tokens, those that a label does not
+        fill masked; groups are 0 where the sentence is easy, else 1.
+
+    Raises:
+        ValueError: no sentence is short enough.
+    """
+    separator = tokenizer.token_to_id(SEPARATOR)
+    before = _ids(tokenizer, [" " + " ".join(s.words[: s.middle]) for s in sentences])
+    after = _ids(tokenizer, [" " + " ".join(s.words[s.middle :]) for s in sentences])
+    *answers, arrow = _ids(tokenizer, [*(f" {name}" for name in names), ARROW])
+    slots = max(map(len, answers))
+    room = max_tokens - 1 - len(arrow) - 3 * slots
+    kept = [
+        (words, others, sentence.easy, answers[sentence.label])
+        for sentence, words, others in zip(sentences, before, after, strict=True)
+        if len(words) + len(others) <= room
+    ]
+    if not kept:
+        raise ValueError(f"max_tokens={max_tokens}: must be more, all sentences are longer")
+    longest = max(len(words) + len(others) for words, others, _, _ in kept)
+    length = 1 + longest + len(arrow) + (3 if shown else 1) * slots
+    tokens = np.full((len(kept), length), separator, np.int32)
+    labels = np.zeros((len(kept), slots), np.int32)
+    mask = np.zeros(labels.shape, bool)
+    starts = np.zeros(len(kept), np.int32)
+    for row, (words, others, easy, answer) in enumerate(kept):
+        first, second = (answer if shown and there else [] for there in (easy, True))
+        asked = [separator, *first, *words, *second, *others, *arrow]
+        tokens[row, : len(asked) + len(answer)] = asked + answer
+        labels[row, : len(answer)] = answer
+        mask[row, : len(answer)] = True
+        starts[row] = len(asked) - 1
+    hard = np.array([not easy for _, _, easy, _ in kept], np.int32)
+    return TextWindows(
+        tokens=tokens,
+        supervised=starts[:, None] + np.arange(slots, dtype=np.int32),
+        labels=labels,
+        mask=mask,
+        groups=np.repeat(hard[:, None], slots, axis=1),
+    )
+
+
+def _ids(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
+    return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]

@@ -1,0 +1,77 @@
+"""Trainings on text that start from the parameters of published files."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from configs.el.text_copy import get_config
+from el_jax import build
+from el_jax.models.presets import GPT2
+from el_jax.models.pretrained import load_pretrained, save_pretrained
+from el_jax.models.transformer import transformer
+from el_jax.runtime.errors import ConfigError
+from el_jax.saved_run import start_from
+from el_jax.tasks.documents import king_james_books, sentences_of
+from el_jax.tokenizers import train_tokenizer
+from el_jax.training.fit import fit
+from el_jax.training.sinks import History
+
+ROWS = 520  # of the token table, more than the vocabulary has
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A GPT-2 that nobody trained, with a vocabulary that somebody did."""
+    path = tmp_path_factory.mktemp("models") / "gpt2"
+    config = dataclasses.replace(GPT2, vocab_size=ROWS, width=16, num_layers=1, num_heads=2)
+    save_pretrained(path, config, transformer(config).init(jax.random.key(3)))
+    tokenizer = train_tokenizer(sentences_of(king_james_books()[0].text), 500)
+    tokenizer.save(str(path / "tokenizer.json"))
+    return path
+
+
+def config_of(folder):
+    config = get_config(f"loss=e1,pretrained={folder},smoke")
+    config.train.num_updates = config.train.eval_every = 10
+    return config
+
+
+def test_a_training_starts_from_the_parameters_of_a_folder_in_every_run(folder):
+    settings = build.parse(config_of(folder))
+    assert settings.task.vocab_size == ROWS
+    assert settings.task.text_tokenizer.get_vocab_size() == 500
+    training = build.build(settings)
+    model, params, _ = load_pretrained(folder)
+    state = start_from(settings.train.init_from, training.program)
+    assert int(state.step) == 0
+    for run in range(2):
+        ours = jax.tree.map(lambda leaf, run=run: np.asarray(leaf)[run], state.params)
+        jax.tree.map(np.testing.assert_array_equal, ours, params)
+    batch = settings.task.test_set(8)
+    theirs = model.apply(params, batch)
+    np.testing.assert_allclose(build.model_of(settings).apply(params, batch), theirs, atol=1e-6)
+    history = History()
+    fit(training, state=state, sinks=[history])
+    assert history.steps == [10]
+    assert np.isfinite(history.curve("test_hard_exact_match")[1]).all()
+
+
+def test_the_paper_scale_fine_tunes_the_model_it_is_given(folder):
+    settings = build.parse(get_config(f"scale=paper,pretrained={folder}"))
+    assert (settings.task.num_train, settings.train.num_updates) == (9_984, 5 * 9_984 // 32)
+    assert settings.model.config.width == 16
+    assert settings.model.config.residual_dropout == GPT2.residual_dropout
+    with pytest.raises(ValueError, match=r"^scale=paper: fine-tunes a model, name it by pretrain"):
+        get_config("scale=paper")
+
+
+def test_files_of_another_model_are_refused(folder):
+    config = config_of(folder)
+    config.model.mlp_width = 24
+    settings = build.parse(config)
+    with pytest.raises(ConfigError, match=r"^config\.train\.init_from=.*mlp/in/bias \[2, 64\], wh"):
+        start_from(settings.train.init_from, build.build(settings).program)
+    with pytest.raises(ConfigError, match=r"init_from='gone\.gguf': gone\.gguf: "):
+        start_from("gone.gguf", build.build(settings).program)
