@@ -35,7 +35,7 @@ from experiments.harness.shards import TABLES, WHOLE, Shard, replace_settings
 
 DRAFTS = ("smoke", "quick")  # scales whose tables are not committed
 SCALES = (*DRAFTS, "cpu", "paper")  # of an experiment that declares none
-KNOWN_SCALES = (*SCALES, "gpu")
+KNOWN_SCALES = (*SCALES, "gpu", "pretrained")
 
 
 class ExperimentError(ValueError):

