@@ -23,7 +23,7 @@ from jax import Array
 from jaxtyping import Int
 
 from el_jax.runtime.errors import require
-from el_jax.tasks.draws import string_keys
+from el_jax.tasks.draws import draw_distinct, string_keys
 from el_jax.tasks.packing import epoch_order, pack_windows
 from el_jax.tasks.path_star_files import read_graphs
 from el_jax.tasks.sentences import FRESH_TRAIN_SPLIT, TEST, TRAIN
@@ -220,13 +220,14 @@ class PathStar:
 
     def _graph(self, key: Key) -> tuple[Int[Array, "E 2"], Int[Array, "l"]]:
         label_key, edge_key = jax.random.split(key)
-        labels = jax.random.permutation(label_key, jnp.arange(self.num_nodes, dtype=jnp.int32))
-        start, others = labels[0], labels[1 : 1 + self.num_edges]
+        labels = draw_distinct(label_key, 1 + self.num_edges, self.num_nodes)
+        start, others = labels[0], labels[1:]
         arms = others.reshape(self.degree, self.path_length - 1)
         before = jnp.insert(arms[:, :-1], 0, start, axis=1)
         edges = jnp.stack([before, arms], axis=-1).reshape(-1, 2)
         # labels are exchangeable: the first arm is as good as any
-        return jax.random.permutation(edge_key, edges), jnp.insert(arms[0], 0, start)
+        order = draw_distinct(edge_key, self.num_edges, self.num_edges)
+        return edges[order], jnp.insert(arms[0], 0, start)
 
     def _prefix(self, graphs: Graphs) -> Int[Array, "S prefix"]:
         """``a,b|c,d|.../start,goal=`` as tokens."""
