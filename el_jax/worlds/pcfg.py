@@ -27,10 +27,11 @@ from el_jax.worlds.world import (
     Sentences,
     Tokens,
     categorical,
+    categorical_of,
     certain,
     check_rows,
+    cumulative,
     draw_each,
-    log_normalised,
     most_probable,
 )
 
@@ -101,17 +102,17 @@ class TreeGrammar:
 
     def sample(self, key: Key, num: int) -> Sentences:
         """Draws ``num`` sentences, one level after the other."""
-        tables = [jnp.asarray(self.root_rules), *jnp.asarray(self.rules)]
-        words = jnp.asarray(self.words)
+        rules = [jnp.asarray(self.root_rules), *jnp.asarray(self.rules)]
+        tables = [cumulative(table.reshape(len(table), -1)) for table in rules]
+        words = cumulative(self.words)
 
         def draw(key: Key) -> Sentences:
             root_key, word_key, key = jax.random.split(key, 3)
             symbols = categorical(root_key, jnp.asarray(self.root))[None]
             for level, table in enumerate(tables):
-                pairs = table.reshape(len(table), -1)[symbols]
-                drawn = categorical(jax.random.fold_in(key, level), pairs)
+                drawn = categorical_of(jax.random.fold_in(key, level), table[symbols])
                 symbols = jnp.stack(jnp.divmod(drawn, len(words)), axis=-1).reshape(-1)
-            return Sentences(categorical(word_key, words[symbols]))
+            return Sentences(categorical_of(word_key, words[symbols]))
 
         return draw_each(draw, key, num)
 
@@ -131,7 +132,10 @@ class TreeGrammar:
             return (spans[-1] @ jnp.asarray(self.root)).sum()
 
         outside = jax.grad(scaled_probability)(self._emitted(tokens))
-        return log_normalised(jnp.log(outside @ jnp.asarray(self.words)))
+        words = jnp.asarray(self.words)
+        # the sum over words from that of each symbol: one pass less over V numbers a position
+        total = outside @ words.sum(axis=-1, keepdims=True)
+        return jnp.log(outside @ words) - jnp.log(total)
 
     def labels(self, sentences: Sentences) -> dict[str, Int[Array, "*n"]]:
         """The most probable symbol of the whole sentence and of each prefix."""

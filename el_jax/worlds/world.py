@@ -107,11 +107,24 @@ def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:
     A class of weight 0 is never drawn. A probability below the spacing of the uniform numbers
     (1e-7 in float32) is rounded to it.
     """
-    cumulative = jnp.cumsum(weights, axis=-1)
-    total = cumulative[..., -1:]
+    return categorical_of(key, jnp.cumsum(weights, axis=-1))
+
+
+def cumulative(weights: Any) -> Float[Array, "*n C"]:
+    """Sums of the weights up to each class, for :func:`categorical_of`."""
+    # XLA would fold the sums of a constant when it compiles, and take seconds
+    return jnp.cumsum(jax.lax.optimization_barrier(jnp.asarray(weights)), axis=-1)
+
+
+def categorical_of(key: Key, sums: Float[Array, "*n C"]) -> Int[Array, "*n"]:
+    """:func:`categorical` from :func:`cumulative` weights.
+
+    Rows that come from one table share its sums, which cost more than a draw.
+    """
+    total = sums[..., -1:]
     threshold = total * jax.random.uniform(key, total.shape, total.dtype)
     # the product may round up to the total, past which no class lies
-    below = (cumulative <= threshold) & (cumulative < total)
+    below = (sums <= threshold) & (sums < total)
     return below.sum(axis=-1, dtype=jnp.int32)
 
 
