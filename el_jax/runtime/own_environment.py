@@ -1,11 +1,14 @@
 """Python environments beside the user's own, for large packages that few commands need."""
 
+import contextlib
 import dataclasses
+import fcntl
 import importlib.util
 import os
 import shutil
 import subprocess
 import venv
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 
@@ -24,6 +27,7 @@ class OwnEnvironment:
         choices: arguments of pip, tried in turn.
         check: a program that fails unless the environment does what it is for.
         sees_ours: True if it has all packages of this interpreter, too.
+        without_needs: packages installed besides, without what they ask for.
     """
 
     folder_name: str
@@ -32,6 +36,7 @@ class OwnEnvironment:
     choices: tuple[tuple[str, ...], ...]
     check: str
     sees_ours: bool = False
+    without_needs: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -53,12 +58,22 @@ class OwnEnvironment:
             return str(python)
         if not install:
             raise NoEnvironmentError(f"{self.contents}: not installed")
-        self._install(python)
+        with self._alone():
+            if not works(str(python), self.check):  # another process may have made it meanwhile
+                self._install(python)
         if not works(str(python), self.check):
             raise NoEnvironmentError(
                 f"{self.contents}: what is in {self.folder} does not work; delete that folder"
             )
         return str(python)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait until no other process installs it, and keep others from it."""
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        with (self.folder.parent / f"{self.folder.name}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # the system unlocks it when the file is closed
+            yield
 
     def _install(self, python: Path) -> None:
         print(
@@ -69,15 +84,24 @@ class OwnEnvironment:
         if self.sees_ours:
             (packages,) = self.folder.glob("lib/python*/site-packages")
             (packages / "ours.pth").write_text(f"{_our_packages()}\n")
-        said = ""
+        refused = "no choice"
         for arguments in self.choices:
-            command = [str(python), "-m", "pip", "install", "--quiet", *arguments]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode == 0:
+            refused = _pip_install(python, arguments)
+            if not refused and self.without_needs:
+                refused = _pip_install(python, ("--no-deps", *self.without_needs))
+            if not refused:
                 return
-            said = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
         shutil.rmtree(self.folder, ignore_errors=True)
-        raise NoEnvironmentError(f"pip cannot install {self.contents} ({said[:120]})")
+        raise NoEnvironmentError(f"pip cannot install {self.contents} ({refused[:120]})")
+
+
+def _pip_install(python: Path, arguments: Sequence[str]) -> str:
+    """Why pip refused to install something, in its last line; empty if it did not."""
+    command = [str(python), "-m", "pip", "install", "--quiet", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or ["pip failed"])[-1]
 
 
 def works(python: str, check: str) -> bool:

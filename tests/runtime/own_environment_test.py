@@ -1,7 +1,12 @@
 """An environment beside the user's own is made once, and told about in one line if it cannot be."""
 
+import dataclasses
+import subprocess
+import sys
+
 import pytest
 
+from el_jax.runtime import own_environment
 from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
 
 PRESENT = ("--no-index", "pip")  # is there already: nothing to fetch
@@ -41,3 +46,28 @@ def test_what_pip_refuses_is_one_line_and_leaves_nothing(made, tmp_path):
 def test_what_is_installed_must_work(made):
     with pytest.raises(NoEnvironmentError, match="does not work; delete that folder"):
         made(PRESENT, check="import no_such_module").python()
+
+
+def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    program = (
+        "from el_jax.runtime.own_environment import OwnEnvironment\n"
+        f"own = OwnEnvironment('own', 'packages', '1 kB', ({PRESENT},), 'import numpy', True)\n"
+        "print(own.python())"
+    )
+    command = [sys.executable, "-c", program]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate()[0].splitlines() for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert said[0][-1] == said[1][-1]
+    assert sum("installing" in line for lines in said for line in lines) == 1
+
+
+def test_some_packages_come_without_what_they_need(made, monkeypatch):
+    asked = []
+    monkeypatch.setattr(own_environment, "_pip_install", lambda _, words: asked.append(words) or "")
+    dataclasses.replace(made(PRESENT), without_needs=("no-such-package",)).python()
+    assert asked == [PRESENT, ("--no-deps", "no-such-package")]
+    monkeypatch.setattr(own_environment, "_pip_install", lambda _, words: words[-1])
+    with pytest.raises(NoEnvironmentError, match=r"pip cannot install some packages \(pip\)"):
+        dataclasses.replace(made(PRESENT), folder_name="other").python()
