@@ -1,4 +1,4 @@
-"""Divergence, accuracy of probes and traces against the updates, a column for each world."""
+"""Divergence, and what probes and traces did since saturation, a column for each world."""
 
 from pathlib import Path
 
@@ -37,27 +37,29 @@ COLOURS = {ADAMW: "#0072b2", SGD: "#d55e00", SLOW: "#e6ab6f"}
 SHORT = {ADAMW: "AdamW", SGD: "SGD", SLOW: "slow SGD"}
 ROWS = {
     (KL,): "KL from the truth, nats",
-    ACCURACIES: "accuracy of the probe",
-    TRACES: "trace",
+    ACCURACIES: "probe, points\nsince saturation",
+    TRACES: "trace / that\nat saturation",
 }
+FACTORS = {0.25: "1/4", 0.5: "1/2", 1.0: "1", 1.5: "1.5"}  # labelled ones of a trace
 
 
 def plot(out: Path) -> Figure:
     """Rows: divergence, probes, traces; the update at which AdamW's rate is 0 is marked."""
     results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
-    figure, axes = new_figure(len(ROWS), len(WORLDS), size=(8.4, 8.0))
+    curves = since_saturation(results, curves)
+    figure, axes = new_figure(len(ROWS), len(WORLDS), size=(8.4, 7.6))
     add_question(figure, answer(results))
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, metrics in zip(column, ROWS, strict=True):
             _draw(ax, results, curves, world, metrics)
-        for ax in (column[0], column[2]):
-            ax.set_yscale("log")
+        column[0].set_yscale("log")
+        column[2].set_yticks(np.log([*FACTORS]), [*FACTORS.values()])
         column[-1].set_xlabel("updates")
     for row, words in zip(axes, ROWS.values(), strict=True):
         row[0].set_ylabel(words)
     add_titles(axes.ravel(), [*WORLDS.values()] * len(ROWS))
     note = (
-        f"bands: {t_note(results)}; a seed draws world, data and network\n"
+        f"bands: {t_note(results)}; a seed draws world, data and network, and is its own start\n"
         "until the upright line all are AdamW at a falling rate, and the same"
     )
     add_legend(figure, _handles(), num_columns=3, note=note)
@@ -74,9 +76,22 @@ def answer(results: pd.DataFrame) -> str:
             gain = 100 * mean_of(results, setting, since(ACCURACIES[0]))
             factor = np.exp(mean_of(results, setting, since(TRACES[0])))
             points = f"{decimal(gain, 1, signed=True)} points"
-            of_world.append(f"{SHORT[way]} {points}, trace × {decimal(factor)}")
+            of_world.append(f"{SHORT[way]} {points} (× {decimal(factor)})")
         shown.append(f"{name}: {in_words(of_world)}")
-    return "Probe and trace after the loss is saturated\n" + "\n".join(shown)
+    return "Probe and (Fisher trace) after the loss is saturated\n" + "\n".join(shown)
+
+
+def since_saturation(results: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """The curves; accuracies as points, traces as logarithms, less those at saturation."""
+    steps = results[results["metric"] == SATURATED_STEP].groupby("setting")["value"].first()
+    of_run = ["setting", "seed", "metric"]
+    values = curves["value"].where(~curves["metric"].isin(ACCURACIES), 100 * curves["value"])
+    values = values.where(~curves["metric"].isin(TRACES), np.log(values))
+    curves = curves.assign(value=values)
+    at = curves[curves["step"] == curves["setting"].map(steps)].set_index(of_run)["value"]
+    start = curves[of_run].merge(at.rename("start"), left_on=of_run, right_index=True, how="left")
+    changes = curves["metric"] != KL
+    return curves.assign(value=curves["value"] - start["start"].where(changes, 0.0))
 
 
 def _draw(

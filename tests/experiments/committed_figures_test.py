@@ -198,6 +198,19 @@ def in_elearn(results):
     ]
 
 
+def in_time(results):
+    gains, logs = (means(results, f"{m}_since_saturation") for m in ("accuracy_1", "fisher_trace"))
+    names = {"AdamW": "AdamW", "SGD": "SGD", "slow SGD": "SGD at a fifth of the rate"}
+    shown = []
+    for world in ("PCFG", "HMM"):
+        for name, way in names.items():
+            setting = f"cross-entropy, warm-up, {world}, {way}"
+            points = f"{100 * gains[setting]:+.1f}".replace("0.", ".")
+            times = f"{np.exp(logs[setting]):.2f}".replace("0.", ".")
+            shown.append(f"{name} {points} points (× {times})")
+    return shown
+
+
 def in_margins(results):
     right = means(results, "worst_group_accuracy")
     losses = ("cross-entropy", "E1 λ=0.5", "E2 λ=0.4", "E3 b=1")
@@ -218,6 +231,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "flat_dyck": in_dyck,
     "flat_elearn": in_elearn,
     "flat_sgd_flow": in_flow,
+    "flat_time": in_time,
     "ntp_convergence": in_convergence,
     "ntp_figure1": in_figure1,
     "ntp_optimizers": in_optimizers,

@@ -154,5 +154,25 @@ def test_the_title_has_the_numbers_of_the_table(tmp_path):
     curves = curves_of({(name, m): (steps, marks) for name in names for m in settings.WATCHED})
     write_curves(tmp_path / "curves.csv", curves)
     title = plot.plot(tmp_path).get_suptitle()
-    assert title.count("+2.0 points, trace × .80") == 4
-    assert title.count("slow SGD +2.0 points, trace × .99") == 2
+    assert title.count("+2.0 points (× .80)") == 4
+    assert title.count("slow SGD +2.0 points (× .99)") == 2
+
+
+def test_curves_are_drawn_from_what_each_seed_was_at_saturation():
+    name = settings.named("hmm", settings.SGD)
+    steps = np.array([100, 200, 300])
+    curves = curves_of(
+        {
+            (name, "kl"): (steps, np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])),
+            (name, "accuracy_1"): (steps, np.array([[0.1, 0.2, 0.25], [0.5, 0.6, 0.58]])),
+            (name, "fisher_trace"): (steps, np.array([[8.0, 4.0, 2.0], [9.0, 3.0, 9.0]])),
+        }
+    )
+    results = results_of({(name, settings.SATURATED_STEP): np.array([200.0, 200.0])})
+    found = plot.since_saturation(results, curves).pivot(
+        index=["metric", "seed"], columns="step", values="value"
+    )
+    np.testing.assert_allclose(found.loc["kl"], [[3, 2, 1]] * 2)
+    np.testing.assert_allclose(found.loc["accuracy_1"], [[-10, 0, 5], [-10, 0, -2]])
+    expected = np.log([[2, 1, 0.5], [3, 1, 3]])
+    np.testing.assert_allclose(found.loc["fisher_trace"], expected, atol=1e-12)
