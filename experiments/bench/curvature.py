@@ -12,8 +12,8 @@ from jax import Array
 from el_jax.curvature import ggn_vp, hvp, quadratic_form
 from el_jax.curvature.sampling import signs
 from el_jax.losses import cross_entropy, token_stats
-from el_jax.models import PRESETS, transformer
-from el_jax.types import Params
+from el_jax.models import PRESETS, TransformerConfig, transformer
+from el_jax.types import Batch, Params
 from experiments.bench.fused import temporary_bytes
 from experiments.bench.measurement import Measurement
 from experiments.bench.paired import Timing, compare
@@ -70,7 +70,7 @@ def measure(plan: Plan) -> Iterator[Measurement]:
     for name, words in NAMES.items():
         found = compare(timing("gradient"), timing(name), plan.rounds)
         yield Measurement(
-            f"{words}, {plan.num_layers}L/{plan.width}, {plan.windows}x{plan.length} tokens",
+            f"{words}, {name_of(plan)}",
             {
                 "time / gradient": found.ratios,
                 "memory / training step": temporary_bytes(compiled[name]) / step,
@@ -79,17 +79,32 @@ def measure(plan: Plan) -> Iterator[Measurement]:
         )
 
 
-def products(plan: Plan) -> Products:
-    """A transformer without dropout whose positions are all asked for, and its cross-entropy."""
-    config = dataclasses.replace(
+def name_of(plan: Plan) -> str:
+    """The network and its windows in words."""
+    return f"{plan.num_layers}L/{plan.width}, {plan.windows}x{plan.length} tokens"
+
+
+def config_of(plan: Plan) -> TransformerConfig:
+    """The network, without dropout and with attention that can be differentiated twice."""
+    return dataclasses.replace(
         PRESETS["gpt_neox"],
         vocab_size=VOCAB_SIZE,
         width=plan.width,
         num_layers=plan.num_layers,
         num_heads=plan.num_heads,
+        max_length=plan.length,
         attention_impl="xla",
     )
-    model, batch = transformer(config), random_batch(VOCAB_SIZE, plan.windows, plan.length, None)
+
+
+def batch_of(plan: Plan) -> Batch:
+    """Windows all of whose positions are asked for."""
+    return random_batch(VOCAB_SIZE, plan.windows, plan.length, None)
+
+
+def products(plan: Plan) -> Products:
+    """The gradient, a step and the products, of mean cross-entropy."""
+    model, batch = transformer(config_of(plan)), batch_of(plan)
     params, optimizer = model.init(jax.random.key(0)), optax.adamw(1e-3)
     state = optimizer.init(params)
 

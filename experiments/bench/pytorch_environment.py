@@ -6,9 +6,12 @@ from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, w
 
 # PyTorch without CUDA, 0.2 GB instead of 3 GB, where the configured index has it
 CPU_TORCH, ANY_TORCH = "torch==2.13.0+cpu", "torch"
-TRANSFORMERS = ("transformers>=5", "numpy")
+OTHERS = ("transformers>=5", "numpy", "curvlinops-for-pytorch>=3")
+# asks for torchvision and does not use it; one built for another PyTorch breaks transformers
+WITHOUT_NEEDS = ("PyHessian",)
 _CHECK = (
-    "import torch, transformers; assert int(transformers.__version__.split('.')[0]) >= 5; "
+    "import torch, transformers, curvlinops, pyhessian; transformers.GPTNeoXForCausalLM; "
+    "assert int(transformers.__version__.split('.')[0]) >= 5; "
     "assert {cuda} <= torch.cuda.is_available()"
 )
 
@@ -32,9 +35,10 @@ def python_with_pytorch(*, cuda: bool, install: bool = True) -> str:
         contents="PyTorch",
         size="5 GB" if cuda else "1 GB",
         choices=tuple(
-            (torch, *TRANSFORMERS) for torch in ([ANY_TORCH] if cuda else [CPU_TORCH, ANY_TORCH])
+            (torch, *OTHERS) for torch in ([ANY_TORCH] if cuda else [CPU_TORCH, ANY_TORCH])
         ),
         check=_CHECK.format(cuda=cuda),
+        without_needs=WITHOUT_NEEDS,
     )
     if works(sys.executable, own.check):
         return sys.executable

@@ -19,12 +19,16 @@ from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
+    curvature_peers,
+    fisher,
     fused,
     gpt2,
+    labeller,
     last_block,
     losses,
     max_margin,
     overhead,
+    path_star,
     products,
     pytorch,
     relaunch,
@@ -49,10 +53,14 @@ BENCHMARKS: dict[str, ModuleType] = {
     "gpt2": gpt2,
     "max_margin": max_margin,
     "curvature": curvature,
+    "curvature_peers": curvature_peers,
+    "fisher": fisher,
+    "labeller": labeller,
+    "path_star": path_star,
 }
 # these compute on one core, where a neighbour's threads disturb them least; the others start
 # processes of their own, or are a training as people start it
-ONE_CORE = {"losses", "fused", "last_block", "curvature"}
+ONE_CORE = {"losses", "fused", "last_block", "curvature", "labeller", "path_star"}
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
