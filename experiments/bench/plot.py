@@ -30,7 +30,7 @@ def plot(out: Path) -> Figure:
     results = read_results(out / "results.csv")
     judged = list(judge_goals(results, read_provenance(out / "provenance.json").not_measured))
     lines = _lines(judged)
-    figure, axes = new_figure(size=(8.4, 1.9 + 0.18 * len(lines)))
+    figure, axes = new_figure(size=(7.6, 1.8 + 0.15 * len(lines)))
     ax = axes[0, 0]
     add_question(figure, answer(results, judged))
     for place, line in enumerate(lines):
@@ -98,14 +98,14 @@ def _write_names(ax: Axes, lines: Sequence[str | Judged], results: pd.DataFrame)
     for place, line in enumerate(lines):
         if isinstance(line, str):
             box = {"facecolor": "white", "linewidth": 0, "pad": 0.5}
-            ax.text(0.02, place, line, va="center", fontsize=8, fontweight="bold", bbox=box)
+            ax.text(0.02, place, line, va="center", fontsize=7.5, fontweight="bold", bbox=box)
     ax.set_ylim(len(lines) - 0.4, -0.6)
     ax.set_yticks([*cases], [line.case for line in cases.values()])
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", labelsize=7, length=0)
     ax.grid(visible=False, axis="y")
     right = ax.secondary_yaxis("right")
     right.set_yticks([*cases], [_number(results, line) for line in cases.values()])
-    right.tick_params(labelsize=8, length=0)
+    right.tick_params(labelsize=7, length=0)
     right.spines["right"].set_visible(False)
 
 
