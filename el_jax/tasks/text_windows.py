@@ -63,6 +63,7 @@ def windows_of(
         ValueError: no sentence is short enough.
     """
     separator = tokenizer.token_to_id(SEPARATOR)
+    assert separator is not None  # the task refuses such a tokenizer
     before = _ids(tokenizer, [" " + " ".join(s.words[: s.middle]) for s in sentences])
     after = _ids(tokenizer, [" " + " ".join(s.words[s.middle :]) for s in sentences])
     *answers, arrow = _ids(tokenizer, [*(f" {name}" for name in names), ARROW])
