@@ -198,6 +198,17 @@ def in_elearn(results):
     ]
 
 
+def in_star(results):
+    shares, paths = means(results, "spectral_share"), means(results, "test_exact_match")
+    losses = ("cross-entropy", "E1 λ=1", "E3 b=1")
+    shown = [f"{loss} {short(shares[f'{loss}, warm-up, tiny star'])}" for loss in losses]
+    for rate in ("0.01", "0.003"):
+        for loss in (*losses, "E2 λ=20"):
+            setting = f"{loss} η={rate}, warm-up, wide star"
+            shown.append(f"{loss} {short(shares[setting])} ({short(paths[setting])})")
+    return shown
+
+
 def in_time(results):
     gains, logs = (means(results, f"{m}_since_saturation") for m in ("accuracy_1", "fisher_trace"))
     names = {"AdamW": "AdamW", "SGD": "SGD", "slow SGD": "SGD at a fifth of the rate"}
@@ -227,6 +238,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_variance": in_variance,
     "el_copy_width": in_width,
     "el_margins": in_margins,
+    "el_star_in_weights": in_star,
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
     "flat_elearn": in_elearn,
