@@ -96,7 +96,7 @@ class OwnEnvironment:
 
 
 def _pip_install(python: Path, arguments: Sequence[str]) -> str:
-    """Why pip refused to install something, in its last line; empty if it did not."""
+    """Install something; the last line of pip's refusal, or nothing if it did."""
     command = [str(python), "-m", "pip", "install", "--quiet", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:

@@ -3,40 +3,30 @@
 Importing this module makes the optimizer known, for ``config.imports``.
 """
 
-from typing import Annotated
+import functools
+from typing import Any
 
 import jax
 import optax
-from jaxtyping import ScalarLike
 
-from el_jax.parameters import Number
 from el_jax.training.optimizers import OPTIMIZERS
 from el_jax.training.optimizers.adamw import adamw
 
 TABLE = "tok_emb"
 
 
-def adamw_frozen_table(
-    learning_rate: optax.Schedule,
-    *,
-    b1: Annotated[ScalarLike, Number(0.9, at_least=0, below=1, symbol="β₁")],
-    b2: Annotated[ScalarLike, Number(0.999, at_least=0, below=1, symbol="β₂")],
-    epsilon: Annotated[ScalarLike, Number(1e-8, above=0, symbol="ε")],
-    weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0, symbol="wd")],
-) -> optax.GradientTransformation:
+@functools.wraps(adamw, assigned=("__annotations__",))  # its numbers are declared there
+def adamw_frozen_table(*schedule: Any, **numbers: Any) -> optax.GradientTransformation:
     """AdamW of all parameters but the token table, which stays (the paper's associative control).
 
     Args:
-        learning_rate: function of the number of earlier updates.
-        b1: decay of the first moment.
-        b2: decay of the second moment.
-        epsilon: added to the root of the second moment.
-        weight_decay: decoupled decay of matrices, never of biases or norms.
+        schedule: the learning rate, as of :func:`adamw`.
+        numbers: those of :func:`adamw`.
 
     Raises:
         ValueError: the model has no token table.
     """
-    inner = adamw(learning_rate, b1=b1, b2=b2, epsilon=epsilon, weight_decay=weight_decay)
+    inner = adamw(*schedule, **numbers)
 
     def update(
         grads: optax.Updates, state: optax.OptState, params: optax.Params | None = None
