@@ -12,11 +12,10 @@ import functools
 import itertools
 import json
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-import pandas as pd
 
 from el_jax import build
 from el_jax.checkpoints import manifest
@@ -34,6 +33,9 @@ from el_jax.training.program import Program, initial_state
 from el_jax.training.sinks import History, read_rows
 from el_jax.training.state import TrainState
 from el_jax.types import ModelFns, Params
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FILES = ("config.json", "runs.json", "metrics.jsonl")
 
@@ -100,13 +102,15 @@ class SavedRun:
         return read_rows(self.workdir / "metrics.jsonl")
 
     @property
-    def metrics(self) -> pd.DataFrame:
+    def metrics(self) -> "pd.DataFrame":
         """Every number that was measured, one a line.
 
         Returns:
             Columns run, seed, the numbers in which runs differ or might (``lam``, ``peak_lr``,
             ...), step, metric, value. A run that was stopped has NaN.
         """
+        import pandas as pd  # not above: a training starts without it
+
         history = self.history
         frames = [
             pd.DataFrame(

@@ -122,6 +122,13 @@ def test_rooms_are_there_when_they_are_used():
         el_jax.loses  # noqa: B018
 
 
+def test_a_mistyped_config_need_not_wait_for_what_a_training_uses_later():
+    later = ("pandas", "scipy.optimize", "orbax", "tensorflow_datasets", "matplotlib", "tokenizers")
+    program = f"import el_jax.train, sys; print([m for m in {later} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
 def trained_in(workdir, *flags, updates=20):
     pace = trainings.pace(updates, log_every=10, eval_every=10, checkpoint_every=10)
     command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace, *flags]

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy  # whose parts are imported where they are used: a command starts sooner
 from jax import Array
 from jaxtyping import Float, Int
-from scipy.optimize import minimize
-from scipy.special import entr, softmax
 
 from el_jax.runtime.errors import require
 
@@ -95,7 +94,9 @@ def logistic_regression(
         ):
             slope /= 100  # leaves a small gap, except where a class is rare
             options = {"maxiter": left, "maxfun": 2 * left, "ftol": 0, "gtol": slope}
-            found = minimize(value_and_gradient, at, jac=True, method="L-BFGS-B", options=options)
+            found = scipy.optimize.minimize(
+                value_and_gradient, at, jac=True, method="L-BFGS-B", options=options
+            )
             iterations += found.nit
             at, weights = found.x, found.x.reshape(-1, len(present))
             gap = float(found.fun) - dual_value(weights, x, targets, l2)
@@ -125,13 +126,13 @@ def dual_value(
         targets: one-hot labels, of classes that occur.
         l2: weight of the penalty.
     """
-    laws = softmax(x @ weights[:-1] + weights[-1], axis=1)
+    laws = scipy.special.softmax(x @ weights[:-1] + weights[-1], axis=1)
     frequencies, means = targets.mean(0), laws.mean(0)
     # The mean is right up to the gradient of the bias; a share of one more law makes it right.
     kept = (frequencies / means).min()
     laws = kept * laws + (frequencies - kept * means)
     slope = x.T @ (targets - laws) / len(x)
-    return float(entr(laws).sum() / len(x) - np.square(slope).sum() / (2 * l2))
+    return float(scipy.special.entr(laws).sum() / len(x) - np.square(slope).sum() / (2 * l2))
 
 
 def naive_bayes(

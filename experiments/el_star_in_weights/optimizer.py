@@ -1,42 +1,6 @@
-"""AdamW that leaves the token table as it was drawn, so that no geometry can arise in it.
-
-Importing this module makes the optimizer known, for ``config.imports``.
-"""
-
-import functools
-from typing import Any
-
-import jax
-import optax
+"""The experiment's own optimizer under its name, for ``config.imports``."""
 
 from el_jax.training.optimizers import OPTIMIZERS
-from el_jax.training.optimizers.adamw import adamw
-
-TABLE = "tok_emb"
-
-
-@functools.wraps(adamw, assigned=("__annotations__",))  # its numbers are declared there
-def adamw_frozen_table(*schedule: Any, **numbers: Any) -> optax.GradientTransformation:
-    """AdamW of all parameters but the token table, which stays (the paper's associative control).
-
-    Args:
-        schedule: the learning rate, as of :func:`adamw`.
-        numbers: those of :func:`adamw`.
-
-    Raises:
-        ValueError: the model has no token table.
-    """
-    inner = adamw(*schedule, **numbers)
-
-    def update(
-        grads: optax.Updates, state: optax.OptState, params: optax.Params | None = None
-    ) -> tuple[optax.Updates, optax.OptState]:
-        changes, state = inner.update(grads, state, params)
-        if TABLE not in changes:
-            raise ValueError("adamw_frozen_table: needs a model with a token table")
-        return {**changes, TABLE: jax.tree.map(lambda leaf: 0.0 * leaf, changes[TABLE])}, state
-
-    return optax.GradientTransformation(inner.init, update)
-
+from experiments.el_star_in_weights.frozen import adamw_frozen_table
 
 OPTIMIZERS["adamw_frozen_table"] = adamw_frozen_table

@@ -10,8 +10,9 @@ import pytest
 
 from el_jax import build
 from el_jax.tasks import PathStar, StarInWeights
+from el_jax.training.optimizers.adamw import adamw
 from el_jax.types import ModelFns
-from experiments.el_star_in_weights import claims, optimizer, plot, probe, run, settings
+from experiments.el_star_in_weights import claims, frozen, plot, probe, run, settings
 from experiments.harness.claims import Verdict, with_holm
 from experiments.harness.sweep import check_names, setting_name
 from experiments.harness.tables import write_results
@@ -40,8 +41,8 @@ def test_controls_are_what_their_names_say():
     assert [suffix for suffix, s in parsed.items() if s.task.untold] == [
         ", edges untold, wide star"
     ]
-    frozen = [suffix for suffix, s in parsed.items() if s.optimizer.name == "adamw_frozen_table"]
-    assert frozen == [", frozen table, tiny star", ", frozen table, wide star"]
+    names = [suffix for suffix, s in parsed.items() if s.optimizer.name == "adamw_frozen_table"]
+    assert names == [", frozen table, tiny star", ", frozen table, wide star"]
     for suffix, s in parsed.items():
         size = settings.SIZES[suffix.rpartition(", ")[-1]]
         assert (s.task.degree, s.task.path_length) == size
@@ -138,8 +139,8 @@ def test_the_probe_is_for_stars_with_a_table():
 
 def test_a_frozen_table_stays_while_the_rest_learns():
     numbers = {"b1": 0.9, "b2": 0.99, "epsilon": 1e-8, "weight_decay": 0.1}
-    method = optimizer.adamw_frozen_table(lambda _: 0.1, **numbers)
-    free = optimizer.adamw(lambda _: 0.1, **numbers)
+    method = frozen.adamw_frozen_table(lambda _: 0.1, **numbers)
+    free = adamw(lambda _: 0.1, **numbers)
     params = {"tok_emb": jnp.ones((3, 2)), "head": jnp.ones((2, 3))}
     slopes = jax.tree.map(lambda leaf: 2.0 + leaf, params)
     changes, free_changes = (m.update(slopes, m.init(params), params)[0] for m in (method, free))

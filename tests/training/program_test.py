@@ -32,28 +32,38 @@ def assert_close(ours, theirs, tolerance):
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance)
 
 
+def comparable(**train):
+    """A training whose programs differ by rounding alone.
+
+    By epsilon=1e-8, AdamW takes the rounding of a zero gradient (of a key's bias) for a slope.
+    """
+    config = small_config(**train)
+    config.optim.epsilon = 1e-6
+    return config
+
+
 @pytest.fixture(scope="module")
 def solo():
-    config = small_config(seeds=1, run_axis="map")
+    config = comparable(seeds=1, run_axis="map")
     config.seed = 1
     return trained(config)
 
 
 def test_map_is_bit_equal_to_each_run_alone(solo):
-    together = trained(small_config(seeds=3, run_axis="map"))
+    together = trained(comparable(seeds=3, run_axis="map"))
     assert_close(run_of(together, 1), run_of(solo, 0), 0.0)
     other = jax.tree.leaves(run_of(together, 0))[0]
     assert not np.array_equal(other, jax.tree.leaves(run_of(solo, 0))[0])
 
 
 def test_vmap_and_sweep_agree_with_each_run_alone(solo):
-    config = small_config(seeds=2, run_axis="vmap")
+    config = comparable(seeds=2, run_axis="vmap")
     config.sweep.loss.lam = (0.5, 2.0)
     config.sweep.optim.warmup_steps = (0, 5)
     together = trained(config)
     runs = build.parse(config).rows
     place = [(r["lam"], r["warmup_steps"], r["seed"]) for r in runs].index((2.0, 0, 1))
-    assert_close(run_of(together, place), run_of(solo, 0), 1e-5)
+    assert_close(run_of(together, place), run_of(solo, 0), 1e-6)
     changed = [i for i, r in enumerate(runs) if r["seed"] == 1 and i != place]
     kernel = jax.tree.leaves(run_of(solo, 0))[0]
     for i in changed:  # another lambda or warm-up is another run
@@ -68,7 +78,7 @@ def test_exactly_the_updates_asked_for(solo):
 
 
 def test_two_dispatches_are_one(solo):
-    config = small_config(seeds=1, run_axis="map")
+    config = comparable(seeds=1, run_axis="map")
     config.seed = 1
     program = built(config).program
     state, _, _ = program.advance(program.init(), 20)  # solo: twice 10
