@@ -13,6 +13,8 @@ _CACHE = (
 )
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+# A worker has a core. Threads of LAPACK that wait for one take .07 s for a QR of .0002 s.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX_PLATFORMS=cuda or tpu tests an accelerator
 os.environ["MPLBACKEND"] = "Agg"  # figures are files, never windows
 
