@@ -1,0 +1,139 @@
+"""Contexts of a passage, features and decoder of a network; claims, figure on made-up numbers."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax.linear_ntp import from_counts, max_margin
+from el_jax.types import Batch
+from experiments.harness.claims import Verdict
+from experiments.harness.tables import write_results
+from experiments.ntp_pretrained import claims, features, plot, run, settings
+from tests.experiments.toys import results_of
+
+TEXT = np.array([3, 1, 3, 1, 2, 3, 1, 3])
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return features.drawn_reader()
+
+
+def test_a_passage_counts_what_follows_each_context():
+    passage = run.Passage(TEXT, 2)
+    assert passage.contexts.tolist() == [[1, 2], [1, 3], [2, 3], [3, 1]]
+    assert passage.next_tokens.tolist() == [3, 1, 2]  # as often, the smaller first
+    assert passage.counts.tolist() == [[1, 0, 0, 2], [0, 1, 1, 0], [0, 0, 0, 1]]
+    assert passage.limited(1).tolist() == [[1, 0, 0, 2], [0, 1, 1, 1]]
+
+
+def test_features_and_decoder_are_the_factors_of_the_logits(reader):
+    contexts = np.arange(3 * (features.CHUNK + 1)).reshape(-1, 3)
+    hidden = features.features(reader, contexts)
+    tokens = jnp.asarray(contexts)
+    last = jnp.full((len(contexts), 1), 2)
+    batch = Batch(tokens, last, 0 * last, last > 0, 0 * last)
+    logits = reader.model.apply(reader.params, batch)[:, 0]
+    some = np.array([5, 0, 9])
+    found = features.decoder(reader, some) @ hidden
+    np.testing.assert_allclose(found, np.asarray(logits)[:, some].T, atol=2e-5)
+
+
+def test_embeddings_have_length_one_and_controls_lose_what_they_say(reader):
+    passage = run.Passage(reader.tokens[:30], 2)
+    found = {name: run.embed(reader, passage, name, 1) for name in settings.EMBEDDINGS}
+    for embeddings in found.values():
+        assert np.square(embeddings).sum(axis=0).mean() == pytest.approx(1)
+    mine, permuted = found[settings.PRETRAINED], found[settings.PERMUTED]
+    assert not np.array_equal(mine, permuted)
+    np.testing.assert_array_equal(*(np.sort(each[0]) for each in (mine, permuted)))
+    assert not np.allclose(found[settings.FRESH], mine, atol=1e-2)
+    again = run.embed(reader, passage, settings.FRESH, 1)
+    np.testing.assert_array_equal(again, found[settings.FRESH])
+
+
+def test_principal_coordinates_are_round_and_in_order():
+    rng = np.random.default_rng(0)
+    directions = np.linalg.qr(rng.standard_normal((5, 5)))[0][:, :3]
+    courses = np.linalg.qr(rng.standard_normal((8, 8)))[0][:3]
+    found = run.principal((directions * [4.0, 2.0, 1.0]) @ courses)
+    assert found.shape == (3, 8)  # the rank
+    np.testing.assert_allclose(np.abs(found), math.sqrt(8) * np.abs(courses), atol=1e-12)
+
+
+def test_margins_and_that_of_orthonormal_embeddings():
+    counts = np.array([[2, 0, 0, 1], [0, 1, 0, 1], [0, 0, 3, 0]])
+    problem = from_counts(np.eye(4), counts)
+    assert run.orthonormal_margin(problem) == pytest.approx(max_margin(problem).margin, rel=1e-6)
+    alike = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 2.0]])
+    assert run.margin_of(from_counts(alike, counts)) == 0  # one context, two supports
+
+
+def test_the_bound_of_a_decoder_is_above_the_margin(reader):
+    passage = run.Passage(reader.tokens[:25], 2)
+    (measured,) = run._of_decoder(reader, passage)
+    assert measured.setting == settings.every_token(2)
+    assert measured.numbers[settings.BOUND] >= 1
+    assert 0 <= measured.numbers["own_separated_share"] < 0.5  # nobody trained it
+    assert measured.numbers["tokens"] == len(passage.next_tokens)
+
+
+# ---- claims and figure on made-up numbers --------------------------------------------------------
+
+NOISE = 1e-3 * np.array([0, 1, 1.5, 3])
+
+
+def made_up(spoilt=None):
+    """Results at which every claim holds; some of them spoilt."""
+    table = {}
+    for length in settings.LENGTHS:
+        table[settings.every_token(length), settings.BOUND] = 4.0
+        for place, embedding in enumerate(settings.EMBEDDINGS):
+            numbers = {settings.SHARE: 0.2 + 0.1 * place, settings.MARGIN: 0.5 - 0.1 * place}
+            numbers |= {"undecided_share": 0.0, "margin_share": 0.5 - 0.1 * place}
+            for metric, value in numbers.items():
+                table[settings.named(embedding, length), metric] = value
+    values = table | (spoilt or {})
+    return results_of({
+        key: value + NOISE * (key[1] != "undecided_share") * (1 + ("fresh" in key[0]))
+        for key, value in values.items()
+    })  # fmt: skip
+
+
+def verdicts(spoilt=None):
+    return [(claim.text, claim.verdict) for claim in claims.claims(made_up(spoilt))]
+
+
+def test_all_claims_hold_where_they_should():
+    found = verdicts()
+    assert len(found) == len(settings.LENGTHS) * (3 + 3 + 4 + 1)
+    assert {verdict for _, verdict in found} == {Verdict.HOLDS}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        (("pretrained, T=2", settings.SHARE), 0.9, "lower d than the same features"),
+        (("fresh, T=8", settings.SHARE), 0.1, "lower d than features of the network before"),
+        (("Gaussian, T=8", settings.MARGIN), 0.9, "larger margin than Gaussian"),
+        (("permuted, T=2", "undecided_share"), 0.5, "certificate (permuted, T = 2"),
+        (("pretrained, T=8, every token", settings.BOUND), 0.5, "own decoder bounds"),
+    ],
+)
+def test_a_spoilt_number_fails_its_claim(key, value, words):
+    failing = [text for text, verdict in verdicts({key: value}) if verdict is Verdict.FAILS]
+    assert any(words in text for text in failing)
+
+
+def test_claims_on_nothing_are_inconclusive():
+    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
+
+
+def test_the_figure_says_its_answer(tmp_path):
+    write_results(tmp_path / "results.csv", made_up())
+    figure = plot.plot(tmp_path)
+    assert ".20 m, given to other contexts from .40 m (T = 2)" in figure.get_suptitle()
+    rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert rows[:2] == ["pretrained, T=2", "fresh, T=2"]
