@@ -20,17 +20,11 @@ from el_jax.linear_ntp import (
     margin_upper_bound,
     max_margin,
 )
+from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
 from experiments.ntp_phase.least_dimension import LeastDimension
-from experiments.ntp_pretrained.features import (
-    Reader,
-    decoder,
-    drawn_reader,
-    features,
-    fresh,
-    pretrained_reader,
-)
+from experiments.ntp_pretrained.features import decoder, features
 from experiments.ntp_pretrained.settings import (
     BOUND,
     EMBEDDINGS,

@@ -9,6 +9,7 @@ import pytest
 from el_jax.linear_ntp import from_counts, max_margin
 from el_jax.types import Batch
 from experiments.harness.claims import Verdict
+from experiments.harness.readers import drawn_reader
 from experiments.harness.tables import write_results
 from experiments.ntp_pretrained import claims, features, plot, run, settings
 from tests.experiments.toys import results_of
@@ -18,7 +19,7 @@ TEXT = np.array([3, 1, 3, 1, 2, 3, 1, 3])
 
 @pytest.fixture(scope="module")
 def reader():
-    return features.drawn_reader()
+    return drawn_reader()
 
 
 def test_a_passage_counts_what_follows_each_context():
