@@ -23,7 +23,7 @@ from pathlib import Path
 from el_jax.planning.machines import machine_of
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
-from el_jax.runtime.errors import ConfigError, WorkdirBusyError
+from el_jax.runtime.errors import UserError
 from experiments.harness.discovery import (
     KNOWN_SCALES,
     Experiment,
@@ -54,8 +54,8 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         root: the folder of experiments.
 
     Returns:
-        The exit status: 0, 2 when the request cannot be carried out, 5 while another process
-        trains the same part, 8 where XLA computes wrong numbers.
+        The exit status: 0, 2 when the request cannot be carried out, or that of a
+        :class:`~el_jax.runtime.errors.UserError`, such as 5 while another process trains the same.
     """
     arguments = make_parser().parse_args(argv)
     try:
@@ -70,13 +70,10 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
                 merge_shards(arguments, root)
             case "report":
                 print(f"wrote {write_report(root)}")
-    except (ConfigError, ExperimentError, ShardError, MalformedTableError) as error:
+    except (ExperimentError, ShardError, MalformedTableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except WorkdirBusyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 5
-    except arithmetic.WrongArithmeticError as error:
+    except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     return 0

@@ -25,7 +25,7 @@ def plot(out: Path) -> Figure:
     names = [name for name in ESTIMATORS if f"{name}, start" in set(results["setting"])]
     figure, axes = new_figure(1, 2, size=(8.6, 5.2), share_y=True)
     add_question(figure, answer(results))
-    for ax, metric in zip(axes[0], ("coverage", "error_at_cost"), strict=True):
+    for ax, metric in zip(axes[0], ("coverage", "log_error"), strict=True):
         _draw(ax, results, names, metric)
     axes[0, 0].axvspan(*ALLOWED, color=THEORY_COLOUR, alpha=0.12, linewidth=0)
     axes[0, 0].set_xlabel("share of trials")
@@ -46,11 +46,11 @@ def answer(results: pd.DataFrame) -> str:
     """The range of coverages, and the lead of the control variate at both stages."""
     rows = over_stages(results)
     means = rows[rows["metric"] == "coverage"].groupby("setting")["value"].mean()
-    start, saturated = (decimal(lead(results, stage), 1) for stage in STAGES)
+    start, saturated = (lead(results, stage) for stage in STAGES)
     return (
         f"Stated 95 % intervals hold the exact trace in {decimal(means.min(), 3)} to "
-        f"{decimal(means.max(), 3)} of trials.\nAt equal cost plain probes err {saturated} times "
-        f"the control variate near saturation, {start} at the start"
+        f"{decimal(means.max(), 3)} of trials.\nAt equal cost plain probes err {saturated:.0f} "
+        f"times the control variate near saturation, {start:.1f} at the start"
     )
 
 
@@ -63,11 +63,15 @@ def lead(results: pd.DataFrame, stage: str) -> float:
 
 
 def _draw(ax: Axes, results: pd.DataFrame, names: list[str], metric: str) -> None:
+    """Means with intervals over networks; of errors the geometric mean, as on a log scale."""
+    shown = np.exp if metric == "log_error" else np.asarray
     for stage in STAGES:
         for place, name in enumerate(names):
             values = values_of(results, f"{name}, {stage}", metric)
-            ax.errorbar(values.mean(), place + ASIDE[stage],
-                        xerr=t_sems(len(values)) * values.sem(), fmt="o",
+            half = t_sems(len(values)) * values.sem()
+            low, mean, high = shown(values.mean() + half * np.array([-1.0, 0.0, 1.0]))
+            bar = [[mean - low], [high - mean]]
+            ax.errorbar(mean, place + ASIDE[stage], xerr=bar, fmt="o",
                         color=COLOURS[stage], markersize=4, elinewidth=1)  # fmt: skip
 
 

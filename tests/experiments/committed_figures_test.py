@@ -228,6 +228,20 @@ def in_margins(results):
     return [f"{loss}: {short(right[f'{loss}, B=10'])}" for loss in losses]
 
 
+def in_estimators(results):
+    both = results[results["metric"] == "coverage"].assign(
+        setting=lambda rows: rows["setting"].str.replace(r", (start|saturated)$", "", regex=True)
+    )
+    shares = both.groupby("setting")["value"].mean()
+    errors = means(results, "log_error")
+    start, saturated = (
+        np.exp(errors[f"Hutchinson, {stage}"] - errors[f"controlled, {stage}"])
+        for stage in ("start", "saturated")
+    )
+    ends = [f"{share:.3f}".removeprefix("0") for share in (shares.min(), shares.max())]
+    return [" to ".join(ends), f"{saturated:.0f} times", f"{start:.1f} at the start"]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -242,6 +256,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
     "flat_elearn": in_elearn,
+    "flat_estimators": in_estimators,
     "flat_sgd_flow": in_flow,
     "flat_time": in_time,
     "ntp_convergence": in_convergence,

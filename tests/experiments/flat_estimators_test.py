@@ -152,7 +152,7 @@ def test_claims_on_nothing_are_inconclusive():
 def test_the_figure_says_its_answer(tmp_path):
     write_results(tmp_path / "results.csv", made_up())
     figure = plot.plot(tmp_path)
-    for words in (".952 to .953", "err 22.2 times", "1.1 at the start"):
+    for words in (".952 to .953", "err 22 times", "1.1 at the start"):
         assert words in figure.get_suptitle()
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == list(claims.ESTIMATORS)
