@@ -55,7 +55,7 @@ SCALES = {
     "paper": Scale(500, 50, 8),
 }
 PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written
-RESOLUTION = 40  # least dimensions are found to m / 40
+RESOLUTION = 20  # least dimensions are found to m / 20: verdicts at the threshold take minutes
 TOLERANCE = 1e-4  # relative, of margins
 
 
