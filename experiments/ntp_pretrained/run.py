@@ -51,7 +51,7 @@ class Scale:
 SCALES = {
     "smoke": Scale(40, 5, 2),
     "quick": Scale(150, 10, 3),
-    "cpu": Scale(300, 20, 8),
+    "cpu": Scale(200, 20, 6),
     "paper": Scale(500, 50, 8),
 }
 PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written

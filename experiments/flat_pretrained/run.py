@@ -1,0 +1,186 @@
+"""Contexts of Genesis: both traces of a pretrained network, and of the same one before training."""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.curvature import fisher_traces
+from el_jax.curvature.products import second_derivative
+from el_jax.curvature.sampling import signs
+from el_jax.probes.contexts import context_logits, contexts_of
+from el_jax.probes.curvature import group_function
+from el_jax.types import Batch, Key, ModelFns, Params
+from experiments.flat_pretrained.settings import (
+    FRESH,
+    GAP,
+    LABELS,
+    NETWORKS,
+    OTHER,
+    OWN,
+    RATIO,
+    SCORES,
+    TEXT,
+    named,
+)
+from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
+from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.shards import WHOLE, Shard
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """The amount of text, and of random draws."""
+
+    length: int  # T, tokens of a window; contexts end in its second half
+    windows: int  # one after the other
+    probes: int  # directions, each for all contexts
+    scored: int  # contexts whose scores are taken, for the shares of layers
+    labels: int  # drawn for each of them
+    passages: int
+
+
+SCALES = {
+    "smoke": Scale(8, 4, 2, 4, 2, 2),
+    "quick": Scale(16, 8, 2, 4, 2, 2),
+    "cpu": Scale(32, 16, 4, 16, 2, 6),
+    "paper": Scale(256, 64, 16, 256, 4, 9),
+}
+PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written
+DRAWS = 64  # of the network's own labels in each context
+LAYER = "layers_"
+
+
+class Forms(NamedTuple):
+    """Means over contexts of vᵀ F v, and of vᵀ H v at each kind of label; one probe each.
+
+    Attributes:
+        fisher: of the Fisher matrix, ``[probes]``.
+        hessian: of the Hessian, ``[probes, kinds of label]``.
+        cross_entropy: in nats, ``[kinds of label]``.
+    """
+
+    fisher: Float[Array, " probes"]
+    hessian: Float[Array, "probes kinds"]
+    cross_entropy: Float[Array, " kinds"]
+
+
+def windows_of(tokens: Int[np.ndarray, " n"], length: int) -> Batch:
+    """Windows of ``length`` tokens, one after the other; those behind the middle are labels."""
+    rows = jnp.asarray(tokens[: len(tokens) // (length + 1) * (length + 1)])
+    rows = rows.reshape(-1, length + 1)
+    asked = jnp.broadcast_to(jnp.arange(length // 2, length), (len(rows), length - length // 2))
+    none = jnp.zeros_like(asked)
+    return Batch(rows[:, :-1], asked, rows[:, 1 + length // 2 :], asked >= 0, none)
+
+
+@partial(jax.jit, static_argnames=("model", "num_probes"))
+def forms(model: ModelFns, params: Params, windows: Batch, key: Key, num_probes: int) -> Forms:
+    """Both quadratic forms of random signs, from one second derivative forwards each.
+
+    Log-probabilities u of a context have derivatives u̇ and ü along v. With label y,
+    vᵀ H v = -ü_y, and vᵀ F v = Σ_c p_c u̇_c², so that one derivative tells of every label.
+    """
+    label_key, probe_key = jax.random.split(key)
+    of_text = windows.labels.reshape(-1, 1)
+
+    def log_probs(params: Params) -> Float[Array, "N V"]:
+        return jax.nn.log_softmax(model.apply(params, windows)).reshape(len(of_text), -1)
+
+    laws = log_probs(params)
+    own = jax.random.categorical(label_key, laws, shape=(DRAWS, len(laws))).T
+    labels = {TEXT: of_text, OWN: own, OTHER: jnp.roll(of_text, len(of_text) // 2)}
+
+    def at_labels(values: Float[Array, "N V"]) -> Float[Array, " kinds"]:
+        """Means over contexts, and over the draws in each."""
+        return jnp.stack([jnp.take_along_axis(values, labels[k], 1).mean() for k in LABELS])
+
+    def of_probe(key: Key) -> tuple[Array, Array]:
+        slope, curve = second_derivative(log_probs, params, signs(key, params))
+        fisher = (jnp.exp(laws) * jnp.square(slope)).sum(axis=1).mean()
+        return fisher, -at_labels(curve)
+
+    fisher, hessian = jax.lax.map(of_probe, jax.random.split(probe_key, num_probes))
+    return Forms(fisher, hessian, -at_labels(laws))
+
+
+@partial(jax.jit, static_argnames=("model", "num_labels"))
+def layer_traces(
+    model: ModelFns, params: Params, windows: Batch, key: Key, num_labels: int
+) -> dict[str, Float[Array, ""]]:
+    """The trace of the Fisher matrix of every layer, and of what is outside of layers."""
+    group_of = group_function("layer")
+    groups = jax.tree_util.tree_map_with_path(
+        lambda path, _: group_of(jax.tree_util.keystr(path, simple=True, separator="/")), params
+    )
+    parts = {
+        group: jax.tree.map(lambda name, group=group: float(name == group), groups)
+        for group in dict.fromkeys(jax.tree.leaves(groups))
+    }
+    found = fisher_traces(
+        context_logits(model), params, windows, parts,
+        labels="sampled", key=key, num_labels=num_labels, chunk=1,
+    )  # fmt: skip
+    return {group: estimate.mean for group, estimate in found.items()}
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """One passage, read by both networks."""
+    size = SCALES[scale]
+    reader = drawn_reader() if scale == "smoke" else pretrained_reader()
+    start = PASSAGE_EVERY * (seed + 1)
+    tokens = reader.tokens[start : start + size.windows * (size.length + 1)]
+    windows = windows_of(tokens, size.length)
+    for network in NETWORKS:
+        yield network, partial(_of_network, size, reader, network, windows, seed)
+
+
+def _of_network(
+    size: Scale, reader: Reader, network: str, windows: Batch, seed: int
+) -> Iterator[Measured]:
+    """Both traces at every kind of label, and the shares of layers."""
+    key = jax.random.key(seed)
+    if network == FRESH:
+        reader = fresh(reader, jax.random.fold_in(key, 1))
+    found = forms(reader.model, reader.params, windows, key, size.probes)
+    fisher = float(found.fisher.mean())
+    for labels, hessian, nats in zip(
+        LABELS, found.hessian.mean(axis=0), found.cross_entropy, strict=True
+    ):
+        numbers = {
+            "cross_entropy": float(nats),
+            "hessian": float(hessian),
+            RATIO: float(hessian) / fisher,
+            GAP: abs(float(hessian) / fisher - 1),
+        }
+        yield Measured(named(network, labels), numbers)
+    scored, _ = contexts_of(windows, most=size.scored)
+    of_layers = layer_traces(reader.model, reader.params, scored, key, size.labels)
+    drawn = sum(map(float, of_layers.values()))
+    again = forms(reader.model, reader.params, scored, key, size.probes)  # the same contexts
+    layers = [name for name in of_layers if name.startswith(LAYER)]
+    steps = np.array([int(name.removeprefix(LAYER)) for name in layers])
+    order = np.argsort(steps)
+    shares = np.array([float(of_layers[name]) for name in layers]) / drawn
+    numbers = {
+        "fisher": fisher,
+        "fisher_probe_error": float(found.fisher.std(ddof=1) / size.probes**0.5 / fisher),
+        SCORES: drawn / float(again.fisher.mean()),
+        "share_outside_layers": 1 - float(shares.sum()),
+    }
+    yield Measured(network, numbers, steps[order], {"share": shares[order]})
+
+
+def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
+    """Measure and write the tables."""
+    run_seeds(
+        "flat_pretrained", scale, out, SCALES[scale].passages, partial(measure, scale),
+        config=dataclasses.asdict(SCALES[scale]), shard=shard,
+    )  # fmt: skip
