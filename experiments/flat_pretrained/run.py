@@ -26,7 +26,6 @@ from experiments.flat_pretrained.settings import (
     OTHER,
     OWN,
     RATIO,
-    SCORES,
     TEXT,
     named,
 )
@@ -164,7 +163,6 @@ def _of_network(
     scored, _ = contexts_of(windows, most=size.scored)
     of_layers = layer_traces(reader.model, reader.params, scored, key, size.labels)
     drawn = sum(map(float, of_layers.values()))
-    again = forms(reader.model, reader.params, scored, key, size.probes)  # the same contexts
     layers = [name for name in of_layers if name.startswith(LAYER)]
     steps = np.array([int(name.removeprefix(LAYER)) for name in layers])
     order = np.argsort(steps)
@@ -172,7 +170,6 @@ def _of_network(
     numbers = {
         "fisher": fisher,
         "fisher_probe_error": float(found.fisher.std(ddof=1) / size.probes**0.5 / fisher),
-        SCORES: drawn / float(again.fisher.mean()),
         "share_outside_layers": 1 - float(shares.sum()),
     }
     yield Measured(network, numbers, steps[order], {"share": shares[order]})

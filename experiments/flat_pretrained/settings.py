@@ -6,7 +6,6 @@ TEXT, OWN, OTHER = "labels of the text", "labels it would draw", "labels of othe
 LABELS = (TEXT, OWN, OTHER)
 RATIO = "hessian_over_fisher"
 GAP = "gap"  # |Tr H / Tr F - 1|
-SCORES = "drawn_over_probes"  # Tr F by drawn scores, over that by probes
 
 
 def named(network: str, labels: str) -> str:
