@@ -46,9 +46,14 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The share of dimensions that the pretrained features need, and permuted ones."""
-    needed = [
-        f"{decimal(mean_of(results, named(PRETRAINED, length), SHARE))} m, given to other contexts "
-        f"from {decimal(mean_of(results, named(PERMUTED, length), SHARE))} m (T = {length})"
-        for length in LENGTHS
-    ]
-    return "A pretrained model's features separate text from\n" + "; ".join(needed)
+    mine, permuted = (
+        " and ".join(
+            f"{decimal(mean_of(results, named(embedding, length), SHARE))} m (T = {length})"
+            for length in LENGTHS
+        )
+        for embedding in (PRETRAINED, PERMUTED)
+    )
+    return (
+        f"A pretrained model's features separate text from d = {mine};\n"
+        f"given to other contexts, they do from {permuted}"
+    )

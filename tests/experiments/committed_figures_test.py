@@ -242,6 +242,14 @@ def in_estimators(results):
     return [" to ".join(ends), f"{saturated:.0f} times", f"{start:.1f} at the start"]
 
 
+def in_pretrained(results):
+    least = means(results, "separable_from_share")
+    return [
+        " and ".join(f"{short(least[f'{embedding}, T={T}'])} m (T = {T})" for T in (2, 8))
+        for embedding in ("pretrained", "permuted")
+    ]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -263,6 +271,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "ntp_figure1": in_figure1,
     "ntp_optimizers": in_optimizers,
     "ntp_phase": in_phase,
+    "ntp_pretrained": in_pretrained,
     "ntp_rates": in_rates,
     "ntp_text": in_text,
 }

@@ -135,6 +135,7 @@ def test_claims_on_nothing_are_inconclusive():
 def test_the_figure_says_its_answer(tmp_path):
     write_results(tmp_path / "results.csv", made_up())
     figure = plot.plot(tmp_path)
-    assert ".20 m, given to other contexts from .40 m (T = 2)" in figure.get_suptitle()
+    assert "text from d = .20 m (T = 2) and .20 m (T = 8)" in figure.get_suptitle()
+    assert "contexts, they do from .40 m (T = 2)" in figure.get_suptitle()
     rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert rows[:2] == ["pretrained, T=2", "fresh, T=2"]
