@@ -13,7 +13,6 @@ import pandas as pd
 from experiments.flat_size.settings import (
     ACCURACIES,
     CONVENTIONS,
-    EQUAL_LOSS,
     WORLDS,
     at_equal_loss,
     named,
@@ -36,7 +35,7 @@ def _of_world(equal: pd.DataFrame, world: str, trained: list[int]) -> list[Claim
     trained = trained or [0, 1]
     settings = [named(world, width) for width in trained]
     positions = [math.log2(width) if width else 0.0 for width in trained]
-    where = f"{WORLDS[world]}, at a KL of {EQUAL_LOSS[world]} nats, widths {_listed(trained)}"
+    where = f"{WORLDS[world]}, at equal KL, widths {_listed(trained)}"
     found = [
         claim_trend(
             equal, accuracy, settings, rising=True, positions=positions,

@@ -10,7 +10,7 @@ from el_jax.plots import add_legend, add_question, add_titles, new_figure
 from experiments.flat_size.settings import (
     ACCURACIES,
     CONVENTIONS,
-    EQUAL_LOSS,
+    LEVEL,
     WORLDS,
     at_equal_loss,
     named,
@@ -65,7 +65,7 @@ def answer(results: pd.DataFrame) -> str:
         low, high = of(ACCURACIES[0])
         ratios = [decimal(last / first) for first, last in map(of, list(CONVENTIONS)[:2])]
         shown.append(
-            f"{name} at {decimal(EQUAL_LOSS[world])} nats, width {trained[0]} to {trained[-1]}: "
+            f"{name} at {decimal(of(LEVEL)[0])} nats, width {trained[0]} to {trained[-1]}: "
             f"probe {decimal(low)} to {decimal(high)}, trace × {ratios[0]} (s = 1/k), "
             f"× {ratios[1]} (s = 1/√k)"
         )

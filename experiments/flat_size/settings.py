@@ -11,9 +11,7 @@ from experiments.harness.tables import results_frame, with_parts
 WORLDS = {"pcfg": "PCFG", "hmm": "HMM"}
 KL = "kl"
 ACCURACIES = ("accuracy_1", "accuracy_2")  # of the nearer and the farther label
-# nats above the entropy at which networks are compared: every width comes below, of trainings of
-# the lengths that are made here, on worlds that are not reported
-EQUAL_LOSS = {"pcfg": 0.2, "hmm": 0.1}
+LEVEL = "level"  # nats above the entropy at which the networks of a seed are compared
 UPDATES = "updates_of_training"
 
 
@@ -59,31 +57,39 @@ def _trained(results: pd.DataFrame, world: str) -> pd.DataFrame:
 
 
 def at_equal_loss(results: pd.DataFrame) -> pd.DataFrame:
-    """Results of networks whose KL is ``EQUAL_LOSS``, between trainings of two lengths.
+    """Results of networks of a seed at the KL that the last of its widths reaches.
 
-    The rate of every training falls to 0, so that no noise of updates is in a loss. A seed of a
-    width has one point for each length, and its numbers lie on lines in log KL between
-    neighbouring ones. Left out is a seed whose trainings are all above, or all below.
+    The rate of every training falls to 0, so that no noise of updates is in a loss. A width of a
+    seed has one point for each length, and its numbers lie on lines in log KL between neighbouring
+    ones. Left out is a width whose trainings are all below.
 
     Args:
         results: of the trainings.
 
     Returns:
-        Results by :func:`named`: the metrics of the trainings but KL, and ``UPDATES``.
+        Results by :func:`named`: the metrics of the trainings but KL, ``UPDATES`` and ``LEVEL``.
     """
     rows = []
-    for world, nats in EQUAL_LOSS.items():
-        for (width, seed), runs in _trained(results, world).groupby(["width", "seed"]):
-            wide = runs.pivot(index="updates", columns="metric", values="value").sort_index()
-            if KL not in wide:
+    for world in WORLDS:
+        for seed, of_seed in _trained(results, world).groupby("seed"):
+            courses = {width: _courses(runs) for width, runs in of_seed.groupby("width")}
+            if not all(KL in of_width for of_width in courses.values()):
                 continue
-            kl = wide[KL].to_numpy()
-            courses = {**dict(wide.items()), UPDATES: wide.index.to_series()}
-            for metric, course in courses.items():
-                value = where(kl, nats, course.to_numpy(float))
-                if np.isfinite(value):
-                    rows.append((named(world, width), seed, metric, value))
+            nats = max(of_width[KL].min() for of_width in courses.values())
+            for width, of_width in courses.items():
+                kl = of_width.pop(KL).to_numpy()
+                rows.append((named(world, width), seed, LEVEL, nats))
+                for metric, course in of_width.items():
+                    value = where(kl, nats, course.to_numpy(float))
+                    if np.isfinite(value):
+                        rows.append((named(world, width), seed, metric, value))
     return results_frame(rows)
+
+
+def _courses(runs: pd.DataFrame) -> dict[str, pd.Series]:
+    """The metrics of a width and seed, and the updates, over the lengths of its trainings."""
+    wide = runs.pivot(index="updates", columns="metric", values="value").sort_index()
+    return {**dict(wide.items()), UPDATES: wide.index.to_series()}
 
 
 def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " n"]) -> float:
@@ -97,7 +103,7 @@ def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " 
     Returns:
         The value; NaN if the first KL is below, or none is.
     """
-    reached = kl <= nats
+    reached = kl <= nats * (1 + 1e-9)  # the last width is there at the level itself
     if reached[0] or not reached.any():
         return np.nan
     after = int(reached.argmax())

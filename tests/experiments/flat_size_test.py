@@ -18,23 +18,28 @@ from tests.experiments.toys import results_of
 
 
 def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
-    nats = settings.EQUAL_LOSS["pcfg"]
-    courses = {  # by seed: KL as multiples of nats, and the trace
-        0: ([2.0, 0.5, 0.4], [0.0, 10.0, 20.0]),  # half-way in the logarithm
-        1: ([0.9, 0.8, 0.7], [1.0, 1.0, 1.0]),  # all below
-        2: ([1.4, 1.3, 1.2], [1.0, 1.0, 1.0]),  # all above
-        3: ([8.0, 4.0, 0.5], [0.0, 4.0, 8.0]),
+    courses = {  # by seed and width: KL, and the trace
+        (0, 16): ([0.4, 0.1, 0.08], [0.0, 10.0, 20.0]),
+        (0, 32): ([0.8, 0.3, 0.2], [1.0, 2.0, 3.0]),  # the last to arrive, at .2
+        (1, 16): ([0.3, 0.2, 0.1], [1.0, 2.0, 3.0]),
+        (1, 32): ([0.09, 0.08, 0.07], [1.0, 1.0, 1.0]),  # below from the first
+        (2, 16): ([8.0, 4.0, 0.5], [0.0, 4.0, 8.0]),
+        (2, 32): ([4.0, 2.0, 1.0], [0.0, 3.0, 7.0]),
     }
     rows = []
     for place, updates in enumerate((1_500, 3_000, 6_000)):
-        name = f"cross-entropy, warm-up{settings.suffix_of('pcfg', 16, updates)}"
-        for seed, (kl, trace) in courses.items():
-            rows += [(name, seed, "kl", nats * kl[place]), (name, seed, "trace", trace[place])]
+        for (seed, width), (kl, trace) in courses.items():
+            name = f"cross-entropy, warm-up{settings.suffix_of('pcfg', width, updates)}"
+            rows += [(name, seed, "kl", kl[place]), (name, seed, "trace", trace[place])]
     found = settings.at_equal_loss(results_frame(rows))
-    traces = values_of(found, settings.named("pcfg", 16), "trace")
-    assert traces.to_dict() == pytest.approx({0: 5.0, 3: 4.0 + 4.0 * 2 / 3})
-    updates = values_of(found, settings.named("pcfg", 16), settings.UPDATES)
-    assert updates.to_dict() == pytest.approx({0: 2_250.0, 3: 5_000.0})
+    narrow, wide = (settings.named("pcfg", width) for width in (16, 32))
+    levels = values_of(found, narrow, settings.LEVEL)
+    assert levels.to_dict() == pytest.approx({0: 0.2, 1: 0.1, 2: 1.0})
+    traces = values_of(found, narrow, "trace")  # .2 is half-way from .4 to .1 in the logarithm
+    assert traces.to_dict() == pytest.approx({0: 5.0, 1: 3.0, 2: 4.0 + 4.0 * 2 / 3})
+    updates = values_of(found, narrow, settings.UPDATES)
+    assert updates.to_dict() == pytest.approx({0: 2_250.0, 1: 6_000.0, 2: 5_000.0})
+    assert values_of(found, wide, "trace").to_dict() == pytest.approx({0: 3.0, 2: 7.0})
 
 
 def configs(width=8):
@@ -93,13 +98,13 @@ def test_conventions_add_up_groups_by_their_factors():
 def table(slope_of_accuracy, slope_of_trace):
     rng = np.random.default_rng(0)
     values = {}
-    for world, nats in settings.EQUAL_LOSS.items():
+    for world in settings.WORLDS:
         for i, width in enumerate((16, 32, 64)):
             accuracy = 0.5 + slope_of_accuracy * i + 1e-3 * rng.normal(size=6)
             trace = 10 + slope_of_trace * i + 1e-3 * rng.normal(size=6)
-            for updates, times in ((100, 2.0), (200, 0.5)):
+            for updates, times in ((100, 2.0), (200, 1.0)):
                 name = f"cross-entropy, warm-up{settings.suffix_of(world, width, updates)}"
-                values[name, "kl"] = np.full(6, times * nats)
+                values[name, "kl"] = np.full(6, times / 10)
                 values |= {(name, metric): accuracy for metric in settings.ACCURACIES}
                 values |= {(name, metric): trace for metric in settings.CONVENTIONS}
     return results_of(values)
