@@ -61,7 +61,7 @@ def at_equal_loss(results: pd.DataFrame) -> pd.DataFrame:
 
     The rate of every training falls to 0, so that no noise of updates is in a loss. A width of a
     seed has one point for each length, and its numbers lie on lines in log KL between neighbouring
-    ones. Left out is a width whose trainings are all below.
+    ones. Left out is a seed with a width whose trainings are all below.
 
     Args:
         results: of the trainings.
@@ -76,13 +76,14 @@ def at_equal_loss(results: pd.DataFrame) -> pd.DataFrame:
             if not all(KL in of_width for of_width in courses.values()):
                 continue
             nats = max(of_width[KL].min() for of_width in courses.values())
+            if any(of_width[KL].iloc[0] < nats for of_width in courses.values()):
+                continue
             for width, of_width in courses.items():
                 kl = of_width.pop(KL).to_numpy()
                 rows.append((named(world, width), seed, LEVEL, nats))
                 for metric, course in of_width.items():
                     value = where(kl, nats, course.to_numpy(float))
-                    if np.isfinite(value):
-                        rows.append((named(world, width), seed, metric, value))
+                    rows.append((named(world, width), seed, metric, value))
     return results_frame(rows)
 
 
@@ -96,17 +97,13 @@ def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " 
     """The value of a course where KL first falls to so many nats, on a line in log KL.
 
     Args:
-        kl: of each length, positive.
+        kl: of each length, positive; the first at least ``nats``, the least at most.
         nats: the divergence.
         course: a number of each length.
-
-    Returns:
-        The value; NaN if the first KL is below, or none is.
     """
-    reached = kl <= nats * (1 + 1e-9)  # the last width is there at the level itself
-    if reached[0] or not reached.any():
-        return np.nan
-    after = int(reached.argmax())
+    after = int((kl <= nats).argmax())
+    if after == 0:
+        return float(course[0])
     high, low = np.log(kl[after - 1 : after + 1])
     share = (high - np.log(nats)) / (high - low)
     return float(course[after - 1] + share * (course[after] - course[after - 1]))

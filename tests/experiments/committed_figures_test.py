@@ -13,6 +13,7 @@ import scipy.stats
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
+from experiments.flat_size.settings import at_equal_loss
 from experiments.harness.tables import read_results, with_parts
 
 ROOT = Path(__file__).parents[2] / "experiments"
@@ -250,6 +251,23 @@ def in_pretrained(results):
     ]
 
 
+def in_size(results):
+    found = []
+    equal = at_equal_loss(results)
+    for world in ("PCFG", "HMM"):
+        narrow, wide = (
+            means_of(equal, f"cross-entropy, warm-up, {world}, width {width}") for width in (16, 96)
+        )
+        ratios = [short(wide[name] / narrow[name]) for name in ("trace_released", "trace_balanced")]
+        probes = f"probe {short(narrow['accuracy_1'])} to {short(wide['accuracy_1'])}"
+        found.append(f"{probes}, trace × {ratios[0]} (s = 1/k), × {ratios[1]} (s = 1/√k)")
+    return found
+
+
+def means_of(results: pd.DataFrame, setting: str) -> pd.Series:
+    return results[results["setting"] == setting].groupby("metric")["value"].mean()
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -266,6 +284,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "flat_elearn": in_elearn,
     "flat_estimators": in_estimators,
     "flat_sgd_flow": in_flow,
+    "flat_size": in_size,
     "flat_time": in_time,
     "ntp_convergence": in_convergence,
     "ntp_figure1": in_figure1,
