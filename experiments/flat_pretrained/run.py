@@ -49,11 +49,11 @@ class Scale:
 SCALES = {
     "smoke": Scale(8, 4, 2, 4, 2, 2),
     "quick": Scale(16, 8, 2, 4, 2, 2),
-    "cpu": Scale(32, 16, 4, 16, 2, 6),
+    "cpu": Scale(32, 16, 4, 8, 2, 4),
     "paper": Scale(256, 64, 16, 256, 4, 9),
 }
 PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written
-DRAWS = 64  # of the network's own labels in each context
+DRAWS = 16  # of the network's own labels in each context
 LAYER = "layers_"
 
 
@@ -94,7 +94,8 @@ def forms(model: ModelFns, params: Params, windows: Batch, key: Key, num_probes:
         return jax.nn.log_softmax(model.apply(params, windows)).reshape(len(of_text), -1)
 
     laws = log_probs(params)
-    own = jax.random.categorical(label_key, laws, shape=(DRAWS, len(laws))).T
+    keys = jax.random.split(label_key, DRAWS)  # one at a time, since each takes as much as `laws`
+    own = jax.lax.map(lambda key: jax.random.categorical(key, laws), keys).T
     labels = {TEXT: of_text, OWN: own, OTHER: jnp.roll(of_text, len(of_text) // 2)}
 
     def at_labels(values: Float[Array, "N V"]) -> Float[Array, " kinds"]:
