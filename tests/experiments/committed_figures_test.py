@@ -268,6 +268,15 @@ def means_of(results: pd.DataFrame, setting: str) -> pd.Series:
     return results[results["setting"] == setting].groupby("metric")["value"].mean()
 
 
+def in_flat_pretrained(results):
+    ratios = means(results, "hessian_over_fisher")
+    text, other = (
+        short(ratios[f"pretrained, labels of {of}"]).replace("-", "−").replace("−0.", "−.")
+        for of in ("the text", "other contexts")
+    )
+    return [f"{text} Tr F on text", f"{other} Tr F where"]
+
+
 IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "bench": in_bench,
     "el_copy_anatomy": in_anatomy,
@@ -284,6 +293,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "flat_elearn": in_elearn,
     "flat_estimators": in_estimators,
     "flat_sgd_flow": in_flow,
+    "flat_pretrained": in_flat_pretrained,
     "flat_size": in_size,
     "flat_time": in_time,
     "ntp_convergence": in_convergence,
