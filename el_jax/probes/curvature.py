@@ -122,15 +122,26 @@ def group_traces(
         num_labels: draws in each context.
     """
     label_key, _ = jax.random.split(key)
+    return sampled_traces(
+        logits, params, windows, group_parts(params, grouping), label_key, num_labels
+    )
+
+
+def group_parts(params: Params, grouping: Grouping | Callable[[str], str]) -> dict[str, Any]:
+    """Group -> 1 for its leaves and 0 for others, a tree like ``params``, for ``fisher_traces``.
+
+    Args:
+        params: θ.
+        grouping: see :func:`group_function`.
+    """
     group_of = group_function(grouping)
     groups = jax.tree_util.tree_map_with_path(
         lambda path, _: group_of(jax.tree_util.keystr(path, simple=True, separator="/")), params
     )
-    parts = {
+    return {
         group: jax.tree.map(lambda name, group=group: float(name == group), groups)
         for group in dict.fromkeys(jax.tree.leaves(groups))
     }
-    return sampled_traces(logits, params, windows, parts, label_key, num_labels)
 
 
 def group_function(grouping: Grouping | Callable[[str], str]) -> Callable[[str], str]:

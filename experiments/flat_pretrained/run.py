@@ -16,7 +16,7 @@ from el_jax.curvature import fisher_traces
 from el_jax.curvature.products import second_derivative
 from el_jax.curvature.sampling import signs
 from el_jax.probes.contexts import context_logits, contexts_of
-from el_jax.probes.curvature import group_function
+from el_jax.probes.curvature import group_parts
 from el_jax.types import Batch, Key, ModelFns, Params
 from experiments.flat_pretrained.settings import (
     FRESH,
@@ -116,16 +116,8 @@ def layer_traces(
     model: ModelFns, params: Params, windows: Batch, key: Key, num_labels: int
 ) -> dict[str, Float[Array, ""]]:
     """The trace of the Fisher matrix of every layer, and of what is outside of layers."""
-    group_of = group_function("layer")
-    groups = jax.tree_util.tree_map_with_path(
-        lambda path, _: group_of(jax.tree_util.keystr(path, simple=True, separator="/")), params
-    )
-    parts = {
-        group: jax.tree.map(lambda name, group=group: float(name == group), groups)
-        for group in dict.fromkeys(jax.tree.leaves(groups))
-    }
     found = fisher_traces(
-        context_logits(model), params, windows, parts,
+        context_logits(model), params, windows, group_parts(params, "layer"),
         labels="sampled", key=key, num_labels=num_labels, chunk=1,
     )  # fmt: skip
     return {group: estimate.mean for group, estimate in found.items()}

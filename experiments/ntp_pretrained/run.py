@@ -160,7 +160,7 @@ def _of_embedding(
 
 
 def _of_decoder(reader: Reader, passage: Passage) -> Iterator[Measured]:
-    """What the model's own decoder tells of the margin that the best one has."""
+    """The margin of the best decoder, and the bound that the residuals of the model's own give."""
     embeddings = features(reader, passage.contexts)
     size = np.sqrt(np.square(embeddings).sum(axis=0).mean())
     problem = from_counts(embeddings / size, passage.counts)
