@@ -22,7 +22,7 @@ def test_the_trainings_of_every_scale_are_such_that_can_be_run(scale):
             assert parsed.adversary.label == attacked
         assert study.names[f"downstream_{attacked}"] == settings.ATTACKED
     weights = {s.config.adversary.weight for s in run.studies(scale) if "adversary" in s.config}
-    assert weights == set(settings.WEIGHTS[2:3] if scale == "smoke" else settings.WEIGHTS[1:])
+    assert weights == set(settings.WEIGHTS[1:2] if scale == "smoke" else settings.WEIGHTS[1:])
 
 
 def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
@@ -51,7 +51,8 @@ def table(*, worse, sharper, kl):
     rng = np.random.default_rng(0)
     values = {}
     for world in settings.WORLDS:
-        for i, weight in enumerate(settings.WEIGHTS):
+        for weight in settings.WEIGHTS:
+            i = weight / settings.CHOSEN[world]
             name = settings.named(world, weight)
 
             def near(mean):
@@ -71,7 +72,7 @@ def table(*, worse, sharper, kl):
     [
         ({"worse": 0.05, "sharper": 2, "kl": 0.001}, Verdict.HOLDS),
         ({"worse": -0.05, "sharper": -2, "kl": 0.02}, Verdict.FAILS),
-        ({"worse": 0.0, "sharper": 0, "kl": 0.005}, Verdict.INCONCLUSIVE),
+        ({"worse": 0.0, "sharper": 0, "kl": settings.EQUAL}, Verdict.INCONCLUSIVE),
     ],
 )
 def test_claims_are_judged_by_differences(changes, verdict):
@@ -88,6 +89,4 @@ def test_claims_on_nothing_say_that_it_was_not_measured():
 def test_the_title_has_the_numbers_of_the_table(tmp_path):
     write_results(tmp_path / "results.csv", table(worse=0.05, sharper=2, kl=0.001))
     title = plot.plot(tmp_path).get_suptitle()
-    step = settings.WEIGHTS.index(settings.CHOSEN["hmm"])
-    shown = f"KL .010 to .0{10 + step}, probe .80 to .{80 - 5 * step}, trace × {1 + step / 4:.2f}"
-    assert title.count(shown) == 2
+    assert title.count("KL .010 to .011, probe .80 to .75, trace × 1.25") == 2
