@@ -1,4 +1,4 @@
-"""KL, accuracy of probes and traces against the strength of the adversary, a column for each."""
+"""What the adversary changes in KL, accuracy of probes and traces, against its strength."""
 
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,15 @@ from experiments.harness.figures import decimal, mean_of, t_note, t_sems
 from experiments.harness.tables import read_results, settings_with, values_of
 
 PANELS = {
-    (KL,): "KL from the truth, nats",
-    ACCURACIES: "accuracy of the probe",
-    tuple(TRACES): "trace",
+    (KL,): "change of KL, nats",
+    ACCURACIES: "change of the probe, points",
+    tuple(TRACES): "trace over that of λ = 0",
 }
 STYLES: tuple[tuple[str, Any, str], ...] = (
     ("#0072b2", "-", "attacked label; Fisher trace"),
     ("#d55e00", "--", "other label; scale-free trace"),
 )
-TRUE = "attacked label, true conditionals"
+TRUE = "attacked label, true conditionals in place of the network"
 
 
 def plot(out: Path) -> Figure:
@@ -43,16 +43,16 @@ def plot(out: Path) -> Figure:
     for row, world in zip(axes, WORLDS, strict=True):
         for ax, metrics in zip(row, PANELS, strict=True):
             _draw(ax, results, world, metrics)
-        lookup = mean_of(results, named(world, 0), f"{ATTACKED}_{LOOKUP}")
-        row[1].axhline(lookup, color=THEORY_COLOUR, linestyle=":", linewidth=1.2)
-        row[2].set_yscale("log")
+        base = named(world, 0)
+        lookup = mean_of(results, base, f"{ATTACKED}_{LOOKUP}") - mean_of(results, base, ATTACKED)
+        row[1].axhline(100 * lookup, color=THEORY_COLOUR, linestyle=":", linewidth=1.2)
     for ax in axes[-1]:
         ax.set_xlabel("strength λ of the adversary, nats")
     names = [f"{world}: {words}" for world in WORLDS.values() for words in PANELS.values()]
     add_titles(axes.ravel(), names)
     handles = [Line2D([], [], color=c, linestyle=s, label=label) for c, s, label in STYLES]
     handles.append(Line2D([], [], color=THEORY_COLOUR, linestyle=":", label=TRUE))
-    note = f"dots: a run each; bars: {t_note(results)}; a seed draws world, data and network"
+    note = f"against λ = 0 of the same seed, which draws world, data and network; {t_note(results)}"
     add_legend(figure, handles, num_columns=3, note=note)
     return figure
 
@@ -74,11 +74,19 @@ def answer(results: pd.DataFrame) -> str:
     return "Training against a downstream label\n" + "\n".join(shown)
 
 
+def changed(results: pd.DataFrame, world: str, weight: float, metric: str) -> pd.Series:
+    """The change that a strength makes, seed by seed: of an accuracy in points, of a trace × ."""
+    before, after = (values_of(results, named(world, w), metric) for w in (0.0, weight))
+    if metric in TRACES:
+        return after / before
+    return (after - before) * (100 if metric in ACCURACIES else 1)
+
+
 def _draw(ax: Axes, results: pd.DataFrame, world: str, metrics: tuple[str, ...]) -> None:
     known = settings_with(results, KL)
     weights = [weight for weight in WEIGHTS if named(world, weight) in known]
     for metric, (colour, style, _) in zip(metrics, STYLES, strict=False):
-        columns = [values_of(results, named(world, weight), metric) for weight in weights]
+        columns = [changed(results, world, weight, metric) for weight in weights]
         bars = [t_sems(len(c)) * c.sem() if len(c) > 1 else 0.0 for c in columns]
         ax.errorbar(
             range(len(weights)), [c.mean() for c in columns], yerr=bars, color=colour,
@@ -86,4 +94,5 @@ def _draw(ax: Axes, results: pd.DataFrame, world: str, metrics: tuple[str, ...])
         )  # fmt: skip
         for place, column in enumerate(columns):
             ax.plot([place + 0.1] * len(column), column, "o", color=colour, alpha=0.4, markersize=3)
+    ax.axhline(1.0 if metrics == tuple(TRACES) else 0.0, color="0.6", linewidth=0.8, zorder=1)
     ax.set_xticks(range(len(weights)), [f"{weight:g}" for weight in weights])

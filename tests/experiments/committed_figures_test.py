@@ -268,6 +268,19 @@ def means_of(results: pd.DataFrame, setting: str) -> pd.Series:
     return results[results["setting"] == setting].groupby("metric")["value"].mean()
 
 
+def in_adversarial(results):
+    found = []
+    for world, weight in (("PCFG", "0.01"), ("HMM", "0.03")):
+        before, after = (
+            means_of(results, f"cross-entropy, warm-up, {world}, λ={w}") for w in ("0", weight)
+        )
+        kl = [f"{each['kl']:.3f}".removeprefix("0") for each in (before, after)]
+        right = [short(each["accuracy_1"]) for each in (before, after)]
+        trace = short(after["fisher_trace"] / before["fisher_trace"])
+        found.append(f"KL {kl[0]} to {kl[1]}, probe {right[0]} to {right[1]}, trace × {trace}")
+    return found
+
+
 def in_flat_pretrained(results):
     ratios = means(results, "hessian_over_fisher")
     text, other = (
@@ -288,6 +301,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_width": in_width,
     "el_margins": in_margins,
     "el_star_in_weights": in_star,
+    "flat_adversarial": in_adversarial,
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,
     "flat_elearn": in_elearn,
