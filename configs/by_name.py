@@ -8,13 +8,14 @@ Arguments after the colon: ``task``, ``model`` (a preset of the transformer, or 
     python -m el_jax.train --import=my_task.py --config=configs/by_name.py:task=my_task ...
 
 A config file of its own (see configs/el/copy.py) is the place of a published setting. Expect: a
-small transformer, five seeds, 2,000 updates at a constant rate of 1e-3 after 100 of warm-up.
+small transformer, five seeds, 2,000 updates at a constant rate of 1e-3 after 100 of warm-up. The
+Pythia suite (``model=pythia_70m`` to ``pythia_12b``) has its own sizes.
 """
 
 from ml_collections import ConfigDict
 
 from configs import common
-from el_jax.models import PRESETS
+from el_jax.models import FAMILIES
 
 
 def get_config(arg: str | None = None) -> ConfigDict:
@@ -25,7 +26,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config = ConfigDict({"seed": 0, "parallel": common.PARALLEL})
     config.task = common.task(given.task)
     config.loss = common.loss(given.loss)
-    small = {"width": 64, "num_layers": 2, "num_heads": 2} if given.model in PRESETS else {}
+    small = {"width": 64, "num_layers": 2, "num_heads": 2} if given.model in FAMILIES else {}
     config.model = common.model(given.model, **small)
     config.optim = common.optim(given.optimizer, peak_lr=1e-3, warmup_steps=100)
     config.train = common.train(num_updates=2_000, log_every=50, eval_every=250)

@@ -186,7 +186,8 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "max_rewinds": 3,
         "run_axis": "vmap",  # or map: one run after the other
         "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
-        "shard": "auto",  # or runs, or data (windows of an update), or none: one device
+        # or runs, data (windows of an update), fsdp (windows and parameters), none (one device)
+        "shard": "auto",
         "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
         "eval_tokens": 8_192,  # evaluated at once
         "eval_last": (),  # splits measured at the end only

@@ -111,7 +111,7 @@ def _first_state(
 ) -> TrainState | None:
     """The newest state of the workdir, or given parameters, or None to draw new ones."""
     program, folder = training.program, settings.train.init_from
-    state = checkpoints.restore(program.init)
+    state = checkpoints.restore(program.init, program.layout.place_of_state)
     if state is None and folder:
         with together():
             return start_from(folder, program)

@@ -86,6 +86,7 @@ class ModelFns(NamedTuple):
         features: ``features(params, batch) -> [B, T, D]`` in float32, the vector of every token
             behind the last layer and its norm, before what only the head needs (BERT's transform,
             a projection); None for models without hidden states.
+        layers: names of the parameters' subtrees that its functions also take as ``models.Part``.
     """
 
     init: Callable[[Key], Params]
@@ -95,6 +96,7 @@ class ModelFns(NamedTuple):
     head_width: int = 0
     matmul_precision: str = "default"
     features: Callable[[Params, Batch], Array] | None = None
+    layers: tuple[str, ...] = ()
 
 
 Row = dict[str, np.ndarray]  # metric name -> one value per run, [R]

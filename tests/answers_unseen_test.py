@@ -11,12 +11,12 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.models import PRESETS
+from el_jax.models import FAMILIES
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import TASKS
 
 SWITCHES = {
-    "preset": sorted(PRESETS),
+    "preset": sorted(FAMILIES),
     "causal": [None, True, False],
     "position": [None, "rope", "learned", "none"],
     "norm_placement": [None, "pre", "post"],

@@ -15,7 +15,7 @@ import pytest
 from configs import by_name
 from el_jax import build
 from el_jax.losses import TOKEN_LOSSES
-from el_jax.models import MODELS, PRESETS
+from el_jax.models import FAMILIES as TRANSFORMERS, MODELS
 from el_jax.tasks import TASKS, Task
 from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, make_optimizer
@@ -26,7 +26,7 @@ from el_jax.training.step import gradient_of, update
 ROOT = pathlib.Path(__file__).parents[1]
 FAMILIES = {
     "task": TASKS,
-    "model": {**MODELS, **{name: p for name, p in PRESETS.items() if p.causal}},
+    "model": {**MODELS, **{name: p for name, p in TRANSFORMERS.items() if p.causal}},
     "loss": TOKEN_LOSSES,
     "optimizer": OPTIMIZERS,
 }
@@ -40,7 +40,7 @@ def spec_of(family, name):
     config = by_name.get_config(f"{family}={name}" + ",task=masked" * both_ways)
     if name == "llama":
         config.model.num_kv_heads = 1  # its own three do not divide the two heads
-    if family == "model" and name in PRESETS:
+    if family == "model" and name in TRANSFORMERS:
         config.model.num_layers = 1
     config.train.seeds = 2
     return build.spec_of(build.parse(config))

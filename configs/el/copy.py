@@ -17,7 +17,7 @@ Expect (small): hard test accuracy between chance and 1 with cross-entropy, by t
 from ml_collections import ConfigDict
 
 from configs import common
-from el_jax.models import PRESETS
+from el_jax.models import FAMILIES
 
 # At 29 classes 2 is the least power of 2 at which E1 has a single equilibrium margin; E2's strength
 # acts as lambda / V on each squared margin, so that 4 suits 29 classes.
@@ -86,7 +86,7 @@ def _model(name: str, **sizes: int) -> ConfigDict:
     """A transformer of these sizes, or another model at its own."""
     if name == "gpt_neox" and sizes["width"] < 1024:
         return common.model(name, **sizes, rotary_fraction=0.5)  # of a head's few entries, not .25
-    return common.model(name, **(sizes if name in PRESETS else {}))
+    return common.model(name, **(sizes if name in FAMILIES else {}))
 
 
 def _make_small(config: ConfigDict) -> None:

@@ -19,7 +19,7 @@ the true conditional and the rest, 2.39, the entropy that no model changes.
 from ml_collections import ConfigDict
 
 from configs import common
-from el_jax.models import PRESETS
+from el_jax.models import FAMILIES
 
 # worlds small enough for a network of 1e5 parameters to learn in minutes
 SMALL: dict[str, dict[str, float]] = {
@@ -93,7 +93,7 @@ def _model(given: ConfigDict) -> ConfigDict:
     """A transformer of the scale's size, or another model at its own."""
     if given.model == "bidirectional_lstm" and given.scale == "small":
         return common.model(given.model, width=64, num_layers=2, dropout=0.0)
-    if given.model not in PRESETS:
+    if given.model not in FAMILIES:
         return common.model(given.model)
     sees = {"causal": True} if given.task == "causal" else {}
     if given.scale == "paper":

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from el_jax.checkpoints.arrays import S, State
+from el_jax.checkpoints.steps import Placement, on_first_device
 from el_jax.checkpoints.store import Checkpoints
 from el_jax.runtime.lock import Lock
 from el_jax.runtime.processes import from_first, is_first, together
@@ -74,15 +75,17 @@ class SharedCheckpoints:
             if self._first is not None:
                 self._first.wait()
 
-    def restore(self, init: Callable[[], S]) -> S | None:
+    def restore(self, init: Callable[[], S], place: Placement = on_first_device) -> S | None:
         """The newest intact state in NumPy, the same on every process; None if none was saved.
 
         Args:
             init: see ``Checkpoints``.
+            place: unused: every process has the whole state, which a program places.
 
         Raises:
             CheckpointError: there are checkpoints, but none of them can be used.
         """
+        del place
         target = jax.eval_shape(init)
         first = self._first
 

@@ -2,7 +2,7 @@
 
 When are the data separable, and towards which max-margin matrix does training go? (Thrampoulidis
 2024, arXiv 2402.18551.) ``problem.py`` says what is trained on and fixes the letters. Public
-functions take NumPy or JAX arrays and give NumPy float64: they enter ``jax.enable_x64`` and compile
+functions take NumPy or JAX arrays and give NumPy float64: they enter ``float64()`` and compile
 themselves, so nothing depends on the precision of the rest of the program.
 """
 

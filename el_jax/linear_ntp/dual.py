@@ -29,6 +29,7 @@ from el_jax.linear_ntp.certificates import (
 from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
 from el_jax.linear_ntp.problem import column_lengths
 from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.runtime.double_precision import float64
 
 
 class LogitMargin(NamedTuple):
@@ -173,7 +174,7 @@ def in_cone(
     matrix: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]
 ) -> Float64[np.ndarray, "V m"]:
     """The projection on D of one NumPy matrix, in float64."""
-    with jax.enable_x64(True):
+    with float64():
         level = matrix.mean(axis=0, keepdims=True)
         return np.asarray(_project_on_cone(matrix, support, level)[0])
 

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from el_jax.linear_ntp.exact import exact_combination
 from el_jax.linear_ntp.scaling import MarginProblem
 from el_jax.linear_ntp.subspace import centred, face_contrasts, face_factor, is_dense
+from el_jax.runtime.double_precision import float64
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
@@ -94,7 +95,7 @@ def solve_on_face(
     face: Bool[np.ndarray, "V m"],
 ) -> FaceSolution:
     """Least squares min_W ‖Π_face(W H - target)‖, refined once; NumPy in, NumPy out."""
-    with jax.enable_x64(True):
+    with float64():
         first, _, steps = _least_squares(target, embeddings, face, _MAX_ITERATIONS)
         left = target - np.asarray(first) @ embeddings.T @ embeddings
         second, residual, more_steps = _least_squares(left, embeddings, face, _MAX_ITERATIONS)

@@ -13,6 +13,7 @@ from el_jax.linear_ntp.landscape import Landscape, landscape, slope_at
 from el_jax.linear_ntp.metrics import decoder_metrics
 from el_jax.linear_ntp.problem import NTPProblem
 from el_jax.linear_ntp.trajectory import Trajectory
+from el_jax.runtime.double_precision import float64
 
 
 def gradient_flow(
@@ -63,7 +64,7 @@ def gradient_flow(
         hessian = np.asarray(_hessian_at(W, span.T @ problem.embeddings, here))
         return -np.exp(tau) * hessian.reshape(y.size, y.size)
 
-    with jax.enable_x64(True):
+    with float64():
         here = landscape(problem)
         taus = np.log1p(marks)
         solution = solve_ivp(

@@ -24,6 +24,7 @@ from el_jax.linear_ntp.dual import (
 )
 from el_jax.linear_ntp.faces import annihilated, equalised, solve_on_face
 from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.runtime.double_precision import float64
 
 _FIRST_CHUNK = 100
 _POLISHED_GAP = 0.03
@@ -94,7 +95,7 @@ def frobenius_bracket(
     """
     step = 1 / np.linalg.norm(problem.embeddings, 2) ** 2
     best, done, chunk = start, 0 if start is None else start.iterations, _FIRST_CHUNK
-    with jax.enable_x64(True):
+    with float64():
         first = np.zeros(problem.support.shape) if start is None else scaled_dual(start, problem)
         state = _start(jnp.asarray(first))
         while done < max_iterations:

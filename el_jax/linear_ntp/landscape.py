@@ -26,6 +26,7 @@ from el_jax.linear_ntp.subspace import (
     project,
     top_curvature,
 )
+from el_jax.runtime.double_precision import float64
 
 
 class Landscape(NamedTuple):
@@ -79,7 +80,7 @@ class Slope(NamedTuple):
 def landscape(problem: NTPProblem) -> Landscape:
     """The arrays of a problem; costs its data subspace."""
     basis = data_subspace(problem).basis
-    with jax.enable_x64(True):
+    with float64():
         return Landscape(
             jnp.asarray(problem.embeddings),
             jnp.asarray(problem.context_probs),

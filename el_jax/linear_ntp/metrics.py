@@ -22,6 +22,7 @@ from el_jax.linear_ntp.landscape import (
 )
 from el_jax.linear_ntp.norms import NORMS, traced_norm
 from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.runtime.double_precision import float64
 
 
 def decoder_metrics(
@@ -67,7 +68,7 @@ def decoder_metrics(
     decoders = np.asarray(W, np.float64)
     problem.decoder(decoders.reshape(-1, *decoders.shape[-2:])[0])
     flat = decoders.reshape(-1, problem.vocab_size, problem.dim)
-    with jax.enable_x64(True):
+    with float64():
         metrics = _metrics_of_all(flat, landscape(problem), references)
         return {
             name: np.asarray(values).reshape(decoders.shape[:-2])

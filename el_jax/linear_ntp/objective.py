@@ -20,6 +20,7 @@ from jax import Array
 from jaxtyping import Float, Float64
 
 from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.runtime.double_precision import float64
 
 
 class ExcessLoss(NamedTuple):
@@ -77,7 +78,7 @@ def excess_loss(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> Exc
     Raises:
         ValueError: if W is not ``[V, d]``.
     """
-    with jax.enable_x64(True):
+    with float64():
         parts = _excess_at(problem.decoder(W), *arrays(problem))
     return ExcessLoss(*map(float, parts))
 
@@ -104,7 +105,7 @@ def residual(
     Raises:
         ValueError: if W is not ``[V, d]``.
     """
-    with jax.enable_x64(True):
+    with float64():
         return np.asarray(_residual_at(problem.decoder(W), *arrays(problem)))
 
 
@@ -114,7 +115,7 @@ def leaked_mass(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> flo
     Raises:
         ValueError: if W is not ``[V, d]``.
     """
-    with jax.enable_x64(True):
+    with float64():
         return float(_leaked_at(problem.decoder(W), *arrays(problem)))
 
 

@@ -22,6 +22,7 @@ from el_jax.linear_ntp.dual import MarginBracket, bracket, project_on_cone, tigh
 from el_jax.linear_ntp.faces import equalised
 from el_jax.linear_ntp.norms import Norm
 from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.runtime.double_precision import float64
 
 _CHUNK = 100
 _RELAXATION = 1.6
@@ -63,7 +64,7 @@ def split_bracket(
     inverse = np.linalg.inv(np.eye(len(embeddings)) + embeddings @ embeddings.T)
     penalty, best = 1.0, None if start is None else bracket(problem, *start[:2], norm, 0)
     constants = embeddings, inverse, support, problem.target
-    with jax.enable_x64(True):
+    with float64():
         state = _start(jnp.asarray(embeddings), jnp.asarray(support))
         for done in range(_CHUNK, max_iterations + _CHUNK, _CHUNK):
             state = _iterate(state, *constants, penalty, _CHUNK, norm)

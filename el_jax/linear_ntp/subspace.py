@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float, Float64
 from scipy.sparse.linalg import LinearOperator, eigsh, lsqr
 
 from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.runtime.double_precision import float64
 
 Matrix = TypeVar("Matrix", np.ndarray, Array)
 
@@ -56,7 +57,7 @@ class DataSubspace:
 
     def project(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
         """P_F(W)."""
-        with jax.enable_x64(True):
+        with float64():
             p = self.problem
             return np.asarray(_project(p.decoder(W), self.basis, p.embeddings, p.support))
 

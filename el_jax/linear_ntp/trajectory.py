@@ -14,6 +14,7 @@ from el_jax.linear_ntp.directions import DIRECTIONS, Direction, Memory
 from el_jax.linear_ntp.landscape import Landscape, Slope, landscape, slope_at
 from el_jax.linear_ntp.metrics import checked_references, metrics_at
 from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.runtime.double_precision import float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ def run_trajectory(
     sizes = np.asarray(step_size, np.float64)
     runs = np.broadcast_shapes(sizes.shape, start.shape[:-2])
     shape = start.shape[-2:]
-    with jax.enable_x64(True):
+    with float64():
         final, metrics = _run_all(
             np.broadcast_to(start, (*runs, *shape)).reshape(-1, *shape),
             np.broadcast_to(sizes, runs).ravel(),

@@ -9,6 +9,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.losses.stats import TokenStats, label_log_odds, symmetric_stats
+from el_jax.runtime.double_precision import float64
 
 TokenLoss = Callable[[TokenStats], Float[Array, "*batch"]]  # keyword parameters already bound
 
@@ -60,7 +61,7 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
     Returns:
         The minima in nats, ascending; empty where the loss decreases for ever, as CE does.
     """
-    with jax.enable_x64(True):
+    with float64():
         brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, noise=SLOPE_NOISE)
         for _ in range(ZOOMS):
             brackets = [_rising_brackets(loss, num_classes, pair)[0] for pair in brackets]

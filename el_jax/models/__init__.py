@@ -3,7 +3,8 @@
 A model is one file, ``model(config: ITS_DATACLASS) -> ModelFns``, and one line of ``MODELS``; the
 dataclass has the network's numbers and a ``vocab_size``, which the task gives; one whose ``causal``
 is False says that the network sees later tokens, so that no task gets it whose labels are there.
-``PRESETS`` has the published transformers. ``enlarge`` views a small transformer as a large one.
+``PRESETS`` has the published transformers, and ``FAMILIES`` one of each kind. ``enlarge`` views a
+small transformer as a large one.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from el_jax.models.config import TransformerConfig
 from el_jax.models.functions import logits_of
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
 from el_jax.models.lstm import LSTMConfig, lstm
-from el_jax.models.presets import PRESETS
+from el_jax.models.part import Part
+from el_jax.models.presets import FAMILIES, PRESETS
 from el_jax.models.surgery import Replica, enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.types import ModelFns
@@ -27,12 +29,14 @@ MODELS: dict[str, Callable[..., ModelFns]] = {
 }
 
 __all__ = [
+    "FAMILIES",
     "MODELS",
     "PRESETS",
     "AttentionChoice",
     "BidirectionalLSTMConfig",
     "LSTMConfig",
     "LookupTableConfig",
+    "Part",
     "Replica",
     "TransformerConfig",
     "attention_choice",

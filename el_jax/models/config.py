@@ -73,6 +73,9 @@ class TransformerConfig:
         scan_layers: all blocks but the last are one program, run in a loop over their stacked
             parameters. On CPU the loop costs more than it saves (12 layers of width 64: step 1.4
             times as long, no faster to compile); for deep models on accelerators.
+        remat_layers: of all blocks but the last, the backward pass keeps the input alone and
+            computes the rest again: a third more operations, and activations of one block at a
+            time.
     """
 
     vocab_size: int
@@ -114,6 +117,7 @@ class TransformerConfig:
     matmul_precision: str = "default"
     attention_impl: str = "auto"
     scan_layers: bool = False
+    remat_layers: bool = False
 
     def __post_init__(self) -> None:
         self._check_fields()

@@ -12,6 +12,24 @@ from el_jax.models.config import TransformerConfig
 # Pythia (Biderman et al. 2023, arXiv 2304.01373), the sizes of a four-layer copy-task model.
 GPT_NEOX = TransformerConfig(vocab_size=50_304, width=1024, num_layers=4, num_heads=4)
 
+# Biderman et al. 2023, arXiv 2304.01373, Table 1; names as there. Layers, width, heads, vocabulary.
+_PYTHIA = {
+    "70m": (6, 512, 8, 50_304),
+    "160m": (12, 768, 12, 50_304),
+    "410m": (24, 1024, 16, 50_304),
+    "1b": (16, 2048, 8, 50_304),
+    "1.4b": (24, 2048, 16, 50_304),
+    "2.8b": (32, 2560, 32, 50_304),
+    "6.9b": (32, 4096, 32, 50_432),
+    "12b": (36, 5120, 40, 50_688),
+}
+PYTHIA = {
+    f"pythia_{size}": dataclasses.replace(
+        GPT_NEOX, num_layers=layers, width=width, num_heads=heads, vocab_size=vocab_size
+    )
+    for size, (layers, width, heads, vocab_size) in _PYTHIA.items()
+}
+
 # Radford et al. 2019; gpt2 (124M).
 GPT2 = TransformerConfig(
     vocab_size=50_257,
@@ -95,7 +113,7 @@ LLAMA = TransformerConfig(
     init="width",
 )
 
-PRESETS: dict[str, TransformerConfig] = {
+FAMILIES: dict[str, TransformerConfig] = {
     "gpt_neox": GPT_NEOX,
     "gpt2": GPT2,
     "opt": OPT,
@@ -103,3 +121,4 @@ PRESETS: dict[str, TransformerConfig] = {
     "budget_bert": BUDGET_BERT,
     "llama": LLAMA,
 }
+PRESETS = {**FAMILIES, **PYTHIA}

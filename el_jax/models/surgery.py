@@ -69,6 +69,7 @@ _OF_TRAINING = {
     "matmul_precision",
     "attention_impl",
     "scan_layers",
+    "remat_layers",
 }
 _TABLES = ("tok_emb", "pos_emb", "type_emb")
 # Largest ε / s². A norm removes a scale s from entries of variance v up to a share ε / (2 s² v) of

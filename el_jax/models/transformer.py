@@ -67,7 +67,8 @@ def functions_of_stack(module: "Transformer") -> ModelFns:
         return seen["features"]["stream"][0].reshape(*batch.tokens.shape, -1)
 
     product = config.embedding_dim, config.matmul_precision
-    return ModelFns(init, apply, None, readout, *product, features)
+    layers = tuple(f"layers_{i}" for i in range(config.num_layers))
+    return ModelFns(init, apply, None, readout, *product, features, layers)
 
 
 class Transformer(nn.Module):
@@ -129,8 +130,13 @@ class Transformer(nn.Module):
         # Only separate blocks create parameters and record intermediates under their own names.
         one_by_one = self.is_initializing() or self.is_mutable_collection("intermediates")
         if one_by_one or not names or not c.scan_layers:
+
+            def applied(block: Block, x: Array) -> Array:
+                return block(x, inner, batch.supervised, False, deterministic)
+
+            again = c.remat_layers and not one_by_one
             for name in names:
-                x = Block(c, name=name)(x, inner, batch.supervised, False, deterministic)
+                x = (nn.remat(applied) if again else applied)(Block(c, name=name), x)
             return x
         # Without a parent, the block registers no parameters here: it is applied to stacked ones.
         block = Block(c, parent=None)
@@ -144,7 +150,8 @@ class Transformer(nn.Module):
             args = (x, inner, batch.supervised, False, deterministic)
             return cast(Array, block.apply({"params": params}, *args, rngs=rngs)), None
 
-        return jax.lax.scan(step, x, (stacked, keys))[0]
+        step_of = jax.checkpoint(step) if c.remat_layers else step
+        return jax.lax.scan(step_of, x, (stacked, keys))[0]
 
     def _learned_positions(
         self, rows: Float[Array, "length D"], batch: Batch

@@ -120,7 +120,7 @@ def facts(lowered: jax.stages.Lowered, num_updates: int = 1) -> dict[str, Any]:
 
 def _needed(message: str) -> float:
     """Bytes a refused program would take, from the compiler's message; infinite if it is silent."""
-    used = re.search(r"[Uu]sed ([\d.]+)([KMGT]?)i?B? of", message)
+    used = re.search(r"(?:[Uu]sed |\()([\d.]+)([KMGT]?)i?B?(?: of|\) exceeds)", message)
     return float(used[1]) * _UNITS[used[2]] if used else math.inf
 
 
@@ -141,7 +141,7 @@ def compile_program(
     while not runs.at_once and size > 1 and bytes_needed(tried) > room:
         size = -(-size // 2)
         tried = facts(lowered(shapes, program, num_updates, size), turns)
-    state = num_bytes(shapes.state) * here / runs.num_runs
+    state = num_bytes(shapes.state) * runs.layout.share_of_state
     return {**tried, "at_once": size, "of_all": of_all, "state": state}
 
 

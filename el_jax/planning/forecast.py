@@ -213,10 +213,11 @@ def _messages(compiled: Mapping[str, Any]) -> tuple[tuple[str, int, float], ...]
 
 
 def _expected_messages(shapes: Shapes, settings: Settings) -> tuple[tuple[str, int, float], ...]:
-    """The sum of gradients over devices, which each of them sends and receives."""
-    if not settings.layout.splits_windows:
-        return ()
-    return (("all-reduce", 2 * num_bytes(shapes.state.params), 1.0),)
+    """What each device sends and receives: gradients for their sum, and parameters to be whole."""
+    layout, size = settings.layout, num_bytes(shapes.state.params)
+    if layout.shard == "fsdp":
+        return (("all-gather", size, 2.0), ("reduce-scatter", size, 1.0))
+    return (("all-reduce", 2 * size, 1.0),) if layout.splits_windows else ()
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:
@@ -240,10 +241,11 @@ def _memory(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | None
     """Memory of one device, by the compiler or else by the shapes."""
     spec, available = shapes.spec, machine.chip.memory
     here = spec.layout.share(spec.hypers.num_runs)
-    state = num_bytes(shapes.state) * here / spec.hypers.num_runs
+    state = num_bytes(shapes.state) * spec.layout.share_of_state
     of_run = state / here
     if compiled is None:
-        gradients = num_bytes(shapes.state.params) / spec.hypers.num_runs
+        of_all_runs = num_bytes(shapes.state.params) * spec.layout.share_of_run
+        gradients = of_all_runs / spec.hypers.num_runs
         parts = {"state": state, "gradients": gradients * here, "data": num_bytes(shapes.data)}
         needed, at_once = sum(parts.values()), here
         of_run += gradients

@@ -2,13 +2,17 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
+from el_jax.curvature import hvp, quadratic_form
 from el_jax.planning.products import Products, count_products
-from el_jax.training.devices.layout import ONE_DEVICE
+from el_jax.training.devices.layout import ONE_DEVICE, OnDevices
+from el_jax.training.devices.runs import over_runs
 from el_jax.training.program import (
     Spec,
     block_windows,
@@ -18,9 +22,10 @@ from el_jax.training.program import (
     updates,
 )
 from el_jax.training.state import Hypers, TrainState
-from el_jax.types import Batch
+from el_jax.types import Batch, Params
 
-PROGRAMS = ("updates", "evaluation", "initialisation")
+PROGRAMS = ("updates", "evaluation", "initialisation", "hvp", "quadratic_form")
+_CURVATURE = {"hvp": hvp, "quadratic_form": quadratic_form}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +101,8 @@ def lowered(
 
     Args:
         shapes: of the training, whose layout is by ``jit``: ``pmap`` compiles when it is called.
-        program: of ``PROGRAMS``; "evaluation" is that of one block of windows.
+        program: of ``PROGRAMS``; "evaluation" is that of one block of windows, "hvp" and
+            "quadratic_form" are those of the loss of an update's windows, on every device whole.
         num_updates: updates of a dispatch.
         at_once: number of runs a device computes at once; None for all.
     """
@@ -107,8 +113,32 @@ def lowered(
     elif program == "evaluation":
         function = evaluation(spec, at_once)
         arguments = shapes.state.params, shapes.hypers, shapes.block
+    elif program in _CURVATURE:
+        function = _along_a_direction(spec, _CURVATURE[program], at_once)
+        arguments = shapes.state.params, shapes.hypers, shapes.state.params, shapes.batch
     else:
         function = updates(spec, num_updates, at_once)
         arguments = shapes.state, shapes.hypers, shapes.data
     assert function.lower is not None
     return function.lower(*arguments)
+
+
+def _along_a_direction(
+    spec: Spec, derivative: Callable[..., Any], at_once: int | None
+) -> OnDevices:
+    """``derivative(loss, params, direction)`` of all runs on the windows of an update."""
+
+    def one_run(run: tuple[Params, Hypers, Params], batch: Batch) -> Any:
+        params, hypers, direction = run
+
+        def loss(params: Params) -> Array:
+            return spec.objective.loss(params, batch, hypers.loss, None)[0]
+
+        return derivative(loss, params, direction)
+
+    all_runs = over_runs(one_run, spec.run_axis, at_once)
+    return spec.layout.over_devices(
+        lambda params, hypers, direction, batch: all_runs((params, hypers, direction), batch),
+        takes=("runs", "runs", "runs", "shared"),
+        gives="runs",
+    )

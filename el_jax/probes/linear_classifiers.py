@@ -14,6 +14,7 @@ import scipy  # whose parts are imported where they are used: a command starts s
 from jax import Array
 from jaxtyping import Float, Int
 
+from el_jax.runtime.double_precision import float64
 from el_jax.runtime.errors import require
 
 MAX_ITERATIONS = 10_000
@@ -80,7 +81,7 @@ def logistic_regression(
     round_root = _inverse_root(x, shrinkage)
     x = x @ round_root
     targets = np.eye(len(present))[index]
-    with jax.enable_x64(True):
+    with float64():
         given = jnp.asarray(x), jnp.asarray(targets), jnp.asarray(l2)
 
         def value_and_gradient(flat: Float[np.ndarray, " k"]) -> tuple[float, np.ndarray]:

@@ -24,9 +24,8 @@ def check_memory(spec: Spec, evaluations: Mapping[str, Batch]) -> None:
     Raises:
         NotEnoughMemoryError: names the bytes needed and available on each device.
     """
-    layout, num_runs = spec.layout, spec.hypers.num_runs
+    layout = spec.layout
     state = jax.eval_shape(initial_state(spec), spec.hypers)
-    share = layout.share(num_runs) / num_runs  # of one device
     params = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), state.params
     )
@@ -37,8 +36,8 @@ def check_memory(spec: Spec, evaluations: Mapping[str, Batch]) -> None:
     devices = layout.num_devices if layout.splits_windows else 1
     # runs and blocks may be computed one after the other, so one of each is the least
     needed = {
-        "parameters and optimizer state": num_bytes(state) * share,
-        "gradients of one run": num_bytes(params),
+        "parameters and optimizer state": num_bytes(state) * layout.share_of_state,
+        "gradients of one run": num_bytes(params) * layout.share_of_run,
         "data sets": num_bytes(jax.eval_shape(spec.task.train_set)) + num_bytes(evaluations),
         "evaluation of one run": max(blocks) / devices,
     }

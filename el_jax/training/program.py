@@ -194,7 +194,10 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
 
 def _learnt(spec: Spec) -> tuple[Callable[..., Any], Gradient]:
     """Draw the data of an update, and take the gradient of all terms of its loss."""
-    gradient = spec.layout.sum_over_windows(gradient_of(spec.objective))
+    layout = spec.layout
+    gradient = layout.sum_over_windows(
+        functools.partial(gradient_of, spec.objective), spec.objective.head.model.layers
+    )
     task, adversary = spec.task, spec.adversary
     if adversary is None:
         return task.batch_at, gradient
@@ -232,12 +235,11 @@ def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
     """
     objective, layout = spec.objective, spec.layout
 
-    def one_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
-        params, hypers = run
-        measured = objective.measure(objective.outputs(params, batch), batch, hypers.loss)
-        return layout.pool_over_devices(measured)
+    def measure(params: Params, batch: Batch, hypers: Hypers) -> Metrics:
+        return objective.measure(objective.outputs(params, batch), batch, hypers.loss)
 
-    all_runs = over_runs(one_run, spec.run_axis, at_once)
+    of_run = layout.over_windows(measure, objective.head.model.layers)
+    all_runs = over_runs(lambda run, batch: of_run(run[0], batch, run[1]), spec.run_axis, at_once)
     return layout.over_devices(
         lambda params, hypers, batch: all_runs((params, hypers), batch),
         takes=("runs", "runs", "windows"),

@@ -37,17 +37,26 @@ class Measured(NamedTuple):
     norms: Float[Array, "3"]
 
 
+Loss = Callable[..., Any]  # of (params, batch, ...)
 # (params, batch, hypers, key of dropout) -> ((loss, gradient), moments of the metrics)
 Gradient = Callable[..., tuple[tuple[Array, Params], Metrics]]
 
 
-def gradient_of(objective: Objective) -> Gradient:
-    """The gradient of an objective over all windows of a batch, on one device."""
+def gradient_of(
+    objective: Objective, within: Callable[[Loss], Loss] = lambda loss: loss
+) -> Gradient:
+    """The gradient of an objective over all windows of a batch, on one device.
+
+    Args:
+        objective: the objective.
+        within: wraps its loss, before the derivative is taken.
+    """
+    loss_of = within(objective.loss)
 
     def gradient(
         params: Params, batch: Batch, hypers: Hypers, key: Key, num_supervised: Array | None = None
     ) -> tuple[tuple[Array, Params], Metrics]:
-        (loss, outputs), grads = jax.value_and_grad(objective.loss, has_aux=True)(
+        (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(
             params, batch, hypers.loss, key, num_supervised
         )
         return (loss, grads), objective.measure(outputs, batch, hypers.loss)

@@ -12,6 +12,7 @@ import scipy.stats
 from jaxtyping import Float
 
 from el_jax.curvature import exact_hessian_trace
+from el_jax.runtime.double_precision import float64
 from el_jax.worlds import Dyck
 from el_jax.worlds.dyck import BracketInputs
 from experiments.flat_dyck import model, solutions, transfer
@@ -119,7 +120,7 @@ def downstream(
 def constructed(name: str, length: int, seed: int) -> Iterator[Measured]:
     """Solution 1 or the kinked neurons; what does not depend on samples with seed 0 alone."""
     given, setting = data(length), f"{name}, T={length}"
-    with jax.enable_x64(True):
+    with float64():
         net = {BALANCE: solutions.transferable, KINKED: solutions.kinked}[name](length)
         measured = downstream(setting, read(net, given), given, seed, num_draws=MANY)
         numbers = dict(measured.numbers)
@@ -143,7 +144,7 @@ def on_random_features(length: int, seed: int) -> Iterator[Measured]:
     given = data(length)
     tokens = given.downstream.inputs.mean(axis=1)
     yield downstream(f"{TOKENS}, T={length}", tokens, given, seed, num_draws=FEW)
-    with jax.enable_x64(True):
+    with float64():
         net = solutions.random_features(given.masked, len(given.masked.inputs), seed)
         measured = downstream(f"{RANDOM}, T={length}", read(net, given), given, seed, num_draws=FEW)
         yield measured._replace(numbers={**measured.numbers, **flatness(net, given)})
@@ -169,7 +170,7 @@ def trained(scale: str, seed: int) -> Iterator[Measured]:
     for name in TRAININGS:
         for width in widths:
             setting = f"{name}, T={length}, m={width}"
-            with jax.enable_x64(True):
+            with float64():
                 net = train(
                     jax.random.key(seed), data(length).masked, TRAININGS[name],
                     num_neurons=width, num_steps=num_steps,

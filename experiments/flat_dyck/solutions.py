@@ -22,7 +22,7 @@ def least_trace(length: int) -> float:
 
 
 def with_neurons(values: Float[np.ndarray, "m 2*T"], head: Float[np.ndarray, " m"]) -> Net:
-    """The net with these neurons and uniform attention; float64 inside ``jax.enable_x64``."""
+    """The net with these neurons and uniform attention; float64 inside ``float64()``."""
     square = np.zeros((values.shape[1],) * 2)
     return Net(*map(jnp.asarray, (square, square, values, head)))
 

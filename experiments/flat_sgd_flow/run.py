@@ -12,6 +12,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.curvature import dense_hessian, exact_hessian_trace
+from el_jax.runtime.double_precision import float64
 from el_jax.worlds import block_hmm
 from experiments.flat_sgd_flow import drift, network, product
 from experiments.flat_sgd_flow.drift import Seen
@@ -78,7 +79,7 @@ def name_of(model: str, rate: float, batch: int) -> str:
 def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
     """Rates at which D falls, for every η and B, and how they go together."""
     rates = {}
-    with jax.enable_x64(True):
+    with float64():
         for i, rate in enumerate(scale.rates):
             for batch in scale.batches:
                 key = jax.random.fold_in(jax.random.key(seed), i * 100 + batch)
@@ -122,7 +123,7 @@ def doublings(model: str, ratios: dict[tuple[float, int], float]) -> Iterator[Me
 
 def of_network(scale: Setting, seed: int) -> Iterator[Measured]:
     """One world and network: its minimum, SGD from there at every η and B, and a control."""
-    with jax.enable_x64(True):
+    with float64():
         world = block_hmm(
             vocab_size=WORDS, num_states=STATES, length=scale.length, num_blocks=1,
             concentration=CONCENTRATION, seed=seed,

@@ -1,4 +1,4 @@
-"""Blocks in a loop over stacked parameters are the same blocks one after the other."""
+"""Blocks in a loop, or computed again for the backward pass, are the blocks one after the other."""
 
 import dataclasses
 
@@ -51,6 +51,26 @@ def test_parameters_keep_their_names_and_values():
     unrolled, scanned = (transformer(config).init(jax.random.key(1)) for config in both("gpt_neox"))
     assert {f"layers_{i}" for i in range(4)} <= set(unrolled)
     jax.tree.map(np.testing.assert_array_equal, scanned, unrolled)
+
+
+@pytest.mark.parametrize("scan", [True, False])
+def test_blocks_that_are_computed_again_give_the_same_and_keep_less(scan):
+    plain = dataclasses.replace(
+        TINY["gpt_neox"], num_layers=6, residual_dropout=0.5, scan_layers=scan
+    )
+    again = dataclasses.replace(plain, remat_layers=True)
+    batch, key = batch_of(jnp.tile(random_tokens(), (8, 8))), jax.random.key(0)
+
+    def gradient_and_kept(config):
+        def loss(params):
+            return jnp.sin(transformer(config).apply(params, batch, key)).sum()
+
+        _, pull = jax.vjp(loss, random_params(plain))
+        return jax.jit(pull)(1.0), sum(leaf.nbytes for leaf in jax.tree.leaves(pull))
+
+    (found, kept), (expected, kept_by_plain) = map(gradient_and_kept, (again, plain))
+    close(found, expected, 1e-5)
+    assert kept < 0.5 * kept_by_plain
 
 
 @pytest.mark.parametrize("num_layers", [1, 2, 4, 6])

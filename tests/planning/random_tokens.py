@@ -60,3 +60,12 @@ def gpt2_config(windows=4):
     return language_config(
         {"windows": windows}, width=768, num_layers=12, num_heads=12, dtype="bfloat16"
     )
+
+
+def pythia_config(name, windows, window_length=2048):
+    """A model of the Pythia suite in bfloat16, each device with a part of its parameters."""
+    task = {"vocab_size": 50_304, "window_length": window_length, "windows": windows}
+    config = language_config(task, dtype="bfloat16")
+    config.model = common.model(name, dtype="bfloat16")
+    config.train.shard = "fsdp"
+    return config

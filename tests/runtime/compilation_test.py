@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.models import PRESETS, transformer
+from el_jax.models import FAMILIES, transformer
 from el_jax.runtime.compilation import Once, use_compilation_cache
 from el_jax.tasks import PaddedCopy
 from tests.training.small_training import built, small_config
@@ -39,13 +39,13 @@ def test_parameters_drawn_once_have_the_bits_of_any_other_program():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRESETS)
-def test_parameters_of_every_preset_have_the_same_bits(name):
+@pytest.mark.parametrize("name", FAMILIES)
+def test_parameters_of_every_family_have_the_same_bits(name):
     import dataclasses
 
     sizes = {"vocab_size": 29, "width": 16, "num_layers": 2, "num_heads": 2}
     sizes |= dict.fromkeys(("num_kv_heads", "head_size", "mlp_width", "embedding_width"))
-    config = dataclasses.replace(PRESETS[name], **sizes)
+    config = dataclasses.replace(FAMILIES[name], **sizes)
     init = transformer(config).init
     assert_same_bits(Once(init)(jax.random.key(3)), jax.jit(init)(jax.random.key(3)))
 

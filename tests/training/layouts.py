@@ -2,8 +2,9 @@
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
-NAME is SHARD,METHOD,DEVICES,GROUPS[,AXIS] such as data,pmap,4,0 or runs,jit,4,0,map. In OUT.npz an
-array NAME has the parameters of all runs after ten updates with dropout, one row each.
+NAME is SHARD,METHOD,DEVICES,GROUPS[,AXIS[,UPDATES,EPSILON]] such as data,pmap,4,0 or
+runs,jit,4,0,map; ten updates and an epsilon of 1e-8 unless given. In OUT.npz an array NAME has the
+parameters of all runs at the end, one row each.
 """
 
 import dataclasses
@@ -20,17 +21,18 @@ from tests.training.small_training import small_config
 UPDATES = 10
 
 
-def settings_with(layout, run_axis="vmap", dropout=0.0, seeds=4):
+def settings_with(layout, run_axis="vmap", dropout=0.0, seeds=4, epsilon=1e-8, **model):
     config = small_config(seeds=seeds, run_axis=run_axis, shard="none")
-    config.model.residual_dropout = dropout
+    config.model.update(residual_dropout=dropout, **model)
+    config.optim.epsilon = epsilon
     return dataclasses.replace(build.parse(config), layout=layout)
 
 
-def trained(layout, **changes):
-    """State after ten updates, with the rows of the updates' metrics and of an evaluation."""
+def trained(layout, updates=UPDATES, **changes):
+    """State after some updates, with the rows of the updates' metrics and of an evaluation."""
     training = build.build(settings_with(layout, **changes))
     program = training.program
-    state, batch, health = program.advance(program.init(), UPDATES)
+    state, batch, health = program.advance(program.init(), updates)
     test = program.evaluate(state.params, training.evaluations["test"])
     state, batch, test, health = layout.fetch((state, batch, test, health))
     assert (health.stopped_at == -1).all()
@@ -48,9 +50,11 @@ if __name__ == "__main__":
     jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
     found = {}
     for name in sys.argv[3:]:
-        shard, method, devices, groups, *axis = name.split(",")
+        shard, method, devices, groups, *more = name.split(",")
+        axis = more[0] if more else "vmap"
+        updates, epsilon = (int(more[1]), float(more[2])) if len(more) > 1 else (UPDATES, 1e-8)
         layout = Layout(shard, method, int(devices), int(groups))
         dropout = 0.1 if layout.reduce_groups else 0.0
-        state, _ = trained(layout, dropout=dropout, run_axis=axis[0] if axis else "vmap")
+        state, _ = trained(layout, updates, dropout=dropout, run_axis=axis, epsilon=epsilon)
         found[name] = flat(state)
     np.savez(sys.argv[2], **found)

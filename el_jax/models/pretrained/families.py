@@ -29,6 +29,7 @@ _FIXED = {
 # of a run and not of the function that is computed; a file keeps what it has an option for
 _OF_RUNS = {
     *("init", "init_std", "dtype", "matmul_precision", "attention_impl", "scan_layers"),
+    "remat_layers",
     *("embedding_dropout", "attention_dropout", "residual_dropout"),
 }
 

@@ -5,28 +5,35 @@ them into functions of global arrays that run on every device:
 
 * ``runs``: every device trains some of the runs. Runs share nothing, so nothing is sent.
 * ``data``: every device has all runs and takes some windows of each update; gradients are summed.
+* ``fsdp``: as ``data``, and every device keeps a part of each parameter and of the optimizer's
+  numbers beside it; whole parameters exist while they are used. For models that do not fit one
+  device; see ``parts``.
 * ``none``: one device has everything.
 """
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from jax.sharding import AxisType, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from el_jax.runtime import target
+from el_jax.training.devices.by_pmap import by_pmap
+from el_jax.training.devices.fixed_order import one_by_one, sum_in_order
+from el_jax.training.devices.parts import Gradient, Parts, Within, placing
 from el_jax.training.moments import Moments, pool_tree
 from el_jax.types import Batch, Key
 
 Method = Literal["jit", "pmap"]
-Shard = Literal["auto", "runs", "data", "none"]  # "auto": see layout_choice
+Shard = Literal["auto", "runs", "data", "fsdp", "none"]  # "auto": see layout_choice
 Axis = Literal["runs", "windows", "shared"]  # meaning of an array's leading axis
 
 _DEVICES = "devices"  # the one axis of the mesh
-_SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows"}
+_SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows", "fsdp": "windows"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +70,7 @@ class Layout:
         reason: reason for the choice of this layout, in a few words.
     """
 
-    shard: Literal["runs", "data", "none"] = "none"
+    shard: Literal["runs", "data", "fsdp", "none"] = "none"
     method: Method = "jit"
     num_devices: int = 1
     reduce_groups: int = 0
@@ -82,9 +89,19 @@ class Layout:
         return num_runs // self.num_devices if self._splits("runs") else num_runs
 
     @property
+    def share_of_run(self) -> float:
+        """The part of a run's parameters that a device keeps, of the runs that it trains."""
+        return 1 / self.num_devices if self.shard == "fsdp" else 1.0
+
+    @property
+    def share_of_state(self) -> float:
+        """The part of the parameters and optimizer states of all runs that a device keeps."""
+        return 1 / self.num_devices if self.shard == "runs" else self.share_of_run
+
+    @property
     def splits_windows(self) -> bool:
-        """True if a device sees only a part of the windows of an update."""
-        return self.shard == "data"
+        """True if the windows of an update are divided among the devices."""
+        return self._splits("windows")
 
     def over_devices(
         self,
@@ -110,14 +127,18 @@ class Layout:
             compiled = jit(function, donate_argnums=donate)
             return OnDevices(compiled, lambda *args: compiled.lower(*self.place(args, takes)))
         if self.method == "pmap":
-            return OnDevices(self._by_pmap(function, takes, gives, donate))
-        mapped = jax.shard_map(
-            function,
-            mesh=self._mesh,
-            in_specs=jax.tree.map(self._spec, takes),
-            out_specs=jax.tree.map(self._spec, gives),
-            check_vma=False,  # as under pmap, gradients are summed where the code says so
-        )
+            mapped = by_pmap(function, takes, gives, donate, self._splits, self.devices, _DEVICES)
+            return OnDevices(lambda *args: mapped(*self.place(args, takes)))
+        if self.shard == "fsdp":
+            mapped = placing(function, gives, self.sharding)
+        else:
+            mapped = jax.shard_map(
+                function,
+                mesh=self._mesh,
+                in_specs=jax.tree.map(self._spec, takes),
+                out_specs=jax.tree.map(self._spec, gives),
+                check_vma=False,  # as under pmap, gradients are summed where the code says so
+            )
         compiled = jit(mapped, donate_argnums=donate)
         return OnDevices(
             lambda *args: compiled(*self.place(args, takes)),
@@ -146,20 +167,27 @@ class Layout:
 
     # ── inside a per-device function ───────────────────────────────────────────────────────────
 
-    def sum_over_windows(self, gradient: Callable[..., Any]) -> Callable[..., Any]:
+    def sum_over_windows(
+        self, gradient_of: Callable[[Within], Gradient], layers: tuple[str, ...] = ()
+    ) -> Gradient:
         """Divide the windows of a gradient among the devices and sum the results.
 
         Args:
-            gradient: ``(params, batch, hypers, key, num_supervised) -> (summands, moments)``; given
+            gradient_of: from a wrapper, of the loss as a function of parameters, to its gradient
+                ``(params, batch, hypers, key, num_supervised) -> (summands, moments)``; given
                 the number of supervised tokens of the whole update, the summands of its parts add
                 up to its loss and gradient.
+            layers: see ``ModelFns``.
 
         Returns:
             ``(params, batch, hypers, key) -> (sums, moments)``: the sums, equal on all devices, and
             the moments of this device's windows. ``pool_over_devices`` pools the moments; one call
             of it may serve many batches.
         """
-        if not self.splits_windows:
+        if self.shard == "fsdp":
+            return Parts(self._mesh, layers).sum_over_windows(gradient_of)
+        gradient = gradient_of(lambda loss: loss)
+        if self.shard != "data":
             return gradient
         num_groups = self.reduce_groups or self.num_devices
         here = num_groups // self.num_devices
@@ -180,20 +208,36 @@ class Layout:
                 # not associative, so the last bits depend on that number
                 sums, moments = one(first)
                 return jax.lax.psum(sums, _DEVICES), moments
-            sums, moments = _one_by_one(lambda i: one(first + i), here)
-            return jax.tree.map(_sum_in_order, sums), pool_tree(moments)
+            sums, moments = one_by_one(lambda i: one(first + i), here)
+            return jax.tree.map(partial(sum_in_order, axis=_DEVICES), sums), pool_tree(moments)
 
         return summed
 
     def pool_over_devices(self, moments: dict[str, Moments]) -> dict[str, Moments]:
         """Moments of all windows, from the moments of each device's windows."""
-        return pool_tree(jax.lax.all_gather(moments, _DEVICES)) if self.splits_windows else moments
+        apart = self.shard == "data"
+        return pool_tree(jax.lax.all_gather(moments, _DEVICES)) if apart else moments
+
+    def over_windows(
+        self, measure: Callable[..., Any], layers: tuple[str, ...] = ()
+    ) -> Callable[..., Any]:
+        """Pool the moments of windows that are divided among the devices.
+
+        Args:
+            measure: ``measure(params, batch, hypers) -> moments`` of the windows of a batch.
+            layers: see ``ModelFns``.
+        """
+        if self.shard == "fsdp":
+            return Parts(self._mesh, layers).over_windows(measure)
+        return lambda *args: self.pool_over_devices(measure(*args))
 
     # ── placement ────────────────────────────────────────────────────────────────────────────────
 
     @property
     def _mesh(self) -> jax.sharding.Mesh:
-        return jax.make_mesh((self.num_devices,), (_DEVICES,), devices=self.devices)
+        return jax.make_mesh(
+            (self.num_devices,), (_DEVICES,), (AxisType.Auto,), devices=self.devices
+        )
 
     def _splits(self, axis: Axis) -> bool:
         return _SPLIT.get(self.shard) == axis
@@ -201,10 +245,29 @@ class Layout:
     def _spec(self, axis: Axis = "shared") -> PartitionSpec:
         return PartitionSpec(_DEVICES) if self._splits(axis) else PartitionSpec()
 
-    def _place(self, axis: Axis, tree: Any) -> Any:
-        sharding = NamedSharding(self._mesh, self._spec(axis))
+    def sharding(self, axis: Axis, shape: tuple[int, ...]) -> Sharding:
+        """The place of an array, by the meaning of its first axis.
 
+        Under ``fsdp`` the longest of a run's axes that the devices divide is split among them; an
+        array without such an axis is on all of them.
+
+        Args:
+            axis: meaning of the first axis.
+            shape: of the whole array.
+        """
+        if self.shard == "none":
+            return SingleDeviceSharding(self.devices[0])
+        if self.shard == "fsdp" and axis == "runs":
+            return NamedSharding(self._mesh, Parts(self._mesh).spec_of_runs(shape))
+        return NamedSharding(self._mesh, self._spec(axis))
+
+    def place_of_state(self, leaf: jax.ShapeDtypeStruct) -> Sharding:
+        """The place of an array of a training's state; one without axes belongs to all runs."""
+        return self.sharding("runs" if leaf.shape else "shared", leaf.shape)
+
+    def _place(self, axis: Axis, tree: Any) -> Any:
         def put(leaf: Any) -> Any:
+            sharding = self.sharding(axis, jnp.shape(leaf))
             if isinstance(leaf, jax.ShapeDtypeStruct):
                 return _with_sharding(leaf, sharding)
             there = isinstance(leaf, jax.Array) and leaf.sharding == sharding
@@ -216,43 +279,6 @@ class Layout:
         if isinstance(leaf, jax.ShapeDtypeStruct):
             return _with_sharding(leaf, SingleDeviceSharding(self.devices[0]))
         return leaf
-
-    def _by_pmap(
-        self, function: Callable[..., Any], takes: Any, gives: Any, donate: tuple[int, ...]
-    ) -> Callable[..., Any]:
-        def mapped_axis(axis: Axis) -> int | None:
-            return 0 if self._splits(axis) else None
-
-        # pmap needs an argument that is split over the devices, even if all others are shared
-        mapped = jax.pmap(
-            lambda _, *args: function(*args),
-            axis_name=_DEVICES,
-            in_axes=(0, *jax.tree.map(mapped_axis, takes)),
-            out_axes=jax.tree.map(mapped_axis, gives),
-            devices=self.devices,
-            donate_argnums=tuple(i + 1 for i in donate),
-        )
-        numbers = jnp.arange(self.num_devices)
-
-        def call(*args: Any) -> Any:
-            placed = self.place(args, takes)
-            cut = jax.tree.map(self._cut, takes, placed)
-            for i in donate:  # a split argument was copied: pmap frees the copy, this the original
-                jax.tree.map(lambda whole, part: part is whole or whole.delete(), placed[i], cut[i])
-            return jax.tree.map(self._join, gives, mapped(numbers, *cut))
-
-        return call
-
-    def _cut(self, axis: Axis, tree: Any) -> Any:
-        """Reshape split arrays from ``[N, ...]`` to ``[devices, N / devices, ...]``."""
-        if not self._splits(axis):
-            return tree
-        return jax.tree.map(lambda a: a.reshape(self.num_devices, -1, *a.shape[1:]), tree)
-
-    def _join(self, axis: Axis, tree: Any) -> Any:
-        if not self._splits(axis):
-            return tree
-        return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), tree)
 
 
 ONE_DEVICE = Layout()
@@ -270,26 +296,3 @@ def _same(*arrays: Array) -> tuple[Array, ...]:
 def _is_readable(leaf: Any) -> bool:
     """True if this process has all values of a leaf."""
     return not isinstance(leaf, jax.Array) or leaf.is_fully_addressable or leaf.is_fully_replicated
-
-
-def _one_by_one(function: Callable[[Array], Any], num: int) -> Any:
-    """Stack ``function(0)`` to ``function(num - 1)``; their code does not depend on ``num``."""
-    shapes = jax.eval_shape(function, jnp.int32(0))
-    rows = jax.tree.map(lambda leaf: jnp.zeros((num, *leaf.shape), leaf.dtype), shapes)
-    # XLA unrolls a short loop of known length and fuses it with its surroundings: other bits
-    unknown = jax.lax.optimization_barrier(jnp.int32(num))
-
-    def body(i: Array, rows: Any) -> Any:
-        return jax.tree.map(lambda row, value: row.at[i].set(value), rows, function(i))
-
-    return jax.lax.fori_loop(0, unknown, body, rows)
-
-
-def _sum_in_order(parts: Array) -> Array:
-    """Sum over the first axis and all devices, in the order of the groups."""
-    # not per device first: that order would depend on how many groups a device has
-    gathered = jax.lax.all_gather(parts, _DEVICES, tiled=True)  # [G, ...]
-    total, _ = jax.lax.scan(
-        lambda so_far, group: (so_far + group, None), jnp.zeros_like(gathered[0]), gathered
-    )
-    return total

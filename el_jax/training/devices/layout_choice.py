@@ -22,11 +22,13 @@ def choose_layout(
     num_devices, num_processes = target.num_devices(), target.num_processes()
     if num_processes > 1 and method == "pmap":
         raise ValueError(f"parallel='pmap': must be 'jit' on {num_processes} processes")
+    if shard == "fsdp" and method == "pmap":
+        raise ValueError("parallel='pmap': must be 'jit' with train.shard='fsdp'")
     if reduce_groups:
         _check_groups(shard, reduce_groups, num_devices, num_windows)
         why = f"{reduce_groups} groups of windows on {num_devices} devices, summed in fixed order"
         return Layout("data", method, num_devices, reduce_groups, why)
-    sizes: dict[Shard, int] = {"runs": num_runs, "data": num_windows}
+    sizes: dict[Shard, int] = {"runs": num_runs, "data": num_windows, "fsdp": num_windows}
     if shard in sizes and sizes[shard] % num_devices:
         what = "runs" if shard == "runs" else "windows of an update"
         raise ValueError(
@@ -36,6 +38,9 @@ def choose_layout(
     if num_devices == 1 or (shard == "none" and num_processes == 1):
         return Layout(reason="one device" if num_devices == 1 else "as asked for")
     runs, windows = f"{num_runs} runs", f"{num_windows} windows of an update"
+    if shard == "fsdp":
+        why = f"{windows} and a part of each parameter on {num_devices} devices"
+        return Layout("fsdp", method, num_devices, reason=why)
     # runs before windows: runs share nothing, so no gradients travel between devices
     if shard in ("auto", "runs") and num_runs % num_devices == 0:
         return Layout("runs", method, num_devices, reason=f"{runs} on {num_devices} devices")

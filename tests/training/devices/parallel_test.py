@@ -38,6 +38,8 @@ def on(monkeypatch, devices, processes=1):
         ("runs", 0, 8, 4, "runs"),
         ("data", 0, 8, 4, "data"),
         ("data", 0, 8, 1, "none"),
+        ("fsdp", 0, 3, 4, "fsdp"),
+        ("fsdp", 0, 8, 1, "none"),
         ("none", 0, 8, 4, "none"),
     ],
 )
@@ -53,6 +55,8 @@ def test_what_is_split(monkeypatch, shard, groups, runs, devices, expected):
     [
         ({"shard": "runs", "seeds": 3}, r"train.shard='runs': .* with 3 runs on 4 devices"),
         ({"shard": "data", "devices": 3}, r"train.shard='data': .* 8 windows .* on 3 devices"),
+        ({"shard": "fsdp", "devices": 3}, r"train.shard='fsdp': .* 8 windows .* on 3 devices"),
+        ({"shard": "fsdp", "parallel": "pmap"}, "'pmap': must be 'jit' with train.shard='fsdp'"),
         ({"reduce_groups": 6}, "train.reduce_groups=6: must be 0, or a multiple of the 4 devices"),
         ({"reduce_groups": 16}, "reduce_groups=16: .* divides the 8 windows"),
         ({"reduce_groups": -1}, "train.reduce_groups=-1: must be at least 0"),

@@ -1,0 +1,144 @@
+"""Parameters in parts: the training of one device, of which every device keeps a part."""
+
+import math
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec
+
+from el_jax import build
+from el_jax.checkpoints.store import Checkpoints
+from el_jax.planning.compile_worker import compile_program
+from el_jax.planning.machines import machine_of
+from el_jax.planning.programs import shapes_of
+from el_jax.training.devices.layout import Layout
+from el_jax.training.devices.parts import Parts
+from el_jax.training.memory_plan import check_memory
+from tests.training.devices.parallel_test import run_layouts
+from tests.training.layouts import flat, settings_with, trained
+from tests.training.poisoning import poisoned
+from tests.training.small_training import built, small_config
+
+IN_PARTS = Layout("fsdp", "jit", 2)
+TOLERANCE = 1e-5  # of parameters and the optimizer's numbers, after twenty updates of Adam
+# the bias of keys has no slope: with less, Adam makes steps of its rounding
+EPSILON = 1e-6
+
+
+def assert_placed(program, state):
+    for leaf in jax.tree.leaves(state):
+        shape = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+        assert leaf.sharding == program.layout.place_of_state(shape)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((6, 4), ("devices",)),
+        ((4, 6), (None, "devices")),
+        ((3, 5, 2), (None, None, "devices")),
+        ((4, 4), ("devices",)),
+        ((3, 5), ()),
+        ((), ()),
+    ],
+)
+def test_the_longest_axis_that_the_devices_divide_is_split(shape, expected):
+    mesh = jax.make_mesh((2,), ("devices",))
+    assert Parts(mesh).spec(shape) == PartitionSpec(*expected)
+
+
+@pytest.mark.parametrize(
+    "model", [{}, {"num_layers": 3, "remat_layers": True, "scan_layers": True}], ids=["", "in_loop"]
+)
+def test_two_devices_are_one(model):
+    (one, row_of_one), (two, row) = (
+        trained(layout, updates=20, epsilon=EPSILON, **model) for layout in (Layout(), IN_PARTS)
+    )
+    assert two.step == one.step == 20
+    np.testing.assert_allclose(flat(two), flat(one), rtol=0, atol=TOLERANCE)
+    assert row.keys() == row_of_one.keys()
+    for name, values in row.items():
+        np.testing.assert_allclose(values, row_of_one[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", [4, 8])
+def test_more_devices_are_one(tmp_path, devices):
+    names = [f"{how},map,20,{EPSILON}" for how in ("none,jit,1,0", f"fsdp,jit,{devices},0")]
+    found = run_layouts(tmp_path / "found.npz", devices, names)
+    np.testing.assert_allclose(found[names[1]], found[names[0]], rtol=0, atol=TOLERANCE)
+
+
+def test_each_device_keeps_its_part_and_the_state_before_is_given_up():
+    program = build.build(settings_with(IN_PARTS)).program
+    before = program.init()
+    for leaf in jax.tree.leaves((before.params, before.opt_state)):
+        of_run = leaf.shape[1:]
+        parts = 2 if any(side % 2 == 0 for side in of_run) else 1
+        assert leaf.addressable_shards[0].data.size * parts == math.prod(leaf.shape)
+    after, _, _ = program.advance(before, 10)
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before.params))
+    assert_placed(program, after)
+
+
+def test_layers_in_a_loop_are_gathered_in_it():
+    model = {"num_layers": 3, "remat_layers": True, "scan_layers": True}
+    spec = build.spec_of(settings_with(IN_PARTS, seeds=1, **model))
+    facts = compile_program(shapes_of(spec), machine_of("h100-8"), "updates", 10)
+    layer = jax.tree.leaves(shapes_of(spec).state.params["layers_0"])
+    whole = 4 * sum(math.prod(leaf.shape) for leaf in layer)
+    at_once = [size for kind, size, *_ in facts["messages"] if kind == "all-gather"]
+    assert max(at_once) < 2 * whole  # one layer at a time, not the stacked ones
+
+
+def test_the_compiled_update_gathers_parameters_and_reuses_its_state():
+    spec = build.spec_of(settings_with(IN_PARTS, seeds=1))
+    facts = compile_program(shapes_of(spec), machine_of("h100-8"), "updates", 10)
+    gathered = [size for kind, size, *_ in facts["messages"] if kind == "all-gather"]
+    assert sum(gathered) > 0
+    assert facts["aliased"] >= facts["state"]
+    assert facts["host_transfers"] == []
+
+
+def test_checkpoints_are_restored_in_parts_or_whole(tmp_path):
+    programs = {
+        name: build.build(settings_with(layout, epsilon=EPSILON)).program
+        for name, layout in {"whole": Layout(), "parts": IN_PARTS}.items()
+    }
+    for name, program in programs.items():
+        state, _, _ = program.advance(program.init(), 10)
+        with Checkpoints(tmp_path / name) as checkpoints:
+            checkpoints.save(state)
+    for saved, other in (("whole", "parts"), ("parts", "whole")):
+        program = programs[other]
+        with Checkpoints(tmp_path / saved) as checkpoints:
+            state = checkpoints.restore(program.init, program.layout.place_of_state)
+        assert state.step == 10
+        assert_placed(program, state)
+        expected, _, _ = programs[saved].advance(
+            jax.tree.map(lambda leaf: np.asarray(jax.device_get(leaf)), state), 10
+        )
+        after, _, _ = program.advance(state, 10)
+        np.testing.assert_allclose(flat(after), flat(expected), rtol=0, atol=TOLERANCE)
+
+
+def test_a_run_that_is_not_finite_stops_alone():
+    config = small_config(seeds=2, shard="fsdp", on_non_finite="stop")
+    program = poisoned(built(config), 1, [7], "loss", group=1).program
+    assert (program.layout.shard, program.layout.num_devices) == ("fsdp", 2)
+    _, _, health = program.advance(program.init(), 10)
+    assert health.stopped_at.tolist() == [-1, 7]
+
+
+def test_the_plan_of_memory_counts_a_part(monkeypatch):
+    counted = []
+    monkeypatch.setattr(
+        "el_jax.training.memory_plan.check_room", lambda needed, free: counted.append(needed)
+    )
+    for layout in (Layout(), IN_PARTS):
+        settings = settings_with(layout)
+        check_memory(build.spec_of(settings), {"test": shapes_of(build.spec_of(settings)).batch})
+    whole, parts = counted
+    for name in ("parameters and optimizer state", "gradients of one run"):
+        assert parts[name] == whole[name] / 2
