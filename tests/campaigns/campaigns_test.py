@@ -139,10 +139,10 @@ def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
 @pytest.mark.parametrize("name", ["tpu-v5e-4: copy by data", "h100-8: copy by runs"])
 def test_some_programs_for_machines_that_are_not_here(name):
     try:  # where nobody has installed the compilers, the suite downloads no gigabyte
-        wrong = compile_targets.faults(compile_targets.CASES[name], install=False)
+        facts = compile_targets.compiled(compile_targets.CASES[name], install=False)
     except NoEnvironmentError as error:
         pytest.skip(f"{error}; python -m tests.campaigns.compile_targets installs them")
-    assert not wrong
+    assert not compile_targets.faults(compile_targets.CASES[name], facts)
 
 
 def test_each_check_of_compiled_programs_finds_what_it_looks_for():
@@ -152,6 +152,7 @@ def test_each_check_of_compiled_programs_finds_what_it_looks_for():
         "host_transfers": [],
         "aliased": 300,
         "state": 300,
+        "arguments": 310,
         "product_types": {"bf16": 3, "f32": 1},
         "largest": 99,
     }
@@ -166,6 +167,10 @@ def test_each_check_of_compiled_programs_finds_what_it_looks_for():
     assert wrong(data, messages=[["all-reduce", 200, 1.0, True]])
     assert wrong(runs)
     assert not wrong(runs, messages=[])
+    parts = compile_targets.keeps_its_part
+    assert not wrong(parts)
+    assert wrong(parts, messages=[])
+    assert wrong(parts, arguments=3 * 2**20)
     assert not wrong(compile_targets.leaves_the_host_alone)
     assert wrong(compile_targets.leaves_the_host_alone, host_transfers=["outfeed.1"])
     assert not wrong(compile_targets.reuses_the_state)

@@ -4,11 +4,14 @@
 
 Compiles each case whose name has all of the words, by default every case, and checks the compiled
 text: messages between devices, exchanges with the host, donated memory, arithmetic, the largest
-array. Installs the compilers into the user's cache folder if need be.
+array. compiled_programs.csv keeps what each program takes. Installs the compilers into the user's
+cache folder if need be.
 """
 
 import argparse
+import csv
 import json
+import pathlib
 import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -19,9 +22,10 @@ from el_jax.planning.compilers import CompilerError, compile_elsewhere
 from el_jax.planning.machines import machine_of
 from el_jax.training.devices.memory import USABLE
 from tests.campaigns.tally import Tally, keep_others
-from tests.planning.random_tokens import gpt2_config, language_config
+from tests.planning.random_tokens import gpt2_config, language_config, pythia_config
 
 GOOD = ("as it should be",)
+PROGRAMS = pathlib.Path(__file__).parent / "compiled_programs.csv"
 Check = Callable[[dict], Iterator[str]]  # from a compiler's facts to what is wrong with them
 
 
@@ -51,6 +55,14 @@ def sums_gradients_once(facts):
     sent = sum(size * times for _, size, times in looped)
     if not 0.9 * gradients <= sent <= 1.1 * gradients:
         yield f"{sent} bytes an update are sent, not the {gradients:.0f} of the gradients"
+
+
+def keeps_its_part(facts):
+    """A device takes its part of the state and gathers the rest: parameters go around twice."""
+    if facts["arguments"] > 1.1 * facts["state"] + 2**20:
+        yield f"arguments of {facts['arguments']} bytes, of a part of {facts['state']:.0f}"
+    if not any(kind in ("all-gather", "all-reduce") for kind, *_ in facts["messages"]):
+        yield f"messages {facts['messages']}: nothing is gathered"
 
 
 def leaves_the_host_alone(facts):
@@ -114,6 +126,14 @@ def language(path, dtype):
     return config
 
 
+def pythia():
+    """64 × 2,048 tokens, each layer gathered and computed again in a loop."""
+    made = pythia_config("pythia_1.4b", windows=64)
+    made.loss.path = "chunked"
+    made.model.update(scan_layers=True, remat_layers=True)
+    return made
+
+
 def _cases():
     for machine in ("tpu-v5e-1", "tpu-v5p-1", "tpu-v6e-1", "h100-1"):
         for loss in ("cross_entropy", "e1", "e2", "e3"):
@@ -125,6 +145,8 @@ def _cases():
     for machine in ("tpu-v5e-4", "h100-8"):
         by_data = copy("smoke,loss=e1", seeds=1, shard="data")
         yield f"{machine}: copy by data", Case(by_data, machine, (*ALWAYS, sums_gradients_once))
+        in_parts = copy("smoke,loss=e1", seeds=1, shard="fsdp")
+        yield f"{machine}: copy in parts", Case(in_parts, machine, (*ALWAYS, keeps_its_part))
     for machine in ("tpu-v5e-1", "h100-1"):
         for path in ("chunked", "gram", "remat"):
             checks = *ALWAYS, keeps_no_logits(4096, 50_257)
@@ -132,37 +154,79 @@ def _cases():
         for dtype, short in (("bfloat16", "bf16"), ("float32", "f32")):
             checks = *ALWAYS, multiplies_in(short)
             yield f"{machine}: {dtype}", Case(language("chunked", dtype), machine, checks)
-        for program in ("evaluation", "initialisation"):
+        for program in ("evaluation", "initialisation", "hvp", "quadratic_form"):
             checks = leaves_the_host_alone, sends_nothing
             yield f"{machine}: {program}", Case(copy(), machine, checks, program)
         checks = *ALWAYS, fits(machine), multiplies_in("bf16")
         yield f"{machine}: GPT-2 124M", Case(gpt2_config, machine, checks)
+    machine = "tpu-v5e-64"
+    checks = *ALWAYS, fits(machine), multiplies_in("bf16"), keeps_its_part
+    yield f"{machine}: Pythia 1.4B in parts", Case(pythia, machine, checks)
 
 
 CASES = dict(_cases())
 
 
-def faults(case, *, install=True):
-    """Faults in the compiled text of a case, one text each; an empty list is good."""
+def compiled(case, *, install=True):
+    """The compiler's facts of a case."""
     resolved = json.loads(case.config().to_json_best_effort())
-    found = compile_elsewhere(
+    return compile_elsewhere(
         resolved, machine_of(case.machine), programs=(case.program,), install=install
     )[case.program]
-    if "needed" in found:
-        return [f"refused: it needs {found['needed']} bytes"]
-    return [fault for check in case.checks for fault in check(found)]
+
+
+def faults(case, facts):
+    """Faults in the compiled text of a case, one text each; an empty list is good."""
+    if "needed" in facts:
+        return [f"refused: it needs {facts['needed']} bytes"]
+    return [fault for check in case.checks for fault in check(facts)]
+
+
+def row_of(case, facts):
+    """What a compiled program takes of one device; ms by the compiler's estimate, on TPUs."""
+    if "needed" in facts:
+        return {"needed_mb": round(facts["needed"] / 2**20)}
+    clock = machine_of(case.machine).chip.clock
+    sent = sum(size * times for _, size, times, _ in facts["messages"])
+    return {
+        "needed_mb": round(bytes_needed(facts) / 2**20, 1),
+        "state_mb": round(facts["state"] / 2**20, 1),
+        "temporaries_mb": round(facts["temporaries"] / 2**20, 1),
+        "messages": " ".join(
+            f"{sum(times for kind, _, times, _ in facts['messages'] if kind == name):.4g}:{name}"
+            for name in sorted({kind for kind, *_ in facts["messages"]})
+        ),
+        "sent_mb": round(sent / 2**20, 2),
+        "ms": round(1e3 * facts["cycles"] / clock, 3) if clock and facts["cycles"] else "",
+    }
+
+
+def keep(rows):
+    """Put rows by case into compiled_programs.csv, among those of other cases."""
+    kept = {}
+    if PROGRAMS.exists():
+        with PROGRAMS.open(newline="") as file:
+            kept = {row.pop("case"): row for row in csv.DictReader(file)}
+    kept |= rows
+    columns = ("case", "needed_mb", "state_mb", "temporaries_mb", "messages", "sent_mb", "ms")
+    with PROGRAMS.open("w", newline="") as file:
+        table = csv.DictWriter(file, columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows({"case": name, **kept[name]} for name in CASES if name in kept)
 
 
 def run(names, progress=0):
     """Compile and judge the cases of these names."""
-    tally = Tally("compile_targets", GOOD, progress)
+    tally, rows = Tally("compile_targets", GOOD, progress), {}
     for name in names:
         try:
-            wrong = faults(CASES[name])
+            facts = compiled(CASES[name])
+            wrong, rows[name] = faults(CASES[name], facts), row_of(CASES[name], facts)
         except CompilerError as error:
             wrong = [str(error)]
         print(f"{name}: {'; '.join(wrong) or GOOD[0]}", flush=True)
         tally.add(name, "wrong" if wrong else GOOD[0], "; ".join(wrong))
+    keep(rows)
     return tally
 
 
