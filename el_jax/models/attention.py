@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 
 from el_jax.models.config import TransformerConfig
 from el_jax.models.layers import Dense
+from el_jax.models.wide_products import wide_einsum
 from el_jax.types import Batch
 
 Rotation = tuple[Float[Array, "b Q 1 pairs"], Float[Array, "b Q 1 pairs"]]
@@ -194,13 +195,8 @@ def attention_weights(
     batch, length, heads, size = query.shape
     # The queries are scaled, K numbers each, and not their T scores.
     grouped = query.reshape(batch, length, key.shape[2], -1, size)
-    scores = jnp.einsum(
-        "bqghk,btgk->bghqt",
-        grouped * size**-0.5,
-        key,
-        precision=precision,
-        preferred_element_type=jnp.promote_types(query.dtype, jnp.float32),
-    ).reshape(batch, heads, length, -1)
+    scores = wide_einsum("bqghk,btgk->bghqt", grouped * size**-0.5, key, precision)
+    scores = scores.reshape(batch, heads, length, -1)
     if mask is not None:  # a finite minimum, since a row of -inf alone would give NaN
         scores = jnp.where(mask[:, None], scores, jnp.finfo(scores.dtype).min)
     return softmax(scores)

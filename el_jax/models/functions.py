@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+from el_jax.models.wide_products import wide_einsum
 from el_jax.types import Batch, Key, Params, Readout
 
 
@@ -48,12 +49,7 @@ def logits_of(readout: Readout, precision: str = "default") -> Float[Array, "B P
         precision: of the product, as in ``jnp.matmul``.
     """
     hidden, head, bias = readout
-    logits = jnp.matmul(
-        hidden.reshape(-1, hidden.shape[-1]),
-        head,
-        precision=precision,
-        preferred_element_type=jnp.promote_types(head.dtype, jnp.float32),
-    )
+    logits = wide_einsum("re,ev->rv", hidden.reshape(-1, hidden.shape[-1]), head, precision)
     if bias is not None:
         logits = logits + bias[None]
     return logits.reshape(*hidden.shape[:2], -1)

@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jax.test_util import check_grads
 from tiny_models import TINY, B, T, V, batch_of, model, random_params, random_tokens
 
-from el_jax.models import MODELS, PRESETS, TransformerConfig, transformer
+from el_jax.models import FAMILIES, MODELS, TransformerConfig, transformer
 
 VARIED = ["gpt_neox", "bert", "llama"]
 CAUSAL = [name for name, config in TINY.items() if config.causal]
@@ -32,9 +32,9 @@ def cross_entropy(fns, batch):
     return loss
 
 
-def test_dictionaries_know_the_tested_presets():
+def test_dictionaries_know_the_tested_families():
     assert MODELS["transformer"] is transformer
-    assert set(PRESETS) == set(TINY) - {"opt_350m"}
+    assert set(FAMILIES) == set(TINY) - {"opt_350m"}
 
 
 def test_parameters_of_gpt_neox_have_the_documented_names_and_shapes():

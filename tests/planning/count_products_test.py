@@ -72,9 +72,6 @@ def test_an_update_of_gpt2_has_the_operations_of_the_published_formula(path, aga
     expected = tokens * model_flops(model, in_products, model.max_length)
     expected += again * 2 * tokens * model.width * model.vocab_size
     assert products.total == pytest.approx(expected, rel=0.01)
-    # scores and logits are float32, and so is the first factor of their gradients' products
-    scores = 2 * 2 * model.num_layers * tokens * model.max_length * model.width
-    logits = 0 if again else 2 * 2 * tokens * model.width * model.vocab_size
-    in_float32 = products.operations["float32"]
-    assert in_float32 == pytest.approx(scores + logits, rel=0.01)
-    assert products.operations["bfloat16"] > 0.99 * (products.total - in_float32)
+    # scores and logits are float32, but no factor of their products is; sums of a few losses are
+    assert "float32" not in products.operations
+    assert products.operations["bfloat16"] > 0.999 * products.total
