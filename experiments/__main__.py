@@ -23,7 +23,7 @@ from pathlib import Path
 from el_jax.planning.machines import machine_of
 from el_jax.plots.style import save_figure
 from el_jax.runtime import arithmetic
-from el_jax.runtime.errors import UserError
+from el_jax.runtime.errors import ConfigError, UserError
 from experiments.harness.discovery import (
     KNOWN_SCALES,
     Experiment,
@@ -142,13 +142,25 @@ def run_shard(experiment: Experiment, arguments: argparse.Namespace, root: Path)
 
 
 def plan(arguments: argparse.Namespace, root: Path) -> None:
-    """Print the price of an experiment on each machine; write it into its README if asked."""
+    """Print the price of an experiment on each machine; write it into its README if asked.
+
+    A machine that cannot train it is told in a line, and the others are planned for.
+
+    Raises:
+        ConfigError: no machine can train it.
+    """
     experiment = find(root, arguments.name)
     machines = [machine_of(name) for name in arguments.machine.split(",")]
     studies = experiment.studies(arguments.scale)
     sentences = []
     for machine in machines:
-        found = list(prices(studies, machine, compiled=arguments.compile))
+        try:
+            found = list(prices(studies, machine, compiled=arguments.compile))
+        except ConfigError as error:
+            if machine is machines[-1] and not sentences:
+                raise
+            print(f"{machine.name}: {error}", flush=True)
+            continue
         sentences.append(sentence(found, machine))
         print(sentences[-1], flush=True)
     if arguments.write:

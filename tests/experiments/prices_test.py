@@ -4,7 +4,7 @@ import pytest
 
 from el_jax.planning.machines import machine_of
 from experiments.__main__ import ROOT, main
-from experiments.harness.discovery import ExperimentError, find
+from experiments.harness.discovery import Experiment, ExperimentError, find
 from experiments.harness.prices import prices, sentence, write_prices
 from experiments.harness.studies import Study
 from tests.training.small_training import small_config
@@ -43,3 +43,20 @@ def test_what_cannot_be_planned_is_one_line(capsys):
     assert main(["plan", "el_copy_losses", "--machine=h101"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: --machine='h101': must be ")
+
+
+def test_a_machine_that_cannot_train_it_leaves_the_others(capsys, monkeypatch):
+    given = Experiment.studies
+
+    def two_processes_refuse(experiment, scale):
+        (study, *_) = given(experiment, scale)
+        study.config.train.update(seeds=3, shard="runs")
+        return [study]
+
+    monkeypatch.setattr(Experiment, "studies", two_processes_refuse)
+    command = ["plan", "flat_time", "--scale=smoke"]
+    assert main([*command, "--machine=h100-2x8,h100-1"]) == 0
+    refused, planned = capsys.readouterr().out.splitlines()
+    assert refused.startswith("h100-2x8: config.train.shard='runs': must be auto or none with")
+    assert planned.startswith("h100-1: ")
+    assert main([*command, "--machine=h100-2x8"]) == 2
