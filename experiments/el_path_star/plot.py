@@ -15,6 +15,7 @@ from experiments.el_path_star.settings import (
     E1_WARM_UP,
     EXACT_MATCH,
     GRAPHS,
+    HEADS,
     LOSSES,
     chance,
     named,
@@ -37,10 +38,9 @@ def plot(out: Path) -> Figure:
     add_question(figure, answer(results))
     for column, graph in zip(axes.T, GRAPHS, strict=True):
         settings = [named(method, graph) for method in methods]
-        plot_seed_dots(
-            column[0], seed_table(results), EXACT_MATCH, settings,
-            chance=chance(graph), num_sems=t_sems,
-        )  # fmt: skip
+        plot_seed_dots(column[0], seed_table(results), EXACT_MATCH, settings, num_sems=t_sems)
+        guess = column[0].axvline(chance(graph), color=DRAWN, linestyle=":", linewidth=1, zorder=1)
+        guess.set_gid("chance")
         _draw_shares(column[1], results, graph, methods)
         column[0].set_xlabel("exact match of the path")
         column[1].set_xlabel("share of seeds that found the arm")
@@ -58,14 +58,16 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The exact match of cross-entropy and of E1 with warm-up on every graph."""
+    """The exact match of cross-entropy, of E1 with warm-up and of later heads on every graph."""
     shown = []
     for graph in GRAPHS:
-        plain, e1 = (
-            decimal(mean_of(results, named(m, graph), EXACT_MATCH)) for m in (CE, E1_WARM_UP)
+        plain, e1, heads = (
+            decimal(mean_of(results, named(m, graph), EXACT_MATCH)) for m in (CE, E1_WARM_UP, HEADS)
         )
-        guess = decimal(chance(graph))
-        shown.append(f"{graph}: cross-entropy {plain}, E1 with warm-up {e1} (1/d {guess})")
+        shown.append(
+            f"{graph}, 1/d = {decimal(chance(graph))}: cross-entropy {plain}, "
+            f"E1 with warm-up {e1}, {HEADS} {heads}"
+        )
     return "Whole path right\n" + "\n".join(shown)
 
 

@@ -29,11 +29,12 @@ LOSSES = (
 )
 # changes of what is read or predicted, all under cross-entropy with warm-up
 MASKED = "masked tokens"
+HEADS = "multi-token heads"
 CONTROLS = {  # name -> argument of the config
     "reversed path": "order=reversed",
     "no teacher": "teacher=none",
     MASKED: "teacher=masked",
-    "multi-token heads": "future=multi_token",
+    HEADS: "future=multi_token",
     "bag of future tokens": "future=bag",
     "token order": "future=token_order",
     "next latent": "future=next_latent",

@@ -268,6 +268,22 @@ def means_of(results: pd.DataFrame, setting: str) -> pd.Series:
     return results[results["setting"] == setting].groupby("metric")["value"].mean()
 
 
+def in_path_star(results):
+    right = means(results, "test_exact_match")
+    found = []
+    for graph, guess in (("G(2,3)", ".50"), ("G(5,3)", ".20")):
+        plain, e1, heads = (
+            short(right[f"{method}, {graph}"])
+            for method in (
+                *("cross-entropy", "E1 λ=1, warm-up"),
+                "cross-entropy, warm-up, multi-token heads",
+            )
+        )
+        numbers = f"cross-entropy {plain}, E1 with warm-up {e1}, multi-token heads {heads}"
+        found.append(f"{graph}, 1/d = {guess}: {numbers}")
+    return found
+
+
 def in_adversarial(results):
     found = []
     for world, weight in (("PCFG", "0.01"), ("HMM", "0.03")):
@@ -300,6 +316,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_copy_variance": in_variance,
     "el_copy_width": in_width,
     "el_margins": in_margins,
+    "el_path_star": in_path_star,
     "el_star_in_weights": in_star,
     "flat_adversarial": in_adversarial,
     "flat_bartlett": in_bartlett,

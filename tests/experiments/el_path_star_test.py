@@ -120,7 +120,7 @@ def test_the_title_has_the_numbers_of_the_table(tmp_path):
     write_results(tmp_path / "results.csv", table(solved))
     figure = plot.plot(tmp_path)
     title = figure.get_suptitle()
-    assert "G(2,3): cross-entropy .50, E1 with warm-up .75 (1/d .50)" in title
-    assert "G(5,3): cross-entropy .20, E1 with warm-up .45 (1/d .20)" in title
+    assert "G(2,3), 1/d = .50: cross-entropy .50, E1 with warm-up .75, multi-token heads" in title
+    assert "G(5,3), 1/d = .20: cross-entropy .20, E1 with warm-up .45, multi-token heads" in title
     chances = [line.get_xdata()[0] for ax in figure.axes for line in ax.lines if line.get_gid()]
     assert chances == [0.5, 0.2]
