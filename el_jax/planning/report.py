@@ -122,4 +122,7 @@ def advice(plan: Forecast) -> Iterator[str]:
     yield "--config.loss.path=chunked: the logits of all classes are never in memory"
     if plan.devices < plan.num_devices:
         yield f"--config.train.shard=data: divide the windows over {plan.num_devices} devices"
+    if plan.num_devices > 1 and not plan.layout.startswith("fsdp"):
+        yield f"--config.train.shard=fsdp: a part of each parameter on {plan.num_devices} devices"
+    yield "--config.model.remat_layers=True: activations of one layer at a time"
     yield f"a device with more than {quantity(memory.needed / USABLE, 'B')}"

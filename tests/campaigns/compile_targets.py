@@ -217,16 +217,16 @@ def keep(rows):
 
 def run(names, progress=0):
     """Compile and judge the cases of these names."""
-    tally, rows = Tally("compile_targets", GOOD, progress), {}
+    tally = Tally("compile_targets", GOOD, progress)
     for name in names:
         try:
             facts = compiled(CASES[name])
-            wrong, rows[name] = faults(CASES[name], facts), row_of(CASES[name], facts)
+            wrong = faults(CASES[name], facts)
+            keep({name: row_of(CASES[name], facts)})
         except CompilerError as error:
             wrong = [str(error)]
         print(f"{name}: {'; '.join(wrong) or GOOD[0]}", flush=True)
         tally.add(name, "wrong" if wrong else GOOD[0], "; ".join(wrong))
-    keep(rows)
     return tally
 
 

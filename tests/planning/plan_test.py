@@ -78,6 +78,15 @@ def test_what_does_not_fit_is_told_with_what_to_change():
     said = "\n".join(lines("copy", found, V5E))
     assert "does not fit: 40 GB of 17.2 GB" in said
     assert "--config.loss.path=chunked" in said
+    assert "shard=fsdp" not in said  # there is one device
+    found = planned(V5E_4, {"needed": 40e9, "at_once": 1}, seeds=4, shard="runs")
+    (parts,) = [line for line in advice(found) if "fsdp" in line]
+    assert parts.endswith("a part of each parameter on 4 devices")
+    assert not [
+        line
+        for line in advice(dataclasses.replace(found, layout="fsdp by jit: as asked for"))
+        if "fsdp" in line
+    ]
     assert not list(advice(dataclasses.replace(found, memory=planned(V5E).memory)))
 
 

@@ -118,7 +118,8 @@ class Parts:
             if not spec:
                 return leaf
             part = Part(value=leaf, axis=len(spec) - 1, devices=self._axis)
-            return part if path[0].key in self.layers else part.unbox()
+            top = getattr(path[0], "key", None) if path else None  # a model may have one array
+            return part if top in self.layers else part.unbox()
 
         return jax.tree_util.tree_map_with_path(gather, params, split)
 
