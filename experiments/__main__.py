@@ -152,7 +152,7 @@ def plan(arguments: argparse.Namespace, root: Path) -> None:
     experiment = find(root, arguments.name)
     machines = [machine_of(name) for name in arguments.machine.split(",")]
     studies = experiment.studies(arguments.scale)
-    sentences = []
+    sentences: list[str] = []
     for machine in machines:
         try:
             found = list(prices(studies, machine, compiled=arguments.compile))

@@ -118,11 +118,11 @@ def embed(reader: Reader, passage: Passage, embedding: str, seed: int) -> Float[
     if embedding == FRESH:
         reader = fresh(reader, jax.random.key(seed))
     found = features(reader, passage.contexts)
-    if embedding == PERMUTED:
-        found = found[:, rng.permutation(found.shape[1])]
     if embedding == GAUSSIAN:
         found = rng.standard_normal(found.shape)
-    return found / np.sqrt(np.square(found).sum(axis=0).mean())
+    scaled = found / np.sqrt(np.square(found).sum(axis=0).mean())
+    # after the scale, whose last bit depends on the order of the contexts
+    return scaled[:, rng.permutation(found.shape[1])] if embedding == PERMUTED else scaled
 
 
 def principal(embeddings: Float[np.ndarray, "d m"]) -> Float[np.ndarray, "k m"]:

@@ -14,12 +14,14 @@ from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem
 from el_jax import build
 from el_jax.config import linear_ntp, training
+from el_jax.models import PRESETS
 from el_jax.runtime.errors import ConfigError
 
 NAN, INF = math.nan, math.inf
 NUMBER, WHOLE, POSITIVE = "must be a finite number", "must be an integer", "must be a positive"
 NOT_NEGATIVE, ABOVE_0 = "must be at least 0", "must be above 0"
-LOOKS_AHEAD = "must be one of gpt2, gpt_neox, llama, opt: a model that sees later tokens reads"
+CAUSAL = ", ".join(sorted(name for name, preset in PRESETS.items() if preset.causal))
+LOOKS_AHEAD = f"must be one of {CAUSAL}: a model that sees later tokens reads"
 
 # Arguments of configs/el/copy.py, dotted key, its value, and the beginning of what is said of it.
 TRAINING = [
