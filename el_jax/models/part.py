@@ -32,10 +32,10 @@ class Part(flax.struct.PyTreeNode, meta.AxisMetadata[Array]):
         """The same box around another part."""
         return self.replace(value=val)
 
-    def add_axis(self, index: int, params: dict[Any, Any]) -> "Part":
-        """Unused: no lifted loop adds an axis to parameters here."""
-        raise NotImplementedError
+    def add_axis(self, index: int, params: dict[Any, Any]) -> "Part":  # noqa: ARG002
+        """The same part where a loop of flax has put an axis at ``index``."""
+        return self.replace(axis=self.axis + (index <= self.axis))
 
-    def remove_axis(self, index: int, params: dict[Any, Any]) -> "Part":
-        """Unused, as ``add_axis``."""
-        raise NotImplementedError
+    def remove_axis(self, index: int, params: dict[Any, Any]) -> "Part":  # noqa: ARG002
+        """The same part where a loop of flax has taken the axis at ``index``."""
+        return self.replace(axis=self.axis - (index < self.axis))

@@ -213,7 +213,7 @@ def _messages(compiled: Mapping[str, Any]) -> tuple[tuple[str, int, float], ...]
 
 
 def _expected_messages(shapes: Shapes, settings: Settings) -> tuple[tuple[str, int, float], ...]:
-    """What each device sends and receives: gradients for their sum, and parameters to be whole."""
+    """Messages of each device: gradients for their sum, and parts of parameters to be whole."""
     layout, size = settings.layout, num_bytes(shapes.state.params)
     if layout.shard == "fsdp":
         return (("all-gather", size, 2.0), ("reduce-scatter", size, 1.0))

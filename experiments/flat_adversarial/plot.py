@@ -1,4 +1,4 @@
-"""What the adversary changes in KL, accuracy of probes and traces, against its strength."""
+"""Changes of KL, probes and traces against the strength of the adversary."""
 
 from pathlib import Path
 from typing import Any

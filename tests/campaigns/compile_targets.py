@@ -183,7 +183,7 @@ def faults(case, facts):
 
 
 def row_of(case, facts):
-    """What a compiled program takes of one device; ms by the compiler's estimate, on TPUs."""
+    """Memory and messages of one device; on TPUs also ms, by the compiler's estimate."""
     if "needed" in facts:
         return {"needed_mb": round(facts["needed"] / 2**20)}
     clock = machine_of(case.machine).chip.clock

@@ -9,6 +9,7 @@ from jax.sharding import PartitionSpec
 
 from el_jax import build
 from el_jax.checkpoints.store import Checkpoints
+from el_jax.models import Part
 from el_jax.planning.compile_worker import compile_program
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
@@ -17,8 +18,6 @@ from el_jax.training.devices.parts import Parts
 from el_jax.training.memory_plan import check_memory
 from tests.training.devices.parallel_test import run_layouts
 from tests.training.layouts import flat, settings_with, trained
-from tests.training.poisoning import poisoned
-from tests.training.small_training import built, small_config
 
 IN_PARTS = Layout("fsdp", "jit", 2)
 TOLERANCE = 1e-5  # of parameters and the optimizer's numbers, after twenty updates of Adam
@@ -123,12 +122,12 @@ def test_checkpoints_are_restored_in_parts_or_whole(tmp_path):
         np.testing.assert_allclose(flat(after), flat(expected), rtol=0, atol=TOLERANCE)
 
 
-def test_a_run_that_is_not_finite_stops_alone():
-    config = small_config(seeds=2, shard="fsdp", on_non_finite="stop")
-    program = poisoned(built(config), 1, [7], "loss", group=1).program
-    assert (program.layout.shard, program.layout.num_devices) == ("fsdp", 2)
-    _, _, health = program.advance(program.init(), 10)
-    assert health.stopped_at.tolist() == [-1, 7]
+def test_a_box_follows_its_axis_when_another_comes_and_goes():
+    part = Part(value=np.ones((3, 2)), axis=1, devices="devices")
+    for index, axis in ((0, 2), (1, 2), (2, 1)):
+        moved = part.add_axis(index, {})
+        assert moved.axis == axis
+        assert moved.remove_axis(index, {}).axis == part.axis
 
 
 def test_the_plan_of_memory_counts_a_part(monkeypatch):
