@@ -6,6 +6,7 @@ ASKED has the resolved config, the name of the machine and the names of the prog
 the compiler's facts of each.
 """
 
+import importlib.util
 import json
 import math
 import re
@@ -145,15 +146,37 @@ def compile_program(
     return {**tried, "at_once": size, "of_all": of_all, "state": state}
 
 
+def without_cudnn(config: dict[str, Any], machine: Machine) -> tuple[dict[str, Any], str]:
+    """The config that can be compiled here, and what was replaced in it, if anything.
+
+    XLA asks the library itself for cuDNN's attention, which the compilers come without. Plain
+    attention stands in for it where a config leaves the choice open.
+    """
+    model = config["model"]
+    is_open = model.get("attention_impl", "") in (None, "auto")
+    if machine.chip.platform != "gpu" or not is_open or _is_here("nvidia.cudnn"):
+        return config, ""
+    replaced = "plain attention, since cuDNN is not installed here: with cuDNN's, less memory"
+    return {**config, "model": {**model, "attention_impl": "xla"}}, replaced
+
+
+def _is_here(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # nor is the package around it
+        return False
+
+
 def main(asked: Path, answer: Path) -> None:
     """Read the request, compile, write the facts."""
     request = json.loads(asked.read_text())
     machine = machine_of(request["machine"])
+    config, replaced = without_cudnn(request["config"], machine)
     with compiling_for(target_of(machine)):
-        settings = build.parse(build.Config(request["config"]))
+        settings = build.parse(build.Config(config))
         shapes, num_updates = shapes_of(build.spec_of(settings)), settings.train.log_every
         found = {
-            program: compile_program(shapes, machine, program, num_updates)
+            program: compile_program(shapes, machine, program, num_updates) | {"stand_in": replaced}
             for program in request["programs"]
         }
     answer.write_text(json.dumps(found))

@@ -86,6 +86,7 @@ class Forecast:
         num_updates: of the training.
         num_devices: of the machine.
         not_compiled: reason for which no compiler was asked; empty if it was.
+        stand_in: what was compiled in place of the training's own, and why; empty for its own.
     """
 
     machine: str
@@ -109,6 +110,7 @@ class Forecast:
     num_updates: int
     num_devices: int
     not_compiled: str = ""
+    stand_in: str = ""
 
     @property
     def device_hours(self) -> Interval:
@@ -180,6 +182,7 @@ def forecast(
         num_updates=num_updates,
         num_devices=machine.num_devices,
         not_compiled=not_compiled,
+        stand_in=(compiled or {}).get("stand_in", ""),
     )
 
 

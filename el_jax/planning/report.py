@@ -68,6 +68,8 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
     }
     if plan.not_compiled:
         rows["not compiled"] = plan.not_compiled
+    if plan.stand_in:
+        rows["compiled"] = plan.stand_in
     for name, text in rows.items():
         yield f"  {name:<13}{text}"
     for text in advice(plan):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from el_jax import build
-from el_jax.planning import compilers, plans
+from el_jax.planning import compile_worker, compilers, plans
 from el_jax.planning.compilers import CompilerError
 from el_jax.planning.forecast import UTILISATION, Interval, forecast
 from el_jax.planning.machines import machine_of
@@ -70,6 +70,21 @@ def test_the_compiler_says_more():
     assert (found.memory.needed, found.memory.fits) == (4e9, True)
     assert found.memory.room_for_runs == int(0.9 * 16 * 2**30 / 2e9)
     assert found.compiler_operations == 2e9
+    assert found.stand_in == ""
+
+
+def test_plain_attention_stands_in_where_cudnn_is_not_installed(monkeypatch):
+    config, h100 = {"model": {"attention_impl": None, "width": 8}}, machine_of("h100-1")
+    monkeypatch.setattr(compile_worker, "_is_here", lambda package: False)
+    changed, replaced = compile_worker.without_cudnn(config, h100)
+    assert changed == {"model": {"attention_impl": "xla", "width": 8}}
+    found = planned(h100, COMPILED | {"stand_in": replaced}, seeds=2)
+    assert "  compiled     plain attention, since cuDNN" in "\n".join(lines("copy", found, h100))
+    asked = {"model": {"attention_impl": "cudnn"}}
+    for given, machine in ((config, V5E), (asked, h100), ({"model": {"width": 8}}, h100)):
+        assert compile_worker.without_cudnn(given, machine) == (given, "")
+    monkeypatch.setattr(compile_worker, "_is_here", lambda package: True)
+    assert compile_worker.without_cudnn(config, h100) == (config, "")
 
 
 def test_what_does_not_fit_is_told_with_what_to_change():
