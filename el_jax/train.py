@@ -27,7 +27,7 @@ from el_jax.checkpoints.store import Checkpoints
 from el_jax.config.names import known_names
 from el_jax.config.training import identity
 from el_jax.models import TransformerConfig, attention_choice
-from el_jax.runtime import distributed, launch
+from el_jax.runtime import distributed, launch, target
 from el_jax.runtime.errors import ConfigError
 from el_jax.runtime.processes import agreed, check_same, is_first, together
 from el_jax.runtime.stop import StopSignal
@@ -124,7 +124,7 @@ def _tell_choices(settings: build.Settings) -> None:
         print(f"shard={settings.layout}")
     platform, model = jax.default_backend(), settings.model.config
     if platform != "cpu" and isinstance(model, TransformerConfig):
-        print(f"attention={attention_choice(model, platform)}")
+        print(f"attention={attention_choice(model, platform, target.capability())}")
 
 
 if __name__ == "__main__":

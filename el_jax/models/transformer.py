@@ -43,7 +43,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
         All can be vmapped over params, and ``apply`` differentiated twice (but where
         :func:`~el_jax.models.attention.attention_choice` is cuDNN).
     """
-    chosen = attention_choice(config, target.platform()).impl
+    chosen = attention_choice(config, target.platform(), target.capability()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:

@@ -41,7 +41,9 @@ def target_of(machine: Machine) -> Target:
     else:
         topology = topologies.get_topology_desc(machine.topology, "tpu")
     devices = tuple(topology.devices[: machine.num_devices])
-    return Target(machine.chip.platform, len(devices), machine.num_hosts, devices)
+    return Target(
+        machine.chip.platform, len(devices), machine.num_hosts, devices, machine.capability
+    )
 
 
 def card_text(chip: Chip) -> str:
@@ -55,7 +57,7 @@ def card_text(chip: Chip) -> str:
         "shared_memory_per_block": 48 * 2**10,
         "shared_memory_per_core": card.shared_memory,
         "shared_memory_per_block_optin": card.shared_memory - 2**10,
-        "threads_per_core_limit": 2048,
+        "threads_per_core_limit": card.threads,
         "core_count": card.num_cores,
         "fpus_per_core": card.units_per_core,
         "block_dim_limit_x": 2**31 - 1,
@@ -74,7 +76,8 @@ def card_text(chip: Chip) -> str:
         "driver_version": '"12.8.0"',
     }
     fields = " ".join(f"{name}: {value}" for name, value in described.items())
-    capability = f"cuda_compute_capability {{ major: {card.compute_capability} }}"
+    major, _, minor = card.compute_capability.partition(".")
+    capability = f"cuda_compute_capability {{ major: {major} minor: {minor} }}"
     return (
         f'gpu_device_info {{ {fields} {capability} }} platform_name: "CUDA" '
         f'dnn_version_info {{ major: 9 minor: 10 }} device_description_str: "{card.name}"'
@@ -97,15 +100,9 @@ def facts(lowered: jax.stages.Lowered, num_updates: int = 1) -> dict[str, Any]:
         if not is_out_of_memory(error):
             raise
         return {"needed": _needed(str(error))}
-    memory, cost = compiled.memory_analysis(), compiled.cost_analysis() or {}
-    assert memory is not None  # as only on platforms of others
-    text = CompiledText(compiled.as_text() or "")
+    cost, text = compiled.cost_analysis() or {}, CompiledText(compiled.as_text() or "")
     return {
-        "arguments": memory.argument_size_in_bytes,
-        "outputs": memory.output_size_in_bytes,
-        "aliased": memory.alias_size_in_bytes,
-        "temporaries": memory.temp_size_in_bytes,
-        "code": memory.generated_code_size_in_bytes,
+        **memory_facts(compiled),
         "operations": cost.get("flops"),
         "bytes": cost.get("bytes accessed"),
         "cycles": text.cycles() / num_updates,
@@ -116,6 +113,19 @@ def facts(lowered: jax.stages.Lowered, num_updates: int = 1) -> dict[str, Any]:
         "host_transfers": text.host_transfers(),
         "product_types": text.product_types(),
         "largest": max(size for _, size in arrays_of(text.largest().shape)),
+    }
+
+
+def memory_facts(compiled: jax.stages.Compiled) -> dict[str, int]:
+    """Bytes of a compiled program on one device."""
+    memory = compiled.memory_analysis()
+    assert memory is not None  # as only on platforms of others
+    return {
+        "arguments": memory.argument_size_in_bytes,
+        "outputs": memory.output_size_in_bytes,
+        "aliased": memory.alias_size_in_bytes,
+        "temporaries": memory.temp_size_in_bytes,
+        "code": memory.generated_code_size_in_bytes,
     }
 
 

@@ -81,7 +81,7 @@ def compile_elsewhere(
         )
         done = subprocess.run(
             [python, "-m", "el_jax.planning.compile_worker", str(asked), str(answer)],
-            env=_environment_variables(machine),
+            env=variables_for(machine.chip.platform),
             capture_output=True,
             text=True,
             check=False,
@@ -92,11 +92,12 @@ def compile_elsewhere(
         return json.loads(answer.read_text())
 
 
-def _environment_variables(machine: Machine) -> dict[str, str]:
+def variables_for(platform: str) -> dict[str, str]:
+    """Environment variables of a process that compiles for "tpu" or "gpu"."""
     variables = {**os.environ, **_NO_TPU_HERE, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
     variables["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(_ROOT), os.environ.get("PYTHONPATH")))
     )
-    if machine.chip.platform == "gpu":
+    if platform == "gpu":
         variables["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_GPU_FLAGS}".strip()
     return variables

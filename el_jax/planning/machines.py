@@ -20,21 +20,23 @@ class Card:
 
     Attributes:
         name: the card's own name.
-        compute_capability: major number.
+        compute_capability: its number, such as "7.5".
         num_cores: streaming multiprocessors.
         clock: of a core, Hz.
         units_per_core: float32 units of a core.
         level2_cache: bytes.
         shared_memory: bytes of a core.
+        threads: of a core at once.
     """
 
     name: str
-    compute_capability: int
+    compute_capability: str
     num_cores: int
     clock: float
     units_per_core: int
     level2_cache: int
     shared_memory: int
+    threads: int = 2048
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Chip:
     Attributes:
         platform: "tpu" or "gpu".
         bfloat16: peak of products in bfloat16, operations/s.
-        float32: peak of products in float32 at default precision: bfloat16 on TPUs, TF32 on GPUs.
+        float32: peak of products in float32 at default precision: bfloat16 on TPUs, TF32 on GPUs
+            that have it.
         float32_highest: peak of products in float32 at the highest precision: six bfloat16 products
             on TPUs, no tensor cores on GPUs.
         memory: bytes.
@@ -92,9 +95,23 @@ def _tpu(name: str, peak: float, clock: float, gib: int, gigabytes: int, link: i
     )
 
 
-_AMPERE = Card("NVIDIA A100-SXM4", 8, 108, 1.41e9, 64, 40 * 2**20, 164 * 2**10)
-_HOPPER = Card("NVIDIA H100 80GB HBM3", 9, 132, 1.98e9, 128, 50 * 2**20, 228 * 2**10)
-_BLACKWELL = Card("NVIDIA B200", 10, 148, 1.965e9, 128, 126 * 2**20, 228 * 2**10)
+_TURING = Card("Tesla T4", "7.5", 40, 1.59e9, 64, 4 * 2**20, 64 * 2**10, threads=1024)
+_AMPERE = Card("NVIDIA A100-SXM4", "8.0", 108, 1.41e9, 64, 40 * 2**20, 164 * 2**10)
+_HOPPER = Card("NVIDIA H100 80GB HBM3", "9.0", 132, 1.98e9, 128, 50 * 2**20, 228 * 2**10)
+_BLACKWELL = Card("NVIDIA B200", "10.0", 148, 1.965e9, 128, 126 * 2**20, 228 * 2**10)
+_T4 = Chip(  # eight of them in a host of AWS, g4dn.metal, on PCIe and a network of 100 Gb/s
+    platform="gpu",
+    bfloat16=8.1e12,  # its tensor cores have no bfloat16 and no TF32
+    float32=8.1e12,
+    float32_highest=8.1e12,
+    memory=16e9,
+    bandwidth=320e9,
+    link=16e9,
+    network=12.5e9 / 8,
+    host_devices=8,
+    source=f"{_GPU_DOCS}/tesla-t4",
+    card=_TURING,
+)
 _A100 = Chip(
     platform="gpu",
     bfloat16=312e12,
@@ -139,6 +156,7 @@ CHIPS: dict[str, Chip] = {
     "tpu-v5e": _tpu("v5e", 197e12, 1.5e9, 16, 819, 200),
     "tpu-v5p": _tpu("v5p", 459e12, 1.75e9, 95, 2765, 600),
     "tpu-v6e": _tpu("v6e", 918e12, 1.75e9, 32, 1638, 400),
+    "t4": _T4,
     "a100-40": _A100,
     "a100-80": dataclasses.replace(_A100, memory=80e9, bandwidth=2.039e12),
     "h100": _H100,
@@ -170,6 +188,11 @@ class Machine:
         """Bandwidth of a device to its neighbours, bytes/s: that of the slowest way."""
         crosses = self.chip.platform == "gpu" and self.num_hosts > 1
         return self.chip.network if crosses else self.chip.link
+
+    @property
+    def capability(self) -> str:
+        """The compute capability of a GPU; empty for a TPU."""
+        return self.chip.card.compute_capability if self.chip.card else ""
 
     @property
     def compiles(self) -> bool:

@@ -9,6 +9,7 @@ from tiny_models import TINY, B, T, batch_of, model, random_params, random_token
 import el_jax.models.attention as attention_room
 from el_jax.models import PRESETS, attention_choice, transformer
 from el_jax.models.attention import attend, flash_attend, rotate, scope, softmax
+from el_jax.runtime.target import Target, compiling_for
 
 SUPERVISED = jnp.array([[6, 0, 3], [2, 2, 5]])
 DOCUMENTS = jnp.array([[0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 5, 5, 5, 2, 2, 2]])
@@ -147,6 +148,28 @@ def test_attention_is_chosen_by_platform_and_model(platform, changes, impl, reas
     assert choice.impl == impl
     assert reason in choice.reason
     assert str(choice) == f"{impl}: {choice.reason}"
+
+
+@pytest.mark.parametrize(
+    ("capability", "impl", "reason"),
+    [
+        ("7.5", "xla", "this GPU has compute capability 7.5, cuDNN's attention needs 8"),
+        ("gfx90a", "xla", "cuDNN is for NVIDIA GPUs, this is gfx90a"),
+        ("8.0", "cudnn", "bfloat16 on an NVIDIA GPU; not in the last block"),
+        ("12.0", "cudnn", "bfloat16 on an NVIDIA GPU; not in the last block"),
+    ],
+)
+def test_attention_is_chosen_by_what_a_gpu_can(capability, impl, reason, monkeypatch):
+    assert attention_choice(FLASH, "gpu", capability) == (impl, reason)
+    calls = []
+    monkeypatch.setattr(attention_room, "flash_attend", lambda *_: calls.append(1) or _[0])
+    config, batch = (
+        dataclasses.replace(TINY["gpt_neox"], dtype="bfloat16"),
+        batch_of(random_tokens()),
+    )
+    with compiling_for(Target("gpu", 1, capability=capability)):
+        jax.eval_shape(transformer(config).apply, random_params(config), batch)
+    assert bool(calls) == (impl == "cudnn")
 
 
 def test_the_choice_is_what_a_model_runs(monkeypatch):

@@ -10,7 +10,14 @@ from el_jax.runtime.errors import ConfigError
 
 
 def test_every_machine_has_a_source_and_a_topology_of_its_devices():
-    assert {"tpu-v5e-4", "tpu-v6e-256", "a100-40-1", "h100-2x8", "b200-8"} <= MACHINES.keys()
+    assert {
+        "tpu-v5e-4",
+        "tpu-v6e-256",
+        "t4-1",
+        "a100-40-1",
+        "h100-2x8",
+        "b200-8",
+    } <= MACHINES.keys()
     for machine in MACHINES.values():
         assert machine.chip.source.startswith("https://")
         sides = machine.topology.partition(":")[2] or machine.topology
