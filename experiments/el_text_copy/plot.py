@@ -16,7 +16,7 @@ def plot(out: Path) -> Figure:
     results = read_results(out / "results.csv")
     known, table = settings_with(results, OVERALL), seed_table(results)
     methods = [m for m in METHODS if all(named(m, text) in known for text in TEXTS)]
-    figure, axes = new_figure(len(PANELS), len(TEXTS), size=(9.6, 9.0), share_x=True)
+    figure, axes = new_figure(len(PANELS), len(TEXTS), size=(9.6, 11.0), share_x=True)
     add_question(figure, answer(results))
     for metric, row in zip(PANELS, axes, strict=True):
         for text, ax in zip(TEXTS, row, strict=True):

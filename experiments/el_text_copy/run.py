@@ -6,7 +6,7 @@ from pathlib import Path
 from configs.el.text_copy import get_config
 from el_jax import build
 from el_jax.runtime.errors import ConfigError
-from experiments.el_text_copy.settings import ABSENT, CONTROLS, PERMUTED, TEXTS
+from experiments.el_text_copy.settings import ABSENT, CONTROLS, MANY, NUM_MANY, PERMUTED, TEXTS
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -19,11 +19,15 @@ METRICS = [
 ]
 CURVES = [*METRICS[:3], "train_easy_ce", "train_hard_ce"]
 FOLDER = "EL_JAX_GPT2"  # environment variable: a Hugging Face folder of GPT-2, for the paper scale
-SEEDS = {"smoke": 2, "cpu": 3, "pretrained": 3, "paper": 5}
+FEW = 128  # training sentences
+FROM_SCRATCH = "smoke", "cpu"
+SEEDS = {"smoke": 2, "cpu": 5, "pretrained": 3, "paper": 5}
 
 
 def studies(scale: str) -> list[Study]:
     """Both losses without and with warm-up on each text; the controls under those of the paper.
+
+    Where a small network is trained from scratch, both losses on more sentences, too.
 
     Raises:
         ConfigError: the paper scale has no model to fine-tune.
@@ -31,16 +35,25 @@ def studies(scale: str) -> list[Study]:
     chosen = []
     for name, source in TEXTS.items():
         for loss in ("cross_entropy", "e1"):
-            config = config_of(scale, f"loss={loss},source={source}")
-            warm_up = config.optim.warmup_steps or config.train.num_updates // 10
-            config.sweep.optim.warmup_steps = (0, warm_up)
-            chosen.append(Study(config, f", {name}"))
+            argument = f"loss={loss},source={source}"
+            chosen.append(Study(_with_and_without_warm_up(scale, argument), f", {name}"))
+            if scale in FROM_SCRATCH:
+                config = _with_and_without_warm_up(scale, argument)
+                config.task.num_train = NUM_MANY
+                chosen.append(Study(config, f", {MANY}, {name}"))
             for control in (PERMUTED, ABSENT):
                 if control == PERMUTED or loss == "cross_entropy":
                     label = f"label={CONTROLS[control]}"
                     config = config_of(scale, f"loss={loss},source={source},{label}")
                     chosen.append(Study(config, f", {control}, {name}"))
     return chosen
+
+
+def _with_and_without_warm_up(scale: str, argument: str) -> build.Config:
+    config = config_of(scale, argument)
+    warm_up = config.optim.warmup_steps or config.train.num_updates // 10
+    config.sweep.optim.warmup_steps = (0, warm_up)
+    return config
 
 
 def config_of(scale: str, argument: str) -> build.Config:
@@ -51,6 +64,8 @@ def config_of(scale: str, argument: str) -> build.Config:
     paper = f"scale=paper,pretrained={os.environ.get(FOLDER)}"
     config = get_config(f"{argument},{more.get(scale, paper)}")
     config.train.seeds = SEEDS[scale]
+    if scale == "cpu":
+        config.task.num_train = FEW  # by the rule of the README, on another seed's data
     if scale == "pretrained":
         config.task.update(num_train=160, sentences_per_update=8)
         config.train.update(num_updates=20, log_every=10, eval_every=20, checkpoint_every=20)
