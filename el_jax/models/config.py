@@ -69,7 +69,7 @@ class TransformerConfig:
         matmul_precision: "default" or "highest" (no TF32 on GPU, no bfloat16 passes on TPU).
         attention_impl: "xla"; "cudnn", flash attention in all blocks but the last, for bfloat16
             on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it
-            can (:func:`~el_jax.models.attention.attention_choice`).
+            can (:func:`~el_jax.models.cudnn.attention_choice`).
         scan_layers: all blocks but the last are one program, run in a loop over their stacked
             parameters. On CPU the loop costs more than it saves (12 layers of width 64: step 1.4
             times as long, no faster to compile); for deep models on accelerators.

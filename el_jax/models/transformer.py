@@ -22,8 +22,9 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.models.attention import Attention, Scope, attention_choice, scope
+from el_jax.models.attention import Attention, Scope, scope
 from el_jax.models.config import TransformerConfig
+from el_jax.models.cudnn import attention_choice
 from el_jax.models.functions import everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
 from el_jax.runtime import target
@@ -41,7 +42,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
         ``attention(params, batch)``, the weights of the queries there; ``readout``, the factors of
         the logits; and ``features(params, batch)``, the stream at all tokens behind its last norm.
         All can be vmapped over params, and ``apply`` differentiated twice (but where
-        :func:`~el_jax.models.attention.attention_choice` is cuDNN).
+        :func:`~el_jax.models.cudnn.attention_choice` is cuDNN).
     """
     chosen = attention_choice(config, target.platform(), target.capability()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))

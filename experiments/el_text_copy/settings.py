@@ -12,9 +12,10 @@ CONTROLS = {PERMUTED: "permuted", ABSENT: "absent"}  # name -> field ``label`` o
 MANY, NUM_MANY = "1,024 sentences", 1_024  # beside the fewer of the other settings
 CE_PERMUTED, E1_PERMUTED = f"{CE}, {PERMUTED}", f"{E1_WARM_UP}, {PERMUTED}"
 CE_ABSENT = f"{CE}, {ABSENT}"
-CE_MANY, CE_WARM_UP_MANY, E1_MANY, E1_WARM_UP_MANY = (f"{loss}, {MANY}" for loss in LOSSES)
-METHODS = (*LOSSES, CE_PERMUTED, E1_PERMUTED, CE_ABSENT)
-METHODS += (CE_MANY, CE_WARM_UP_MANY, E1_MANY, E1_WARM_UP_MANY)
+WITH_MANY = CE_MANY, CE_WARM_UP_MANY, E1_MANY, E1_WARM_UP_MANY = tuple(
+    f"{loss}, {MANY}" for loss in LOSSES
+)
+METHODS = (*LOSSES, CE_PERMUTED, E1_PERMUTED, CE_ABSENT, *WITH_MANY)
 
 
 def named(method: str, text: str) -> str:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from el_jax.models import PRESETS
-from el_jax.models.attention import attention_choice
+from el_jax.models.cudnn import attention_choice
 from el_jax.runtime import target
 from el_jax.runtime.target import Target, compiling_for
 from el_jax.training.devices.layout import Layout
