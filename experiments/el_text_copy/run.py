@@ -6,7 +6,15 @@ from pathlib import Path
 from configs.el.text_copy import get_config
 from el_jax import build
 from el_jax.runtime.errors import ConfigError
-from experiments.el_text_copy.settings import ABSENT, CONTROLS, MANY, NUM_MANY, PERMUTED, TEXTS
+from experiments.el_text_copy.settings import (
+    ABSENT,
+    CONTROLS,
+    MANY,
+    NUM_MANY,
+    ONE_EQUILIBRIUM,
+    PERMUTED,
+    TEXTS,
+)
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -27,7 +35,8 @@ SEEDS = {"smoke": 2, "cpu": 5, "pretrained": 3, "paper": 5}
 def studies(scale: str) -> list[Study]:
     """Both losses without and with warm-up on each text; the controls under those of the paper.
 
-    Where a small network is trained from scratch, both losses on more sentences, too.
+    Where a small network is trained from scratch, also both losses on more sentences, and E1 at a
+    λ that has one equilibrium.
 
     Raises:
         ConfigError: the paper scale has no model to fine-tune.
@@ -41,6 +50,10 @@ def studies(scale: str) -> list[Study]:
                 config = _with_and_without_warm_up(scale, argument)
                 config.task.num_train = NUM_MANY
                 chosen.append(Study(config, f", {MANY}, {name}"))
+                if loss == "e1":
+                    config = _with_and_without_warm_up(scale, argument)
+                    config.loss.lam = ONE_EQUILIBRIUM
+                    chosen.append(Study(config, f", {name}"))
             for control in (PERMUTED, ABSENT):
                 if control == PERMUTED or loss == "cross_entropy":
                     label = f"label={CONTROLS[control]}"
