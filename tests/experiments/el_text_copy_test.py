@@ -41,7 +41,7 @@ def test_the_studies_are_what_their_names_say():
         label = settings.CONTROLS[part[0]] if part and part != [settings.MANY] else "true"
         assert study.config.task.label == label
         assert study.config.train.seeds == 5
-    assert sum(len(build.parse(study.config).rows) for study in studies) == 110
+    assert sum(len(build.parse(study.config).rows) for study in studies) == 130
 
 
 def test_the_paper_scale_asks_for_gpt2(monkeypatch):
