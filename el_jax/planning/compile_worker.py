@@ -18,6 +18,7 @@ import jax
 from jax.experimental import topologies
 
 from el_jax import build
+from el_jax.models import TransformerConfig, attention_choice
 from el_jax.planning.compiled_text import CompiledText, arrays_of, bytes_needed
 from el_jax.planning.machines import Card, Chip, Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
@@ -160,14 +161,16 @@ def without_cudnn(config: dict[str, Any], machine: Machine) -> tuple[dict[str, A
     """The config that can be compiled here, and what was replaced in it, if anything.
 
     XLA asks the library itself for cuDNN's attention, which the compilers come without. Plain
-    attention stands in for it where a config leaves the choice open.
+    attention stands in for it where a config leaves the choice open and the machine would have it.
     """
-    model = config["model"]
-    is_open = model.get("attention_impl", "") in (None, "auto")
-    if machine.chip.platform != "gpu" or not is_open or _is_here("nvidia.cudnn"):
+    if machine.chip.platform != "gpu" or _is_here("nvidia.cudnn"):
+        return config, ""
+    model = build.parse(build.Config(config)).model.config
+    is_open = isinstance(model, TransformerConfig) and model.attention_impl != "cudnn"
+    if not is_open or attention_choice(model, "gpu", machine.capability).impl != "cudnn":
         return config, ""
     replaced = "plain attention, since cuDNN is not installed here: with cuDNN's, less memory"
-    return {**config, "model": {**model, "attention_impl": "xla"}}, replaced
+    return {**config, "model": {**config["model"], "attention_impl": "xla"}}, replaced
 
 
 def _is_here(package: str) -> bool:
@@ -181,8 +184,8 @@ def main(asked: Path, answer: Path) -> None:
     """Read the request, compile, write the facts."""
     request = json.loads(asked.read_text())
     machine = machine_of(request["machine"])
-    config, replaced = without_cudnn(request["config"], machine)
     with compiling_for(target_of(machine)):
+        config, replaced = without_cudnn(request["config"], machine)
         settings = build.parse(build.Config(config))
         shapes, num_updates = shapes_of(build.spec_of(settings)), settings.train.log_every
         found = {

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from el_jax.planning.compilers import environment
 from el_jax.plots import Curve
 from el_jax.runtime.own_environment import NoEnvironmentError
 from tests.campaigns import (
@@ -13,6 +14,7 @@ from tests.campaigns import (
     malformed_configs,
     margins,
     nan_injections,
+    notebook_programs,
     resume_every_step,
     tally,
     workdirs,
@@ -145,6 +147,17 @@ def test_some_programs_for_machines_that_are_not_here(name):
     assert not compile_targets.faults(compile_targets.CASES[name], facts)
 
 
+@pytest.mark.slow
+def test_programs_of_a_notebook_for_a_machine_of_colab():
+    try:
+        environment().python(install=False)
+    except NoEnvironmentError as error:
+        pytest.skip(f"{error}; python -m tests.campaigns.notebook_programs installs them")
+    trials = notebook_programs.run(["linear_ntp"], machines=["t4-1"])
+    assert trials.num_trials
+    assert not trials.faults
+
+
 def test_each_check_of_compiled_programs_finds_what_it_looks_for():
     reduction = ["all-reduce", 100, 1.0, True]
     facts = {
@@ -179,6 +192,8 @@ def test_each_check_of_compiled_programs_finds_what_it_looks_for():
     assert wrong(compile_targets.multiplies_in("f32"))
     assert not wrong(compile_targets.keeps_no_logits(10, 10))
     assert wrong(compile_targets.keeps_no_logits(7, 7))
+    assert not wrong(compile_targets.counts_as_the_formula, operations=2.637e12)
+    assert wrong(compile_targets.counts_as_the_formula, operations=2.9e12)
 
 
 @pytest.mark.slow

@@ -73,15 +73,26 @@ def test_the_compiler_says_more():
     assert found.stand_in == ""
 
 
-def test_plain_attention_stands_in_where_cudnn_is_not_installed(monkeypatch):
-    config, h100 = {"model": {"attention_impl": None, "width": 8}}, machine_of("h100-1")
+def asked(**model):
+    config = small_config(seeds=2)
+    config.model.update(width=16, num_heads=2, **model)
+    return json.loads(config.to_json_best_effort())
+
+
+def test_plain_attention_stands_in_where_cudnn_would_be_chosen_but_is_not_installed(monkeypatch):
+    h100, config = machine_of("h100-1"), asked(dtype="bfloat16")
     monkeypatch.setattr(compile_worker, "_is_here", lambda package: False)
     changed, replaced = compile_worker.without_cudnn(config, h100)
-    assert changed == {"model": {"attention_impl": "xla", "width": 8}}
+    assert changed == config | {"model": config["model"] | {"attention_impl": "xla"}}
     found = planned(h100, COMPILED | {"stand_in": replaced}, seeds=2)
     assert "  compiled     plain attention, since cuDNN" in "\n".join(lines("copy", found, h100))
-    asked = {"model": {"attention_impl": "cudnn"}}
-    for given, machine in ((config, V5E), (asked, h100), ({"model": {"width": 8}}, h100)):
+    for given, machine in (
+        (config, V5E),
+        (config, machine_of("t4-1")),  # too old for cuDNN's
+        (asked(dtype="float32"), h100),
+        (asked(dtype="bfloat16", attention_impl="cudnn"), h100),
+        (asked(dtype="bfloat16", attention_impl="xla"), h100),
+    ):
         assert compile_worker.without_cudnn(given, machine) == (given, "")
     monkeypatch.setattr(compile_worker, "_is_here", lambda package: True)
     assert compile_worker.without_cudnn(config, h100) == (config, "")
