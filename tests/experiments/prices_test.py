@@ -3,9 +3,10 @@
 import pytest
 
 from el_jax.planning.machines import machine_of
+from el_jax.runtime.errors import ConfigError
 from experiments.__main__ import ROOT, main
-from experiments.harness.discovery import Experiment, ExperimentError, find
-from experiments.harness.prices import prices, sentence, write_prices
+from experiments.harness.discovery import Experiment, ExperimentError, discover, find
+from experiments.harness.prices import BEGIN, prices, sentence, write_prices
 from experiments.harness.studies import Study
 from tests.training.small_training import small_config
 
@@ -22,6 +23,27 @@ def test_studies_add_up():
     assert said.startswith("h100-1: ")
     assert "; 4 runs, " in said
     assert "roofline to 35% of peak" in said
+
+
+def has_trainings_at_paper_scale(experiment):
+    try:
+        experiment.studies("paper")
+    except ExperimentError:
+        return False
+    except ConfigError:  # asks for the model to fine-tune, which is the user's
+        return True
+    return True
+
+
+def test_every_experiment_with_trainings_at_paper_scale_has_its_price(monkeypatch):
+    monkeypatch.delenv("EL_JAX_GPT2", raising=False)
+    chosen = [e for e in discover(ROOT).values() if has_trainings_at_paper_scale(e)]
+    assert {"el_copy_losses", "el_path_star", "el_text_copy", "flat_time"} <= {
+        experiment.name for experiment in chosen
+    }
+    for experiment in chosen:
+        text = (experiment.folder / "README.md").read_text()
+        assert f"{BEGIN}Price of the paper scale" in text, experiment.name
 
 
 def test_prices_replace_the_old_ones_between_their_marks(tmp_path):
