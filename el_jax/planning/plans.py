@@ -10,8 +10,6 @@ from el_jax.planning.programs import products_of_block, products_of_update, shap
 from el_jax.runtime.own_environment import NoEnvironmentError
 from el_jax.runtime.target import Target, compiling_for
 
-_BY_PMAP = "pmap compiles when it is called; config.parallel='jit' has the same program"
-
 
 def plan(
     config: build.Config, machine: Machine, *, compiled: bool = True, install: bool = True
@@ -35,8 +33,6 @@ def plan(
     facts, reason = None, ""
     if not compiled:
         reason = "not asked for"
-    elif settings.layout.method == "pmap" and settings.layout.shard != "none":
-        reason = _BY_PMAP
     else:
         resolved = json.loads(config.to_json_best_effort())
         try:

@@ -100,7 +100,7 @@ def lowered(
     """One program of a training, ready to be compiled for the devices of its layout.
 
     Args:
-        shapes: of the training, whose layout is by ``jit``: ``pmap`` compiles when it is called.
+        shapes: of the training.
         program: of ``PROGRAMS``; "evaluation" is that of one block of windows, "hvp" and
             "quadratic_form" are those of the loss of an update's windows, on every device whole.
         num_updates: updates of a dispatch.
@@ -119,7 +119,6 @@ def lowered(
     else:
         function = updates(spec, num_updates, at_once)
         arguments = shapes.state, shapes.hypers, shapes.data
-    assert function.lower is not None
     return function.lower(*arguments)
 
 

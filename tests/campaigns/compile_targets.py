@@ -122,9 +122,10 @@ ALWAYS = (leaves_the_host_alone, reuses_the_state)
 # ---- cases ------------------------------------------------------------------------------------
 
 
-def copy(arguments="smoke", seeds=2, **train):
+def copy(arguments="smoke", seeds=2, parallel="jit", **train):
     def config():
         made = get_config(arguments)
+        made.parallel = parallel
         made.train.update(seeds=seeds, **train)
         return made
 
@@ -162,6 +163,9 @@ def _cases():
     for machine in ("tpu-v5e-4", "h100-8"):
         by_data = copy("smoke,loss=e1", seeds=1, shard="data")
         yield f"{machine}: copy by data", Case(by_data, machine, (*ALWAYS, sums_gradients_once))
+        for shard, seeds, check in (("runs", 8, sends_nothing), ("data", 1, sums_gradients_once)):
+            by_pmap = copy("smoke,loss=e1", seeds=seeds, shard=shard, parallel="pmap")
+            yield f"{machine}: copy by {shard}, pmap", Case(by_pmap, machine, (*ALWAYS, check))
         in_parts = copy("smoke,loss=e1", seeds=1, shard="fsdp")
         yield f"{machine}: copy in parts", Case(in_parts, machine, (*ALWAYS, keeps_its_part))
     for machine in ("tpu-v5e-1", "h100-1"):

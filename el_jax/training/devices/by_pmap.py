@@ -15,8 +15,8 @@ def by_pmap(
     is_split: Callable[[Any], bool],
     devices: Sequence[jax.Device],
     axis_name: str,
-) -> Callable[..., Any]:
-    """A function of global arrays, which lie where ``Layout.place`` puts them.
+) -> tuple[Callable[..., Any], Callable[..., jax.stages.Lowered]]:
+    """A function of global arrays, which lie where ``Layout.place`` puts them, and its lowering.
 
     Args:
         function: of one device's arrays.
@@ -56,4 +56,8 @@ def by_pmap(
             jax.tree.map(lambda whole, part: part is whole or whole.delete(), placed[i], parts[i])
         return jax.tree.map(join, gives, mapped(numbers, *parts))
 
-    return call
+    def lower(*shapes: Any) -> jax.stages.Lowered:
+        parts = jax.eval_shape(lambda *args: jax.tree.map(cut, takes, args), *shapes)
+        return mapped.lower(jax.typeof(numbers), *parts)
+
+    return call, lower

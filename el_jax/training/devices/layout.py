@@ -43,11 +43,11 @@ class OnDevices:
     Attributes:
         call: the function.
         lower: takes the same arguments, or ``jax.ShapeDtypeStruct`` in their place, and returns the
-            lowered program, which can be compiled without a call; None under ``pmap``.
+            lowered program, which can be compiled without a call.
     """
 
     call: Callable[..., Any]
-    lower: Callable[..., jax.stages.Lowered] | None = None
+    lower: Callable[..., jax.stages.Lowered]
 
     def __call__(self, *args: Any) -> Any:
         """Call the function."""
@@ -127,22 +127,29 @@ class Layout:
             compiled = jit(function, donate_argnums=donate)
             return OnDevices(compiled, lambda *args: compiled.lower(*self.place(args, takes)))
         if self.method == "pmap":
-            mapped = by_pmap(function, takes, gives, donate, self._splits, self.devices, _DEVICES)
-            return OnDevices(lambda *args: mapped(*self.place(args, takes)))
-        if self.shard == "fsdp":
-            mapped = placing(function, gives, self.sharding)
-        else:
-            mapped = jax.shard_map(
-                function,
-                mesh=self._mesh,
-                in_specs=jax.tree.map(self._spec, takes),
-                out_specs=jax.tree.map(self._spec, gives),
-                check_vma=False,  # as under pmap, gradients are summed where the code says so
+            call, lower = by_pmap(
+                function, takes, gives, donate, self._splits, self.devices, _DEVICES
             )
-        compiled = jit(mapped, donate_argnums=donate)
+        else:
+            compiled = jit(self._partitioned(function, takes, gives), donate_argnums=donate)
+            call, lower = compiled, compiled.lower
         return OnDevices(
-            lambda *args: compiled(*self.place(args, takes)),
-            lambda *args: compiled.lower(*self.place(args, takes)),
+            lambda *args: call(*self.place(args, takes)),
+            lambda *args: lower(*self.place(args, takes)),
+        )
+
+    def _partitioned(
+        self, function: Callable[..., Any], takes: Any, gives: Any
+    ) -> Callable[..., Any]:
+        """A function of global arrays whose parts the compiler puts on the devices."""
+        if self.shard == "fsdp":
+            return placing(function, gives, self.sharding)
+        return jax.shard_map(
+            function,
+            mesh=self._mesh,
+            in_specs=jax.tree.map(self._spec, takes),
+            out_specs=jax.tree.map(self._spec, gives),
+            check_vma=False,  # as under pmap, gradients are summed where the code says so
         )
 
     def place(self, tree: Any, axes: Any) -> Any:

@@ -58,9 +58,9 @@ def fitting_group(
         NotEnoughMemoryError: not even one run fits.
     """
     size, function = num_runs, make(num_runs)
-    # Without numbers to compare (no statistics, or pmap, which has no plan) nothing can be chosen:
-    # all runs are computed at once, and the device's allocator raises if they do not fit.
-    if free is None or function.lower is None:
+    # Without statistics to compare with nothing can be chosen: all runs are computed at once, and
+    # the device's allocator raises if they do not fit.
+    if free is None:
         return Group(size, function)
     usable = int(USABLE * free)
     of_all = found = needed(function)
@@ -132,8 +132,6 @@ def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
 
     Infinite if the compiler refuses the program for lack of memory; 0 if there is no plan.
     """
-    if function.lower is None:
-        return 0
     try:
         plan = function.lower(*args).compile().memory_analysis()
     except jax.errors.JaxRuntimeError as error:  # a TPU's compiler refuses by itself

@@ -53,8 +53,9 @@ def test_the_largest_half_that_fits_is_taken(free, size, tried):
     assert bool(group.reason) == (size < 10)
 
 
-def test_what_cannot_be_planned_is_taken_as_it_is():
-    group = fitting_group("updates", lambda _: OnDevices(lambda: 1), 4, 1, lambda _: 1 / 0)
+def test_where_free_memory_is_not_known_all_runs_are_taken():
+    function = OnDevices(lambda: 1, lambda: None)
+    group = fitting_group("updates", lambda _: function, 4, None, lambda _: 1 / 0)
     assert (group.size, group.reason) == (4, "")
 
 
