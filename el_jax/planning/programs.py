@@ -11,7 +11,8 @@ from jax import Array
 
 from el_jax.curvature import hvp, quadratic_form
 from el_jax.planning.products import Products, count_products
-from el_jax.training.devices.layout import ONE_DEVICE, OnDevices
+from el_jax.training.devices.layout import ONE_DEVICE
+from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.runs import over_runs
 from el_jax.training.program import (
     Spec,

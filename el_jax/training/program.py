@@ -12,7 +12,8 @@ from jax import Array
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import MaskedWords, Task
 from el_jax.training.adversary import Adversary, beside, with_adversary
-from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout, OnDevices
+from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout
+from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.runs import RunAxis, Runs, over_runs
 from el_jax.training.moments import pool_tree
 from el_jax.training.objectives import Objective

@@ -6,6 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from el_jax.training.devices.on_devices import OnDevices
+
 
 def by_pmap(
     function: Callable[..., Any],
@@ -15,8 +17,8 @@ def by_pmap(
     is_split: Callable[[Any], bool],
     devices: Sequence[jax.Device],
     axis_name: str,
-) -> tuple[Callable[..., Any], Callable[..., jax.stages.Lowered]]:
-    """A function of global arrays, which lie where ``Layout.place`` puts them, and its lowering.
+) -> OnDevices:
+    """A function of global arrays, which lie where ``Layout.place`` puts them.
 
     Args:
         function: of one device's arrays.
@@ -60,4 +62,4 @@ def by_pmap(
         parts = jax.eval_shape(lambda *args: jax.tree.map(cut, takes, args), *shapes)
         return mapped.lower(jax.typeof(numbers), *parts)
 
-    return call, lower
+    return OnDevices(call, lower)

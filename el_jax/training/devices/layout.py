@@ -24,6 +24,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec, Sharding, Singl
 from el_jax.runtime import target
 from el_jax.training.devices.by_pmap import by_pmap
 from el_jax.training.devices.fixed_order import one_by_one, sum_in_order
+from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.parts import Gradient, Parts, Within, placing
 from el_jax.training.moments import Moments, pool_tree
 from el_jax.types import Batch, Key
@@ -34,24 +35,6 @@ Axis = Literal["runs", "windows", "shared"]  # meaning of an array's leading axi
 
 _DEVICES = "devices"  # the one axis of the mesh
 _SPLIT: dict[Shard, Axis] = {"runs": "runs", "data": "windows", "fsdp": "windows"}
-
-
-@dataclasses.dataclass(frozen=True)
-class OnDevices:
-    """A function of global arrays, computed on all devices of a layout.
-
-    Attributes:
-        call: the function.
-        lower: takes the same arguments, or ``jax.ShapeDtypeStruct`` in their place, and returns the
-            lowered program, which can be compiled without a call.
-    """
-
-    call: Callable[..., Any]
-    lower: Callable[..., jax.stages.Lowered]
-
-    def __call__(self, *args: Any) -> Any:
-        """Call the function."""
-        return self.call(*args)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,15 +110,12 @@ class Layout:
             compiled = jit(function, donate_argnums=donate)
             return OnDevices(compiled, lambda *args: compiled.lower(*self.place(args, takes)))
         if self.method == "pmap":
-            call, lower = by_pmap(
-                function, takes, gives, donate, self._splits, self.devices, _DEVICES
-            )
+            call = by_pmap(function, takes, gives, donate, self._splits, self.devices, _DEVICES)
         else:
-            compiled = jit(self._partitioned(function, takes, gives), donate_argnums=donate)
-            call, lower = compiled, compiled.lower
+            call = jit(self._partitioned(function, takes, gives), donate_argnums=donate)
         return OnDevices(
             lambda *args: call(*self.place(args, takes)),
-            lambda *args: lower(*self.place(args, takes)),
+            lambda *args: call.lower(*self.place(args, takes)),
         )
 
     def _partitioned(

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
-from el_jax.training.devices.layout import OnDevices
+from el_jax.training.devices.on_devices import OnDevices
 
 USABLE = 0.9  # share of the free memory; the rest is lost between blocks
 _ROOT = pathlib.Path("/")

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import jax
 
 from el_jax.runtime.processes import is_first, smallest
-from el_jax.training.devices.layout import Layout, OnDevices
+from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.memory import fitting_group, free_bytes, planned_bytes, within_memory
+from el_jax.training.devices.on_devices import OnDevices
 
 _LOG = logging.getLogger(__name__)
 

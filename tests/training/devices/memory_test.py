@@ -13,8 +13,9 @@ from el_jax import build
 from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training import memory_plan
 from el_jax.training.devices import memory, runs
-from el_jax.training.devices.layout import Layout, OnDevices
+from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.memory import check_room, fitting_group, planned_bytes
+from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.metrics import summarise
 from tests.training.small_training import built, small_config
 
