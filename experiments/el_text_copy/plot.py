@@ -6,7 +6,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_question, add_titles, new_figure, plot_seed_dots
-from experiments.el_text_copy.settings import CE, E1_WARM_UP, METHODS, OVERALL, PANELS, TEXTS, named
+from experiments.el_text_copy.settings import (
+    CE,
+    E1_ONE_WARM_UP,
+    E1_WARM_UP,
+    METHODS,
+    OVERALL,
+    PANELS,
+    TEXTS,
+    named,
+)
 from experiments.harness.figures import decimal, mean_of, t_note, t_sems
 from experiments.harness.tables import read_results, seed_table, settings_with
 
@@ -33,8 +42,14 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The exact match of cross-entropy and of E1 with warm-up on every text."""
-    shown = []
+
+    def mean(method: str, text: str) -> str:
+        return decimal(mean_of(results, named(method, text), OVERALL))
+
+    known, shown = settings_with(results, OVERALL), []
     for text in TEXTS:
-        plain, e1 = (decimal(mean_of(results, named(m, text), OVERALL)) for m in (CE, E1_WARM_UP))
-        shown.append(f"{text}: cross-entropy {plain}, E1 with warm-up {e1}")
+        line = f"{text}: cross-entropy {mean(CE, text)}, E1 with warm-up {mean(E1_WARM_UP, text)}"
+        if named(E1_ONE_WARM_UP, text) in known:
+            line += f", at λ = .5 {mean(E1_ONE_WARM_UP, text)}"
+        shown.append(line)
     return "Labels given back\n" + "\n".join(shown)

@@ -199,6 +199,17 @@ def in_elearn(results):
     ]
 
 
+def in_text_copy(results):
+    found = means(results, "test_exact_match")
+    e1 = "E1 λ=1, warm-up", "E1 λ=0.5, warm-up"
+    return [
+        f"{text}: cross-entropy {short(found[f'cross-entropy, {text}'])}, "
+        f"E1 with warm-up {short(found[f'{e1[0]}, {text}'])}, "
+        f"at λ = .5 {short(found[f'{e1[1]}, {text}'])}"
+        for text in ("King James", "Shakespeare")
+    ]
+
+
 def in_star(results):
     shares, paths = means(results, "spectral_share"), means(results, "test_exact_match")
     losses = ("cross-entropy", "E1 λ=1", "E3 b=1")
@@ -318,6 +329,7 @@ IN_TITLE: dict[str, Callable[[pd.DataFrame], list[str]]] = {
     "el_margins": in_margins,
     "el_path_star": in_path_star,
     "el_star_in_weights": in_star,
+    "el_text_copy": in_text_copy,
     "flat_adversarial": in_adversarial,
     "flat_bartlett": in_bartlett,
     "flat_dyck": in_dyck,

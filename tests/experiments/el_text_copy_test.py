@@ -91,5 +91,5 @@ def test_claims_fail_where_cross_entropy_is_the_best_and_style_tells():
 def test_the_title_has_the_numbers_of_the_table(tmp_path):
     write_results(tmp_path / "results.csv", table(better))
     title = plot.plot(tmp_path).get_suptitle()
-    assert "King James: cross-entropy .30, E1 with warm-up .97" in title
-    assert "Shakespeare: cross-entropy .30, E1 with warm-up .97" in title
+    assert "King James: cross-entropy .30, E1 with warm-up .97, at λ = .5 .99" in title
+    assert "Shakespeare: cross-entropy .30, E1 with warm-up .97, at λ = .5 .99" in title
