@@ -1,17 +1,21 @@
 """Names of the trainings, claims on made-up tables, and the figure."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from configs.el import text_copy
 from el_jax import build
+from el_jax.models import PRESETS
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import documents
+from el_jax.tokenizers import load_tokenizer
 from experiments.el_text_copy import claims, plot, run, settings
 from experiments.harness.claims import Verdict, with_holm
 from experiments.harness.sweep import check_names, setting_name
 from experiments.harness.tables import write_results
 from tests.experiments.toys import results_of
-
 
 @pytest.fixture(autouse=True)
 def _shakespeare_is_the_bible(monkeypatch):
@@ -29,6 +33,31 @@ def test_trainings_have_the_names_that_claims_ask_for(scale):
         for row in build.parse(study.config).rows
     }
     assert names == {settings.named(m, text) for m in settings.METHODS for text in settings.TEXTS}
+
+
+def test_the_pretrained_network_has_the_two_settings_of_table_2(monkeypatch, tmp_path):
+    tokenizer, folder = load_tokenizer("gpt2"), tmp_path / "model"
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    size = dataclasses.replace(PRESETS["llama"], vocab_size=tokenizer.get_vocab_size())
+    monkeypatch.setattr(text_copy, "smollm2_gguf", lambda: folder)
+    monkeypatch.setattr(text_copy, "read_config", lambda _: ("llama", size))
+    studies = run.studies("pretrained")
+    names = {
+        setting_name(study.config, row, study.suffix)
+        for study in studies
+        for row in build.parse(study.config).rows
+    }
+    table_2 = (settings.CE, settings.E1_WARM_UP)
+    assert names == {settings.named(m, text) for m in table_2 for text in settings.TEXTS}
+    assert all(study.config.train.init_from == str(folder) for study in studies)
+    results = table(better)
+    results = results[results.setting.isin(names)]
+    judged = [c for c in claims.claims(results) if c.verdict != Verdict.INCONCLUSIVE]
+    assert {claim.verdict for claim in judged} == {Verdict.HOLDS}
+    assert len(judged) == 3 * len(settings.TEXTS)  # more, as many as in the paper, more hard ones
+    write_results(tmp_path / "results.csv", results)
+    assert len(plot.plot(tmp_path).axes) == len(settings.PANELS) * len(settings.TEXTS)
 
 
 def test_the_studies_are_what_their_names_say():
