@@ -27,6 +27,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.curvature.arguments import check_count, check_examples, check_finite, check_params
+from el_jax.curvature.gradient_norms import gradient_norms
 from el_jax.curvature.products import second_derivative
 from el_jax.curvature.sampling import (
     SampledEstimate,
@@ -57,9 +58,11 @@ def fisher_trace(
 ) -> SampledEstimate:
     """The trace of the Fisher matrix, or of the empirical one; see the head of this module.
 
-    Cost: one forward pass for each context, and one backward pass for each context and label.
-    Memory: ``chunk * label_chunk`` gradients. A weight that is used twice is one parameter: its
-    contributions add up before they are squared.
+    Cost: one forward pass for each context, and for each context and label half to two thirds of a
+    backward pass, since gradients of matrices are not made (``gradient_norms.py``). Memory:
+    ``chunk * label_chunk`` times what comes back to each layer, and the gradients of all leaves that
+    are no matrices. A weight that is used twice is one parameter: its contributions add up before
+    they are squared.
 
     Args:
         logits: of one context, ``[V]``.
@@ -218,11 +221,10 @@ def _score_norms(
     The sums are ``[m, parts]``, over the L leaves with the weights of each of ``rows``; of None,
     the one sum over all.
     """
-    log_probs, pull_back = jax.vjp(lambda p: jax.nn.log_softmax(logits(p, context)), params)
+    log_probs, norms = gradient_norms(lambda p: jax.nn.log_softmax(logits(p, context)), params)
 
     def squares(label: Int[Array, ""]) -> Float[Array, " parts"]:
-        (score,) = pull_back((jnp.arange(log_probs.size) == label).astype(log_probs.dtype))
-        of_leaves = jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(score)])
+        of_leaves = norms((jnp.arange(log_probs.size) == label).astype(log_probs.dtype))
         if rows is None:
             return of_leaves.sum()[None]
         return jnp.stack([(row * of_leaves).sum() for row in rows])

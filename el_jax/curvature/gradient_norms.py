@@ -1,0 +1,145 @@
+"""Squared norms of many gradients of one function, without the gradients of its matrices.
+
+The gradient of a matrix that maps rows a ``[T, in]`` is aᵀ b, with b ``[T, out]`` what comes back
+from above, and its squared norm is
+
+    ‖aᵀ b‖² = Σ (A b) ⊙ b,  A = a aᵀ  ``[T, T]``
+
+(Goodfellow 2015, arXiv 1510.01799, for T = 1). The rows a do not depend on what is pulled back, so
+A is made once for all pullbacks, and each costs T · T · out operations where the gradient takes
+T · in · out: less, if the rows are fewer than they are wide. It works on the traced program of the
+pullback, so that any model has it: the matrices are the products that this program ends with, and
+every other leaf of the parameters is squared as it is.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
+from jaxtyping import Float
+
+from el_jax.types import Params
+
+_KEEPS_NORM = ("transpose", "reshape", "squeeze", "expand_dims")  # other order, same entries
+
+
+class _Product(NamedTuple):
+    """The gradient of a matrix, as a product of rows that are known and of rows pulled back."""
+
+    known: Any
+    pulled: Any
+    known_axes: tuple[int, ...]
+    pulled_axes: tuple[int, ...]
+
+
+def gradient_norms(
+    function: Callable[[Params], Float[Array, "*out"]], params: Params
+) -> tuple[Float[Array, "*out"], Callable[[Float[Array, "*out"]], Float[Array, " L"]]]:
+    """The value f(θ), and the function c ↦ ‖∂(c · f)/∂θ_l‖² of each of the L leaves of θ.
+
+    That function can be mapped over many c; what does not depend on c is computed once.
+
+    Args:
+        function: f, from parameters to one array.
+        params: θ.
+    """
+    value, pull_back = jax.vjp(function, params)
+    closed = jax.make_jaxpr(lambda cotangent: jax.tree.leaves(pull_back(cotangent)))(value)
+    program = closed.jaxpr
+    once, each = _split(program)
+    maker = {variable: eqn for eqn in each for variable in eqn.outvars}
+    waiting = {*program.invars, *maker}
+    products = [_product(leaf, maker, waiting) for leaf in program.outvars]
+    leaves = [p.pulled if p else leaf for p, leaf in zip(products, program.outvars, strict=True)]
+    read = {atom for eqn in each for atom in _variables(eqn.invars)} | set(_variables(leaves))
+    kept = [v for eqn in once for v in eqn.outvars if v in read]
+    known = [*program.constvars, *kept]
+    constants = [*closed.consts, *_evaluate(program, once, (), kept, closed.consts)]
+    of_variable = dict(zip(known, constants, strict=True))
+    grams = [_gram(of_variable[p.known], p.known_axes) if p else None for p in products]
+
+    def norms(cotangent: Float[Array, "*out"]) -> Float[Array, " L"]:
+        pulled = _evaluate(
+            program.replace(constvars=known), each, program.invars, leaves, constants, cotangent
+        )
+        return jnp.stack(
+            [
+                jnp.square(rows).sum() if p is None else _form(gram, _rows(rows, p.pulled_axes))
+                for p, gram, rows in zip(products, grams, pulled, strict=True)
+            ]
+        )
+
+    return value, norms
+
+
+def _split(program: Jaxpr) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
+    """The equations of constants alone, and those that wait for the cotangent."""
+    waiting, once, each = set(program.invars), [], []
+    for eqn in program.eqns:
+        if waiting.isdisjoint(_variables(eqn.invars)):
+            once.append(eqn)
+        else:
+            each.append(eqn)
+            waiting.update(eqn.outvars)
+    return once, each
+
+
+def _variables(atoms: Sequence[Any]) -> list[Any]:
+    return [atom for atom in atoms if not isinstance(atom, Literal)]
+
+
+def _evaluate(
+    program: Jaxpr,
+    eqns: Sequence[JaxprEqn],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    constants: Sequence[Array],
+    *values: Array,
+) -> list[Array]:
+    """The values of the outputs by some equations of a program."""
+    part = program.replace(invars=list(inputs), outvars=list(outputs), eqns=list(eqns))
+    return jaxpr_as_fun(ClosedJaxpr(part, list(constants)))(*values)
+
+
+def _product(leaf: Any, maker: Mapping[Any, JaxprEqn], waiting: Collection[Any]) -> _Product | None:
+    """The product that a leaf of the gradient is, up to the order of its entries.
+
+    None if it is none, or if its known rows are no fewer than they are wide.
+
+    Args:
+        leaf: a variable of the program, or a literal.
+        maker: variable -> the equation that makes it, of all that wait for the cotangent.
+        waiting: all variables that wait for the cotangent, itself included.
+    """
+    eqn = None if isinstance(leaf, Literal) else maker.get(leaf)
+    while eqn is not None and eqn.primitive.name in _KEEPS_NORM:
+        eqn = maker.get(eqn.invars[0])
+    if eqn is None or eqn.primitive.name != "dot_general":
+        return None
+    axes, (batch, _) = eqn.params["dimension_numbers"]
+    for side in (_Product(*eqn.invars, *axes), _Product(*eqn.invars[::-1], *axes[::-1])):
+        if not batch and side.pulled in waiting and side.known not in waiting:
+            shape = side.known.aval.shape
+            num_rows = math.prod(shape[axis] for axis in side.known_axes)
+            return side if num_rows**2 < math.prod(shape) else None
+    return None
+
+
+def _rows(array: Array, axes: Sequence[int]) -> Float[Array, "T free"]:
+    """The array as a matrix: the axes that the product sums over, and all others."""
+    others = [axis for axis in range(array.ndim) if axis not in axes]
+    num_rows = math.prod(array.shape[axis] for axis in axes)
+    return array.transpose(*axes, *others).reshape(num_rows, -1)
+
+
+def _gram(array: Array, axes: Sequence[int]) -> Float[Array, "T T"]:
+    rows = _rows(array, axes)
+    return jnp.matmul(rows, rows.T, precision=lax.Precision.HIGHEST)
+
+
+def _form(gram: Float[Array, "T T"], rows: Float[Array, "T out"]) -> Float[Array, ""]:
+    return (jnp.matmul(gram, rows, precision=lax.Precision.HIGHEST) * rows).sum()
