@@ -10,6 +10,7 @@ from ml_collections import ConfigDict, config_dict
 
 from el_jax.config.models import config_class
 from el_jax.config.sections import kinds_of
+from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.parameters import defaults_of, numbers_of
@@ -17,7 +18,7 @@ from el_jax.tasks import TASKS
 from el_jax.training.adversary import Adversary
 from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
-from el_jax.worlds import WORLDS, WorldChoice, world_defaults, world_kinds
+from el_jax.worlds import WorldChoice, world_defaults, world_kinds
 
 E_LOSSES = ("e1", "e2", "e3")
 
@@ -62,8 +63,8 @@ def task(name: str, **fields: Any) -> ConfigDict:
 
 def world(name: str, **numbers: float | str) -> ConfigDict:
     """The world section of a task: every number of the world, at its default unless it is given."""
-    _known("world", name, WORLDS)
-    kinds, defaults = world_kinds(name), world_defaults(name)
+    function = _known("world", name, known_worlds())
+    kinds, defaults = world_kinds(function), world_defaults(function)
     empty = {key: config_dict.placeholder(kinds[key]) for key in kinds if key not in defaults}
     return ConfigDict({"name": name, **empty, **defaults, **numbers})
 

@@ -3,6 +3,7 @@
 import pathlib
 from collections.abc import Iterable
 
+from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS
 from el_jax.probes import PROBES
@@ -20,6 +21,7 @@ def known_names() -> str:
         "models": MODELS,
         "presets": PRESETS,
         "optimizers": OPTIMIZERS,
+        "worlds": known_worlds(),
         "probes": PROBES,
         "future": FUTURE,
     }

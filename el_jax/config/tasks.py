@@ -3,9 +3,10 @@
 from typing import Any
 
 from el_jax.config.sections import choose, keys_and_values, kinds_of, missing_keys, section, typed
+from el_jax.config.worlds import known_worlds
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import TASKS, Task
-from el_jax.worlds import WORLDS, WorldChoice, choose_world, world_kinds
+from el_jax.worlds import WorldChoice, choose_world, world_kinds
 
 
 def task_keys(given: dict[str, Any]) -> set[str]:
@@ -28,8 +29,8 @@ def missing_world_keys(given: dict[str, Any]) -> list[str]:
     numbers = keys_and_values("task.world", given.get("world", {}))
     if "name" not in numbers:
         return ["config.task.world.name"]
-    choose("task.world.name", numbers["name"], WORLDS)
-    return missing_keys("task.world", numbers, {"name", *world_kinds(numbers["name"])})
+    function = choose("task.world.name", numbers["name"], known_worlds())
+    return missing_keys("task.world", numbers, {"name", *world_kinds(function)})
 
 
 def parse_task(values: Any) -> Task:
@@ -53,8 +54,8 @@ def _kinds(given: dict[str, Any]) -> dict[str, Any]:
 def _world(values: Any) -> WorldChoice:
     numbers = keys_and_values("task.world", values)
     name = numbers.pop("name", None)
-    choose("task.world.name", name, WORLDS)
-    choice = choose_world(name, typed("task.world", numbers, world_kinds(name)))
+    function = choose("task.world.name", name, known_worlds())
+    choice = choose_world(name, typed("task.world", numbers, world_kinds(function)), function)
     try:
         choice.make()
     except ValueError as error:

@@ -60,9 +60,9 @@ def fisher_trace(
 
     Cost: one forward pass for each context, and for each context and label half to two thirds of a
     backward pass, since gradients of matrices are not made (``gradient_norms.py``). Memory:
-    ``chunk * label_chunk`` times what comes back to each layer, and the gradients of all leaves that
-    are no matrices. A weight that is used twice is one parameter: its contributions add up before
-    they are squared.
+    ``chunk * label_chunk`` times what comes back to each layer, and the gradients of what is no
+    matrix. A weight that is used twice is one parameter: its contributions add up before they are
+    squared.
 
     Args:
         logits: of one context, ``[V]``.

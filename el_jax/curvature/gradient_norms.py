@@ -55,23 +55,19 @@ def gradient_norms(
     waiting = {*program.invars, *maker}
     products = [_product(leaf, maker, waiting) for leaf in program.outvars]
     leaves = [p.pulled if p else leaf for p, leaf in zip(products, program.outvars, strict=True)]
+    each = _needed(each, leaves)
     read = {atom for eqn in each for atom in _variables(eqn.invars)} | set(_variables(leaves))
     kept = [v for eqn in once for v in eqn.outvars if v in read]
     known = [*program.constvars, *kept]
     constants = [*closed.consts, *_evaluate(program, once, (), kept, closed.consts)]
     of_variable = dict(zip(known, constants, strict=True))
-    grams = [_gram(of_variable[p.known], p.known_axes) if p else None for p in products]
+    forms = [_form(of_variable[p.known], p) if p else _square for p in products]
 
     def norms(cotangent: Float[Array, "*out"]) -> Float[Array, " L"]:
         pulled = _evaluate(
             program.replace(constvars=known), each, program.invars, leaves, constants, cotangent
         )
-        return jnp.stack(
-            [
-                jnp.square(rows).sum() if p is None else _form(gram, _rows(rows, p.pulled_axes))
-                for p, gram, rows in zip(products, grams, pulled, strict=True)
-            ]
-        )
+        return jnp.stack([form(rows) for form, rows in zip(forms, pulled, strict=True)])
 
     return value, norms
 
@@ -86,6 +82,16 @@ def _split(program: Jaxpr) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
             each.append(eqn)
             waiting.update(eqn.outvars)
     return once, each
+
+
+def _needed(eqns: Sequence[JaxprEqn], outputs: Sequence[Any]) -> list[JaxprEqn]:
+    """The equations that the outputs depend on, in order."""
+    wanted, kept = set(_variables(outputs)), []
+    for eqn in reversed(eqns):
+        if not wanted.isdisjoint(eqn.outvars):
+            kept.append(eqn)
+            wanted.update(_variables(eqn.invars))
+    return kept[::-1]
 
 
 def _variables(atoms: Sequence[Any]) -> list[Any]:
@@ -121,7 +127,11 @@ def _product(leaf: Any, maker: Mapping[Any, JaxprEqn], waiting: Collection[Any])
     if eqn is None or eqn.primitive.name != "dot_general":
         return None
     axes, (batch, _) = eqn.params["dimension_numbers"]
-    for side in (_Product(*eqn.invars, *axes), _Product(*eqn.invars[::-1], *axes[::-1])):
+    (first, second), (first_axes, second_axes) = eqn.invars, axes
+    for side in (
+        _Product(first, second, first_axes, second_axes),
+        _Product(second, first, second_axes, first_axes),
+    ):
         if not batch and side.pulled in waiting and side.known not in waiting:
             shape = side.known.aval.shape
             num_rows = math.prod(shape[axis] for axis in side.known_axes)
@@ -136,10 +146,17 @@ def _rows(array: Array, axes: Sequence[int]) -> Float[Array, "T free"]:
     return array.transpose(*axes, *others).reshape(num_rows, -1)
 
 
-def _gram(array: Array, axes: Sequence[int]) -> Float[Array, "T T"]:
-    rows = _rows(array, axes)
-    return jnp.matmul(rows, rows.T, precision=lax.Precision.HIGHEST)
+def _form(known: Array, product: _Product) -> Callable[[Array], Float[Array, ""]]:
+    """The function b ↦ ‖aᵀ b‖² with its A, of the rows a as the program has them."""
+    rows = _rows(known, product.known_axes)
+    gram = jnp.matmul(rows, rows.T, precision=lax.Precision.HIGHEST)
+
+    def form(pulled: Array) -> Float[Array, ""]:
+        back = _rows(pulled, product.pulled_axes)
+        return (jnp.matmul(gram, back, precision=lax.Precision.HIGHEST) * back).sum()
+
+    return form
 
 
-def _form(gram: Float[Array, "T T"], rows: Float[Array, "T out"]) -> Float[Array, ""]:
-    return (jnp.matmul(gram, rows, precision=lax.Precision.HIGHEST) * rows).sum()
+def _square(gradient: Array) -> Float[Array, ""]:
+    return jnp.square(gradient).sum()

@@ -19,6 +19,7 @@ from jaxtyping import Float
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
+from el_jax.worlds import conditionals_at
 
 CHUNK = 256  # sentences at once
 
@@ -77,10 +78,10 @@ def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
 def _masked_truth(task: MaskedWords, chunks: int) -> tuple[Batch, Float[Array, "chunks S V"]]:
     """Sentences with one masked word each, and the law of that word given the others."""
     sentences = task.test_set(chunks * CHUNK)
-    world, rows = task.world.make(), jnp.arange(CHUNK)
+    world = task.world.make()
 
     def truth(part: Any) -> Array:
-        return world.log_conditionals(part.tokens)[rows, part.places[:, 0]]
+        return conditionals_at(world, part.tokens, part.places[:, 0])
 
     log_truth = jax.lax.map(truth, _in_chunks(sentences, chunks))
     return _in_chunks(task.pack(sentences), chunks), log_truth

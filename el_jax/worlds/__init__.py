@@ -8,13 +8,15 @@
 A model's masked cross-entropy is this floor plus its divergence from the truth, so a loss can be
 read as a distance. ``world.py`` fixes the interface and the letters. A world is one file and one
 line of ``WORLDS``: a function of keyword arguments that are numbers or names. The world of a
-network, ``LanguageModel``, takes a function and parameters instead, and no config names it.
+network, ``LanguageModel``, takes a function and parameters instead; ``models/teacher.py`` makes it
+of files.
 """
 
 from el_jax.worlds.averages import (
     LabelRates,
     MaskedContexts,
     conditional_entropies,
+    conditionals_at,
     entropy_floor,
     every_masked_context,
     every_sentence,
@@ -57,6 +59,7 @@ __all__ = [
     "block_hmm",
     "choose_world",
     "conditional_entropies",
+    "conditionals_at",
     "entropy_floor",
     "every_masked_context",
     "every_sentence",

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 
 from el_jax.runtime.errors import require
 from el_jax.types import Estimate, Key
+from el_jax.worlds.language_model import LanguageModel
 from el_jax.worlds.world import PAD, World
 
 MAX_SENTENCES = 2**20
@@ -48,6 +49,15 @@ class MaskedContexts(NamedTuple):
     places: Int[np.ndarray, "n"]
     weights: Float[np.ndarray, "n"]
     log_conditionals: Float[np.ndarray, "n V"]
+
+
+def conditionals_at(
+    world: World, tokens: Int[Array, "n T"], places: Int[Array, "n"]
+) -> Float[Array, "n V"]:
+    """Log-probability of every word at one place of each sentence given the others, in nats."""
+    if isinstance(world, LanguageModel):  # whose other places would cost as much again, each
+        return world.log_conditionals_at(tokens, places)
+    return world.log_conditionals(tokens)[jnp.arange(len(tokens)), places]
 
 
 def every_sentence(world: World) -> tuple[Int[Array, "n T"], Float[Array, "n"]]:

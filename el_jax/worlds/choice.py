@@ -32,13 +32,16 @@ class WorldChoice:
     """A world that is not made yet: hashable, so that a task may hold it.
 
     Attributes:
-        name: key of ``WORLDS``.
+        name: of the world.
         numbers: keyword arguments of its function, sorted by name; those that lack have their
             defaults.
+        function: the function, for a world that is made outside of this room; that of ``WORLDS`` if
+            None.
     """
 
     name: str
     numbers: tuple[tuple[str, Number], ...] = ()
+    function: Callable[..., World] | None = None
 
     def make(self) -> World:
         """The world, made once for each choice.
@@ -46,7 +49,7 @@ class WorldChoice:
         Raises:
             ValueError: starts with the name and value of a number that the world refuses.
         """
-        return _made(WORLDS[self.name], self.numbers)
+        return _made(self.function or WORLDS[self.name], self.numbers)
 
 
 @functools.cache
@@ -55,19 +58,22 @@ def _made(function: Callable[..., World], numbers: tuple[tuple[str, Number], ...
         return function(**dict(numbers))
 
 
-def choose_world(name: str, numbers: Mapping[str, Number] | None = None) -> WorldChoice:
-    """The choice of a world, its numbers in order."""
-    return WorldChoice(name, tuple(sorted((numbers or {}).items())))
+def choose_world(
+    name: str,
+    numbers: Mapping[str, Number] | None = None,
+    function: Callable[..., World] | None = None,
+) -> WorldChoice:
+    """The choice of a world, its numbers in order; the function is that of ``WORLDS`` if None."""
+    return WorldChoice(name, tuple(sorted((numbers or {}).items())), function)
 
 
-def world_kinds(name: str) -> dict[str, Any]:
-    """The type of every number of a world."""
-    function = WORLDS[name]
+def world_kinds(function: Callable[..., World]) -> dict[str, Any]:
+    """The type of every number that the function of a world takes."""
     hints = typing.get_type_hints(function if inspect.isfunction(function) else function.__init__)
     return {key: hints[key] for key in inspect.signature(function).parameters}
 
 
-def world_defaults(name: str) -> dict[str, Number]:
-    """The numbers of a world that have a default."""
-    parameters = inspect.signature(WORLDS[name]).parameters.values()
+def world_defaults(function: Callable[..., World]) -> dict[str, Number]:
+    """The numbers that have a default, of those that the function of a world takes."""
+    parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}

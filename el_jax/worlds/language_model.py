@@ -14,8 +14,8 @@
 Source: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), section 3: sentences of 24 tokens from OPT-125M,
 restricted to the 2000 most frequent ones and begun with its begin token; entropy 1.865 nats.
 
-The world asks the network for logits and knows nothing else of it. It has no name in ``WORLDS``: a
-network is no number that a config could hold.
+The world asks the network for logits and knows nothing else of it. A config names it by the files
+of the network (``models/teacher.py``).
 """
 
 import functools
@@ -99,7 +99,7 @@ class LanguageModel:
             blank = jnp.zeros(self.length, jnp.int32)  # no earlier word sees what stands there
             return Sentences(jax.lax.scan(step, blank, jnp.arange(self.length))[0])
 
-        return draw_each(draw, key, num)
+        return draw_each(draw, key, num, at_once=AT_ONCE)
 
     def log_probability(self, tokens: Tokens) -> Float[Array, "*n"]:
         """Log-probability of each sentence, in nats."""
@@ -111,20 +111,32 @@ class LanguageModel:
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 
-        Row t is the joint of the sentence with each of the V words at t, normalised: T V forward
-        passes of whole sentences for each sentence, of which half the work is on words before t,
-        where candidates do not differ. Memory is that of 512 sentences.
+        :meth:`log_conditionals_at` every place, at T times its cost.
         """
         rows = jnp.asarray(tokens).reshape(-1, self.length)
-        shape = len(rows), self.length, self.vocab_size
+        places = jnp.tile(jnp.arange(self.length), len(rows))
+        found = self.log_conditionals_at(jnp.repeat(rows, self.length, axis=0), places)
+        return found.reshape(*tokens.shape, -1)
+
+    def log_conditionals_at(
+        self, tokens: Int[Array, "n T"], places: Int[Array, "n"]
+    ) -> Float[Array, "n V"]:
+        """Log-probability of every word at one place of each sentence given the others, in nats.
+
+        It is the joint of the sentence with each of the V words there, normalised: V forward passes
+        of whole sentences for each sentence, of which half the work is on words before the place,
+        where candidates do not differ. Memory is that of 512 sentences.
+        """
+        shape = len(tokens), self.vocab_size
 
         def joint(candidate: Array) -> Array:
-            row, place, word = jnp.unravel_index(candidate, shape)
-            return self.log_probability(rows[row].at[place].set(word.astype(rows.dtype)))
+            row, word = jnp.unravel_index(candidate, shape)
+            changed = tokens[row].at[places[row]].set(word.astype(tokens.dtype))
+            return self.log_probability(changed)
 
         candidates = jnp.arange(np.prod(shape))
         joints = jax.lax.map(joint, candidates, batch_size=AT_ONCE).reshape(shape)
-        return log_normalised(joints).reshape(*tokens.shape, -1)
+        return log_normalised(joints)
 
     def labels(self, _: Sentences) -> dict[str, Int[Array, "*n"]]:
         """No labels."""

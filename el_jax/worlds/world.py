@@ -91,14 +91,28 @@ class World(Protocol):
         """Log-probability of each class given the sentence, in nats; NaN where it has no class."""
 
 
-def draw_each(draw: Callable[[Key], Sentences], key: Key, num: int) -> Sentences:
+def draw_each(
+    draw: Callable[[Key], Sentences], key: Key, num: int, *, at_once: int | None = None
+) -> Sentences:
     """Draws ``num`` sentences, each with a key of its own, so that a larger set begins alike.
+
+    Args:
+        draw: one sentence.
+        key: of all.
+        num: how many.
+        at_once: the most that are drawn side by side; all if None.
 
     Raises:
         ValueError: if ``num`` is negative.
     """
     require("num", num, num >= 0, "at least 0")
-    return jax.vmap(lambda i: draw(jax.random.fold_in(key, i)))(jnp.arange(num))
+
+    def draw_number(i: Array) -> Sentences:
+        return draw(jax.random.fold_in(key, i))
+
+    if at_once is None or num <= at_once:
+        return jax.vmap(draw_number)(jnp.arange(num))
+    return jax.lax.map(draw_number, jnp.arange(num), batch_size=at_once)
 
 
 def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:

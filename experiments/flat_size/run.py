@@ -1,6 +1,7 @@
 """Masked language models of several widths, each trained for several numbers of updates."""
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from experiments.flat_size.probe import GROUPS
 from experiments.flat_size.settings import ACCURACIES, CONVENTIONS, KL, WORLDS, suffix_of
 from experiments.flat_time.settings import LABELS
 from experiments.harness.shards import WHOLE, Shard
-from experiments.harness.studies import Study
+from experiments.harness.studies import Study, named_by_end
 from experiments.harness.sweep import run_sweep
 
 METRICS = [
@@ -29,7 +30,7 @@ WIDTHS = {"smoke": (8, 16), "cpu": (16, 32, 64, 96), "paper": (128, 192, 320, 38
 WIDEST = {"smoke": 16, "cpu": 192, "paper": 1920}  # the least common multiple, as in Table 4
 HEAD_SIZE = {"smoke": 4, "cpu": 16, "paper": 64}
 NUM_LAYERS = {"smoke": 1, "cpu": 2, "paper": 4}
-LENGTHS = {"smoke": (20, 40), "cpu": (1_500, 3_000, 6_000), "paper": (7_500, 15_000, 30_000)}
+LENGTHS = {"smoke": (20, 40), "cpu": (800, 1_500, 3_000, 6_000), "paper": (7_500, 15_000, 30_000)}
 RATE = 3e-3
 WARM_UP = 150  # updates
 SENTENCES = 64  # an update
@@ -97,6 +98,7 @@ def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
     }
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep("flat_size", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard)
+def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
+    """Train and write the tables; of some settings only, if named by their end: "800 updates"."""
+    chosen = named_by_end(studies(scale), only)
+    run_sweep("flat_size", scale, out, chosen, metrics=METRICS, curves=CURVES, shard=shard)

@@ -180,7 +180,8 @@ def replace_settings(names: Sequence[str], measured: Path, out: Path) -> None:
     """Put settings that were measured again in place of those that tables have.
 
     Args:
-        names: a name stands for every setting that begins with it and a colon.
+        names: a name stands for every setting that begins with it and a colon, or that ends with a
+            comma and it.
         measured: the folder of the new tables.
         out: the folder of the tables to change; new ones are written where it has none.
 
@@ -189,7 +190,8 @@ def replace_settings(names: Sequence[str], measured: Path, out: Path) -> None:
     """
 
     def is_measured(setting: str) -> bool:
-        return setting.startswith(tuple(f"{name}: " for name in names))
+        begins, ends = (tuple(form.format(n) for n in names) for form in ("{}: ", ", {}"))
+        return setting.startswith(begins) or setting.endswith(ends)
 
     def renewed(read: Callable[[Path], pd.DataFrame], table: str) -> pd.DataFrame:
         old = read(out / table)

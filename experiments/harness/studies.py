@@ -31,6 +31,7 @@ from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink
 from el_jax.types import Row
 from experiments.harness import kept
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.shards import Shard
 
 
@@ -62,6 +63,19 @@ class Trained:
     runs: tuple[build.Numbers, ...]
     history: History
     seconds: float
+
+
+def named_by_end(studies: Sequence[Study], ends: Sequence[str]) -> list[Study]:
+    """The studies whose suffix ends with one of some parts, such as "800 updates"; all if none.
+
+    Raises:
+        ExperimentError: an end is that of no study.
+    """
+    for end in ends:
+        if not any(study.suffix.endswith(f", {end}") for study in studies):
+            known = ", ".join(dict.fromkeys(study.suffix.rpartition(", ")[2] for study in studies))
+            raise ExperimentError(f"--only={end}: must be the end of a setting: {known}")
+    return [s for s in studies if not ends or s.suffix.endswith(tuple(f", {e}" for e in ends))]
 
 
 Finished = Callable[[Study, Sequence[Trained]], None]

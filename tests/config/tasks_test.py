@@ -7,8 +7,9 @@ import pytest
 from configs import by_name, common
 from configs.flatness import masked
 from el_jax import build
+from el_jax.config.worlds import known_worlds
 from el_jax.runtime.errors import ConfigError
-from el_jax.worlds import WORLDS, world_kinds
+from el_jax.worlds import world_kinds
 
 
 def config_with(**changes):
@@ -31,9 +32,9 @@ def test_a_world_is_chosen_with_its_numbers():
     assert task.window_length == 1 + 8
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", known_worlds())
 def test_every_number_of_a_world_is_a_key_of_its_section(name):
-    assert set(common.world(name)) == {"name", *world_kinds(name)}
+    assert set(common.world(name)) == {"name", *world_kinds(known_worlds()[name])}
 
 
 def test_a_task_by_name_has_its_default_world():

@@ -13,6 +13,8 @@ from el_jax.models.transformer import transformer
 from el_jax.training.sinks import History
 from experiments.flat_size import claims, plot, probe, run, settings
 from experiments.harness.claims import Verdict, with_holm
+from experiments.harness.discovery import ExperimentError
+from experiments.harness.studies import named_by_end
 from experiments.harness.tables import results_frame, values_of, write_results
 from tests.experiments.toys import results_of
 
@@ -130,3 +132,14 @@ def test_the_title_has_the_numbers_of_the_table(tmp_path):
     write_results(tmp_path / "results.csv", table(0.1, -2))
     title = plot.plot(tmp_path).get_suptitle()
     assert title.count("probe .50 to .70, trace × .60 (s = 1/k), × .60") == 2
+
+
+def test_some_lengths_can_be_trained_again():
+    studies = named_by_end(run.studies("cpu"), ["800 updates"])
+    assert len(studies) == len(settings.WORLDS) * len(run.WIDTHS["cpu"])
+    assert {study.config.train.num_updates for study in studies} == {800}
+    assert len(named_by_end(run.studies("cpu"), [])) == len(studies) * len(run.LENGTHS["cpu"])
+    with pytest.raises(
+        ExperimentError, match=r"^--only=900 updates: must be the end .*800 updates"
+    ):
+        named_by_end(run.studies("cpu"), ["900 updates"])

@@ -60,7 +60,7 @@ def joint_conditionals(tokens, probability, vocab_size):
 
 
 def test_every_world_has_a_small_one():
-    assert SMALL.keys() == WORLDS.keys() | {"language_model"}  # which no config can name
+    assert SMALL.keys() == WORLDS.keys() | {"language_model"}  # which is made of files
 
 
 @every_world
