@@ -3,7 +3,8 @@
     mean, sem = hessian_trace(loss, params, jax.random.key(0), num_probes=100)
 
 =============  ==================================================================================
-products       ``hvp``, ``quadratic_form``, ``ggn_vp``, ``dense_hessian``
+products       ``hvp``, ``quadratic_form``, ``ggn_vp``, ``dense_hessian``; ``mean_over_parts`` of a
+               batch takes the memory of a part
 traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of two checkpoints,
                ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample
 sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
@@ -34,6 +35,7 @@ from el_jax.curvature.exact import (
     exact_hessian_trace,
 )
 from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace, fisher_traces
+from el_jax.curvature.parts import mean_over_parts
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
 from el_jax.curvature.sampling import SampledEstimate
 from el_jax.curvature.sharpness import (
@@ -84,6 +86,7 @@ __all__ = [
     "hutch_plus_plus",
     "hvp",
     "linear_path",
+    "mean_over_parts",
     "perturbation_curve",
     "quadratic_form",
     "restrict",

@@ -13,8 +13,9 @@ and v a direction of the same tree, shapes and dtypes:
 ===================  ==============  ==============================  ==========  ======
 
 Costs are in gradients of the same loss, compiled, of a transformer of 3 layers and width 64 on a
-CPU: operations and temporary memory as XLA counts them. All are pure functions of arrays:
-compile them, and ``vmap`` them over a leading run axis.
+CPU: operations and temporary memory as XLA counts them; of a batch in parts (``parts.py``) memory
+is that of one part. All are pure functions of arrays: compile them, and ``vmap`` them over a
+leading run axis.
 
 Results have the precision of the parameters. Second derivatives of bfloat16 losses, or of float32
 losses whose products are rounded to TF32 or bfloat16, are noise: ask for the highest precision

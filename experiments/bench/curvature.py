@@ -1,4 +1,8 @@
-"""Products with curvature matrices against the gradient of the same loss, in time and memory."""
+"""Products with curvature matrices against the gradient of the same loss, in time and memory.
+
+H v and G v are means over parts of the windows, each of which fits into the caches of a core;
+beside them stands what they take at once. A gradient in parts is no faster than at once.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -6,10 +10,11 @@ from functools import partial
 from typing import NamedTuple
 
 import jax
+import numpy as np
 import optax
 from jax import Array
 
-from el_jax.curvature import ggn_vp, hvp, quadratic_form
+from el_jax.curvature import ggn_vp, hvp, mean_over_parts, quadratic_form
 from el_jax.curvature.sampling import signs
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models import PRESETS, TransformerConfig, transformer
@@ -22,10 +27,11 @@ from experiments.bench.trainings import random_batch
 
 VOCAB_SIZE = 65
 NAMES = {"form": "v'Hv", "hvp": "H v", "ggn": "G v"}
+IN_PARTS = ("hvp", "ggn")
 
 
 class Plan(NamedTuple):
-    """Sizes of the language model, number of products in a timing, and rounds."""
+    """Sizes of the language model, number of products in a timing, rounds, and parts of windows."""
 
     width: int
     num_layers: int
@@ -34,12 +40,13 @@ class Plan(NamedTuple):
     length: int
     num_products: int
     rounds: int
+    parts: int
 
 
 PLANS = {
-    "smoke": Plan(16, 1, 2, 2, 8, 1, 1),
-    "cpu": Plan(128, 4, 4, 12, 64, 2, 9),
-    "gpu": Plan(128, 4, 4, 256, 64, 20, 20),
+    "smoke": Plan(16, 1, 2, 2, 8, 1, 1, 2),
+    "cpu": Plan(128, 4, 4, 12, 64, 2, 9, 3),
+    "gpu": Plan(128, 4, 4, 256, 64, 20, 20, 4),
 }
 
 
@@ -49,7 +56,8 @@ class Products(NamedTuple):
     Attributes:
         params: of the model.
         v: signs.
-        of: by name, the gradient, a training step, and the products of ``NAMES``.
+        of: by name, the gradient, a training step, and the products of ``NAMES``; those of
+            ``IN_PARTS`` at once as well.
     """
 
     params: Params
@@ -69,14 +77,23 @@ def measure(plan: Plan) -> Iterator[Measurement]:
 
     for name, words in NAMES.items():
         found = compare(timing("gradient"), timing(name), plan.rounds)
-        yield Measurement(
-            f"{words}, {name_of(plan)}",
-            {
-                "time / gradient": found.ratios,
-                "memory / training step": temporary_bytes(compiled[name]) / step,
-                "gradient, ms": 1e3 * found.first_seconds / plan.num_products,
-            },
-        )
+        values: dict[str, float | np.ndarray] = {
+            "time / gradient": found.ratios,
+            "memory / training step": temporary_bytes(compiled[name]) / step,
+            "gradient, ms": 1e3 * found.first_seconds / plan.num_products,
+        }
+        if name in IN_PARTS:
+            whole = at_once(name)
+            values["at once, time / gradient"] = compare(
+                timing("gradient"), timing(whole), plan.rounds
+            ).ratios
+            values["at once, memory / training step"] = temporary_bytes(compiled[whole]) / step
+        yield Measurement(f"{words}, {name_of(plan)}", values)
+
+
+def at_once(name: str) -> str:
+    """The name of a product of all windows at once, beside that of their parts."""
+    return f"{name} at once"
 
 
 def name_of(plan: Plan) -> str:
@@ -108,14 +125,13 @@ def products(plan: Plan) -> Products:
     params, optimizer = model.init(jax.random.key(0)), optax.adamw(1e-3)
     state = optimizer.init(params)
 
-    def outputs(params: Params) -> Array:
-        return model.apply(params, batch)
+    def of_outputs(part: Batch, logits: Array) -> Array:
+        return cross_entropy(token_stats(logits, part.labels)).mean()
 
-    def of_outputs(logits: Array) -> Array:
-        return cross_entropy(token_stats(logits, batch.labels)).mean()
+    def loss_of(part: Batch, params: Params) -> Array:
+        return of_outputs(part, model.apply(params, part))
 
-    def loss(params: Params) -> Array:
-        return of_outputs(outputs(params))
+    loss = partial(loss_of, batch)
 
     def step(params: Params, v: Params) -> object:
         del v
@@ -126,6 +142,19 @@ def products(plan: Plan) -> Products:
         del v
         return jax.grad(loss)(params)
 
+    def hessian(part: Batch, params: Params, v: Params) -> Params:
+        return hvp(partial(loss_of, part), params, v)
+
+    def gauss_newton(part: Batch, params: Params, v: Params) -> Params:
+        outputs = partial(lambda part, params: model.apply(params, part), part)
+        return ggn_vp(outputs, partial(of_outputs, part), params, v)
+
+    def in_parts(product: Callable) -> Callable[[Params, Params], Params]:
+        return lambda params, v: mean_over_parts(
+            lambda part: product(part, params, v), batch, plan.parts
+        )
+
+    curved = {"hvp": hessian, "ggn": gauss_newton}
     return Products(
         params,
         signs(jax.random.key(1), params),
@@ -133,7 +162,7 @@ def products(plan: Plan) -> Products:
             "gradient": gradient,
             "step": step,
             "form": partial(quadratic_form, loss),
-            "hvp": partial(hvp, loss),
-            "ggn": partial(ggn_vp, outputs, of_outputs),
+            **{name: in_parts(product) for name, product in curved.items()},
+            **{at_once(name): partial(product, batch) for name, product in curved.items()},
         },
     )
