@@ -1,17 +1,21 @@
 """GGUF files of Llama's form, written by the gguf package, give the model they were made of."""
 
 import pathlib
+import struct
 
 import gguf
 import jax
 import numpy as np
 import pytest
 from gguf.quants import quantize
+from hypothesis import given, settings, strategies as st
 from safetensors.numpy import load_file
 
 from el_jax.models.pretrained import PretrainedError, load_pretrained, read_config
 from el_jax.models.pretrained.gguf import load_gguf
+from el_jax.runtime.gguf_files import field_of, open_gguf
 
+Q = gguf.GGMLQuantizationType
 FIXTURE = pathlib.Path(__file__).parent / "pretrained" / "llama"
 NAMES = {
     "model.embed_tokens": "token_embd",
@@ -46,7 +50,7 @@ def tensors_of_fixture():
     return found
 
 
-def write(path, tensors, architecture="llama", quantised=(), **fields):
+def write(path, tensors, architecture="llama", quantised=None, **fields):
     writer = gguf.GGUFWriter(path, architecture)
     sizes = {
         "embedding_length": 16, "block_count": 2, "context_length": 10, "feed_forward_length": 20,
@@ -57,7 +61,7 @@ def write(path, tensors, architecture="llama", quantised=(), **fields):
     writer.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-12)
     writer.add_array("tokenizer.ggml.tokens", [str(i) for i in range(13)])
     for name, tensor in tensors.items():
-        kind = gguf.GGMLQuantizationType.F16 if name in quantised else None
+        kind = (quantised or {}).get(name)
         writer.add_tensor(name, quantize(tensor, kind) if kind else tensor, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -69,7 +73,7 @@ def write(path, tensors, architecture="llama", quantised=(), **fields):
 def test_a_file_gives_the_parameters_it_was_made_of(tmp_path):
     tensors = tensors_of_fixture()
     half = "blk.1.ffn_down.weight"
-    path = write(tmp_path / "a.gguf", tensors, quantised=(half,))
+    path = write(tmp_path / "a.gguf", tensors, quantised={half: Q.F16})
     _, params, config = load_gguf(path)
     _, expected, original = load_pretrained(FIXTURE)
     kept = expected["layers_1"]["mlp"]["out"].pop("kernel")
@@ -80,6 +84,52 @@ def test_a_file_gives_the_parameters_it_was_made_of(tmp_path):
     assert config.rotary_base == original.rotary_base
 
 
+def four_bits(weights):
+    """Q4_1 of ggml-quants.c: 32 numbers in a row in 16 steps from the least to the most."""
+    blocks = weights.reshape(-1, 32)
+    least = blocks.min(1, keepdims=True)
+    step = (blocks.max(1, keepdims=True) - least) / 15
+    kept = np.floor((blocks - least) / step + 0.5).clip(0, 15)
+    return (kept * step.astype(np.float16) + least.astype(np.float16)).reshape(weights.shape)
+
+
+def eight_bits(weights):
+    """Q8_0: 32 numbers in a row as multiples of 1/127 of the largest."""
+    blocks = weights.reshape(-1, 32)
+    step = abs(blocks).max(1, keepdims=True) / 127
+    return (np.round(blocks / step) * step.astype(np.float16)).reshape(weights.shape)
+
+
+def test_numbers_in_four_and_eight_bits_become_float32(tmp_path):
+    """The formats of SmolLM2's file, queries among them, whose order differs from ours."""
+    rng = np.random.default_rng(0)
+    sizes = {"attn_q": (32, 32), "attn_k": (16, 32), "attn_v": (16, 32), "attn_output": (32, 32)}
+    sizes |= {"ffn_gate": (64, 32), "ffn_up": (64, 32), "ffn_down": (32, 64)}
+    whole = {
+        "token_embd.weight": rng.normal(size=(13, 32)),
+        "output_norm.weight": np.ones(32),
+        **{f"blk.0.{name}.weight": rng.normal(size=size) for name, size in sizes.items()},
+        **{f"blk.0.{name}_norm.weight": np.ones(32) for name in ("attn", "ffn")},
+    }
+    whole = {name: values.astype(np.float32) for name, values in whole.items()}
+    rounded = {
+        name: eight_bits(values) if name == "token_embd.weight" else four_bits(values)
+        for name, values in whole.items()
+        if values.ndim == 2
+    }
+    kinds = {name: Q.Q8_0 if name == "token_embd.weight" else Q.Q4_1 for name in rounded}
+    fields = {"embedding_length": 32, "block_count": 1, "feed_forward_length": 64}
+    fields["rope.dimension_count"] = 8
+    path = write(tmp_path / "small.gguf", whole, quantised=kinds, **fields)
+    _, params, _ = load_gguf(path)
+    _, expected, _ = load_gguf(write(tmp_path / "float32.gguf", whole | rounded, **fields))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6), params, expected
+    )
+    assert params["tok_emb"].dtype == np.float32
+    assert abs(params["tok_emb"] - whole["token_embd.weight"]).max() < 0.02
+
+
 def test_a_file_is_read_as_a_folder_is(tmp_path):
     path = write(tmp_path / "a.gguf", tensors_of_fixture())
     _, params, config = load_pretrained(path)
@@ -87,6 +137,87 @@ def test_a_file_is_read_as_a_folder_is(tmp_path):
     jax.tree.map(np.testing.assert_array_equal, params, expected)
     assert read_config(path) == ("llama", config) == ("llama", original)
     assert read_config(str(FIXTURE)) == ("llama", load_pretrained(FIXTURE)[2])
+
+
+def header(*fields, tensors=b"", num_tensors=0):
+    """A file of fields, each as (name, type, bytes of its value)."""
+    counts = struct.pack("<4sIQQ", b"GGUF", 3, num_tensors, len(fields))
+    written = [
+        string(name.encode()) + struct.pack("<I", kind) + value for name, kind, value in fields
+    ]
+    return counts + b"".join(written) + tensors
+
+
+def string(text, length=None):
+    return struct.pack("<Q", len(text) if length is None else length) + text
+
+
+ARRAY, STRING, UINT32 = 9, 8, 4  # llama.cpp's numbers of types
+HUGE = 2**60
+CLAIMS = {  # files whose header claims what they do not have
+    "array": header(("a", ARRAY, struct.pack("<IQ", UINT32, 2**40) + b"\0" * 40)),
+    "overflow": header(("a", ARRAY, struct.pack("<IQ", UINT32, 2**62) + b"\0" * 40)),
+    "strings": header(("a", ARRAY, struct.pack("<IQ", STRING, 2**40) + b"\0" * 40)),
+    "string": header(("a", STRING, string(b"text", HUGE))),
+    "in_array": header(("a", ARRAY, struct.pack("<IQ", STRING, 1) + string(b"text", HUGE))),
+    "name": header(tensors=string(b"a", HUGE), num_tensors=1),
+    "sizes": header(tensors=string(b"a") + struct.pack("<I", 2**32 - 1), num_tensors=1),
+    "fields": struct.pack("<4sIQQ", b"GGUF", 3, 0, HUGE),
+    "tensors": struct.pack("<4sIQQ", b"GGUF", 3, HUGE, 0),
+    "tensor": header(
+        tensors=string(b"a") + struct.pack("<IQQIQ", 2, 2**32, 2**32, Q.F32, 0), num_tensors=1
+    ),
+    "behind": header(tensors=string(b"a") + struct.pack("<IQIQ", 1, 4, Q.F32, HUGE), num_tensors=1),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_header_that_claims_more_than_its_file_has_is_refused(name, tmp_path):
+    (tmp_path / "a.gguf").write_bytes(CLAIMS[name])
+    with pytest.raises(PretrainedError, match=r"a\.gguf: no whole GGUF file \(.* more\)$") as error:
+        read_config(tmp_path / "a.gguf")
+    assert "\n" not in str(error.value)
+
+
+def test_arrays_in_arrays_are_refused(tmp_path):
+    depth = struct.pack("<IQ", ARRAY, 1) * 2_000
+    (tmp_path / "a.gguf").write_bytes(header(("a", ARRAY, depth)))
+    with pytest.raises(PretrainedError, match="'a' is an array of arrays"):
+        read_config(tmp_path / "a.gguf")
+
+
+def test_a_file_of_the_other_byte_order_is_read(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a.gguf", "llama", endianess=gguf.GGUFEndian.BIG)
+    writer.add_array("a", ["b", "c"])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    assert field_of(open_gguf(tmp_path / "a.gguf"), "a") == ["b", "c"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("whole") / "a.gguf", tensors_of_fixture())
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_header_with_any_eight_bytes_is_read_or_refused(whole, data):
+    content = bytearray(whole.read_bytes())
+    end = content.index(b"blk.1.ffn_down") + 100  # of the header, more or less
+    place = data.draw(st.integers(0, end))
+    width = data.draw(st.sampled_from([1, 4, 8]))
+    number = data.draw(st.integers(0, 2 ** (8 * width) - 1))
+    content[place : place + width] = number.to_bytes(width, "little")
+    path = whole.with_name("damaged.gguf")
+    path.write_bytes(content)
+    said = ""
+    try:
+        read_config(path)
+    except PretrainedError as error:
+        said = str(error)
+    assert not said or said.startswith(f"{path}: ")
+    assert "\n" not in said
 
 
 def test_wrong_files_are_one_line(tmp_path):
