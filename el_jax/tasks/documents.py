@@ -3,12 +3,12 @@
 A source is a name of ``PACKAGED``; a folder of .txt files, each named by its word; or ``tfds:`` and
 the name of a data set of tensorflow-datasets that was prepared as array_record, with one text and
 one class label in each record, such as ``tfds:imdb_reviews`` or ``tfds:labelled_texts/king_james``
-(el_jax/tasks/documents_builder.py). TensorFlow is not needed.
+(el_jax/tasks/documents_builder.py), which grain reads. TensorFlow is not needed.
 """
 
 import pathlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -83,17 +83,22 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _of_tfds(name: str) -> list[Document]:
-    """The records of the split "train"."""
-    import tensorflow_datasets as tfds  # a second to import, which only those need who ask for it
+    """The records of the split "train", in its order, read by grain in threads."""
+    import grain  # a second to import, as the other, which only those need who ask for it
+    import tensorflow_datasets as tfds
 
     try:
         builder = tfds.builder(name)
-        records: Sequence[Any] = builder.as_data_source("train")
+        records = grain.MapDataset.source(builder.as_data_source("train"))
     except Exception as error:  # of many kinds, most of several lines
         raise ValueError(f"{_first_line(error)} (must be prepared as array_record)") from error
     text, label = (_feature(builder, kind) for kind in ("Text", "ClassLabel"))
     names = builder.info.features[label].names
-    return [Document(names[record[label]], record[text].decode("utf-8")) for record in records]
+
+    def document(record: dict[str, Any]) -> Document:
+        return Document(names[record[label]], record[text].decode("utf-8"))
+
+    return list(records.map(document).to_iter_dataset())
 
 
 def _feature(builder: Any, kind: str) -> str:
