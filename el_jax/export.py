@@ -5,33 +5,52 @@
 
 FOLDER is new; ``transformers`` and ``el_jax.models.pretrained.load_pretrained`` read it. The
 numbers name one run of WORKDIR and may be left out where there is one; STEP is of a checkpoint, and
-the newest if left out. Only transformers that some published family has can be written.
+the newest if left out. A training on text adds its tokenizer. Parameters of an objective on later
+tokens (``future=``) are left out, with a line that says so.
+
+Transformers have a Hugging Face form as far as a published family computes what they compute: the
+presets gpt2, gpt_neox, opt, bert and llama with any sizes. budget_bert, which puts its norms before
+the sublayers, LSTMs and lookup tables have none and are refused.
 """
 
 import argparse
 import pathlib
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
 
 from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import save_pretrained
 from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code
-from el_jax.saved_run import SavedRun, load
+from el_jax.saved_run import SavedRun, load, number_of
+from el_jax.tasks import TextCopy
+from el_jax.tokenizers import SEPARATOR, write_tokenizer
+
+
+class Exported(NamedTuple):
+    """Facts of a folder that was written.
+
+    Attributes:
+        kind: the class of transformers that loads it.
+        left_out: parameters, single numbers, of an objective on later tokens, which are not in it.
+    """
+
+    kind: str
+    left_out: int
 
 
 def export(
     run: SavedRun, folder: pathlib.Path, numbers: dict[str, int | float], step: int | None
-) -> str:
-    """Write the parameters of one run.
+) -> Exported:
+    """Write the network of one run, and its tokenizer if it was trained on text.
 
     Args:
         run: the training.
         folder: the folder to make.
         numbers: ``seed`` and other numbers that name the run; may be empty if there is one.
         step: of the checkpoint; None for the newest.
-
-    Returns:
-        The class of transformers that loads the folder.
 
     Raises:
         UserError: there is no such run or step, the checkpoint is damaged, the model has no Hugging
@@ -40,17 +59,11 @@ def export(
     model = run.settings.model
     if not isinstance(model.config, TransformerConfig):
         raise ConfigError(f"config.model.name={model.name!r}: only transformers can be exported")
-    if "seed" not in numbers and len(run.runs) > 1:
-        example = " ".join(f"{name}={value:g}" for name, value in run.runs[0].items())
-        raise ConfigError(f"{run.workdir}: has {len(run.runs)} runs; name one, such as {example}")
-    others = dict(numbers)
-    seed = int(others.pop("seed", run.runs[0]["seed"]))
-    return save_pretrained(folder, model.config, run.params(seed, step, **others))
-
-
-def _number(text: str) -> tuple[str, int | float]:
-    name, _, value = text.partition("=")  # argparse makes one line of a ValueError
-    return name, int(value) if value.isdigit() else float(value)
+    params, beside = run.network(numbers, step)
+    kind = save_pretrained(folder, model.config, params)
+    if isinstance(run.task, TextCopy):
+        write_tokenizer(folder, run.task.text_tokenizer, SEPARATOR)
+    return Exported(kind, sum(leaf.size for leaf in jax.tree.leaves(beside)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,12 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("workdir", metavar="WORKDIR")
     parser.add_argument("folder", metavar="FOLDER", type=pathlib.Path)
-    parser.add_argument("numbers", metavar="NUMBER=VALUE", nargs="*", type=_number)
+    parser.add_argument("numbers", metavar="NUMBER=VALUE", nargs="*", type=number_of)
     parser.add_argument("--step", type=int)
     given = parser.parse_args(argv)
     try:
-        kind = export(load(given.workdir), given.folder, dict(given.numbers), given.step)
-        print(f"exported: {given.folder}, for transformers.{kind}.from_pretrained")
+        made = export(load(given.workdir), given.folder, dict(given.numbers), given.step)
+        if made.left_out:
+            print(f"left out: {made.left_out:,} parameters of the objective on later tokens")
+        print(f"exported: {given.folder}, for transformers.{made.kind}.from_pretrained")
     except (UserError, OSError) as error:
         print(f"error: {describe(error)}", file=sys.stderr)
         return exit_code(error) or 1

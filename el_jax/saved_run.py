@@ -29,6 +29,7 @@ from el_jax.models.pretrained.gguf import GGUF
 from el_jax.runtime.errors import ConfigError, PretrainedError
 from el_jax.runtime.imports import ImportedFileError
 from el_jax.tasks import Task
+from el_jax.training.future import OWN
 from el_jax.training.program import Program, initial_state
 from el_jax.training.sinks import History, read_rows
 from el_jax.training.state import TrainState
@@ -147,6 +148,31 @@ class SavedRun:
         state = self._state(step)
         return jax.tree.map(lambda leaf: leaf[run], state.params)
 
+    def network(self, numbers: Numbers, step: int | None = None) -> tuple[Params, Params]:
+        """Parameters of one run, those of its network apart from those of an objective beside it.
+
+        Args:
+            numbers: ``seed`` and other numbers that name the run; may be empty if there is one.
+            step: of the checkpoint; None for the newest.
+
+        Returns:
+            The parameters that ``settings.model.config`` has, and those of an objective on later
+            tokens, which is empty in most trainings.
+
+        Raises:
+            ConfigError: there is no such run or step, or several such runs.
+            CheckpointError: the checkpoint is damaged.
+        """
+        if "seed" not in numbers and len(self.runs) > 1:
+            example = " ".join(f"{name}={value:g}" for name, value in self.runs[0].items())
+            raise ConfigError(
+                f"{self.workdir}: has {len(self.runs)} runs; name one, such as {example}"
+            )
+        others = dict(numbers)
+        seed = int(others.pop("seed", self.runs[0]["seed"]))
+        params = self.params(seed, step, **others)
+        return {name: part for name, part in params.items() if name != OWN}, params.get(OWN, {})
+
     def params_for(self, num_runs: int, step: int | None = None) -> Params:
         """Parameters to start another training from, every leaf ``[num_runs, ...]``.
 
@@ -211,6 +237,16 @@ def load(workdir: str | pathlib.Path) -> SavedRun:
     return SavedRun(workdir)
 
 
+def number_of(text: str) -> tuple[str, int | float]:
+    """Name and value of ``NUMBER=VALUE``, as a command line names a run.
+
+    Raises:
+        ValueError: the value is no number.
+    """
+    name, _, value = text.partition("=")
+    return name, int(value) if value.isdigit() else float(value)
+
+
 def start_from(source: str, program: Program) -> TrainState:
     """Step 0 of a training, with given parameters.
 
@@ -238,16 +274,20 @@ def start_from(source: str, program: Program) -> TrainState:
 
 
 def _params_of(source: pathlib.Path, num_runs: int) -> Params:
-    is_published = source.suffix == GGUF or _names_a_family(source / CONFIG)
-    if not is_published:
+    if not is_published(source):
         return load(source).params_for(num_runs)
     _, params, _ = load_pretrained(source)
     return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_runs, *leaf.shape)), params)
 
 
-def _names_a_family(config: pathlib.Path) -> bool:
-    """True for the config.json of a Hugging Face folder; that of a workdir has sections."""
-    return config.is_file() and "model_type" in read_json(config)
+def is_published(source: pathlib.Path) -> bool:
+    """True for a GGUF file or a Hugging Face folder; the config.json of a workdir has sections.
+
+    Raises:
+        PretrainedError: its config.json is damaged.
+    """
+    config = source / CONFIG
+    return source.suffix == GGUF or (config.is_file() and "model_type" in read_json(config))
 
 
 def _told(leaf: Leaf | None) -> str:

@@ -9,7 +9,9 @@ import pytest
 
 import el_jax
 from el_jax import export
-from el_jax.models.pretrained import load_pretrained
+from el_jax.models import PRESETS
+from el_jax.models.pretrained import FAMILIES, PretrainedError, load_pretrained
+from el_jax.models.pretrained.families import family_of
 from tests.campaigns import trainings
 
 
@@ -68,6 +70,31 @@ def test_a_model_that_is_no_transformer_is_one_line(workdir, tmp_path, capsys):
     assert export.main([str(tmp_path), str(tmp_path / "new"), "seed=0"]) == 2
     said = "error: config.model.name='lstm': only transformers can be exported\n"
     assert capsys.readouterr().err == said
+
+
+def test_parameters_of_an_objective_on_later_tokens_are_left_out(tmp_path, capsys):
+    config = "--config=configs/el/path_star.py:smoke,future=multi_token"
+    few = ["--config.train.num_updates=20", "--config.train.seeds=1", "--config.model.num_layers=1"]
+    workdir, folder = tmp_path / "run", tmp_path / "new"
+    command = [sys.executable, "-m", "el_jax.train", config, *few, f"--workdir={workdir}"]
+    subprocess.run(command, cwd=trainings.ROOT, check=True)
+    assert export.main([str(workdir), str(folder)]) == 0
+    run = el_jax.load(workdir)
+    own = sum(leaf.size for leaf in run.params(seed=0)["future"].values())
+    left_out, exported = capsys.readouterr().out.splitlines()
+    assert left_out == f"left out: {own:,} parameters of the objective on later tokens"
+    assert exported == f"exported: {folder}, for transformers.GPT2LMHeadModel.from_pretrained"
+    model, params, _ = load_pretrained(folder)
+    batch = run.task.pack(run.task.test_set(4))
+    expected = run.model.apply(run.params(seed=0), batch)
+    np.testing.assert_array_equal(model.apply(params, batch), expected)
+
+
+def test_budget_bert_has_no_hugging_face_form():
+    with pytest.raises(PretrainedError, match="no Hugging Face form; to be ") as error:
+        family_of(FAMILIES, PRESETS["budget_bert"])
+    assert "norm_placement='pre' must be 'post'" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_value_that_is_no_number_is_usage(workdir, capsys):

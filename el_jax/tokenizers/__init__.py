@@ -14,7 +14,13 @@ from collections.abc import Callable
 
 from el_jax.runtime.errors import PretrainedError
 from el_jax.runtime.packaged_files import packaged_file
-from el_jax.tokenizers.byte_pairs import Tokenizer, gpt2_tokenizer, read_tokenizer, train_tokenizer
+from el_jax.tokenizers.byte_pairs import (
+    Tokenizer,
+    gpt2_tokenizer,
+    read_tokenizer,
+    train_tokenizer,
+    write_tokenizer,
+)
 from el_jax.tokenizers.gguf import gguf_tokenizer
 
 __all__ = [
@@ -27,6 +33,7 @@ __all__ = [
     "smollm2_gguf",
     "smollm2_tokenizer",
     "train_tokenizer",
+    "write_tokenizer",
 ]
 
 SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2

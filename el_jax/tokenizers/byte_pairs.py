@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from el_jax.runtime.errors import MissingPackageError, PretrainedError
+from el_jax.runtime.files import write_durably
 from el_jax.runtime.packaged_files import packaged_file
 
 if TYPE_CHECKING:
@@ -87,6 +88,23 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
         raise PretrainedError(f"{folder}: must have {names}") from error
     except Exception as error:  # the library raises no narrower one
         raise PretrainedError(f"{folder}: its tokenizer is damaged ({error})") from error
+
+
+def write_tokenizer(folder: pathlib.Path, tokenizer: Tokenizer, separator: str) -> None:
+    """Write a tokenizer into a Hugging Face folder: tokenizer.json, and how transformers reads it.
+
+    Args:
+        folder: is there.
+        tokenizer: to write.
+        separator: its token between documents.
+
+    Raises:
+        OSError: the files cannot be written.
+    """
+    write_durably(folder / "tokenizer.json", tokenizer.to_str(pretty=True) + "\n")
+    # without the class, that of the model's family would take the file for one of its own kind
+    kind = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": separator}
+    write_durably(folder / "tokenizer_config.json", json.dumps(kind, indent=2) + "\n")
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:

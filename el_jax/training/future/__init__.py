@@ -8,7 +8,7 @@ next-token prediction guesses; here they are controls for losses that only see t
 from collections.abc import Callable
 
 from el_jax.training.future.bag import bag
-from el_jax.training.future.head import FutureHead, with_own_parameters
+from el_jax.training.future.head import OWN, FutureHead, with_own_parameters
 from el_jax.training.future.multi_token import multi_token
 from el_jax.training.future.next_latent import next_latent
 from el_jax.training.future.term import Answers, Future
@@ -21,4 +21,4 @@ FUTURE: dict[str, Callable[..., Future]] = {
     "next_latent": next_latent,
 }
 
-__all__ = ["FUTURE", "Answers", "Future", "FutureHead", "with_own_parameters"]
+__all__ = ["FUTURE", "OWN", "Answers", "Future", "FutureHead", "with_own_parameters"]
