@@ -18,7 +18,7 @@ LAYERS = (
     {"training", "checkpoints", "probes"},
     {"config", "build"},
     {"saved_run", "planning"},
-    {"train", "measure", "analyze_ntp", "plan", "show", "export"},
+    {"train", "measure", "analyze_ntp", "plan", "show", "export", "generate"},
 )
 # Side by side, but for these: (room, what it may import).
 SIBLINGS = {("weighting", "losses"), ("linear_ntp", "losses"), ("build", "config")}

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax import generate
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models.pretrained import load_pretrained
 from el_jax.runtime.errors import MissingPackageError
@@ -70,6 +71,12 @@ def test_logits_are_those_of_plain_arithmetic_on_the_tensors_of_the_file(file, n
     np.testing.assert_allclose(logits[0], expected, atol=1e-3)  # logits reach 30
     wanted = np.log(np.exp(expected).sum(-1)) - expected[np.arange(24), start[0, 1:]]
     np.testing.assert_allclose(nats[0], wanted, atol=1e-4)
+
+
+def test_a_text_is_continued(file, capsys):
+    begun = "In the beginning God created the heaven and the"
+    assert generate.main([str(file), begun, "--tokens=6", "--temperature=0"]) == 0
+    assert capsys.readouterr().out.startswith(" earth")
 
 
 def logits_in_float64(file, tokens):

@@ -1,0 +1,123 @@
+"""Continue a text by a model: one that was trained here, or one of files.
+
+    python -m el_jax.generate SOURCE TEXT [NUMBER=VALUE ...] [--tokens=N ...]
+    python -m el_jax.generate model.gguf "In the beginning" --tokens=30 --temperature=0
+
+SOURCE is a Hugging Face folder with its tokenizer, a GGUF file, or the workdir of a training on
+text, whose numbers name one of several runs. Prints the continuation, which ends at N tokens or at
+the first special one, such as <|endoftext|>. At temperature 0 each token is the most probable one,
+else S draws it. A training on text has seen <|endoftext|> before its sentences and gets it first.
+"""
+
+import argparse
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from el_jax.models import TransformerConfig
+from el_jax.models.generation import generate
+from el_jax.models.pretrained import load_pretrained
+from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code, require
+from el_jax.saved_run import is_published, load, number_of
+from el_jax.tasks import TextCopy
+from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer
+from el_jax.types import Params
+
+
+class Writer(NamedTuple):
+    """A network that continues texts.
+
+    Attributes:
+        config: of the network.
+        params: its parameters.
+        tokenizer: of its texts.
+        before: put before each text.
+    """
+
+    config: TransformerConfig
+    params: Params
+    tokenizer: Tokenizer
+    before: str = ""
+
+    def continued(self, text: str, num_tokens: int, temperature: float, seed: int) -> str:
+        """The continuation of a text.
+
+        Args:
+            text: may name special tokens.
+            num_tokens: of the continuation, at most; a special token ends it earlier.
+            temperature: the logits are divided by it; 0 takes the most probable token.
+            seed: draws the tokens.
+
+        Raises:
+            ConfigError: the text has no tokens, or a number is out of its range.
+        """
+        prompt = self.tokenizer.encode(self.before + text).ids
+        tokens = jnp.array([prompt], jnp.int32)
+        try:
+            require("seed", seed, 0 <= seed < 2**32, "in [0, 2**32)")
+            require("temperature", temperature, temperature >= 0, "at least 0")
+            key, divisor = (jax.random.key(seed), temperature) if temperature else (None, 1.0)
+            tokens = generate(
+                self.config, self.params, tokens, num_tokens, key=key, temperature=divisor
+            )
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        added = tokens[0, len(prompt) :].tolist()
+        special = self.tokenizer.get_added_tokens_decoder()
+        end = next((i for i, token in enumerate(added) if token in special), len(added))
+        decoded: str = self.tokenizer.decode(added[:end])
+        return decoded
+
+
+def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
+    """The network of a source and its tokenizer.
+
+    Args:
+        source: a Hugging Face folder, a GGUF file or the workdir of a training on text.
+        numbers: of one run of the training.
+
+    Raises:
+        UserError: there is no such source or run, its files are damaged, or it has no text.
+    """
+    if is_published(source):
+        _, params, config = load_pretrained(source)
+        return Writer(config, params, load_tokenizer(source))
+    run = load(source)
+    model, task = run.settings.model.config, run.task
+    if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy):
+        raise ConfigError(f"{source}: must be a training of a transformer on text (text_copy)")
+    return Writer(model, run.network(numbers)[0], task.text_tokenizer, SEPARATOR + " ")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the command line and continue the text.
+
+    Returns:
+        The exit code.
+    """
+    parser = argparse.ArgumentParser("python -m el_jax.generate", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("source", metavar="SOURCE", type=pathlib.Path)
+    parser.add_argument("text", metavar="TEXT")
+    parser.add_argument("numbers", metavar="NUMBER=VALUE", nargs="*", type=number_of)
+    parser.add_argument("--tokens", metavar="N", type=int, default=64)
+    parser.add_argument("--temperature", metavar="T", type=float, default=0.8)
+    parser.add_argument("--seed", metavar="S", type=int, default=0)
+    given = parser.parse_args(argv)
+    use_compilation_cache()
+    try:
+        writer = writer_of(given.source, dict(given.numbers))
+        print(writer.continued(given.text, given.tokens, given.temperature, given.seed))
+    except (UserError, OSError) as error:
+        print(f"error: {describe(error)}", file=sys.stderr)
+        return exit_code(error) or 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""A text is continued by a training, by the folder it is exported to, and by published files."""
+
+import pathlib
+import subprocess
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import el_jax
+from configs.el import copy
+from el_jax import export, generate
+from el_jax.tokenizers import SEPARATOR, load_tokenizer
+from el_jax.types import Batch
+from tests.campaigns import trainings
+
+LLAMA = pathlib.Path(__file__).parent / "models" / "pretrained" / "llama"
+TEXT = "The word1 word2"
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    """Two seeds of the copy task on two made-up texts."""
+    texts, workdir = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("run")
+    rng = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(50)]
+    for name in ("Alpha", "Beta"):
+        sentences = [f"The {' '.join(rng.choice(words, 9))}." for _ in range(60)]
+        (texts / f"{name}.txt").write_text(" ".join(sentences))
+    task = {"trained_size": 300, "num_train": 64, "max_tokens": 120, "sentences_per_update": 8}
+    flags = [f"--config.task.{name}={value}" for name, value in task.items()]
+    flags += ["--config.train.num_updates=20", "--config.train.seeds=2", "--config.eval.test=8"]
+    config = f"--config=configs/el/text_copy.py:source={texts},smoke"
+    command = [sys.executable, "-m", "el_jax.train", config, *flags, f"--workdir={workdir}"]
+    subprocess.run(command, cwd=trainings.ROOT, check=True)
+    return workdir
+
+
+def said(capsys, *arguments):
+    assert generate.main([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out.removesuffix("\n")
+
+
+def test_a_training_adds_its_most_probable_tokens(workdir, capsys):
+    found = said(capsys, workdir, TEXT, "seed=1", "--temperature=0", "--tokens=4")
+    run = el_jax.load(workdir)
+    tokenizer, params = run.task.text_tokenizer, run.params(seed=1)
+    ids = tokenizer.encode(f"{SEPARATOR} {TEXT}").ids
+    start = len(ids)
+    for _ in range(4):
+        asked = jnp.array([[len(ids) - 1]])
+        logits = run.model.apply(params, Batch(jnp.array([ids]), asked, asked, asked >= 0, asked))
+        ids.append(int(logits.argmax()))
+    assert found == tokenizer.decode(ids[start:])
+    assert found
+
+
+def test_a_seed_draws_the_same_text_again_and_another_one_another(workdir, capsys):
+    asked = [workdir, TEXT, "seed=0", "--tokens=20", "--temperature=2"]
+    first, again, other = (said(capsys, *asked, f"--seed={seed}") for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_an_exported_training_continues_as_the_training_does(workdir, tmp_path, capsys):
+    folder = tmp_path / "new"
+    assert export.main([str(workdir), str(folder), "seed=0"]) == 0
+    assert load_tokenizer(folder).to_str() == el_jax.load(workdir).task.text_tokenizer.to_str()
+    capsys.readouterr()
+    asked = ["--tokens=12", "--temperature=0"]
+    own = said(capsys, workdir, TEXT, "seed=0", *asked)
+    assert said(capsys, folder, f"{SEPARATOR} {TEXT}", *asked) == own
+
+
+def test_a_special_token_ends_the_continuation(workdir):
+    writer = generate.writer_of(workdir, {"seed": 0})
+    separator = writer.tokenizer.token_to_id(SEPARATOR)
+    kernel = jnp.zeros_like(writer.params["tok_emb"]).at[separator].set(1.0)
+    always = writer.params | {
+        "tok_emb": kernel,
+        "final_ln": {"scale": 0 * kernel[0], "bias": kernel[separator]},
+    }
+    assert writer._replace(params=always).continued(TEXT, 5, 0.0, 0) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["{run}", TEXT], "has 2 runs; name one, such as seed=0"),
+        (["{run}", TEXT, "seed=0", "--tokens=-1"], "and -1 tokens: must be at least 1 and 0"),
+        (["{run}", TEXT, "seed=0", "--tokens=9999"], "tokens: must be at most max_length="),
+        (["{run}", TEXT, "seed=0", "--temperature=-1"], "temperature=-1.0: must be at least 0"),
+        (["{run}", TEXT, "seed=0", "--seed=-1"], "seed=-1: must be in [0, 2**32)"),
+        ([str(LLAMA), TEXT], "must have tokenizer.json, or vocab.json and merges.txt"),
+        (["no.gguf", TEXT], "no.gguf: No such file"),
+        (["nowhere", TEXT], "nowhere: not the workdir of a training"),
+    ],
+)
+def test_a_text_that_cannot_be_continued_is_one_line(arguments, words, workdir, capsys):
+    given = [argument.replace("{run}", str(workdir)) for argument in arguments]
+    assert generate.main(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+
+
+def test_a_training_without_text_is_one_line(tmp_path, capsys):
+    files = {"config.json": copy.get_config("smoke").to_json(), "runs.json": '[{"seed": 0}]'}
+    for name, content in {**files, "metrics.jsonl": ""}.items():
+        (tmp_path / name).write_text(content)
+    assert generate.main([str(tmp_path), TEXT]) == 2
+    said = f"error: {tmp_path}: must be a training of a transformer on text (text_copy)\n"
+    assert capsys.readouterr().err == said
