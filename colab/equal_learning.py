@@ -313,7 +313,7 @@ def plot_learning(results):
         row[1].set_ylim(1e-5, 3)
         for ax in row[2:]:
             ax.set_ylim(-0.03, 1.03)
-            plots.add_chance_line(ax, task.chance_accuracy, label=ax is row[-1])
+            plots.add_chance_line(ax, task.chance, label=ax is row[-1])
     for letter, ax, title in zip("abcd", axes[0], PANELS, strict=True):
         plots.add_title(ax, f"({letter}) {title}")
     for ax in axes[-1]:
@@ -350,7 +350,7 @@ def accuracy_table(results):
             values = final_accuracy(result, group)
             mean, sem = plots.mean_and_sem(values)
             rows.append([name, group, *(f"{v:.3f}" for v in values), f"{mean:.3f} ± {sem:.3f}"])
-    rows.append(["chance", "hard", *[""] * SEEDS, f"{task.chance_accuracy:.3f}"])
+    rows.append(["chance", "hard", *[""] * SEEDS, f"{task.chance:.3f}"])
     return Markdown("\n".join("|" + "|".join(row) + "|" for row in rows))
 
 

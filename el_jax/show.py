@@ -3,7 +3,8 @@
     python -m el_jax.show WORKDIR
 
 WORKDIR is that of a training that runs, was interrupted or is done. Prints a table with a line for
-each run and writes WORKDIR/curves.png: loss, and accuracy of every group of every split.
+each run and writes WORKDIR/curves.png: loss, and accuracy of every group of every split, with a
+line at the accuracy of guessing where the task has one.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from el_jax.plots import plot_training, save_figure
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import UserError, describe, exit_code
 from el_jax.saved_run import SavedRun, load
+from el_jax.tasks import Guessable
 from el_jax.training.progress import watched
 from el_jax.training.sinks import History
 
@@ -48,7 +50,8 @@ def show(run: SavedRun) -> pathlib.Path:
     }
     title = f"{run.workdir.name}: {settings.loss.name}, mean (thick) of {len(run.runs)} runs (thin)"
     path = run.workdir / "curves.png"
-    save_figure(plot_training(panels, title), path)
+    chance = {"accuracy": run.task.chance} if isinstance(run.task, Guessable) else {}
+    save_figure(plot_training(panels, title, chance), path)
     return path
 
 

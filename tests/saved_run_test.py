@@ -106,6 +106,18 @@ def test_show_prints_a_line_for_each_run_and_draws(workdir, capsys):
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
+def test_show_draws_the_accuracy_of_guessing(workdir, monkeypatch):
+    figures = []
+    monkeypatch.setattr(show, "save_figure", lambda figure, path: figures.append(figure))
+    run = el_jax.load(workdir)
+    show.show(run)
+    loss, accuracy = ([line.get_gid() for line in ax.lines] for ax in figures[0].axes)
+    assert "chance" not in loss
+    assert accuracy.count("chance") == 1
+    (line,) = (line for line in figures[0].axes[1].lines if line.get_gid() == "chance")
+    assert line.get_ydata()[0] == 1 / run.task.alphabet_size
+
+
 def test_a_folder_that_is_no_workdir_is_one_line(tmp_path, capsys):
     assert show.main([str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

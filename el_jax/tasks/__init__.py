@@ -21,6 +21,7 @@ __all__ = [
     "Corpus",
     "Facts",
     "Graphs",
+    "Guessable",
     "Labelled",
     "MaskedSentences",
     "MaskedWords",
@@ -73,6 +74,15 @@ class Task(Protocol):
 
     def batch_at(self, train_set: Any, step: int | Int[Array, ""], key: Key, /) -> Batch:
         """The windows that update ``step``, which may be traced, reads in the run of this key."""
+
+
+@runtime_checkable
+class Guessable(Protocol):
+    """A task at which the accuracy of guessing is known."""
+
+    @property
+    def chance(self) -> float:
+        """Accuracy, in the group or place that is hardest, of a model that can only guess there."""
 
 
 TASKS: dict[str, type[Task]] = {

@@ -146,7 +146,7 @@ class PaddedCopy:
         return 0.0
 
     @property
-    def chance_accuracy(self) -> float:
+    def chance(self) -> float:
         """Letter accuracy of a guess, and of the shortcut on hard strings.
 
         A hard string's padding is independent of its seq: no function of it beats a guess.

@@ -1,0 +1,17 @@
+"""Curves of one training."""
+
+import numpy as np
+
+from el_jax.plots import plot_training
+
+COURSE = (np.array([0, 10]), np.array([[0.2, 0.3], [0.8, np.nan]]))
+
+
+def test_a_panel_for_each_kind_of_number_and_a_line_where_a_guess_is():
+    panels = {"loss": {"loss": COURSE}, "accuracy": {"easy": COURSE, "hard": COURSE}}
+    loss, accuracy = plot_training(panels, "title", {"accuracy": 0.25}).axes
+    # a mean and two runs of each name
+    assert [len(ax.lines) for ax in (loss, accuracy)] == [3, 7]
+    (line,) = (line for line in accuracy.lines if line.get_gid() == "chance")
+    assert set(line.get_ydata()) == {0.25}
+    np.testing.assert_allclose(loss.lines[0].get_ydata(), [0.25, 0.8])
