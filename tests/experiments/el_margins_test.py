@@ -43,6 +43,20 @@ def test_accuracy_is_that_of_many_unseen_examples():
     np.testing.assert_allclose(run.unseen_accuracy(weights), np.minimum(*shares), atol=0.011)
 
 
+def test_a_training_set_of_the_published_size_shows_the_effect():
+    """The theory behind E1 on one training set, a fifth of the experiment's steps."""
+    scale = run.SCALES["cpu"]._replace(num_steps=2_000)
+    assert (scale.num_examples, scale.dim) == (1_000, 300)
+    found = {model.setting: model.numbers for model in run.of_seed(scale, 0)}
+    plain, *controlled = (found[settings.named(loss, settings.BASE)] for loss in settings.LOSSES)
+    assert plain[settings.TRAINED] == 1
+    assert plain[settings.WORST_GROUP] < claims.GUESS
+    assert plain[settings.RATIO] > 1
+    for numbers in controlled:  # E1, E2, E3
+        assert numbers[settings.WORST_GROUP] >= claims.RIGHT
+        assert numbers[settings.RATIO] < 0.05
+
+
 def near(plain, controlled):
     """Results whose cross-entropy and whose other losses have these numbers at every B."""
     rng = np.random.default_rng(0)
