@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from el_jax.models.pretrained import load_pretrained, save_pretrained
+from el_jax.models.pretrained import FAMILIES, load_pretrained, save_pretrained
+from el_jax.tokenizers import SEPARATOR, train_tokenizer, write_tokenizer
 from el_jax.types import Batch
 from tests.peers.environment import run_peer
+from tests.tokenizers.texts import sample_text
 
 pytestmark = pytest.mark.peers
 
@@ -52,3 +54,14 @@ def test_what_is_written_loads_in_transformers_with_the_same_logits(folders, tmp
     for name, read in found.items():
         assert read["refused"] == {}, name  # no missing, unexpected or misshapen key
         np.testing.assert_allclose(read["logits"], expected[name], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tokenizer_that_is_written_is_read_by_transformers(family, tmp_path):
+    """Whatever tokenizer the family of the model has."""
+    tokenizer = train_tokenizer(sample_text().splitlines(keepends=True), 1_000)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": family}))
+    write_tokenizer(tmp_path, tokenizer, SEPARATOR)
+    text = f"{SEPARATOR} In the beginning, 12 words.\n  And more"
+    found = json.loads(run_peer("tests.peers.transformers_tokens", tmp_path, text))
+    assert found == {"ids": tokenizer.encode(text).ids, "text": text, "end": SEPARATOR}
