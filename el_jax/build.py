@@ -11,7 +11,7 @@ from jax import Array
 from el_jax.config.sections import choose
 from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
-from el_jax.models import MODELS
+from el_jax.models import MODELS, exact as exact_config
 from el_jax.probes import PROBES
 from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import ConfigError
@@ -25,9 +25,6 @@ from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.program import Spec, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
-
-# of a model whose probes measure it
-_EXACT = {"dtype": "float32", "attention_impl": "xla", "matmul_precision": "highest"}
 
 __all__ = [
     "Config",
@@ -79,10 +76,8 @@ def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:
         ConfigError: the model refuses its settings.
     """
     choice = settings.model
-    known = {field.name for field in dataclasses.fields(choice.config)}
-    changes = {name: value for name, value in _EXACT.items() if exact and name in known}
     try:
-        return MODELS[choice.name](dataclasses.replace(choice.config, **changes))
+        return MODELS[choice.name](exact_config(choice.config) if exact else choice.config)
     except ValueError as error:
         raise ConfigError(f"config.model: {error}") from error
 

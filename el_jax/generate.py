@@ -20,10 +20,10 @@ import jax.numpy as jnp
 
 from el_jax.models import TransformerConfig
 from el_jax.models.generation import generate
-from el_jax.models.pretrained import load_pretrained
+from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code, require
-from el_jax.saved_run import is_published, load, number_of
+from el_jax.saved_run import load, number_of
 from el_jax.tasks import TextCopy
 from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer
 from el_jax.types import Params
@@ -84,7 +84,7 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
     Raises:
         UserError: there is no such source or run, its files are damaged, or it has no text.
     """
-    if is_published(source):
+    if is_pretrained(source):
         _, params, config = load_pretrained(source)
         return Writer(config, params, load_tokenizer(source))
     run = load(source)

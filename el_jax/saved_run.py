@@ -23,9 +23,7 @@ from el_jax.checkpoints.manifest import DamagedError, Leaf
 from el_jax.checkpoints.steps import check_step, describe, load_step
 from el_jax.checkpoints.store import CheckpointError
 from el_jax.config.training import Config, Numbers, Settings, identity, parse
-from el_jax.models.pretrained import load_pretrained
-from el_jax.models.pretrained.files import CONFIG, read_json
-from el_jax.models.pretrained.gguf import GGUF
+from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.runtime.errors import ConfigError, PretrainedError
 from el_jax.runtime.imports import ImportedFileError
 from el_jax.tasks import Task
@@ -274,20 +272,10 @@ def start_from(source: str, program: Program) -> TrainState:
 
 
 def _params_of(source: pathlib.Path, num_runs: int) -> Params:
-    if not is_published(source):
+    if not is_pretrained(source):
         return load(source).params_for(num_runs)
     _, params, _ = load_pretrained(source)
     return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_runs, *leaf.shape)), params)
-
-
-def is_published(source: pathlib.Path) -> bool:
-    """True for a GGUF file or a Hugging Face folder; the config.json of a workdir has sections.
-
-    Raises:
-        PretrainedError: its config.json is damaged.
-    """
-    config = source / CONFIG
-    return source.suffix == GGUF or (config.is_file() and "model_type" in read_json(config))
 
 
 def _told(leaf: Leaf | None) -> str:

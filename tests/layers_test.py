@@ -18,6 +18,7 @@ LAYERS = (
     {"training", "checkpoints", "probes"},
     {"config", "build"},
     {"saved_run", "planning"},
+    {"subjects"},
     {"train", "measure", "analyze_ntp", "plan", "show", "export", "generate"},
 )
 # Side by side, but for these: (room, what it may import).

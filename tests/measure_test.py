@@ -4,9 +4,15 @@ README's recipe runs it on a masked model; here it measures the copy task.
 """
 
 import csv
+import json
+import pathlib
+import shutil
 import subprocess
 import sys
+from collections import Counter
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -14,7 +20,10 @@ from configs.el.copy import get_config as of_training
 from configs.flatness.measure import get_config
 from el_jax.config.measure import parse
 from el_jax.measure import measure
+from el_jax.models.pretrained import load_pretrained
 from el_jax.runtime.errors import ConfigError
+from el_jax.tasks.king_james import king_james_words
+from el_jax.types import Batch
 from tests.campaigns import trainings
 
 
@@ -92,3 +101,105 @@ def test_another_command_s_config_and_an_empty_folder_are_refused(tmp_path):
         parse(of_training("smoke"))
     with pytest.raises(ConfigError, match="not the workdir of a training"):
         measure(get_config(), tmp_path)
+
+
+# ---- published models ----------------------------------------------------------------------------
+
+FOLDERS = pathlib.Path(__file__).parent / "models" / "pretrained"
+TEXT = " ".join(king_james_words()[:2_000])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A Hugging Face folder of 13 tokens, with a tokenizer of the 12 most frequent words."""
+    library = pytest.importorskip("tokenizers")
+    folder = shutil.copytree(FOLDERS / "llama", tmp_path_factory.mktemp("hub") / "llama")
+    frequent = [word for word, _ in Counter(TEXT.split()).most_common(12)]
+    words = {word: number for number, word in enumerate(["<unk>", *frequent])}
+    tokenizer = library.Tokenizer(library.models.WordLevel(words, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def small(**changes):
+    config = get_config("smoke")
+    config.update({"window": 8, "lanczos_steps": 4, **changes})
+    return config
+
+
+def numbers_of(folder):
+    with (folder / "curvature.csv").open(newline="") as file:
+        return {row["metric"]: float(row["value"]) for row in csv.DictReader(file)}
+
+
+def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatch, capsys):
+    (tmp_path / "text.txt").write_text(TEXT)
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.read_bytes() for path in published.iterdir()}
+    measure(small(text="text.txt", contexts=64), published)
+    assert f"{published}: 64 contexts of text.txt" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in published.iterdir()} == before
+    assert (tmp_path / "curvature.png").stat().st_size > 10_000
+    found = numbers_of(tmp_path)
+    assert found["eigenvalue_1"] > found["least_eigenvalue"]
+    # the same contexts by hand: windows of 8, the second half asked for, 64 of them evenly
+    words = json.loads((published / "tokenizer.json").read_text())["model"]["vocab"]
+    tokens = np.array([words.get(word, 0) for word in TEXT.split()])
+    rows = tokens[: len(tokens) // 9 * 9].reshape(-1, 9)
+    model, params, _ = load_pretrained(published)
+    asked = jnp.broadcast_to(jnp.arange(4, 8), (len(rows), 4))
+    batch = Batch(jnp.asarray(rows[:, :8]), asked, jnp.asarray(rows[:, 5:]), asked >= 0, asked)
+    laws = jax.nn.log_softmax(model.apply(params, batch))
+    nats = -np.take_along_axis(np.asarray(laws), rows[:, 5:, None], 2).ravel()
+    kept = np.arange(64) * nats.size // 64
+    np.testing.assert_allclose(found["ce"], nats[kept].mean(), rtol=1e-5)
+
+
+def test_results_go_where_they_are_asked_for_and_the_spectrum_may_be_left_out(published, tmp_path):
+    out = tmp_path / "new" / "results"
+    measure(small(out=str(out), num_eigenvalues=0), published)  # of the whole Bible
+    assert not {name for name in numbers_of(out) if "eigenvalue" in name}
+    assert numbers_of(out)["hessian_trace"]
+    assert (out / "curvature.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"steps": (1,)}, r"config.steps=\(1,\): must be empty for a published model"),
+        ({"text": "gone.txt"}, r"config.text='gone.txt': cannot be read"),
+        ({"text": "bible"}, r"config.text='bible': must be one of king_james, shakespeare"),
+        (
+            {"text": "short.txt"},
+            r"config.text='short.txt': tokens of the text=3: must be more",
+        ),
+        ({"window": 1}, r"config.window=1: must be at least 2"),
+    ],
+)
+def test_a_mistake_about_a_published_model_is_one_line(
+    published, tmp_path, monkeypatch, changes, said
+):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("short.txt").write_text("a b c")
+    with pytest.raises(ConfigError, match=f"^{said}"):
+        measure(small(**{"text": "short.txt", **changes}), published)
+    assert [path.name for path in tmp_path.iterdir()] == ["short.txt"]
+
+
+def test_published_models_that_cannot_be_measured_are_one_line(published, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"bert: must be a causal model: this one sees the next"):
+        measure(small(out=str(tmp_path)), FOLDERS / "bert")
+    monkeypatch.chdir(published)
+    with pytest.raises(ConfigError, match=r"^config.out: must name the folder for the results"):
+        measure(small(), published)
+    other = shutil.copytree(FOLDERS / "gpt2", tmp_path / "gpt2")
+    tokenizer = (published / "tokenizer.json").read_text().replace('":12', '":999')
+    tokenizer = tokenizer.replace('": 12', '": 999')
+    (other / "tokenizer.json").write_text(tokenizer)
+    wide = small(out=str(tmp_path))
+    wide.window = 600
+    with pytest.raises(ConfigError, match=r"config.window=600: must be at most \d+, the positions"):
+        measure(wide, other)
+    with pytest.raises(ConfigError, match=r"gpt2: its tokenizer has token 999, its model \d+ of"):
+        measure(small(out=str(tmp_path)), other)

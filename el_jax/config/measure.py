@@ -1,7 +1,7 @@
 """From the config of a measurement of curvature to checked settings."""
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 from ml_collections import ConfigDict
 
@@ -13,10 +13,13 @@ _AT_LEAST = {
     "contexts": 2,
     "num_labels": 2,
     "num_probes": 2,
-    "num_eigenvalues": 1,
+    "num_eigenvalues": 0,
+    "window": 2,
     "lanczos_steps": 1,
     "density_probes": 1,
 }
+
+_DRAWS = ("num_labels", "num_probes", "num_eigenvalues", "lanczos_steps", "density_probes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,20 +29,30 @@ class MeasureSettings:
     Attributes:
         seed: of labels, probes and starting vectors, the same for all checkpoints.
         split: "train", or a split of the training's ``eval`` section.
-        contexts: the most tokens of the split that are looked at.
+        text: of a published model: "king_james", another source of ``el_jax.tasks.documents``, or
+            a .txt file.
+        window: T, tokens of the text that a published model sees at once; the second half of them
+            are contexts.
+        out: the folder for the results; if empty the workdir, or the current folder for a published
+            model.
+        contexts: the most tokens of split or text that are looked at, evenly spread.
         steps: checkpoints; the newest if empty.
         runs: places in the training's list of runs; all if empty.
         groups: the groups whose traces and largest eigenvalues are told: "kind" of parameter,
             "layer", "module" (each matrix, norm and table), or "none".
         num_labels: labels drawn in each context, for the Fisher trace.
         num_probes: probes in each context, for the trace of the Hessian.
-        num_eigenvalues: of the largest eigenvalues.
+        num_eigenvalues: of the largest eigenvalues; 0 leaves the spectrum out, whose memory is
+            ``lanczos_steps`` gradients.
         lanczos_steps: products with the Hessian for each end of the spectrum and each probe.
         density_probes: probes of the spectral density.
     """
 
     seed: int
     split: str
+    text: str
+    window: int
+    out: str
     contexts: int
     steps: tuple[int, ...]
     runs: tuple[int, ...]
@@ -57,6 +70,13 @@ class MeasureSettings:
         most = self.lanczos_steps
         few = self.num_eigenvalues <= most
         require("num_eigenvalues", self.num_eigenvalues, few, f"at most lanczos_steps={most}")
+
+    @property
+    def draws(self) -> dict[str, Any]:
+        """The options of :func:`el_jax.probes.measurement`."""
+        return {name: getattr(self, name) for name in _DRAWS} | {
+            "grouping": None if self.groups == "none" else self.groups
+        }
 
 
 def parse(config: ConfigDict) -> MeasureSettings:

@@ -10,7 +10,7 @@ small transformer as a large one.
 from collections.abc import Callable
 
 from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig, bidirectional_lstm
-from el_jax.models.config import TransformerConfig
+from el_jax.models.config import TransformerConfig, exact
 from el_jax.models.cudnn import AttentionChoice, attention_choice
 from el_jax.models.functions import logits_of
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
@@ -42,6 +42,7 @@ __all__ = [
     "attention_choice",
     "bidirectional_lstm",
     "enlarge",
+    "exact",
     "logits_of",
     "lookup_table",
     "lstm",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 _CHOICES = {
     "norm": ("layernorm", "rmsnorm"),
@@ -13,6 +14,7 @@ _CHOICES = {
     "matmul_precision": ("default", "highest"),
     "attention_impl": ("auto", "xla", "cudnn"),
 }
+_EXACT = {"dtype": "float32", "attention_impl": "xla", "matmul_precision": "highest"}
 _POSITIVE_INTEGERS = ("vocab_size", "width", "num_layers", "num_heads", "max_length")
 _OPTIONAL_POSITIVE_INTEGERS = ("num_kv_heads", "head_size", "mlp_width", "embedding_width")
 _NATURAL_NUMBERS = ("position_offset", "num_token_types")
@@ -231,3 +233,15 @@ class TransformerConfig:
 
 def _is_integer(value: object, at_least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
+
+
+def exact(config: Any) -> Any:
+    """The same network in float32, with exact products and attention that has second derivatives.
+
+    Parameters are those of the network as it was.
+
+    Args:
+        config: a dataclass, of a transformer or of a model with some of its switches or none.
+    """
+    known = {field.name for field in dataclasses.fields(config)}
+    return dataclasses.replace(config, **{name: v for name, v in _EXACT.items() if name in known})

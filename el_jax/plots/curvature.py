@@ -26,29 +26,36 @@ def plot_curvature(
     traces: Mapping[str, Mapping[str, Estimate]],
     question: str,
 ) -> Figure:
-    """A curve for each checkpoint's eigenvalues, and a dot for each of its traces.
+    """A curve for each checkpoint's eigenvalues, if known, and a dot for each of its traces.
 
     Args:
         densities: checkpoint -> eigenvalues, and the density of all eigenvalues there.
         traces: checkpoint -> trace -> its value and standard error.
         question: the figure's title.
     """
-    figure, axes = new_figure(1, 2, size=(9.0, 4.2))
+    panels = 2 if densities else 1
+    figure, axes = new_figure(1, panels, size=(4.5 * panels, 4.2))
     add_question(figure, question)
+    _draw_traces(axes[0, -1], traces)
+    if densities:
+        _draw_densities(axes[0, 0], densities)
+    titles = ("Spectrum of the Hessian", "Traces, with standard errors")
+    add_titles(axes.ravel(), titles[-panels:])
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    add_legend(figure, handles, num_columns=min(len(handles), 3))
+    return figure
+
+
+def _draw_densities(ax: Axes, densities: Mapping[str, Float[np.ndarray, "2 points"]]) -> None:
     for number, (name, (at, density)) in enumerate(densities.items()):
-        axes[0, 0].plot(at, density, color=_colour(number), label=name, linewidth=1.2)
+        ax.plot(at, density, color=_colour(number), label=name, linewidth=1.2)
     highest = max(float(density.max()) for _, density in densities.values())
-    axes[0, 0].set(
+    ax.set(
         yscale="log",
         ylim=(LEAST_SHARE * highest, 2 * highest),
         xlabel="eigenvalue of the Hessian, nats per squared parameter",
         ylabel="density",
     )
-    _draw_traces(axes[0, 1], traces)
-    add_titles(axes.ravel(), ("Spectrum of the Hessian", "Traces, with standard errors"))
-    handles = axes[0, 0].get_legend_handles_labels()[0]
-    add_legend(figure, handles, num_columns=min(len(handles), 3))
-    return figure
 
 
 def _colour(number: int) -> str:
@@ -57,7 +64,7 @@ def _colour(number: int) -> str:
 
 def _draw_traces(ax: Axes, traces: Mapping[str, Mapping[str, Estimate]]) -> None:
     groups: Sequence[str] = list(dict.fromkeys(g for found in traces.values() for g in found))
-    for number, found in enumerate(traces.values()):
+    for number, (name, found) in enumerate(traces.items()):
         # checkpoints of one group side by side
         shift = 0.5 * (number + 0.5) / len(traces) - 0.25
         values = [found[group] for group in groups]
@@ -67,6 +74,7 @@ def _draw_traces(ax: Axes, traces: Mapping[str, Mapping[str, Estimate]]) -> None
             xerr=[float(value.sem) for value in values],
             fmt="o",
             color=_colour(number),
+            label=name,
             markersize=4,
         )
     ax.set_yticks(range(len(groups)), groups)

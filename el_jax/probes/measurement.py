@@ -45,24 +45,26 @@ class Curvature(NamedTuple):
             what has no error.
         groups: group -> trace of its block of the Fisher matrix; empty if none were asked for.
         block_eigenvalues: group -> largest eigenvalue of its block of the Hessian, with residual.
-        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``.
+        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``; None if no
+            spectrum was asked for.
     """
 
     numbers: dict[str, Estimate]
     groups: dict[str, Estimate]
     block_eigenvalues: dict[str, Estimate]
-    density: Float[np.ndarray, "2 points"]
+    density: Float[np.ndarray, "2 points"] | None
 
     def lines(self) -> list[str]:
         """The numbers, one a line, for a terminal."""
         told = [(NAMES[name], self.numbers[name]) for name in NAMES if name in self.numbers]
         lines = [f"  {name:28s} {_shown(value)}" for name, value in told]
-        lines += [
-            f"    Tr F of {group:18s} {_shown(trace)}, largest eigenvalue of its block of H "
-            f"{float(self.block_eigenvalues[group].mean):.4g}"
-            for group, trace in self.groups.items()
-        ]
+        for group, trace in self.groups.items():
+            top = self.block_eigenvalues.get(group)
+            beside = f", largest eigenvalue of its block of H {float(top.mean):.4g}" if top else ""
+            lines.append(f"    Tr F of {group:18s} {_shown(trace)}{beside}")
         largest = [v for name, v in self.numbers.items() if name.startswith("eigenvalue_")]
+        if not largest:
+            return lines
         ends = ", ".join(f"{float(value.mean):.4g}" for value in largest)
         worst = max(float(value.sem) for value in largest)
         return [
@@ -85,8 +87,10 @@ class Curvature(NamedTuple):
 
     def headline(self) -> str:
         """Trace and largest eigenvalue of the Hessian."""
-        largest = float(self.numbers["eigenvalue_1"].mean)
-        return f"Tr H {_shown(self.numbers['hessian_trace'])}, largest eigenvalue {largest:.3g}"
+        trace = f"Tr H {_shown(self.numbers['hessian_trace'])}"
+        if "eigenvalue_1" not in self.numbers:
+            return trace
+        return f"{trace}, largest eigenvalue {float(self.numbers['eigenvalue_1'].mean):.3g}"
 
 
 def _shown(value: Estimate) -> str:
@@ -95,7 +99,7 @@ def _shown(value: Estimate) -> str:
 
 
 def measurement(
-    task: Task,
+    task: Task | None,
     model: ModelFns,
     windows: Batch,
     key: Key,
@@ -110,14 +114,15 @@ def measurement(
     """The function from parameters to their curvature; it compiles once for all checkpoints.
 
     Args:
-        task: the task; of a world's words the divergence from the truth is told as well.
+        task: the task; of a world's words the divergence from the truth is told as well. None for
+            words of which nothing is known.
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts of :func:`~el_jax.probes.contexts_of`.
         key: of labels, probes and starting vectors.
         grouping: groups whose traces and largest eigenvalues are told; None for none.
         num_labels: see :func:`~el_jax.probes.curvature.traces`, as for ``num_probes``.
         num_probes: probes of the Hessian in each context.
-        num_eigenvalues: see :func:`~el_jax.probes.spectrum.spectrum`.
+        num_eigenvalues: see :func:`~el_jax.probes.spectrum.spectrum`; 0 for no spectrum.
         lanczos_steps: products for each end of the spectrum and each probe.
         density_probes: probes of the density.
 
@@ -126,8 +131,9 @@ def measurement(
     """
     logits = context_logits(model)
     trace_key, spectrum_key = jax.random.split(key)
-    of_world = isinstance(task, MaskedWords | CausalWords)
-    truth = true_conditional(task, model).of_params if of_world else None
+    truth = None
+    if isinstance(task, MaskedWords | CausalWords):
+        truth = true_conditional(task, model).of_params
 
     @jax.jit
     def losses(params: Params, windows: Batch) -> Estimate:
@@ -159,8 +165,10 @@ def measurement(
         if truth is not None:
             numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
         whole, groups = of_traces(params, windows)
-        found, of_blocks = of_spectra(params, windows)
         numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
+        if not num_eigenvalues:
+            return Curvature(numbers, groups, {}, None)
+        found, of_blocks = of_spectra(params, windows)
         numbers |= _eigenvalues(found)
         return Curvature(numbers, groups, of_blocks, _curve(found))
 

@@ -76,6 +76,24 @@ def read_documents(source: str) -> list[Document]:
         raise ValueError(f"its files must be UTF-8 ({error})") from error
 
 
+def read_text(source: str) -> str:
+    """A .txt file, or all texts of a source, one after the other.
+
+    Raises:
+        MissingPackageError: the package of the source is not installed.
+        ValueError: there is no such file or source, or it is no text; one line.
+    """
+    file = pathlib.Path(source)
+    if file.suffix != ".txt" or file.is_dir():
+        return "\n".join(document.text for document in read_documents(source))
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"must be UTF-8 ({error})") from error
+
+
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, as its punctuation tells; an empty line ends one, too."""
     paragraphs = re.split(r"\n\s*\n", text)

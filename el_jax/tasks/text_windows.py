@@ -1,12 +1,15 @@
-"""Sentences with their labels as windows of tokens."""
+"""Text as windows of tokens: running text, and sentences with their labels."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
+from el_jax.runtime.errors import require
 from el_jax.tokenizers import SEPARATOR, Tokenizer
+from el_jax.types import Batch
 
 ARROW = " ->"  # before the answer
 
@@ -35,6 +38,26 @@ class TextWindows(NamedTuple):
     labels: Int[np.ndarray, "S P"]
     mask: Bool[np.ndarray, "S P"]
     groups: Int[np.ndarray, "S P"]
+
+
+def reading_windows(tokens: Int[np.ndarray, " n"], length: int) -> Batch:
+    """Windows of running text, one after the other, that ask for what follows their second half.
+
+    Every label so has ``length / 2`` tokens before it at least.
+
+    Args:
+        tokens: of the text; those that fill no window are left out.
+        length: T, tokens of a window.
+
+    Raises:
+        ValueError: the text is shorter than a window and the token behind it.
+    """
+    require("tokens of the text", len(tokens), len(tokens) > length, f"more than {length}")
+    rows = jnp.asarray(tokens[: len(tokens) // (length + 1) * (length + 1)], jnp.int32)
+    rows = rows.reshape(-1, length + 1)
+    asked = jnp.broadcast_to(jnp.arange(length // 2, length), (len(rows), length - length // 2))
+    none = jnp.zeros_like(asked)
+    return Batch(rows[:, :-1], asked, rows[:, 1 + length // 2 :], asked >= 0, none)
 
 
 def windows_of(

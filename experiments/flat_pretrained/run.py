@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from el_jax.curvature import fisher_traces
 from el_jax.curvature.products import second_derivative
 from el_jax.curvature.sampling import signs
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.curvature import group_parts
+from el_jax.tasks.text_windows import reading_windows
 from el_jax.types import Batch, Key, ModelFns, Params
 from experiments.flat_pretrained.settings import (
     FRESH,
@@ -71,15 +72,6 @@ class Forms(NamedTuple):
     cross_entropy: Float[Array, " kinds"]
 
 
-def windows_of(tokens: Int[np.ndarray, " n"], length: int) -> Batch:
-    """Windows of ``length`` tokens, one after the other; those behind the middle are labels."""
-    rows = jnp.asarray(tokens[: len(tokens) // (length + 1) * (length + 1)])
-    rows = rows.reshape(-1, length + 1)
-    asked = jnp.broadcast_to(jnp.arange(length // 2, length), (len(rows), length - length // 2))
-    none = jnp.zeros_like(asked)
-    return Batch(rows[:, :-1], asked, rows[:, 1 + length // 2 :], asked >= 0, none)
-
-
 @partial(jax.jit, static_argnames=("model", "num_probes"))
 def forms(model: ModelFns, params: Params, windows: Batch, key: Key, num_probes: int) -> Forms:
     """Both quadratic forms of random signs, from one second derivative forwards each.
@@ -129,7 +121,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     reader = drawn_reader() if scale == "smoke" else pretrained_reader()
     start = PASSAGE_EVERY * (seed + 1)
     tokens = reader.tokens[start : start + size.windows * (size.length + 1)]
-    windows = windows_of(tokens, size.length)
+    windows = reading_windows(tokens, size.length)
     for network in NETWORKS:
         yield network, partial(_of_network, size, reader, network, windows, seed)
 

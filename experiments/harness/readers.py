@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from el_jax.models import PRESETS, transformer
-from el_jax.models.pretrained import load_pretrained
+from el_jax.models.pretrained import load_exact
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks.king_james import encode_words, king_james_words, verses
 from el_jax.tokenizers import load_tokenizer, smollm2_gguf
@@ -43,13 +43,12 @@ def pretrained_reader() -> Reader:
         PretrainedError: a file cannot be read.
     """
     named = os.environ.get(MODEL)
-    _, params, config = load_pretrained(named or smollm2_gguf())
+    model, params, config = load_exact(named or smollm2_gguf())
     if not config.causal:
         raise ConfigError(f"{MODEL}={named}: must be a causal model: this one sees the next token")
     text = " ".join(verse for book, verse in verses() if book == "Genesis")
     tokens = np.array(load_tokenizer(named or "smollm2").encode(text).ids)
-    exact = dataclasses.replace(config, matmul_precision="highest", attention_impl="xla")
-    return Reader(tokens, transformer(exact), params)
+    return Reader(tokens, model, params)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import pytest
 from el_jax.curvature import ggn_vp, quadratic_form
 from el_jax.curvature.sampling import signs
 from el_jax.models import PRESETS, transformer
+from el_jax.tasks.text_windows import reading_windows
 from experiments.flat_pretrained import claims, plot, run, settings
 from experiments.harness.claims import Verdict
 from experiments.harness.tables import write_curves, write_results
@@ -33,7 +34,7 @@ def params():
 
 @pytest.fixture(scope="module")
 def windows():
-    return run.windows_of(TOKENS, LENGTH)
+    return reading_windows(TOKENS, LENGTH)
 
 
 def test_windows_ask_for_their_second_half(windows):

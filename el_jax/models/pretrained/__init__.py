@@ -12,7 +12,7 @@ file here, tables of its options and tensors, and one line of ``FAMILIES``.
 
 import pathlib
 
-from el_jax.models.config import TransformerConfig
+from el_jax.models.config import TransformerConfig, exact
 from el_jax.models.pretrained.bert import BERT
 from el_jax.models.pretrained.families import Family, config_of, family_of, fields_of
 from el_jax.models.pretrained.files import (
@@ -39,7 +39,32 @@ FAMILIES: dict[str, Family] = {
     "llama": LLAMA,
 }
 
-__all__ = ["FAMILIES", "PretrainedError", "load_pretrained", "read_config", "save_pretrained"]
+__all__ = [
+    "FAMILIES",
+    "PretrainedError",
+    "is_pretrained",
+    "load_exact",
+    "load_pretrained",
+    "read_config",
+    "save_pretrained",
+]
+
+
+def is_pretrained(path: str | pathlib.Path) -> bool:
+    """True for a GGUF file and for a Hugging Face folder, whose config.json names a model type.
+
+    A workdir's config.json has sections instead.
+
+    Args:
+        path: a file or folder, which may be missing.
+
+    Raises:
+        PretrainedError: the folder's config.json is damaged.
+    """
+    source = pathlib.Path(path)
+    if source.suffix == GGUF:
+        return True
+    return (source / CONFIG).is_file() and "model_type" in read_json(source / CONFIG)
 
 
 def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
@@ -62,6 +87,16 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
         return load_gguf(source)
     family, config = _configuration(source / CONFIG)
     params = params_of(source, family, config, stored_tensors(source))
+    return transformer(config), params, config
+
+
+def load_exact(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
+    """:func:`load_pretrained`, of a network that can be differentiated twice without noise.
+
+    It computes in float32 with products of the highest precision, and with plain attention.
+    """
+    _, params, config = load_pretrained(path)
+    config = exact(config)
     return transformer(config), params, config
 
 

@@ -1,0 +1,168 @@
+"""Models whose curvature is measured: a training's checkpoints, or a published model and a text."""
+
+import functools
+import itertools
+import pathlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from el_jax import build
+from el_jax.config.measure import MeasureSettings
+from el_jax.models import TransformerConfig
+from el_jax.models.pretrained import is_pretrained, load_exact
+from el_jax.runtime.errors import ConfigError, UserError
+from el_jax.saved_run import SavedRun, load
+from el_jax.tasks import Task
+from el_jax.tasks.documents import read_text
+from el_jax.tasks.text_windows import reading_windows
+from el_jax.tokenizers import load_tokenizer
+from el_jax.types import Batch, ModelFns, Params
+
+
+class Checkpoint(NamedTuple):
+    """The parameters of a model at one time.
+
+    Attributes:
+        run: place in the training's list of runs; None for a published model, as for the others.
+        seed: of the run.
+        step: of the checkpoint.
+        read: gives the parameters.
+    """
+
+    run: int | None
+    seed: int | None
+    step: int | None
+    read: Callable[[], Params]
+
+    def __str__(self) -> str:
+        if self.run is None:
+            return "published model"
+        return f"run {self.run} (seed {self.seed}), step {self.step}"
+
+
+class Subject(NamedTuple):
+    """A model, its checkpoints, and the words that it is measured on.
+
+    Attributes:
+        task: of a training; None for a published model.
+        model: in float32 and with attention that can be differentiated twice.
+        batch: windows; each token that they ask for is a context.
+        words: the name of those windows.
+        checkpoints: in order; those of one run from the first step to the last.
+    """
+
+    task: Task | None
+    model: ModelFns
+    batch: Batch
+    words: str
+    checkpoints: list[Checkpoint]
+
+
+def subject_of(source: pathlib.Path, settings: MeasureSettings) -> Subject:
+    """The model of a workdir, a Hugging Face folder or a GGUF file.
+
+    Raises:
+        ConfigError: there is no such run, step, split or text, or it does not fit the model.
+        MissingPackageError: a package with the text or the tokenizer is not installed.
+        PretrainedError: the published model or its tokenizer cannot be read.
+    """
+    return _published(source, settings) if is_pretrained(source) else _trained(source, settings)
+
+
+def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.Path:
+    """The folder for table and figure: ``config.out``, or the workdir, or the current folder.
+
+    Nothing is written beside a published model unless that folder is named.
+
+    Raises:
+        ConfigError: the current folder is the published model's.
+    """
+    if settings.out:
+        return pathlib.Path(settings.out)
+    if not is_pretrained(source):
+        return source
+    here = pathlib.Path.cwd()
+    if here == source.resolve():
+        raise ConfigError(
+            "config.out: must name the folder for the results: the current one is the model's"
+        )
+    return here
+
+
+def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
+    run = load(workdir)
+    places = _places(run, settings)
+
+    def read(number: int, step: int) -> Params:
+        numbers = dict(run.runs[number])
+        return run.params(int(numbers.pop("seed")), step, **numbers)
+
+    checkpoints = [
+        Checkpoint(number, int(run.runs[number]["seed"]), step, functools.partial(read, *place))
+        for place in places
+        for number, step in [place]
+    ]
+    return Subject(
+        run.task,
+        build.model_of(run.settings, exact=True),
+        build.split_of(run.settings, settings.split),
+        settings.split,
+        checkpoints,
+    )
+
+
+def _places(run: SavedRun, settings: MeasureSettings) -> list[tuple[int, int]]:
+    """Run and step of each checkpoint, one step of all runs after the other."""
+    known = range(len(run.runs))
+    for number in settings.runs:
+        if number not in known:
+            raise ConfigError(f"config.runs={number}: must be in 0 .. {known[-1]}")
+    if not run.steps:
+        raise ConfigError(f"{run.workdir}: has no checkpoint yet")
+    steps = settings.steps or run.steps[-1:]
+    for step in steps:
+        if step not in run.steps:
+            raise ConfigError(f"config.steps={step}: must be among {run.steps}, of {run.workdir}")
+    return [(number, step) for step, number in itertools.product(steps, settings.runs or known)]
+
+
+def _published(source: pathlib.Path, settings: MeasureSettings) -> Subject:
+    for name in ("steps", "runs"):
+        if given := getattr(settings, name):
+            raise ConfigError(f"config.{name}={given}: must be empty for a published model")
+    model, params, config = load_exact(source)
+    if not config.causal:
+        raise ConfigError(f"{source}: must be a causal model: this one sees the next token")
+    tokens = _tokens(source, settings, config)
+    try:
+        batch = reading_windows(tokens, settings.window)
+    except ValueError as error:
+        raise ConfigError(f"config.text={settings.text!r}: {error}") from error
+    checkpoint = Checkpoint(None, None, None, lambda: params)
+    return Subject(None, model, batch, settings.text, [checkpoint])
+
+
+def _tokens(
+    source: pathlib.Path, settings: MeasureSettings, config: TransformerConfig
+) -> Int[np.ndarray, " n"]:
+    """The text in the model's tokens."""
+    if config.position == "learned" and settings.window > config.max_length:
+        allowed = f"at most {config.max_length}, the positions of {source}"
+        raise ConfigError(f"config.window={settings.window}: must be {allowed}")
+    try:
+        text = read_text(settings.text)
+    except UserError:
+        raise  # a package that is not installed says how to install it
+    except ValueError as error:
+        raise ConfigError(f"config.text={settings.text!r}: {error}") from error
+    tokenizer = load_tokenizer(source)
+    tokens = np.array(tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
+    if tokens.size and tokens.max() >= config.vocab_size:
+        raise ConfigError(
+            f"{source}: its tokenizer has token {tokens.max()}, its model {config.vocab_size} of "
+            "them: not of one model"
+        )
+    return tokens
