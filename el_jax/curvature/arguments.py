@@ -1,6 +1,7 @@
 """Refusals of this room: each is one line with the argument, its value and what is allowed."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -9,6 +10,9 @@ from jax import Array
 
 from el_jax.runtime.errors import require
 from el_jax.types import Params
+
+# in the errors of jax about a function with a gradient of its own, and about an operation without
+_BACKWARDS_ONLY = ("custom_vjp", "Differentiation rule")
 
 
 def leaves_by_name(params: Params) -> dict[str, Any]:
@@ -92,25 +96,48 @@ def check_examples(name: str, examples: Any, weights: Array | None) -> int:
     return num
 
 
-def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:
-    """Refuses a result that is not finite, and tells a NaN loss from a loss without curvature.
+@contextlib.contextmanager
+def differentiating_twice() -> Iterator[None]:
+    """A block that differentiates forwards what may have derivatives backwards alone.
 
-    Numbers that are being traced (under ``jit`` or ``vmap``) have no value yet and pass.
+    Raises:
+        ValueError: naming the cause and the remedy, where the block meets such a function.
+    """
+    try:
+        yield
+    except (NotImplementedError, TypeError) as error:
+        cause = next(iter(str(error).splitlines()), "")
+        if not any(words in cause for words in _BACKWARDS_ONLY):
+            raise
+        raise ValueError(
+            f"a function with derivatives backwards alone ({cause.rstrip('.')}): must be "
+            "differentiable forwards; plain attention (model.attention_impl='xla') and plain logits "
+            "(loss.path='plain') are"
+        ) from error
+
+
+def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:
+    """Refuses a result that is not finite, and one of what is not finite itself.
+
+    A loss may be NaN while its derivatives are finite, so both are looked at. Numbers that are
+    being traced (under ``jit`` or ``vmap``) have no value yet and pass: a caller who compiles looks
+    at the loss himself.
 
     Args:
         what: name of the result.
         value: of any shape.
         cause: name of what it is the curvature of.
-        at: gives that at the parameters; called only if ``value`` is not finite.
+        at: gives that at the parameters.
 
     Raises:
         ValueError: saying which of the two is not finite.
     """
-    if isinstance(value, jax.core.Tracer) or jnp.isfinite(value).all():
+    if isinstance(value, jax.core.Tracer):
         return
     given = jnp.ravel(at())
     wrong = given[~jnp.isfinite(given)]
     require(cause, wrong[:1].tolist(), not wrong.size, "finite")
-    raise ValueError(
-        f"{what}={value}: must be finite, as {cause} is; is it twice differentiable at params?"
-    )
+    if not jnp.isfinite(value).all():
+        raise ValueError(
+            f"{what}={value}: must be finite, as {cause} is; is it twice differentiable at params?"
+        )

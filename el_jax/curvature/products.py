@@ -31,7 +31,12 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from el_jax.curvature.arguments import check_params, check_scalar, check_tangent
+from el_jax.curvature.arguments import (
+    check_params,
+    check_scalar,
+    check_tangent,
+    differentiating_twice,
+)
 from el_jax.types import Params
 
 Loss = Callable[[Params], Array]
@@ -49,11 +54,13 @@ def hvp(loss: Loss, params: Params, v: Params) -> Params:
         A tree like ``params``.
 
     Raises:
-        ValueError: if v is not like ``params``, or the loss is no single real number.
+        ValueError: if v is not like ``params``, the loss is no single real number, or part of it
+            has derivatives backwards alone.
     """
     check_tangent(params, v)
     check_scalar("loss", jax.eval_shape(loss, params))
-    return jax.jvp(jax.grad(loss), (params,), (v,))[1]
+    with differentiating_twice():
+        return jax.jvp(jax.grad(loss), (params,), (v,))[1]
 
 
 def quadratic_form(loss: Loss, params: Params, v: Params) -> Float[Array, ""]:
@@ -67,7 +74,7 @@ def quadratic_form(loss: Loss, params: Params, v: Params) -> Float[Array, ""]:
         v: a direction, like ``params``.
 
     Raises:
-        ValueError: if v is not like ``params``, or the loss is no single real number.
+        ValueError: as of :func:`hvp`.
     """
     check_tangent(params, v)
     second = second_derivative(loss, params, v)[1]
@@ -78,12 +85,17 @@ def quadratic_form(loss: Loss, params: Params, v: Params) -> Float[Array, ""]:
 def second_derivative(
     function: Callable[[Params], Any], params: Params, v: Params
 ) -> tuple[Any, Any]:
-    """First and second derivative of t ↦ f(θ + t v) at 0, each like the value of f."""
+    """First and second derivative of t ↦ f(θ + t v) at 0, each like the value of f.
+
+    Raises:
+        ValueError: part of f has derivatives backwards alone, as cuDNN's attention has.
+    """
 
     def slope(at: Params) -> Any:
         return jax.jvp(function, (at,), (v,))[1]
 
-    return jax.jvp(slope, (params,), (v,))
+    with differentiating_twice():
+        return jax.jvp(slope, (params,), (v,))
 
 
 def ggn_vp(
@@ -107,12 +119,14 @@ def ggn_vp(
         A tree like ``params``.
 
     Raises:
-        ValueError: if v is not like ``params``, or the loss is no single real number.
+        ValueError: as of :func:`hvp`.
     """
     check_tangent(params, v)
-    outputs, along = jax.jvp(model_outputs, (params,), (v,))
+    with differentiating_twice():
+        outputs, along = jax.jvp(model_outputs, (params,), (v,))
     check_scalar("loss_of_outputs", jax.eval_shape(loss_of_outputs, outputs))
-    curved = jax.jvp(jax.grad(loss_of_outputs), (outputs,), (along,))[1]
+    with differentiating_twice():
+        curved = jax.jvp(jax.grad(loss_of_outputs), (outputs,), (along,))[1]
     return jax.vjp(model_outputs, params)[1](curved)[0]
 
 
@@ -127,6 +141,5 @@ def dense_hessian(loss: Loss, params: Params) -> Float[Array, "P P"]:
     check_params(params)
     check_scalar("loss", jax.eval_shape(loss, params))
     flat, unravel = ravel_pytree(params)
-    return jax.vmap(
-        lambda row: ravel_pytree(jax.jvp(jax.grad(loss), (params,), (unravel(row),))[1])[0]
-    )(jnp.eye(flat.size, dtype=flat.dtype))
+    rows = jnp.eye(flat.size, dtype=flat.dtype)
+    return jax.vmap(lambda row: ravel_pytree(hvp(loss, params, unravel(row)))[0])(rows)

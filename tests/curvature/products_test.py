@@ -3,9 +3,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from jax.extend.core import Primitive
 from jax.flatten_util import ravel_pytree
 
-from el_jax.curvature import dense_hessian, ggn_vp, hvp, quadratic_form, restrict
+from el_jax.curvature import (
+    dense_hessian,
+    ggn_vp,
+    hessian_trace,
+    hvp,
+    quadratic_form,
+    restrict,
+)
+from el_jax.losses.fused import fused_token_stats
 from tests.curvature.small_losses import (
     classifier_params,
     contexts,
@@ -206,3 +215,39 @@ def test_a_group_without_parameters_is_refused():
 
     with pytest.raises(ValueError, match="belongs='norms': must be true for at least one of b, w"):
         restrict(lambda p: 0.0, PARAMS, norms)
+
+
+def blockwise(params):
+    """A loss over blocks of classes, whose derivatives are of its own."""
+    hidden, labels = jnp.ones((2, 2)), jnp.zeros(2, int)
+    return fused_token_stats(hidden, params["w"], labels, path="chunked").label_logit.sum()
+
+
+def without_a_rule(params):
+    """A loss with an operation as cuDNN's attention is to jax."""
+    operation = Primitive("attention_of_a_card")
+    operation.def_abstract_eval(lambda x: x)
+    return operation.bind(params["w"]).sum()
+
+
+@pytest.mark.parametrize(
+    ("loss", "cause"),
+    [(blockwise, "jvp.*custom_vjp function"), (without_a_rule, "'attention_of_a_card' not impl")],
+)
+def test_a_function_without_derivatives_forwards_is_named_with_the_remedy(loss, cause):
+    said = f"backwards alone .*{cause}.*: must be .*attention_impl='xla'.*loss.path='plain'"
+    for product in (
+        hvp,
+        quadratic_form,
+        lambda loss, at, v: ggn_vp(loss, jnp.square, at, v),
+        lambda loss, at, _: dense_hessian(loss, at),
+        lambda loss, at, _: hessian_trace(loss, at, jax.random.key(0), 2),
+    ):
+        with pytest.raises(ValueError, match=said) as error:
+            product(loss, PARAMS, PARAMS)
+        assert "\n" not in str(error.value)
+
+
+def test_another_mistake_of_a_loss_is_left_as_it_is():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        quadratic_form(lambda p: p["w"] + "text", PARAMS, PARAMS)

@@ -13,10 +13,12 @@ from el_jax.curvature import (
     example_hessian_trace,
     hessian_diagonal,
     hessian_trace,
+    hutch_plus_plus,
     hvp,
     restrict,
     scale_free_trace,
     trace_difference,
+    xtrace,
 )
 from el_jax.curvature.sampling import mean_over_contexts, numbered_keys, signs
 from el_jax.models import transformer
@@ -293,3 +295,15 @@ def test_a_loss_that_is_not_finite_is_told_from_one_without_curvature():
             measure(broken)
         with pytest.raises(ValueError, match=r"=-?(nan|inf): must be finite, as loss\(params\) is"):
             measure(kinked)
+
+
+def test_a_nan_loss_with_a_finite_hessian_is_told():
+    def lost(params):
+        return jnp.square(params["w"]).sum() + jnp.nan
+
+    at, said = {"w": jnp.ones(2)}, r"^loss\(params\)=\[nan\]: must be finite$"
+    for measure in (hessian_trace, hessian_diagonal, scale_free_trace, hutch_plus_plus, xtrace):
+        with pytest.raises(ValueError, match=said):
+            measure(lost, at, KEY, 2)
+    compiled = jax.jit(lambda at: hessian_trace(lost, at, KEY, 2))(at)
+    assert compiled.mean == 4  # traced numbers have no value yet, as check_finite says
