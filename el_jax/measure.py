@@ -5,9 +5,10 @@
 WORKDIR is that of a training, which may still run; or a Hugging Face folder or GGUF file of a
 causal model, which is measured on ``--config.text``. Prints loss, divergence from the truth where a
 world tells it, traces of the Fisher matrix and the Hessian with their errors, and both ends of the
-Hessian's spectrum; writes curvature.csv and curvature.png into WORKDIR, or for a published model
-into the current folder, or into ``--config.out``. The network computes in float32 with plain
-attention, whatever it was trained in.
+Hessian's spectrum; of several steps of a run also how loss and traces changed, paired. Writes
+curvature.csv and curvature.png into WORKDIR, or for a published model into the current folder, or
+into ``--config.out``. The network computes in float32 with plain attention, whatever it was
+trained in.
 """
 
 import csv
@@ -18,11 +19,11 @@ from ml_collections import ConfigDict
 
 from el_jax.config.measure import parse
 from el_jax.plots import plot_curvature, save_figure
-from el_jax.probes import Curvature, contexts_of, measurement
+from el_jax.probes import Curvature, NotFiniteError, contexts_of, measurement
 from el_jax.runtime import launch
-from el_jax.subjects import results_folder, subject_of
+from el_jax.subjects import measure_each, results_folder, subject_of
 
-HEADS = ("run", "seed", "step", "metric", "value", "sem")
+HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem")
 
 
 def measure(config: ConfigDict, source: pathlib.Path) -> None:
@@ -34,21 +35,29 @@ def measure(config: ConfigDict, source: pathlib.Path) -> None:
     key = jax.random.key(settings.seed)
     of = measurement(subject.task, subject.model, windows, key, **settings.draws)
     found: dict[str, Curvature] = {}
+    lost: list[str] = []
     out.mkdir(parents=True, exist_ok=True)
     with (out / "curvature.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(HEADS)
-        for checkpoint in subject.checkpoints:
-            curvature = of(checkpoint.read())
-            print(checkpoint, *curvature.lines(), sep="\n", flush=True)
-            writer.writerows((*checkpoint[:3], *row) for row in curvature.rows())
+        for checkpoint, curvature, rows in measure_each(subject, of, lost):
+            writer.writerows((*checkpoint[:3], *row) for row in rows)
             file.flush()  # an interrupted run keeps what it has
             found[str(checkpoint)] = curvature
+    if found:
+        _draw(found, out / "curvature.png")
+        print(f"table and figure: {out / 'curvature.csv'}, {out / 'curvature.png'}")
+    if lost:
+        raise NotFiniteError(
+            f"{'; '.join(lost)}. {out / 'curvature.csv'} has the {len(found)} others"
+        )
+
+
+def _draw(found: dict[str, Curvature], path: pathlib.Path) -> None:
     densities = {name: each.density for name, each in found.items() if each.density is not None}
     traces = {name: each.traces() for name, each in found.items()}
-    title = f"{checkpoint}: {curvature.headline()}"
-    save_figure(plot_curvature(densities, traces, title), out / "curvature.png")
-    print(f"table and figure: {out / 'curvature.csv'}, {out / 'curvature.png'}")
+    name, last = list(found.items())[-1]
+    save_figure(plot_curvature(densities, traces, f"{name}: {last.headline()}"), path)
 
 
 if __name__ == "__main__":

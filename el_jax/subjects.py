@@ -3,7 +3,7 @@
 import functools
 import itertools
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from el_jax import build
 from el_jax.config.measure import MeasureSettings
 from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import is_pretrained, load_exact
+from el_jax.probes import Curvature, NotFiniteError
+from el_jax.probes.curvature_report import Row, change_lines, change_rows
 from el_jax.runtime.errors import ConfigError, UserError
 from el_jax.saved_run import SavedRun, load
 from el_jax.tasks import Task
@@ -90,6 +92,38 @@ def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.P
             "config.out: must name the folder for the results: the current one is the model's"
         )
     return here
+
+
+def measure_each(
+    subject: Subject, of: Callable[[Params], Curvature], lost: list[str]
+) -> Iterator[tuple[Checkpoint, Curvature, list[Row]]]:
+    """Measure and print one checkpoint after the other.
+
+    Args:
+        subject: the model.
+        of: gives the curvature at parameters, see :func:`el_jax.probes.measurement`.
+        lost: gets a line for each checkpoint whose loss is not finite; the others go on.
+
+    Returns:
+        Of each: the checkpoint, its curvature, and the rows of the table, among them how it differs
+        from the checkpoint of the same run before it.
+    """
+    latest: dict[int | None, tuple[int | None, Curvature]] = {}
+    for checkpoint in subject.checkpoints:
+        try:
+            curvature = of(checkpoint.read())
+        except NotFiniteError as error:
+            lost.append(f"{checkpoint}: {error}")
+            continue
+        lines, rows = curvature.lines(subject.words), curvature.rows()
+        if checkpoint.run in latest:
+            step, before = latest[checkpoint.run]
+            changes = curvature.since(before)
+            lines += change_lines(changes, step)
+            rows += change_rows(changes, step)
+        print(checkpoint, *lines, sep="\n", flush=True)
+        latest[checkpoint.run] = checkpoint.step, curvature
+        yield checkpoint, curvature, rows
 
 
 def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:

@@ -6,6 +6,7 @@ README's recipe runs it on a masked model; here it measures the copy task.
 import csv
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,14 +18,21 @@ import numpy as np
 import pytest
 
 from configs.el.copy import get_config as of_training
+from configs.flatness.masked import get_config as of_masked
 from configs.flatness.measure import get_config
+from el_jax import build
 from el_jax.config.measure import parse
+from el_jax.config.training import Config
 from el_jax.measure import measure
 from el_jax.models.pretrained import load_pretrained
-from el_jax.runtime.errors import ConfigError
+from el_jax.probes import NotFiniteError, contexts_of, measurement
+from el_jax.runtime.errors import NOT_FINITE, ConfigError
+from el_jax.saved_run import SavedRun
 from el_jax.tasks.king_james import king_james_words
 from el_jax.types import Batch
 from tests.campaigns import trainings
+
+KINDS = ("embeddings", "matrices", "norms", "biases")
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +62,30 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
         found = {
             r["metric"]: (float(r["value"]), float(r["sem"])) for r in rows if r["step"] == step
         }
-        groups = [v for name, (v, _) in found.items() if name.startswith("fisher_trace, ")]
-        assert len(groups) == 3
+        groups = [found[f"fisher_trace, {kind}"][0] for kind in KINDS]
         # drawn labels are those of the whole, so the groups add up without an error of sampling
         np.testing.assert_allclose(sum(groups), found["fisher_trace"][0], rtol=1e-4)
-        of_blocks = [v for name, (v, _) in found.items() if name.startswith("eigenvalue_1, ")]
-        assert len(of_blocks) == 3
+        of_blocks = [found[f"eigenvalue_1, {kind}"][0] for kind in KINDS]
         # a block's largest eigenvalue is never above that of the whole
         assert max(of_blocks) <= found["eigenvalue_1"][0] + sum(found["eigenvalue_1"][1:])
         assert found["eigenvalue_1"][0] >= found["eigenvalue_2"][0] > found["least_eigenvalue"][0]
-        assert "kl" not in found
+        assert not {"kl", "entropy", "expected_ce"} & {*found}
         for name in ("ce", "fisher_trace", "hessian_trace", "scale_free_trace"):
             value, error = found[name]
             assert 0 < error < abs(value)
+    told_change = told.partition("  since step 10, paired over contexts and draws:\n")[2]
+    by_step = {(row["step"], row["metric"]): row for row in rows}
+    for name, draws in (("ce", False), ("fisher_trace", True), ("hessian_trace", True)):
+        before, after = by_step["10", name], by_step["20", name]
+        change = by_step["20", f"{name}, since step 10"]
+        difference = float(after["value"]) - float(before["value"])
+        np.testing.assert_allclose(float(change["value"]), difference, rtol=1e-2)
+        assert f" {float(change['value']):+.4g} ± {float(change['sem']):.2g}" in told_change
+        assert 0 < float(change["sem"]) <= float(before["sem"]) + float(after["sem"])
+        for row in (before, after, change):
+            sem, *parts = (float(row[name]) for name in ("sem", "context_sem", "probe_sem"))
+            assert (parts[1] > 0) == draws
+            assert np.hypot(*parts) == pytest.approx(sem, rel=1e-3) or parts[1] > sem
     assert (workdir / "curvature.png").stat().st_size > 10_000
 
 
@@ -94,6 +113,48 @@ def test_a_mistake_is_one_line_and_leaves_no_table(workdir, changes, said, tmp_p
     with pytest.raises(ConfigError, match=f"^{said}"):
         measure(config, workdir)
     assert sorted(workdir.iterdir()) == before
+
+
+def test_a_run_that_is_lost_is_told_and_the_others_are_measured(workdir, monkeypatch, tmp_path):
+    read = SavedRun.params
+
+    def lost(run, seed, step, **numbers):
+        params = read(run, seed, step, **numbers)
+        return jax.tree.map(lambda leaf: leaf * jnp.nan, params) if seed == 0 else params
+
+    monkeypatch.setattr(SavedRun, "params", lost)
+    config = small(out=str(tmp_path / "one"))
+    said = rf"^run 0 \(seed 0\), step 20: loss=nan: must be finite. {tmp_path}.* has the 1 others$"
+    with pytest.raises(NotFiniteError, match=said) as error:
+        measure(config, workdir)
+    assert error.value.exit_code == NOT_FINITE
+    assert np.isfinite(numbers_of(tmp_path / "one")["hessian_trace"])
+    assert (tmp_path / "one" / "curvature.png").exists()
+    config.update(out=str(tmp_path / "none"), runs=(0,))
+    with pytest.raises(NotFiniteError, match="has the 0 others"):
+        measure(config, workdir)
+    assert [path.name for path in (tmp_path / "none").iterdir()] == ["curvature.csv"]
+
+
+def test_the_loss_is_told_as_divergence_and_entropy_where_the_truth_is_known(capsys, tmp_path):
+    training = of_masked("world=hmm,smoke")
+    settings = build.parse(Config(training.to_dict()))
+    task, model = settings.task, build.model_of(settings, exact=True)
+    windows, _ = contexts_of(build.split_of(settings, "train"), most=16)
+    key = jax.random.key(0)
+    found = measurement(task, model, windows, key, grouping=None, num_eigenvalues=0)(
+        model.init(key)
+    )
+    rows = {name: value for name, value, *_ in found.rows()}
+    assert rows["expected_ce"] == pytest.approx(rows["kl"] + rows["entropy"], rel=1e-6)
+    truth = build.PROBES["true_conditional"](task, model).of_params
+    expected = truth(jax.tree.map(lambda leaf: leaf[None], model.init(key)))
+    assert rows["kl"] == pytest.approx(float(expected["kl"][0]), rel=1e-5)
+    assert rows["entropy"] == pytest.approx(float(expected["entropy"][0]), rel=1e-5)
+    lines = found.lines("train")
+    assert lines[0].startswith("  cross-entropy of train, nats ")
+    said = rf"^  cross-entropy of test, nats +{rows['expected_ce']:.4g} = KL .* \+ entropy "
+    assert re.match(said, lines[1])
 
 
 def test_another_command_s_config_and_an_empty_folder_are_refused(tmp_path):

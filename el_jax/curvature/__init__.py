@@ -6,7 +6,8 @@
 products       ``hvp``, ``quadratic_form``, ``ggn_vp``, ``dense_hessian``; ``mean_over_parts`` of a
                batch takes the memory of a part
 traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of two checkpoints,
-               ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample
+               ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample;
+               ``paired_difference`` of two estimates over the same contexts
 sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
 exact          ``exact_hessian_trace``, ``exact_hessian_diagonal``, at ``exact_cost``
 Fisher         ``fisher_trace`` with all, sampled or observed labels, ``fisher_traces`` of groups of
@@ -37,7 +38,7 @@ from el_jax.curvature.exact import (
 from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace, fisher_traces
 from el_jax.curvature.parts import mean_over_parts
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
-from el_jax.curvature.sampling import SampledEstimate
+from el_jax.curvature.sampling import SampledEstimate, paired_difference
 from el_jax.curvature.sharpness import (
     CriticalSharpness,
     critical_sharpness,
@@ -87,6 +88,7 @@ __all__ = [
     "hvp",
     "linear_path",
     "mean_over_parts",
+    "paired_difference",
     "perturbation_curve",
     "quadratic_form",
     "restrict",

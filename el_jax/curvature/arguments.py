@@ -111,8 +111,8 @@ def differentiating_twice() -> Iterator[None]:
             raise
         raise ValueError(
             f"a function with derivatives backwards alone ({cause.rstrip('.')}): must be "
-            "differentiable forwards; plain attention (model.attention_impl='xla') and plain logits "
-            "(loss.path='plain') are"
+            "differentiable forwards; plain attention (model.attention_impl='xla') is, and so are "
+            "plain logits (loss.path='plain')"
         ) from error
 
 

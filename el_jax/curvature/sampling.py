@@ -14,6 +14,7 @@ from jax import Array
 from jaxtyping import Float, Shaped
 
 from el_jax.curvature.arguments import check_count
+from el_jax.runtime.errors import require
 from el_jax.types import Estimate, Key, Params
 
 
@@ -25,12 +26,14 @@ class SampledEstimate(NamedTuple):
         sem: its standard error, ``sem² = context_sem² + probe_sem²`` up to sampling.
         context_sem: the part that only more contexts lower.
         probe_sem: the part that more probes or labels for each context lower, too.
+        values: of each context and probe, whose mean it is, ``[N, m]``.
     """
 
     mean: Array
     sem: Array
     context_sem: Array
     probe_sem: Array
+    values: Array
 
 
 def signs(key: Key, params: Params) -> Params:
@@ -96,4 +99,26 @@ def mean_over_contexts(
     of_probes = (jnp.square(shares) * within).sum()
     # The difference of two estimates may fall below 0 where contexts hardly differ.
     of_sampling = jnp.maximum(total - of_probes, 0)
-    return SampledEstimate(mean, *map(jnp.sqrt, (total, of_sampling, of_probes)))
+    sem, context_sem, probe_sem = map(jnp.sqrt, (total, of_sampling, of_probes))
+    return SampledEstimate(mean, sem, context_sem, probe_sem, values)
+
+
+def paired_difference(
+    before: SampledEstimate, after: SampledEstimate, weights: Float[Array, " N"] | None = None
+) -> SampledEstimate:
+    """``after - before``, of two estimates over the same contexts.
+
+    Contexts, and probes of the same key, move both estimates alike, so the errors of the difference
+    are mostly far below those of the two.
+
+    Args:
+        before: of one checkpoint.
+        after: of another, from the same contexts, with the same key.
+        weights: of the contexts, those that both were made with.
+
+    Raises:
+        ValueError: if the two have not as many contexts and probes.
+    """
+    shape, wanted = after.values.shape, before.values.shape
+    require("contexts and probes", shape, shape == wanted, f"{wanted}, those of the other estimate")
+    return mean_over_contexts(after.values - before.values, weights)

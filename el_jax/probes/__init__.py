@@ -12,6 +12,7 @@ from collections.abc import Callable
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.probes.curvature import curvature
+from el_jax.probes.curvature_report import Curvature
 from el_jax.probes.downstream import downstream
 from el_jax.probes.fine_tune import FineTuning, fine_tune
 from el_jax.probes.linear_classifiers import (
@@ -26,7 +27,7 @@ from el_jax.probes.linear_probe import (
     project,
     sentence_features,
 )
-from el_jax.probes.measurement import Curvature, measurement
+from el_jax.probes.measurement import NotFiniteError, measurement
 from el_jax.probes.stratification import stratification, when_fitted
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.tasks import Task
@@ -46,6 +47,7 @@ __all__ = [
     "Curvature",
     "FineTuning",
     "LinearClassifier",
+    "NotFiniteError",
     "ProbeResult",
     "attention_mass",
     "context_logits",

@@ -4,6 +4,7 @@ Checkpoints and runs that are measured with one key see the same contexts, drawn
 so their differences have far smaller errors than the traces themselves.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -11,11 +12,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.curvature import example_hessian_trace, fisher_traces
+from el_jax.curvature import SampledEstimate, example_hessian_trace, fisher_traces
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
-from el_jax.types import Batch, Estimate, Key, ModelFns, Params, Probe
+from el_jax.types import Batch, Key, ModelFns, Params, Probe
 
 Logits = Callable[[Params, Batch], Array]
 Grouping = Literal["kind", "layer", "module"]
@@ -23,6 +24,7 @@ Grouping = Literal["kind", "layer", "module"]
 NUM_LABELS = 4  # drawn in each context: their error is below that of the contexts
 NUM_PROBES = 2  # of the Hessian, in each context
 CHUNK = 8  # contexts at once
+_NORM = re.compile(r"(^|[/_])ln\d*$")  # the name of a norm, as in ``layers_0/ln1`` and ``emb_ln``
 _SEED = 0  # of the probe's draws, the same in every training
 
 
@@ -55,7 +57,7 @@ def traces(
     *,
     num_labels: int = NUM_LABELS,
     num_probes: int = NUM_PROBES,
-) -> dict[str, Estimate]:
+) -> dict[str, SampledEstimate]:
     """Traces of the Fisher matrix and of the Hessian of cross-entropy; errors include the contexts.
 
     ``fisher_trace`` is E ‖∇ log f(y)‖² at labels y drawn from the model f (Liu, Xie, Li, Ma 2023,
@@ -83,7 +85,7 @@ def traces(
     squared = jax.tree.map(lambda leaf: jnp.square(leaf).sum(), params)
     parts = {"fisher_trace": ones, "scale_free_trace": squared}
     fisher = sampled_traces(logits, params, windows, parts, label_key, num_labels)
-    return {**fisher, "hessian_trace": Estimate(hessian.mean, hessian.sem)}
+    return {**fisher, "hessian_trace": hessian}
 
 
 def sampled_traces(
@@ -93,13 +95,12 @@ def sampled_traces(
     parts: Mapping[str, Any],
     key: Key,
     num_labels: int = NUM_LABELS,
-) -> dict[str, Estimate]:
+) -> dict[str, SampledEstimate]:
     """:func:`~el_jax.curvature.fisher_traces` at drawn labels, with the errors of contexts."""
-    found = fisher_traces(
+    return fisher_traces(
         logits, params, windows, parts,
         labels="sampled", key=key, num_labels=num_labels, chunk=CHUNK,
     )  # fmt: skip
-    return {name: Estimate(estimate.mean, estimate.sem) for name, estimate in found.items()}
 
 
 def group_traces(
@@ -110,7 +111,7 @@ def group_traces(
     grouping: Grouping | Callable[[str], str],
     *,
     num_labels: int = NUM_LABELS,
-) -> dict[str, Estimate]:
+) -> dict[str, SampledEstimate]:
     """The trace of the Fisher matrix of each group of leaves; they add up to the whole.
 
     Args:
@@ -148,19 +149,21 @@ def group_function(grouping: Grouping | Callable[[str], str]) -> Callable[[str],
     """The function from a leaf's name, such as ``layers_0/mlp/in/kernel``, to that of its group.
 
     Args:
-        grouping: "kind" for embeddings, matrices, and biases with norms; "layer" for layers, and
-            all that is outside of them; "module" for each matrix with its bias, each norm and each
-            table; a function is its own.
+        grouping: "kind" for embeddings, matrices, biases, and norms with their shifts; "layer" for
+            layers, and all that is outside of them; "module" for each matrix with its bias, each
+            norm and each table; a function is its own.
     """
     named = {"kind": _kind, "layer": _layer, "module": _module}
     return grouping if callable(grouping) else named[grouping]
 
 
 def _kind(name: str) -> str:
-    last = name.rpartition("/")[2]
+    module, _, last = name.rpartition("/")
     if last == "kernel":
         return "matrices"
-    return "biases and norms" if last in ("bias", "scale") else "embeddings"
+    if last == "scale" or (last == "bias" and _NORM.search(module)):
+        return "norms"
+    return "biases" if last == "bias" else "embeddings"
 
 
 def _layer(name: str) -> str:

@@ -1,7 +1,6 @@
 """All that is measured of a checkpoint's curvature: loss, traces, groups, spectrum."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +8,8 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.curvature import blocks, smoothed, top_eigenvalues
+from el_jax.curvature import SampledEstimate, blocks, smoothed, top_eigenvalues
+from el_jax.curvature.sampling import mean_over_contexts
 from el_jax.probes.contexts import context_logits
 from el_jax.probes.curvature import (
     NUM_LABELS,
@@ -20,82 +20,20 @@ from el_jax.probes.curvature import (
     traces,
     weight_norm,
 )
+from el_jax.probes.curvature_report import Curvature
 from el_jax.probes.spectrum import Spectrum, mean_cross_entropy, spectrum
 from el_jax.probes.true_conditional import true_conditional
-from el_jax.runtime.errors import require
+from el_jax.runtime.errors import NOT_FINITE, UserError
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
-NAMES = {
-    "ce": "cross-entropy, nats",
-    "kl": "KL from the truth, nats",
-    "fisher_trace": "trace of Fisher, Tr F",
-    "hessian_trace": "trace of Hessian, Tr H",
-    "scale_free_trace": "Σ ‖W‖² Tr F over leaves",
-    "weight_norm": "length of all parameters",
-}
 DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # of the range of eigenvalues
 
 
-class Curvature(NamedTuple):
-    """The curvature of one checkpoint.
+class NotFiniteError(UserError, ValueError):
+    """The loss of a checkpoint is NaN or infinite, so it has no curvature."""
 
-    Attributes:
-        numbers: metric -> value and standard error; for an eigenvalue its residual, and NaN for
-            what has no error.
-        groups: group -> trace of its block of the Fisher matrix; empty if none were asked for.
-        block_eigenvalues: group -> largest eigenvalue of its block of the Hessian, with residual.
-        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``; None if no
-            spectrum was asked for.
-    """
-
-    numbers: dict[str, Estimate]
-    groups: dict[str, Estimate]
-    block_eigenvalues: dict[str, Estimate]
-    density: Float[np.ndarray, "2 points"] | None
-
-    def lines(self) -> list[str]:
-        """The numbers, one a line, for a terminal."""
-        told = [(NAMES[name], self.numbers[name]) for name in NAMES if name in self.numbers]
-        lines = [f"  {name:28s} {_shown(value)}" for name, value in told]
-        for group, trace in self.groups.items():
-            top = self.block_eigenvalues.get(group)
-            beside = f", largest eigenvalue of its block of H {float(top.mean):.4g}" if top else ""
-            lines.append(f"    Tr F of {group:18s} {_shown(trace)}{beside}")
-        largest = [v for name, v in self.numbers.items() if name.startswith("eigenvalue_")]
-        if not largest:
-            return lines
-        ends = ", ".join(f"{float(value.mean):.4g}" for value in largest)
-        worst = max(float(value.sem) for value in largest)
-        return [
-            *lines,
-            f"  {'largest eigenvalues':28s} {ends} (residuals at most {worst:.1g})",
-            f"  {'least eigenvalue':28s} {_shown(self.numbers['least_eigenvalue'])}",
-        ]
-
-    def rows(self) -> list[tuple[str, float, float]]:
-        """Metric, value and standard error of every number, for a table."""
-        groups = {f"fisher_trace, {group}": trace for group, trace in self.groups.items()}
-        of_blocks = {f"eigenvalue_1, {group}": v for group, v in self.block_eigenvalues.items()}
-        named = self.numbers | groups | of_blocks
-        return [(name, float(mean), float(sem)) for name, (mean, sem) in named.items()]
-
-    def traces(self) -> dict[str, Estimate]:
-        """The whole traces and those of the groups, for a figure."""
-        whole = {"Tr H": self.numbers["hessian_trace"], "Tr F": self.numbers["fisher_trace"]}
-        return whole | {f"Tr F, {group}": trace for group, trace in self.groups.items()}
-
-    def headline(self) -> str:
-        """Trace and largest eigenvalue of the Hessian."""
-        trace = f"Tr H {_shown(self.numbers['hessian_trace'])}"
-        if "eigenvalue_1" not in self.numbers:
-            return trace
-        return f"{trace}, largest eigenvalue {float(self.numbers['eigenvalue_1'].mean):.3g}"
-
-
-def _shown(value: Estimate) -> str:
-    error = float(value.sem)
-    return f"{float(value.mean):.4g}" + ("" if np.isnan(error) else f" ± {error:.2g}")
+    exit_code = NOT_FINITE
 
 
 def measurement(
@@ -114,8 +52,9 @@ def measurement(
     """The function from parameters to their curvature; it compiles once for all checkpoints.
 
     Args:
-        task: the task; of a world's words the divergence from the truth is told as well. None for
-            words of which nothing is known.
+        task: the task; of a world's words the expected cross-entropy on test sentences is told as
+            well, as divergence from the truth and entropy. None for words of which nothing is
+            known.
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts of :func:`~el_jax.probes.contexts_of`.
         key: of labels, probes and starting vectors.
@@ -127,7 +66,7 @@ def measurement(
         density_probes: probes of the density.
 
     Raises:
-        ValueError: the loss of a checkpoint is not finite (when the function is called).
+        NotFiniteError: the loss of a checkpoint is not finite (when the function is called).
     """
     logits = context_logits(model)
     trace_key, spectrum_key = jax.random.split(key)
@@ -136,14 +75,14 @@ def measurement(
         truth = true_conditional(task, model).of_params
 
     @jax.jit
-    def losses(params: Params, windows: Batch) -> Estimate:
+    def losses(params: Params, windows: Batch) -> SampledEstimate:
         values = jax.lax.map(
             lambda w: -jax.nn.log_softmax(logits(params, w))[w.labels[0]], windows, batch_size=256
         )
-        return Estimate(values.mean(), values.std(ddof=1) / len(values) ** 0.5)
+        return mean_over_contexts(values[:, None])
 
     @jax.jit
-    def of_traces(params: Params, windows: Batch) -> tuple[dict[str, Estimate], ...]:
+    def of_traces(params: Params, windows: Batch) -> tuple[dict[str, SampledEstimate], ...]:
         whole = traces(
             logits, params, windows, trace_key, num_labels=num_labels, num_probes=num_probes
         )
@@ -159,9 +98,10 @@ def measurement(
     )  # fmt: skip
 
     def of(params: Params) -> Curvature:
-        numbers = {"ce": losses(params, windows)}
-        mean = float(numbers["ce"].mean)
-        require("loss of the checkpoint", mean, bool(np.isfinite(mean)), "finite")
+        ce = losses(params, windows)
+        if not np.isfinite(ce.mean):
+            raise NotFiniteError(f"loss={float(ce.mean)}: must be finite")
+        numbers: dict[str, Estimate | SampledEstimate] = {"ce": ce}
         if truth is not None:
             numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
         whole, groups = of_traces(params, windows)
@@ -214,7 +154,13 @@ def _without_error(value: Array) -> Estimate:
 
 
 def _divergence(found: dict[str, Array]) -> dict[str, Estimate]:
-    return {"kl": Estimate(found["kl"][0], found["kl_sem"][0])}
+    """The expected cross-entropy on test sentences, and its parts: the model's and the words'."""
+    kl, entropy = found["kl"][0], found["entropy"][0]
+    return {
+        "expected_ce": _without_error(kl + entropy),
+        "kl": Estimate(kl, found["kl_sem"][0]),
+        "entropy": _without_error(entropy),
+    }
 
 
 def _eigenvalues(found: Spectrum) -> dict[str, Estimate]:

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from el_jax.curvature import fisher_trace
-from el_jax.models import PRESETS, transformer
+from el_jax.models import MODELS, PRESETS, transformer
+from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig
 from el_jax.probes import context_logits, contexts_of, curvature
+from el_jax.probes.curvature import group_function
 from el_jax.tasks import MaskedWords
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
@@ -63,3 +65,22 @@ def test_traces_of_a_transformer_are_those_over_all_labels():
     exact = jax.jit(lambda p: fisher_trace(context_logits(model), p, windows, labels="all"))(alone)
     assert abs(found["fisher_trace"][0] - exact.mean) < 4 * found["fisher_trace_sem"][0]
     assert found["fisher_trace_sem"][0] < 0.1 * exact.mean
+
+
+def test_embeddings_norms_biases_and_matrices_are_apart():
+    sizes = {"vocab_size": V, "width": 8, "num_layers": 1}
+    of_transformer = dataclasses.replace(PRESETS["budget_bert"], num_heads=2, **sizes)
+    of_lstm = BidirectionalLSTMConfig(**sizes)
+    kind = group_function("kind")
+    for name, config in (("transformer", of_transformer), ("bidirectional_lstm", of_lstm)):
+        params = jax.eval_shape(MODELS[name](config).init, jax.random.key(0))
+        for path, _ in jax.tree_util.tree_leaves_with_path(params):
+            leaf_name = jax.tree_util.keystr(path, simple=True, separator="/")
+            *modules, last = leaf_name.split("/")
+            if last.endswith("emb"):
+                expected = "embeddings"
+            elif modules[-1].startswith("ln") or modules[-1].endswith("ln"):
+                expected = "norms"
+            else:
+                expected = {"kernel": "matrices", "bias": "biases"}[last]
+            assert kind(leaf_name) == expected, leaf_name

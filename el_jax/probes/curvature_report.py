@@ -1,0 +1,139 @@
+"""The numbers of a checkpoint's curvature as lines and rows, and against another checkpoint's."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from el_jax.curvature import SampledEstimate, paired_difference
+from el_jax.types import Estimate
+
+NAMES = {
+    "fisher_trace": "trace of Fisher, Tr F",
+    "hessian_trace": "trace of Hessian, Tr H",
+    "scale_free_trace": "Σ ‖W‖² Tr F over leaves",
+    "weight_norm": "length of all parameters",
+}
+Row = tuple[str, float, float, float, float]  # metric, value, sem, context_sem, probe_sem
+
+
+class Curvature(NamedTuple):
+    """The curvature of one checkpoint.
+
+    Attributes:
+        numbers: metric -> value and standard error, of means over contexts with both parts of it;
+            for an eigenvalue its residual, and NaN for what has no error.
+        groups: group -> trace of its block of the Fisher matrix; empty if none were asked for.
+        block_eigenvalues: group -> largest eigenvalue of its block of the Hessian, with residual.
+        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``; None if no
+            spectrum was asked for.
+    """
+
+    numbers: dict[str, Estimate | SampledEstimate]
+    groups: dict[str, SampledEstimate]
+    block_eigenvalues: dict[str, Estimate]
+    density: Float[np.ndarray, "2 points"] | None
+
+    def lines(self, words: str = "the contexts") -> list[str]:
+        """The numbers, one a line, for a terminal.
+
+        Args:
+            words: name of the contexts.
+        """
+        numbers = self.numbers
+        lines = [
+            _line(f"cross-entropy of {words}, nats", numbers["ce"]),
+            *self._of_new_words(),
+        ]
+        lines += [_line(NAMES[name], numbers[name]) for name in NAMES]
+        for group, trace in self.groups.items():
+            top = self.block_eigenvalues.get(group)
+            beside = f", largest eigenvalue of its block of H {float(top.mean):.4g}" if top else ""
+            lines.append(f"    Tr F of {group:18s} {_shown(trace)}{beside}")
+        largest = [v for name, v in numbers.items() if name.startswith("eigenvalue_")]
+        if not largest:
+            return lines
+        ends = ", ".join(f"{float(value.mean):.4g}" for value in largest)
+        worst = max(float(value.sem) for value in largest)
+        return [
+            *lines,
+            f"  {'largest eigenvalues':28s} {ends} (residuals at most {worst:.1g})",
+            _line("least eigenvalue", numbers["least_eigenvalue"]),
+        ]
+
+    def rows(self) -> list[Row]:
+        """Metric, value and standard errors of every number, for a table."""
+        groups = {f"fisher_trace, {group}": trace for group, trace in self.groups.items()}
+        of_blocks = {f"eigenvalue_1, {group}": v for group, v in self.block_eigenvalues.items()}
+        named = {**self.numbers, **groups, **of_blocks}
+        return [_row(name, value) for name, value in named.items()]
+
+    def since(self, before: "Curvature") -> dict[str, SampledEstimate]:
+        """Differences of the means over contexts to those of an earlier checkpoint, paired.
+
+        Args:
+            before: of the same contexts and draws.
+
+        Returns:
+            metric -> this minus the earlier one; its errors are those of the paired differences.
+        """
+        found = {}
+        for name, value in self.numbers.items():
+            earlier = before.numbers[name]
+            if isinstance(value, SampledEstimate) and isinstance(earlier, SampledEstimate):
+                found[name] = paired_difference(earlier, value)
+        return found
+
+    def traces(self) -> dict[str, Estimate | SampledEstimate]:
+        """The whole traces and those of the groups, for a figure."""
+        whole = {"Tr H": self.numbers["hessian_trace"], "Tr F": self.numbers["fisher_trace"]}
+        return {**whole, **{f"Tr F, {group}": trace for group, trace in self.groups.items()}}
+
+    def headline(self) -> str:
+        """Trace and largest eigenvalue of the Hessian."""
+        trace = f"Tr H {_shown(self.numbers['hessian_trace'], parts=False)}"
+        if "eigenvalue_1" not in self.numbers:
+            return trace
+        return f"{trace}, largest eigenvalue {float(self.numbers['eigenvalue_1'].mean):.3g}"
+
+    def _of_new_words(self) -> list[str]:
+        """The loss on test sentences, where the truth is known, as its two parts."""
+        if "kl" not in self.numbers:
+            return []
+        loss, entropy = (float(self.numbers[name].mean) for name in ("expected_ce", "entropy"))
+        parts = f"KL {_shown(self.numbers['kl'])} + entropy {entropy:.4g}"
+        return [f"  {'cross-entropy of test, nats':28s} {loss:.4g} = {parts}"]
+
+
+def change_lines(changes: dict[str, SampledEstimate], step: int | None) -> list[str]:
+    """Differences of :meth:`Curvature.since` to the checkpoint of a step, for a terminal."""
+    named = {"ce": "cross-entropy, nats", **NAMES}
+    lines = [_line(named[name], value, sign="+") for name, value in changes.items()]
+    return [f"  since step {step}, paired over contexts and draws:", *(f"  {at}" for at in lines)]
+
+
+def change_rows(changes: dict[str, SampledEstimate], step: int | None) -> list[Row]:
+    """Likewise for a table."""
+    return [_row(f"{name}, since step {step}", value) for name, value in changes.items()]
+
+
+def _row(name: str, value: Estimate | SampledEstimate) -> Row:
+    parts = (value.context_sem, value.probe_sem) if isinstance(value, SampledEstimate) else ()
+    context_sem, probe_sem = map(float, parts or (np.nan, np.nan))
+    return name, float(value.mean), float(value.sem), context_sem, probe_sem
+
+
+def _line(name: str, value: Estimate | SampledEstimate, sign: str = "") -> str:
+    return f"  {name:28s} {_shown(value, sign)}"
+
+
+def _shown(value: Estimate | SampledEstimate, sign: str = "", *, parts: bool = True) -> str:
+    """The value with its error, and the two parts of that where draws have one."""
+    number, error = f"{float(value.mean):{sign}.4g}", float(value.sem)
+    if np.isnan(error):
+        return number
+    drawn = float(value.probe_sem) if isinstance(value, SampledEstimate) else 0.0
+    if not (parts and drawn and isinstance(value, SampledEstimate)):
+        return f"{number} ± {error:.2g}"
+    of_contexts = float(value.context_sem)
+    return f"{number} ± {error:.2g} (contexts {of_contexts:.2g}, draws {drawn:.2g})"
