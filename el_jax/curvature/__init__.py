@@ -8,7 +8,8 @@ products       ``hvp``, ``quadratic_form``, ``ggn_vp``, ``dense_hessian``; ``mea
 traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of two checkpoints,
                ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample;
                ``paired_difference`` of two estimates over the same contexts
-sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
+sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace;
+               ``xdiag``: likewise of the diagonal
 exact          ``exact_hessian_trace``, ``exact_hessian_diagonal``, at ``exact_cost``
 Fisher         ``fisher_trace`` with all, sampled or observed labels, ``fisher_traces`` of groups of
                leaves at once; with it as control variate ``controlled_hessian_trace``
@@ -45,7 +46,7 @@ from el_jax.curvature.sharpness import (
     perturbation_curve,
     sharpness,
 )
-from el_jax.curvature.sketches import hutch_plus_plus, xtrace
+from el_jax.curvature.sketches import hutch_plus_plus, xdiag, xtrace
 from el_jax.curvature.spectra import (
     Eigenpairs,
     SpectralDensity,
@@ -99,5 +100,6 @@ __all__ = [
     "split_params",
     "top_eigenvalues",
     "trace_difference",
+    "xdiag",
     "xtrace",
 ]

@@ -1,16 +1,17 @@
-"""The trace of the Hessian where few directions hold most of it: Hutch++ and XTrace.
+"""The trace of the Hessian where few directions hold most of it: Hutch++, XTrace, and XDiag.
 
-Both multiply H with random vectors, take the trace on the space of the products exactly, and send
+All multiply H with random vectors, take the trace on the space of the products exactly, and send
 random probes only into what is left. Where eigenvalues decay the error falls with the number of
 products itself instead of its square root. Signs and normal numbers are as in ``sampling.py``.
 
 Memory beside one product is two or three times ``num_probes`` gradients: the vectors, their
-products and a basis. The library matfree has XTrace for any matrix, with all its products at once;
-here ``chunk`` says how many are, as everywhere in this room.
+products and a basis. The library matfree has XTrace and XDiag for any matrix, with all its products
+at once; here ``chunk`` says how many are, as everywhere in this room.
 """
 
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -77,7 +78,8 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
 
     Returns:
         The estimate. Its terms share products, so that its error is the authors' estimate of the
-        size of the error, not the standard error of independent terms.
+        size of the error, not the standard error of independent terms: .86 of the true one, over
+        the 16 networks of experiments/flat_estimators.
 
     Raises:
         ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below
@@ -85,29 +87,87 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     """
     _check(params, num_probes)
     probes = _draw(normals, key, params, num_probes)
+    of = _sketch(loss, params, probes, chunk)
+    seen = _times(of.basis.T, of.of_basis.T)
+    inside = _times(of.basis.T, probes.T)
+    inside -= of.lost * (of.lost * inside).sum(axis=0, keepdims=True)
+    rest = probes - _times(inside.T, of.basis.T)
+    forms = (rest * (of.products - _times(inside.T, of.of_basis))).sum(axis=1)
+    dimensions = probes.shape[1] - num_probes + 1
+    values = jnp.trace(seen) - (of.lost * _times(seen, of.lost)).sum(axis=0)
+    values += dimensions * forms / jnp.square(rest).sum(axis=1)
+    known = jnp.where(of.low_rank, jnp.trace(seen), values)
+    return _finite(mean_and_sem(known), loss, params)
+
+
+def xdiag(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
+    """The diagonal of H by XDiag (Epperly, Tropp, Webber 2024, section 4), with random signs.
+
+    As :func:`xtrace`, entry by entry: diag(Q Qᵀ H) without the direction that a probe alone adds,
+    and the mean of v ⊙ H v of that probe in what the others leave.
+
+    Args:
+        loss: a twice differentiable function of the parameters.
+        params: θ.
+        key: of the signs.
+        num_probes: m; the price is 2 m :func:`hvp`.
+        chunk: products held at once, the factor by which their memory grows.
+
+    Returns:
+        An estimate whose mean and sem are trees like ``params``. As of :func:`xtrace` the sem is no
+        standard error of independent terms.
+
+    Raises:
+        ValueError: as of :func:`xtrace`.
+    """
+    _check(params, num_probes)
+    probes = _draw(signs, key, params, num_probes)
+    of = _sketch(loss, params, probes, chunk)
+    seen = (of.basis * of.of_basis.T).sum(axis=1)
+    alone = _times(of.basis, of.lost).T  # the direction that a probe's product adds, one a row
+    values = (
+        seen[None] - alone * _times(of.lost.T, of.of_basis) + alone * of.sizes[:, None] * probes
+    )
+    mean, sem = mean_and_sem(jnp.where(of.low_rank, seen[None], values))
+    check_finite("sum of the diagonal", mean.sum(), "loss(params)", lambda: loss(params))
+    restore = ravel_pytree(params)[1]
+    return Estimate(restore(mean), restore(sem))
+
+
+class _Sketch(NamedTuple):
+    """Probes' products, a basis of them, and what of it each probe adds.
+
+    Attributes:
+        products: H v of each probe v.
+        basis: Q, one column a vector.
+        of_basis: H q of each column q.
+        lost: column i, in coordinates of the basis, is orthogonal to all products but that of i.
+        sizes: the length of each product along its column of ``lost``.
+        low_rank: True if there are fewer directions than probes: the basis holds them all.
+    """
+
+    products: Rows
+    basis: Float[Array, "P m"]
+    of_basis: Rows
+    lost: Float[Array, "m m"]
+    sizes: Float[Array, " m"]
+    low_rank: Array
+
+
+def _sketch(loss: Loss, params: Params, probes: Rows, chunk: int) -> _Sketch:
     products = _products(loss, params, probes, chunk)
     basis, corner = jnp.linalg.qr(products.T)
     of_basis = _products(loss, params, basis.T, chunk)
-    seen = _times(basis.T, of_basis.T)
-    # Without its product, the space of the others is what is orthogonal to column i of `lost`.
     # R as Qᵀ A, which waits for Q: of two LAPACK calls of a batch each holds one thread of XLA's
     # pool while it waits for others, and on two cores there are none (jaxlib 0.10 to 0.12).
     waiting = jnp.triu(_times(basis.T, products.T))
     lost = jax.scipy.linalg.solve_triangular(
-        waiting, jnp.eye(num_probes, dtype=corner.dtype), trans=1
+        waiting, jnp.eye(len(probes), dtype=corner.dtype), trans=1
     )
     lost /= jnp.linalg.norm(lost, axis=0, keepdims=True)
-    inside = _times(basis.T, probes.T)
-    inside -= lost * (lost * inside).sum(axis=0, keepdims=True)
-    rest = probes - _times(inside.T, basis.T)
-    forms = (rest * (products - _times(inside.T, of_basis))).sum(axis=1)
-    dimensions = probes.shape[1] - num_probes + 1
-    values = jnp.trace(seen) - (lost * _times(seen, lost)).sum(axis=0)
-    values += dimensions * forms / jnp.square(rest).sum(axis=1)
-    # Fewer directions than probes: the basis holds them all.
     sizes = jnp.abs(jnp.diagonal(corner))
     low_rank = sizes.min() <= jnp.finfo(corner.dtype).eps * sizes.max()
-    return _finite(mean_and_sem(jnp.where(low_rank, jnp.trace(seen), values)), loss, params)
+    return _Sketch(products, basis, of_basis, lost, (lost * waiting).sum(axis=0), low_rank)
 
 
 def _check(params: Params, num_probes: int) -> None:
