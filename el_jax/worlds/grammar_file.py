@@ -8,8 +8,9 @@ A line is a left side, one or two symbols, and a probability, separated by blank
 
 The left side of the first line is the start. Rules that are written twice add up. The grammar they
 published (github.com/Liuhong99/implicitbiasmlmcode, pcfg/rule_deep_mlm.txt) is not the paper's: it
-has sentences of 2 to 16 words, and an entropy of 4.45 nats a token, one token masked, where the
-paper says 3.196.
+has sentences of 2 to 16 words and, with one token of each masked, an entropy of 4.450 ± .005 nats
+over tokens, 4.18 ± .01 with every sentence counted once (8,000 sentences), where the paper says
+3.196. Of its 1,649 lines 242 repeat a rule.
 """
 
 import pathlib

@@ -7,7 +7,7 @@ that procedure on tuples, where theirs is on objects of NLTK, which are slower.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 Cell = Mapping[str, float]  # symbol -> inside probability of a span
@@ -45,7 +45,7 @@ def sentence_label(tables: RuleTables, words: Sequence[str]) -> str:
     """The start with the largest inside probability of the whole sentence (task A)."""
     num = len(words)
     chart: dict[tuple[int, int], Cell] = {
-        (at, at + 1): dict(tables.words[word]) for at, word in enumerate(words)
+        (at, at + 1): _summed(tables.words[word]) for at, word in enumerate(words)
     }
     for width in range(2, num + 1):
         for begin in range(num - width + 1):
@@ -56,6 +56,14 @@ def sentence_label(tables: RuleTables, words: Sequence[str]) -> str:
             )
     whole = chart[0, num]
     return max(tables.starts, key=lambda start: whole.get(start, 0.0))
+
+
+def _summed(terms: Iterable[tuple[str, float]]) -> Cell:
+    """A cell from rules, which a grammar may have more than once: theirs has 242 such lines."""
+    cell: dict[str, float] = defaultdict(float)
+    for symbol, probability in terms:
+        cell[symbol] += probability
+    return cell
 
 
 def _joined(tables: RuleTables, parts: Sequence[tuple[Cell, Cell]]) -> Cell:
