@@ -6,10 +6,10 @@ Arguments after the colon: ``task=masked|causal`` (causal: the next word is aske
 that does not see it), ``world=pcfg|hmm|dyck|bigram_river|grammar_file|language_model``,
 ``scale=small|paper``, ``model=NAME`` (a preset of the transformer, or another model;
 ``bidirectional_lstm`` is the paper's for hmm), ``size=NAME`` (paper: a row of the paper's Table 3,
-``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME``, ``adversary=LABEL`` (pre-training against a
-label of the world, as in section 4.1; ``--config.adversary.weight`` is its strength), ``smoke``
-(seconds, for a first look). A grammar in the format that the authors released, theirs or your own,
-is read by ``:world=grammar_file --config.task.world.path=FILE``. ``:world=language_model
+``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME`` (``sgd`` is plain, at a constant rate after
+its warm-up, as in section 4.2), ``adversary=LABEL`` (pre-training against a label of the world, as
+in section 4.1; ``--config.adversary.weight`` is its strength), ``smoke`` (seconds, for a first
+look). A grammar in the format that the authors released, theirs or your own, is read by ``:world=grammar_file --config.task.world.path=FILE``. ``:world=language_model
 --config.task.world.path=FOLDER --config.task.num_train=25600`` has the sentences of a causal model
 in a Hugging Face folder or GGUF file, drawn once (with ``num_train=0`` every update draws its own);
 ``task.world.begin`` is the token that they begin with.
@@ -71,12 +71,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.loss = common.loss(given.loss)
     config.model = _model(given)
     num_updates = 6_000 if small else 30_000
-    # the paper warms up over .06 of the updates; it does not name the end of its schedule
-    config.optim = common.optim(
-        given.optimizer, peak_lr=1e-3, warmup_steps=num_updates * 6 // 100, schedule="linear"
-    )
-    if given.optimizer == "adamw":
-        config.optim.update(b2=0.98, epsilon=1e-6, weight_decay=0.01)  # of the released code
+    config.optim = _optim(given.optimizer, num_updates)
     if not small:
         config.task.sentences_per_update = 4_096
     config.train = common.train(
@@ -105,6 +100,19 @@ def _model(given: ConfigDict) -> ConfigDict:
         return common.model(given.model, **sizes, **sees)
     still = {f"{place}_dropout": 0.0 for place in ("embedding", "attention", "residual")}
     return common.model(given.model, width=64, num_layers=2, num_heads=4, **still, **sees)
+
+
+def _optim(name: str, num_updates: int) -> ConfigDict:
+    """The paper's AdamW or plain SGD (section 4.2), both at 1e-3; other optimizers as AdamW."""
+    if name == "sgd":
+        warmup = num_updates * 12 // 100
+        return common.optim(name, momentum=0.0, peak_lr=1e-3, warmup_steps=warmup)
+    # the paper warms up over .06 of the updates; it does not name the end of its schedule
+    warmup = num_updates * 6 // 100
+    optim = common.optim(name, peak_lr=1e-3, warmup_steps=warmup, schedule="linear")
+    if name == "adamw":
+        optim.update(b2=0.98, epsilon=1e-6, weight_decay=0.01)  # of the released code
+    return optim
 
 
 def _make_small(config: ConfigDict) -> None:
