@@ -9,7 +9,8 @@ that does not see it), ``world=pcfg|hmm|dyck|bigram_river|grammar_file|language_
 ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME`` (``sgd`` is plain, at a constant rate after
 its warm-up, as in section 4.2), ``adversary=LABEL`` (pre-training against a label of the world, as
 in section 4.1; ``--config.adversary.weight`` is its strength), ``smoke`` (seconds, for a first
-look). A grammar in the format that the authors released, theirs or your own, is read by ``:world=grammar_file --config.task.world.path=FILE``. ``:world=language_model
+look). A grammar in the format that the authors released, theirs or your own, is read by
+``:world=grammar_file --config.task.world.path=FILE``. ``:world=language_model
 --config.task.world.path=FOLDER --config.task.num_train=25600`` has the sentences of a causal model
 in a Hugging Face folder or GGUF file, drawn once (with ``num_train=0`` every update draws its own);
 ``task.world.begin`` is the token that they begin with.

@@ -2,13 +2,17 @@
 
 import re
 
+import jax
 import pytest
 
 from configs import by_name, common
 from configs.flatness import masked
 from el_jax import build
 from el_jax.config.worlds import known_worlds
+from el_jax.losses import TOKEN_LOSSES
 from el_jax.runtime.errors import ConfigError
+from el_jax.training.program import make_program
+from el_jax.training.step import gradient_of
 from el_jax.worlds import world_kinds
 
 
@@ -35,6 +39,15 @@ def test_a_world_is_chosen_with_its_numbers():
 @pytest.mark.parametrize("name", known_worlds())
 def test_every_number_of_a_world_is_a_key_of_its_section(name):
     assert set(common.world(name)) == {"name", *world_kinds(known_worlds()[name])}
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_sgd_is_plain_and_constant_after_its_warm_up(scale):
+    config = masked.get_config(f"optimizer=sgd,scale={scale}")
+    assert (config.optim.momentum, config.optim.schedule) == (0.0, "constant")
+    assert config.optim.warmup_steps == 0.12 * config.train.num_updates
+    assert masked.get_config(f"scale={scale}").optim.schedule == "linear"
+    build.parse(config)
 
 
 def test_a_task_by_name_has_its_default_world():
@@ -74,3 +87,24 @@ def test_next_words_are_asked_of_a_model_that_does_not_see_them():
     config = by_name.get_config("task=causal,model=budget_bert")
     with pytest.raises(ConfigError, match=r"must be one of .*sees later tokens"):
         build.parse(config)
+
+
+@pytest.mark.parametrize("masking", ["one", "bert"])
+@pytest.mark.parametrize("loss", TOKEN_LOSSES)
+def test_every_loss_trains_on_masked_words(loss, masking):
+    config = masked.get_config(f"loss={loss},smoke")
+    config.task.masking = masking
+    spec = build.spec_of(build.parse(config))
+    program = make_program(spec)
+    after = jax.eval_shape(program.init)
+    batch = jax.eval_shape(lambda: spec.task.pack(spec.task.test_set(8)))
+    one = jax.eval_shape(lambda tree: jax.tree.map(lambda leaf: leaf[0], tree), after.params)
+    numbers = {name: leaf[0] for name, leaf in spec.hypers.loss.items()}
+    gradient = gradient_of(spec.objective)
+    hypers = spec.hypers._replace(loss=numbers)
+    (value, grads), metrics = jax.eval_shape(gradient, one, batch, hypers, jax.random.key(0))
+    assert (value.shape, value.dtype) == ((), "float32")
+    assert jax.tree.map(lambda leaf: leaf.shape, grads) == jax.tree.map(
+        lambda leaf: leaf.shape, one
+    )
+    assert {"loss", "ce", "accuracy"} < {*metrics}
