@@ -3,8 +3,9 @@
 A probe is one file and one line of ``PROBES``: from the task and the model to a ``Probe``.
 
 ``linear_probe`` is none of these: it asks for features and labels, which ``sentence_features`` of a
-model and the ``labels`` of a world give, and trains a classifier on them; ``fine_tune`` trains the
-network with it.
+model and the ``labels`` of a world give, and trains a classifier on them, logistic regression for
+the probe ``downstream`` or naive Bayes for ``naive_bayes``; ``fine_tune`` trains the network with
+it, for the probe ``fine_tuned``.
 """
 
 from collections.abc import Callable
@@ -13,8 +14,9 @@ from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.probes.curvature import curvature
 from el_jax.probes.curvature_report import Curvature
-from el_jax.probes.downstream import downstream
+from el_jax.probes.downstream import by_naive_bayes, downstream
 from el_jax.probes.fine_tune import FineTuning, fine_tune
+from el_jax.probes.fine_tuned import fine_tuned
 from el_jax.probes.linear_classifiers import (
     LinearClassifier,
     logistic_regression,
@@ -37,6 +39,8 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "attention_mass": attention_mass,
     "curvature": curvature,
     "downstream": downstream,
+    "fine_tuned": fine_tuned,
+    "naive_bayes": by_naive_bayes,
     "stratification": stratification,
     "swap": swap_test,
     "true_conditional": true_conditional,
@@ -50,12 +54,14 @@ __all__ = [
     "NotFiniteError",
     "ProbeResult",
     "attention_mass",
+    "by_naive_bayes",
     "context_logits",
     "contexts_of",
     "curvature",
     "disjoint_splits",
     "downstream",
     "fine_tune",
+    "fine_tuned",
     "linear_probe",
     "logistic_regression",
     "measurement",

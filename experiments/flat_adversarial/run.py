@@ -31,7 +31,6 @@ RATE = 3e-3
 WARM_UP = 360
 LOOKS = {"smoke": 2, "cpu": 2, "paper": 10}
 SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
-PROBE = "experiments.flat_adversarial.probe"  # registers lookup
 
 
 def studies(scale: str) -> list[Study]:
@@ -62,8 +61,7 @@ def config_of(scale: str, world: str, weight: float) -> build.Config:
         config.train.num_updates = NUM_UPDATES
     config.train.eval_every = config.train.num_updates // LOOKS[scale]
     config.train.checkpoint_every = config.train.eval_every
-    config.train.probes = ("true_conditional", "curvature", "downstream", "lookup")
-    config.imports = (PROBE,)
+    config.train.probes = ("true_conditional", "curvature", "downstream")
     return config
 
 

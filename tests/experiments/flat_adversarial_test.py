@@ -1,13 +1,10 @@
-"""The lookup table's accuracy against a classifier of hand-made features; claims and figure."""
+"""The trainings of every scale; claims and figure."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from el_jax import build
-from el_jax.probes import linear_probe
-from experiments.flat_adversarial import claims, plot, probe, run, settings
+from experiments.flat_adversarial import claims, plot, run, settings
 from experiments.harness.claims import Verdict, with_holm
 from experiments.harness.tables import write_results
 from tests.experiments.toys import results_of
@@ -23,28 +20,6 @@ def test_the_trainings_of_every_scale_are_such_that_can_be_run(scale):
         assert study.names[f"downstream_{attacked}"] == settings.ATTACKED
     weights = {s.config.adversary.weight for s in run.studies(scale) if "adversary" in s.config}
     assert weights == set(settings.WEIGHTS[1:2] if scale == "smoke" else settings.WEIGHTS[1:])
-
-
-def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
-    task = build.parse(run.config_of("smoke", "hmm", 0.0)).task
-    measured = probe.lookup(task, model=None, num=200).of_params({"w": jnp.zeros((3, 1))})
-    world, sentences = task.world.make(), task.downstream_set(200)
-    tokens = np.asarray(sentences.tokens)
-    features = np.empty((*tokens.shape, world.vocab_size))
-    for place in range(tokens.shape[1]):  # by the probabilities of whole sentences
-        for word in range(world.vocab_size):
-            features[:, place, word] = world.log_probability(
-                jnp.asarray(tokens).at[:, place].set(word)
-            )
-    features = np.asarray(jax.nn.softmax(features)).reshape(200, -1)
-    for name in task.downstream:
-        labels = np.asarray(world.labels(sentences)[name])
-        expected = linear_probe(
-            features, labels, world.num_classes[name], jax.random.key(2),
-            num_splits=2, test_fraction=0.4,
-        ).accuracy.mean  # fmt: skip
-        found = measured[f"downstream_{name}_lookup"]
-        np.testing.assert_allclose(found, np.full(3, float(expected)), atol=0.013)  # an example
 
 
 def table(*, worse, sharper, kl):

@@ -1,10 +1,25 @@
-"""Features that hold a label, and a run that is no longer finite."""
+"""Features that hold a label, the lookup table, and a run that is no longer finite."""
 
+import dataclasses
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.probes import downstream
+from configs.flatness import masked
+from el_jax import build
+from el_jax.models import PRESETS, transformer
+from el_jax.probes import (
+    PROBES,
+    FineTuning,
+    by_naive_bayes,
+    downstream,
+    fine_tuned,
+    linear_probe,
+    naive_bayes,
+)
+from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import MaskedWords, PaddedCopy
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
@@ -42,6 +57,72 @@ def test_every_label_is_read_unless_some_are_named():
     assert {name for name in names if name.count("_") == 2} == {
         f"downstream_state_{t}" for t in range(1, 5)
     }
+
+
+def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
+    world, sentences = WORLD.make(), TASK.downstream_set(400)
+    probe = downstream(TASK, model_of(posterior), 400)
+    measured = [probe.of_params(jnp.ones(3)) for _ in range(2)]
+    tokens = np.asarray(sentences.tokens)
+    features = np.empty((*tokens.shape, world.vocab_size))
+    for place in range(tokens.shape[1]):  # by the probabilities of whole sentences
+        for word in range(world.vocab_size):
+            features[:, place, word] = world.log_probability(
+                jnp.asarray(tokens).at[:, place].set(word)
+            )
+    features = np.asarray(jax.nn.softmax(features)).reshape(400, -1)
+    expected = linear_probe(
+        features, np.asarray(world.labels(sentences)["state_2"]), 4, jax.random.key(2),
+        num_splits=2, test_fraction=0.4,
+    ).accuracy.mean  # fmt: skip
+    for found in measured:
+        lookup = found["downstream_state_2_lookup"]
+        np.testing.assert_allclose(lookup, np.full(3, float(expected)), atol=0.013)  # an example
+
+
+def test_naive_bayes_reads_the_same_features():
+    found = by_naive_bayes(TASK, model_of(posterior), NUM).of_params(jnp.ones(1))
+    world, sentences = WORLD.make(), TASK.downstream_set(NUM)
+    features = posterior(1.0, TASK.whole(sentences.tokens)).reshape(NUM, -1)
+    expected = linear_probe(
+        features, np.asarray(world.labels(sentences)["state_2"]), 4, jax.random.key(2),
+        fit=naive_bayes, num_splits=2, test_fraction=0.4,
+    ).accuracy  # fmt: skip
+    assert found["naive_bayes_state_2"][0] == pytest.approx(float(expected.mean), abs=0.002)
+    assert {name.removeprefix("naive_bayes_state_2") for name in found} == {
+        "", "_sem", "_majority", "_bayes", "_lookup"
+    }  # fmt: skip
+
+
+def test_a_network_is_trained_on_for_a_label_and_a_lost_one_is_nan():
+    config = dataclasses.replace(
+        PRESETS["budget_bert"], vocab_size=TASK.vocab_size, width=16, num_layers=1, num_heads=2,
+        max_length=TASK.window_length,
+    )  # fmt: skip
+    model = transformer(config)
+    params = model.init(jax.random.key(0))
+    both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), params)
+    recipe = FineTuning(num_epochs=20, batch_size=40, peak_lr=1e-2)
+    found = fine_tuned(TASK, model, 600, recipe).of_params(both)
+    frozen = downstream(TASK, model, 600).of_params(both)
+    assert found["fine_tuned_state_2"][0] > found["fine_tuned_state_2_majority"][0] + 0.05
+    assert np.isnan(found["fine_tuned_state_2"][1])
+    for name in ("majority", "bayes", "lookup"):
+        ours, theirs = found[f"fine_tuned_state_2_{name}"], frozen[f"downstream_state_2_{name}"]
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["downstream", "naive_bayes", "fine_tuned"])
+def test_a_label_with_one_class_is_named_before_anything_is_trained(name):
+    one = choose_world("hmm", {"num_states": 1, "vocab_size": 6, "length": 4, "num_blocks": 1})
+    said = f"^{name}_state_2: classes among its labels=\\[0\\]: must be two or more$"
+    with pytest.raises(ValueError, match=said):
+        PROBES[name](MaskedWords(world=one, downstream=("state_2",)), model_of(posterior))
+    config = masked.get_config("world=hmm,smoke")
+    config.task.world.update(num_states=1, num_blocks=1)
+    config.train.probes = (name,)
+    with pytest.raises(ConfigError, match=f"^config.train.probes: '{name}' {name}_state_1: class"):
+        build.build(build.parse(config))
 
 
 def test_what_cannot_be_probed_is_refused_in_one_line():
