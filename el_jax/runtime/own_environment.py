@@ -61,9 +61,10 @@ class OwnEnvironment:
         with self._alone():
             if not works(str(python), self.check):  # another process may have made it meanwhile
                 self._install(python)
-        if not works(str(python), self.check):
+        if failed := failure(str(python), self.check):
             raise NoEnvironmentError(
-                f"{self.contents}: what is in {self.folder} does not work; delete that folder"
+                f"{self.contents}: what is in {self.folder} does not work ({failed[:200]}); "
+                "delete that folder"
             )
         return str(python)
 
@@ -106,9 +107,17 @@ def _pip_install(python: Path, arguments: Sequence[str]) -> str:
 
 def works(python: str, check: str) -> bool:
     """True if the interpreter exists and runs a program without an error."""
+    return not failure(python, check)
+
+
+def failure(python: str, check: str) -> str:
+    """The last line of what an interpreter says of a program that fails; nothing if it does not."""
     if not Path(python).exists():
-        return False
-    return subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0
+        return f"no {python}"
+    done = subprocess.run([python, "-c", check], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
 
 
 def _our_packages() -> Path:

@@ -6,9 +6,12 @@ from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, w
 
 # PyTorch without CUDA, 0.2 GB instead of 3 GB, where the configured index has it
 CPU_TORCH, ANY_TORCH = "torch==2.13.0+cpu", "torch"
-OTHERS = ("transformers>=5", "numpy", "curvlinops-for-pytorch>=3")
-# asks for torchvision and does not use it; one built for another PyTorch breaks transformers
-WITHOUT_NEEDS = ("PyHessian",)
+OTHERS = (
+    "transformers>=5",
+    *("numpy", "scipy", "tqdm", "einops", "einconv", "linear_operator", "opt-einsum", "unfoldNd"),
+)
+# ask for torchvision, which nothing here uses; one built for another PyTorch breaks transformers
+WITHOUT_NEEDS = ("PyHessian", "backpack-for-pytorch>=1.6", "curvlinops-for-pytorch>=3")
 _CHECK = (
     "import torch, transformers, curvlinops, pyhessian; transformers.GPTNeoXForCausalLM; "
     "assert int(transformers.__version__.split('.')[0]) >= 5; "

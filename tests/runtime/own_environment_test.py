@@ -44,7 +44,8 @@ def test_what_pip_refuses_is_one_line_and_leaves_nothing(made, tmp_path):
 
 
 def test_what_is_installed_must_work(made):
-    with pytest.raises(NoEnvironmentError, match="does not work; delete that folder"):
+    said = r"does not work \(ModuleNotFoundError: No module named 'no_such_module'\); delete that"
+    with pytest.raises(NoEnvironmentError, match=said):
         made(PRESENT, check="import no_such_module").python()
 
 
