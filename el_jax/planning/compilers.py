@@ -84,6 +84,7 @@ def compile_elsewhere(
             env=variables_for(machine.chip.platform),
             capture_output=True,
             text=True,
+            errors="replace",  # of a compiler that writes bytes of its own
             check=False,
         )
         if not answer.exists():

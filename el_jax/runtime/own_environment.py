@@ -58,9 +58,15 @@ class OwnEnvironment:
             return str(python)
         if not install:
             raise NoEnvironmentError(f"{self.contents}: not installed")
-        with self._alone():
-            if not works(str(python), self.check):  # another process may have made it meanwhile
-                self._install(python)
+        try:
+            with self._alone():
+                if not works(str(python), self.check):  # another process may have made it meanwhile
+                    self._install(python)
+        except (OSError, subprocess.CalledProcessError) as error:  # of the disk, or of venv's pip
+            reason = _last_line(_output(error) or str(error))
+            raise NoEnvironmentError(
+                f"{self.contents}: {self.folder} cannot be made ({reason[:200]})"
+            ) from error
         if failed := failure(str(python), self.check):
             raise NoEnvironmentError(
                 f"{self.contents}: what is in {self.folder} does not work ({failed[:200]}); "
@@ -99,10 +105,10 @@ class OwnEnvironment:
 def _pip_install(python: Path, arguments: Sequence[str]) -> str:
     """Install something; the last line of pip's refusal, or nothing if it did."""
     command = [str(python), "-m", "pip", "install", "--quiet", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode == 0:
         return ""
-    return (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+    return _last_line(done.stderr) or "pip failed"
 
 
 def works(python: str, check: str) -> bool:
@@ -112,12 +118,24 @@ def works(python: str, check: str) -> bool:
 
 def failure(python: str, check: str) -> str:
     """The last line of what an interpreter says of a program that fails; nothing if it does not."""
-    if not Path(python).exists():
-        return f"no {python}"
-    done = subprocess.run([python, "-c", check], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([python, "-c", check], capture_output=True, check=False)
+    except OSError as error:  # no such file, or one that cannot be executed
+        return str(error)
     if done.returncode == 0:
         return ""
-    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return _last_line(done.stderr) or f"exit code {done.returncode}"
+
+
+def _output(error: OSError | subprocess.CalledProcessError) -> bytes | str:
+    """The output of a failed command; nothing for other errors."""
+    return (error.output or "") if isinstance(error, subprocess.CalledProcessError) else ""
+
+
+def _last_line(said: bytes | str) -> str:
+    """The last line of a message, which may be in an encoding that is not this process's."""
+    text = said if isinstance(said, str) else said.decode(errors="replace")
+    return (text.strip().splitlines() or [""])[-1]
 
 
 def _our_packages() -> Path:

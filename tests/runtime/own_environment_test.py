@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from el_jax.runtime import own_environment
-from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
+from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, failure, works
 
 PRESENT = ("--no-index", "pip")  # is there already: nothing to fetch
 
@@ -47,6 +47,31 @@ def test_what_is_installed_must_work(made):
     said = r"does not work \(ModuleNotFoundError: No module named 'no_such_module'\); delete that"
     with pytest.raises(NoEnvironmentError, match=said):
         made(PRESENT, check="import no_such_module").python()
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(made, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # root may write into any folder
+    with pytest.raises(NoEnvironmentError, match=r"^some packages: .* cannot be made \(.*\)$"):
+        made(PRESENT).python()
+
+
+def test_an_interpreter_without_pip_is_one_line(made, monkeypatch):
+    def fail(*_, **__):
+        raise subprocess.CalledProcessError(
+            1, ["python"], b"Traceback\nNo module named ensurep\xefp"
+        )
+
+    monkeypatch.setattr(own_environment.venv, "create", fail)
+    with pytest.raises(
+        NoEnvironmentError, match="cannot be made \\(No module named ensurep\ufffdp\\)"
+    ):
+        made(PRESENT).python()
+
+
+def test_what_a_failing_program_says_need_not_be_text():
+    written = "import os; os.write(2, b'no \\xff'); os._exit(1)"
+    assert failure(sys.executable, written) == "no \ufffd"
 
 
 def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
