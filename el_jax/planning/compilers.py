@@ -25,6 +25,7 @@ _NO_TPU_HERE = {
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_WORKER_ID": "0",
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # it locks a TPU's host, where only one process may compute
 }
 _SEVERAL_LINES = 400  # characters of a compiler's message that are told
 
