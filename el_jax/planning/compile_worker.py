@@ -112,7 +112,8 @@ def facts(lowered: jax.stages.Lowered, num_updates: int = 1) -> dict[str, Any]:
             for m in text.messages()
         ],
         "host_transfers": text.host_transfers(),
-        "product_types": text.product_types(),
+        "products": text.products(),
+        "exponential_types": text.exponential_types(),
         "largest": max(size for _, size in arrays_of(text.largest().shape)),
     }
 

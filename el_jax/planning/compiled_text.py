@@ -4,12 +4,13 @@ XLA's own cost analysis counts a loop's body once and knows nothing of messages.
 instruction counts as often as its loops turn.
 """
 
+import collections
 import dataclasses
 import functools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.*?) ([a-z][\w\-]*)\((.*)$")
@@ -25,6 +26,9 @@ _COLLECTIVES = (
 )
 _HOST = ("infeed", "outfeed", "send", "recv", "send-done", "recv-done")
 _CALLBACK = re.compile(r"callback|xla_ffi_python|HostExecute|MoveToHost", re.IGNORECASE)
+_BETWEEN_SLICES = re.compile(r'_xla_megascale_transfer_type="(\w+)"')
+_MEGASCALE = "xla_megascale_runtime"  # sends between slices of TPUs, through their hosts
+BETWEEN_SLICES = " between slices"  # end of such a message's kind
 _BYTES = {"pred": 1, "bf16": 2}
 
 
@@ -55,7 +59,7 @@ class Message:
     """A kind of message between devices.
 
     Attributes:
-        kind: such as "all-reduce".
+        kind: such as "all-reduce"; "all-reduce between slices" goes over the network of hosts.
         num_bytes: bytes of the result on one device.
         times: number of times a call of the program sends it.
         looped: True inside of a loop.
@@ -65,6 +69,20 @@ class Message:
     num_bytes: int
     times: float
     looped: bool
+
+
+class Product(NamedTuple):
+    """A matrix product in the text.
+
+    Attributes:
+        operand: type of its first operand, such as "bf16".
+        result: type of its result.
+        sides: of the result.
+    """
+
+    operand: str
+    result: str
+    sides: tuple[int, ...]
 
 
 def bytes_needed(facts: Mapping[str, Any]) -> int | float:
@@ -145,8 +163,7 @@ class CompiledText:
         """The messages between devices, alike ones together."""
         counts: dict[tuple[str, int, bool], float] = {}
         for instruction, times, looped in self.executed:
-            kind = instruction.opcode.removesuffix("-start")
-            if kind in _COLLECTIVES:
+            if kind := _kind_of_message(instruction):
                 key = kind, _sent(instruction), looped
                 counts[key] = counts.get(key, 0.0) + times
         return [Message(kind, size, n, looped) for (kind, size, looped), n in counts.items()]
@@ -156,23 +173,33 @@ class CompiledText:
         return [
             instruction.name
             for instruction, _, _ in self.executed
-            if instruction.opcode in _HOST
+            if (instruction.opcode in _HOST and _MEGASCALE not in instruction.rest)
             or (instruction.opcode == "custom-call" and _CALLBACK.search(instruction.rest))
         ]
 
-    def product_types(self) -> dict[str, int]:
-        """Number of matrix products in the text by the type of their first operand."""
-        counts: dict[str, int] = {}
+    def products(self) -> list[Product]:
+        """Every matrix product in the text, inside of fusions too."""
+        found = []
         for instructions in self.computations.values():
             by_name = {each.name: each.shape for each in instructions}
             for each in instructions:
                 is_gemm = each.opcode == "custom-call" and "gemm" in each.rest
                 if is_gemm or each.opcode in ("dot", "convolution"):
                     operand = _OPERAND.search(each.rest)
-                    found = _SHAPE.search(by_name.get(operand[1] if operand else "", ""))
-                    name = found[1] if found else "unknown"
-                    counts[name] = counts.get(name, 0) + 1
-        return counts
+                    taken = _type_of(by_name.get(operand[1] if operand else "", ""))
+                    sides, _ = next(arrays_of(each.shape))
+                    found.append(Product(taken, _type_of(each.shape), sides))
+        return found
+
+    def exponential_types(self) -> dict[str, int]:
+        """Number of exponentials in the text by the type of their result."""
+        shapes = (
+            each.shape
+            for instructions in self.computations.values()
+            for each in instructions
+            if each.opcode == "exponential"
+        )
+        return dict(collections.Counter(map(_type_of, shapes)))
 
     def cycles(self) -> int | float:
         """Cycles of a TPU's core by the compiler's own estimate; 0 on other machines."""
@@ -191,8 +218,25 @@ class CompiledText:
         )
 
 
+def _type_of(shape: str) -> str:
+    """The type of the first array in a shape."""
+    found = _SHAPE.search(shape)
+    return found[1] if found else "unknown"
+
+
+def _kind_of_message(instruction: Instruction) -> str:
+    """The kind of a message between devices; nothing for another instruction."""
+    kind = instruction.opcode.removesuffix("-start")
+    if kind in _COLLECTIVES:
+        return kind
+    between = _BETWEEN_SLICES.search(instruction.rest) if instruction.opcode == "send" else None
+    return f"{between[1].lower().replace('_', '-')}{BETWEEN_SLICES}" if between else ""
+
+
 def _sent(instruction: Instruction) -> int:
     """Bytes of the result; the start of an asynchronous message also names its operand."""
+    if instruction.opcode == "send":  # what is sent, a number of the transfer, and its token
+        return next(size for _, size in arrays_of(instruction.shape))
     if instruction.opcode.endswith("-start") and instruction.opcode != "all-reduce-start":
         return instruction.num_bytes // 2
     return instruction.num_bytes

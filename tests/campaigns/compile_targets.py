@@ -10,26 +10,39 @@ cache folder if need be.
 
 import argparse
 import csv
+import itertools
 import json
 import pathlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
+from configs import common
 from configs.el.copy import get_config
-from el_jax import build
 from el_jax.planning.compiled_text import bytes_needed
 from el_jax.planning.compilers import CompilerError, compile_elsewhere
 from el_jax.planning.machines import machine_of
-from el_jax.planning.programs import products_of_update, shapes_of
-from el_jax.runtime.target import Target, compiling_for
-from el_jax.training.devices.memory import USABLE
+from tests.campaigns.compiled_checks import (
+    ALWAYS,
+    Check,
+    counts_as_the_formula,
+    exponentiates_in_float32,
+    fits,
+    in_float32,
+    keeps_its_part,
+    keeps_no_logits,
+    leaves_the_host_alone,
+    multiplies_in,
+    sends_moments_alone,
+    sends_nothing,
+    sums_gradients_in_groups,
+    sums_gradients_once,
+)
 from tests.campaigns.tally import Tally, keep_others
 from tests.planning.random_tokens import gpt2_config, language_config, pythia_config
 
 GOOD = ("as it should be",)
 PROGRAMS = pathlib.Path(__file__).parent / "compiled_programs.csv"
-Check = Callable[[dict], Iterator[str]]  # from a compiler's facts to what is wrong with them
 
 
 class Case(NamedTuple):
@@ -41,103 +54,27 @@ class Case(NamedTuple):
     program: str = "updates"
 
 
-# ---- checks -----------------------------------------------------------------------------------
-
-
-def sends_nothing(facts):
-    if facts["messages"]:
-        yield f"messages {facts['messages']}, not none"
-
-
-def sums_gradients_once(facts):
-    """One sum over devices an update, of the gradients and the loss; nothing else in the loop."""
-    looped = [message[:3] for message in facts["messages"] if message[3]]
-    if [kind for kind, _, _ in looped] != ["all-reduce"] or looped[0][2] != 1:
-        yield f"messages {looped} an update, not one all-reduce"
-    gradients = facts["state"] / 3  # AdamW keeps two numbers beside each parameter
-    sent = sum(size * times for _, size, times in looped)
-    if not 0.9 * gradients <= sent <= 1.1 * gradients:
-        yield f"{sent} bytes an update are sent, not the {gradients:.0f} of the gradients"
-
-
-def keeps_its_part(facts):
-    """A device takes its part of the state and gathers the rest: parameters go around twice."""
-    if facts["arguments"] > 1.1 * facts["state"] + 2**20:
-        yield f"arguments of {facts['arguments']} bytes, of a part of {facts['state']:.0f}"
-    if not any(kind in ("all-gather", "all-reduce") for kind, *_ in facts["messages"]):
-        yield f"messages {facts['messages']}: nothing is gathered"
-
-
-def leaves_the_host_alone(facts):
-    if facts["host_transfers"]:
-        yield f"exchanges with the host: {facts['host_transfers'][:3]}"
-
-
-def reuses_the_state(facts):
-    if facts["aliased"] < 0.99 * facts["state"]:
-        yield f"{facts['aliased']} bytes are aliased, of a state of {facts['state']:.0f}"
-
-
-def multiplies_in(dtype):
-    def check(facts):
-        types = facts["product_types"]
-        if types.get(dtype, 0) < 0.5 * sum(types.values()):
-            yield f"products in {types}, not mostly in {dtype}"
-
-    return check
-
-
-def keeps_no_logits(tokens, vocab_size):
-    def check(facts):
-        if facts["largest"] >= 2 * tokens * vocab_size:
-            yield f"an array of {facts['largest']} bytes, as large as the logits"
-
-    return check
-
-
-def fits(machine):
-    def check(facts):
-        room = USABLE * machine_of(machine).chip.memory
-        if bytes_needed(facts) > room:
-            yield f"{bytes_needed(facts):.3g} bytes, of which a device has {room:.3g}"
-
-    return check
-
-
-def counts_as_the_formula(facts):
-    """The compiler sees the operations of our count, which is the published formula's within 1 %.
-
-    It counts what is inside a loop once, and operations beside those of products.
-    """
-    settings = build.parse(gpt2_config())
-    with compiling_for(Target("tpu", 1)):
-        products = products_of_update(shapes_of(build.spec_of(settings)))
-    ratio = facts["operations"] / products.once
-    if not 0.95 <= ratio <= 1.05:
-        yield f"{facts['operations']:.4g} operations, {ratio:.3f} of the {products.once:.4g}"
-
-
-ALWAYS = (leaves_the_host_alone, reuses_the_state)
-
 # ---- cases ------------------------------------------------------------------------------------
 
 
-def copy(arguments="smoke", seeds=2, parallel="jit", **train):
+def copy(arguments="smoke", seeds=2, parallel="jit", dtype="float32", **train):
     def config():
         made = get_config(arguments)
         made.parallel = parallel
+        made.model.dtype = dtype
         made.train.update(seeds=seeds, **train)
         return made
 
     return config
 
 
-def language(path, dtype, precision="default"):
+def language(path, dtype, precision="default", loss="cross_entropy"):
     """4 × 1024 tokens over 50,257 classes in a model whose head is small beside the logits."""
 
     def config():
         made = language_config({}, width=64, num_layers=2, num_heads=2, dtype=dtype)
-        made.loss.path = path
+        made.loss = common.loss(loss, path=path)
+        made.sweep = common.sweep(made)
         made.model.matmul_precision = precision
         return made
 
@@ -168,24 +105,33 @@ def _cases():
             yield f"{machine}: copy by {shard}, pmap", Case(by_pmap, machine, (*ALWAYS, check))
         in_parts = copy("smoke,loss=e1", seeds=1, shard="fsdp")
         yield f"{machine}: copy in parts", Case(in_parts, machine, (*ALWAYS, keeps_its_part))
+    for shard, seeds, check in (("runs", 4, sends_nothing), ("data", 1, sends_moments_alone)):
+        case = copy(seeds=seeds, shard=shard), "tpu-v5e-4", (leaves_the_host_alone, check)
+        yield f"tpu-v5e-4: evaluation by {shard}", Case(*case, "evaluation")
+    paper = copy("scale=paper", seeds=5, dtype="bfloat16", shard="data")
+    checks = *ALWAYS, sums_gradients_in_groups(paper), multiplies_in("bf16")
+    yield "tpu-v5e-4: the paper's copy by data", Case(paper, "tpu-v5e-4", checks)
     for machine in ("tpu-v5e-1", "h100-1"):
+        checks = *ALWAYS, keeps_no_logits(4096, 50_257)
         for path in ("chunked", "gram", "remat"):
-            checks = *ALWAYS, keeps_no_logits(4096, 50_257)
             yield f"{machine}: {path} path", Case(language(path, "float32"), machine, checks)
+        for loss, path in itertools.product(("e1", "e2"), ("chunked", "gram")):
+            by_path = language(path, "float32", loss=loss)
+            yield f"{machine}: {loss}, {path} path", Case(by_path, machine, checks)
         for dtype, short in (("bfloat16", "bf16"), ("float32", "f32")):
-            checks = *ALWAYS, multiplies_in(short)
+            checks = *ALWAYS, multiplies_in(short), *in_float32(num_layers=2)
             # a TPU multiplies float32 in bfloat16 unless it is asked not to
             asked = language("chunked", dtype, "highest" if dtype == "float32" else "default")
             yield f"{machine}: {dtype}", Case(asked, machine, checks)
         for program in ("evaluation", "initialisation", "hvp", "quadratic_form"):
             checks = leaves_the_host_alone, sends_nothing
             yield f"{machine}: {program}", Case(copy(), machine, checks, program)
-        checks = *ALWAYS, fits(machine), multiplies_in("bf16")
+        checks = *ALWAYS, fits(machine), multiplies_in("bf16"), *in_float32(num_layers=12)
         if machine == "tpu-v5e-1":  # the compiler for GPUs does not count
             checks = *checks, counts_as_the_formula
         yield f"{machine}: GPT-2 124M", Case(gpt2_config, machine, checks)
     machine = "tpu-v5e-64"
-    checks = *ALWAYS, fits(machine), multiplies_in("bf16"), keeps_its_part
+    checks = *ALWAYS, fits(machine), multiplies_in("bf16"), keeps_its_part, exponentiates_in_float32
     yield f"{machine}: Pythia 1.4B in parts", Case(pythia, machine, checks)
 
 

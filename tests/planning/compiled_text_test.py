@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from el_jax.planning.compiled_text import CompiledText, Message
+from el_jax.planning.compiled_text import CompiledText, Message, Product
 
 TWO = PartitionSpec("two")
 
@@ -53,6 +53,31 @@ def test_the_largest_array_is_that_of_an_instruction_that_is_executed():
     assert "f32[64,64]" in largest.shape
 
 
+PRODUCTS = """
+%fused (a: bf16[8,4], b: bf16[4,8]) -> bf16[8,8] {
+  %a = bf16[8,4]{1,0} parameter(0)
+  %b = bf16[4,8]{1,0} parameter(1)
+  %scores = f32[8,8]{1,0:T(8,128)S(1)} convolution(%a, %b), dim_labels=bf_io->bf
+  %weights = f32[8,8]{1,0} exponential(%scores)
+  ROOT %convert = bf16[8,8]{1,0} convert(%weights)
+}
+
+ENTRY %main (p: bf16[8,4], q: bf16[4,8]) -> bf16[8,4] {
+  %p = bf16[8,4]{1,0} parameter(0)
+  %q = bf16[4,8]{1,0} parameter(1)
+  %fusion = bf16[8,8]{1,0} fusion(%p, %q), kind=kOutput, calls=%fused
+  %gemm = (bf16[8,4]{1,0}, s8[64]{0}) custom-call(%fusion, %p), backend_config={"gemm_config":{}}
+  ROOT %out = bf16[8,4]{1,0} get-tuple-element(%gemm), index=0
+}
+"""
+
+
+def test_products_and_exponentials_have_their_types():
+    text = CompiledText(PRODUCTS)
+    assert text.products() == [Product("bf16", "f32", (8, 8)), Product("bf16", "bf16", (8, 4))]
+    assert text.exponential_types() == {"f32": 1}
+
+
 TPU = """
 HloModule jit_f
 %body.1 (arg: (s32[], f32[8])) -> (s32[], f32[8]) {
@@ -72,6 +97,23 @@ ENTRY %main (p: f32[8]) -> f32[8] {
   ROOT %out = f32[8] get-tuple-element(%while.1), index=1
 }
 """
+
+
+SLICES = """
+ENTRY %main (p: f32[8]) -> f32[8] {
+  %start = token[] after-all()
+  %send = (f32[8]{0:T(128)}, u32[], token[]) send(%p, %start), is_host_transfer=true, frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime",_xla_megascale_transfer_type="ALL_REDUCE"}
+  %done = token[] send-done(%send), frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}
+  %told = (f32[8]{0}, u32[], token[]) send(%p, %start), is_host_transfer=true
+  ROOT %out = f32[8] copy(%p)
+}
+"""  # noqa: E501
+
+
+def test_a_message_between_slices_is_no_exchange_with_the_host():
+    text = CompiledText(SLICES)
+    assert text.messages() == [Message("all-reduce between slices", 32, 1.0, looped=False)]
+    assert text.host_transfers() == ["told"]
 
 
 def test_cycles_count_as_often_as_their_loop_turns():

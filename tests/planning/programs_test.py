@@ -51,4 +51,5 @@ def test_facts_of_a_program_have_its_memory_and_reuse_its_state():
     assert facts["aliased"] >= facts["state"]
     assert bytes_needed(facts) >= facts["arguments"] + facts["temporaries"]
     assert (facts["at_once"], facts["cycles"], facts["host_transfers"]) == (2, 0.0, [])
-    assert facts["product_types"].keys() <= {"f32"}
+    assert {product.operand for product in facts["products"]} <= {"f32"}
+    assert facts["exponential_types"].keys() == {"f32"}
