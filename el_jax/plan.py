@@ -5,10 +5,10 @@
 For example --config=configs/el/copy.py:scale=paper --machine=h100-8. Compiles the training's update
 for that machine, on this CPU and in minutes, and prints what it takes; with --workdir=FOLDER also
 writes FOLDER/plan.json. --compile=no asks no compiler: a lower bound on memory and the roofline's
-time, in seconds. The compilers are installed into the user's cache folder at the first use.
+time, in seconds. The compilers are installed into the user's cache folder at the first use;
+--machine=cpu, the machine at hand, needs none of them.
 """
 
-import dataclasses
 import json
 import pathlib
 
@@ -17,7 +17,7 @@ from ml_collections import ConfigDict
 
 from el_jax.config.names import known_names
 from el_jax.planning import plans, report
-from el_jax.planning.machines import MACHINES, machine_of
+from el_jax.planning.machines import NAMES, machine_of
 from el_jax.runtime import launch
 from el_jax.runtime.errors import ConfigError
 
@@ -35,12 +35,12 @@ def plan(config: ConfigDict, workdir: pathlib.Path | None) -> None:
     if workdir is not None:
         workdir.mkdir(parents=True, exist_ok=True)
         path = workdir / "plan.json"
-        path.write_text(json.dumps(dataclasses.asdict(found), indent=1) + "\n")
+        path.write_text(json.dumps(report.as_json(found), indent=1, allow_nan=False) + "\n")
         print(f"wrote {path}")
 
 
 def _names() -> str:
-    return f"{known_names()}\n{'machines:':<12}{', '.join(MACHINES)}"
+    return f"{known_names()}\n{'machines:':<12}{', '.join(NAMES)}"
 
 
 def _title(config: ConfigDict) -> str:

@@ -32,6 +32,8 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def target_of(machine: Machine) -> Target:
     """The machine with devices that can be compiled for, though not computed on."""
+    if machine.chip.platform == "cpu":
+        return Target("cpu", 1, devices=tuple(jax.devices("cpu")[:1]))
     if machine.chip.platform == "gpu":
         topology = topologies.get_topology_desc(
             machine.name,
@@ -40,7 +42,8 @@ def target_of(machine: Machine) -> Target:
             topology=machine.topology,
         )
     else:
-        topology = topologies.get_topology_desc(machine.topology, "tpu")
+        slices = {"num_slices": machine.num_slices} if machine.num_slices > 1 else {}
+        topology = topologies.get_topology_desc(machine.topology, "tpu", **slices)
     devices = tuple(topology.devices[: machine.num_devices])
     return Target(
         machine.chip.platform, len(devices), machine.num_hosts, devices, machine.capability

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,8 @@ def compile_elsewhere(
     """
     if not machine.compiles:
         raise NoEnvironmentError(f"there is no compiler for a whole device of {machine.name}")
-    python = environment().python(install=install)
+    here = machine.chip.platform == "cpu"  # which this environment compiles for
+    python = sys.executable if here else environment().python(install=install)
     with tempfile.TemporaryDirectory() as folder:
         asked, answer = Path(folder) / "asked.json", Path(folder) / "answer.json"
         asked.write_text(
@@ -95,7 +97,7 @@ def compile_elsewhere(
 
 
 def variables_for(platform: str) -> dict[str, str]:
-    """Environment variables of a process that compiles for "tpu" or "gpu"."""
+    """Environment variables of a process that compiles for "tpu", "gpu" or "cpu"."""
     variables = {**os.environ, **_NO_TPU_HERE, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
     variables["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(_ROOT), os.environ.get("PYTHONPATH")))

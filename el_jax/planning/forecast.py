@@ -9,11 +9,13 @@ from typing import Any
 import jax
 
 from el_jax.config.training import Settings
-from el_jax.planning.compiled_text import bytes_needed
+from el_jax.planning.advice import advice
+from el_jax.planning.compiled_text import BETWEEN_SLICES
 from el_jax.planning.machines import Machine
+from el_jax.planning.memory import Memory, memory_of
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
-from el_jax.training.devices.memory import USABLE, num_bytes
+from el_jax.training.devices.memory import num_bytes
 from el_jax.training.program import block_windows
 
 UTILISATION = 0.35  # of peak: what well-made trainings of transformers reach
@@ -35,31 +37,6 @@ class Interval:
 
 
 @dataclasses.dataclass(frozen=True)
-class Memory:
-    """Memory of one device while it updates, bytes.
-
-    Attributes:
-        needed: bytes in all; by the compiler, or else the least that the shapes need.
-        available: of the device.
-        usable: share of it that a program may take.
-        runs_at_once: number of runs that a device computes at once.
-        room_for_runs: about as many runs would fit at once.
-        parts: bytes by name.
-    """
-
-    needed: int | float
-    available: float
-    runs_at_once: int
-    room_for_runs: int
-    parts: Mapping[str, int | float]
-
-    @property
-    def fits(self) -> bool:
-        """True if the device has room for it."""
-        return self.needed <= USABLE * self.available
-
-
-@dataclasses.dataclass(frozen=True)
 class Forecast:
     """The cost of a training on a machine; operations and bytes are of one update of all runs.
 
@@ -73,7 +50,7 @@ class Forecast:
         tokens: tokens that one run reads in an update.
         operations: of all matrix products, by formula.
         operations_by_arithmetic: the same, apart.
-        compiler_operations: all operations by the compiler; None where it does not say.
+        compiler_operations: all operations by the compiler; None where it does not count them.
         bytes_moved: by formula: operands and results of products, gradients, state.
         memory: of one device.
         messages: kind, bytes on a device and number an update of each message between devices;
@@ -87,6 +64,7 @@ class Forecast:
         num_devices: of the machine.
         not_compiled: reason for which no compiler was asked; empty if it was.
         stand_in: what was compiled in place of the training's own, and why; empty for its own.
+        to_fit: changes that make it fit, each in a line; none if it fits.
     """
 
     machine: str
@@ -111,6 +89,7 @@ class Forecast:
     num_devices: int
     not_compiled: str = ""
     stand_in: str = ""
+    to_fit: tuple[str, ...] = ()
 
     @property
     def device_hours(self) -> Interval:
@@ -143,14 +122,14 @@ def forecast(
         compiled: the compiler's facts of the updates; None if there was no compiler.
         not_compiled: the reason, if there was none.
     """
-    layout = settings.layout
+    layout, memory = settings.layout, memory_of(shapes, machine, compiled)
     moved, share = _bytes_moved(update, shapes), 1 / layout.num_devices
     # a device that has some of the windows still has all of the state
     here = moved * share if not layout.splits_windows else moved - update.num_bytes * (1 - share)
     messages = None if compiled is None else _messages(compiled)
-    sent = sum(size * times for _, size, times in messages or _expected_messages(shapes, settings))
+    sent = messages if messages is not None else _expected_messages(shapes, settings, machine)
     operations = {name: n * share for name, n in update.operations.items()}
-    ideal = roofline(machine, operations, here, sent)
+    ideal = roofline(machine, operations, here, *_bytes_sent(sent))
     cycles = (compiled or {}).get("cycles", 0.0)
     by_compiler = cycles / machine.chip.clock if machine.chip.clock else 0.0
     likely = max(ideal / UTILISATION, by_compiler)
@@ -158,8 +137,6 @@ def forecast(
     one_block = share * roofline(machine, block.operations, block.num_bytes, 0.0)
     evaluating = Interval(one_block, one_block / UTILISATION).times(_num_blocks(settings, shapes))
     num_updates = settings.train.num_updates
-    of_compiler = (compiled or {}).get("operations")
-    nested = update.total / update.once if update.once else 1.0
     return Forecast(
         machine=machine.name,
         chip_source=machine.chip.source,
@@ -170,9 +147,9 @@ def forecast(
         tokens=math.prod(shapes.batch.tokens.shape),
         operations=update.total,
         operations_by_arithmetic=update.operations,
-        compiler_operations=of_compiler and of_compiler * nested * layout.num_devices,
+        compiler_operations=_compiler_operations(compiled, update, machine, layout.num_devices),
         bytes_moved=moved,
-        memory=_memory(shapes, machine, compiled),
+        memory=memory,
         messages=messages,
         host_transfers=len((compiled or {}).get("host_transfers", ())),
         update=one_update,
@@ -183,6 +160,7 @@ def forecast(
         num_devices=machine.num_devices,
         not_compiled=not_compiled,
         stand_in=(compiled or {}).get("stand_in", ""),
+        to_fit=tuple(advice(memory, settings, shapes, machine)),
     )
 
 
@@ -191,6 +169,7 @@ def roofline(
     operations: Mapping[str, float],
     num_bytes: int | float,
     sent: int | float,
+    between_slices: int | float = 0.0,
 ) -> float:
     """The least time of one device: the longest of computing, reading and sending, in seconds.
 
@@ -199,11 +178,27 @@ def roofline(
         operations: by arithmetic.
         num_bytes: bytes read and written.
         sent: bytes sent to other devices.
+        between_slices: bytes sent to other slices of TPUs, beside these.
     """
     chip = machine.chip
     peaks = {"float32": chip.float32, "float32_highest": chip.float32_highest}
     computing = sum(ops / peaks.get(name, chip.bfloat16) for name, ops in operations.items())
-    return max(computing, num_bytes / chip.bandwidth, sent / machine.link)
+    reading, sending = num_bytes / chip.bandwidth, sent / machine.link
+    return max(computing, reading, sending, between_slices / chip.network)
+
+
+def _compiler_operations(
+    compiled: Mapping[str, Any] | None, update: Products, machine: Machine, num_devices: int
+) -> float | None:
+    """Operations of an update of all runs by the compiler; None where it does not count them.
+
+    On GPUs products are calls of cuBLAS, of which XLA counts no operation.
+    """
+    counted = (compiled or {}).get("operations")
+    if counted is None or machine.chip.platform == "gpu":
+        return None
+    nested = update.total / update.once if update.once else 1.0  # it counts a loop's body once
+    return counted * nested * num_devices
 
 
 def _bytes_moved(update: Products, shapes: Shapes) -> float:
@@ -211,16 +206,37 @@ def _bytes_moved(update: Products, shapes: Shapes) -> float:
     return update.num_bytes + 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
 
 
-def _messages(compiled: Mapping[str, Any]) -> tuple[tuple[str, int, float], ...]:
+Messages = tuple[tuple[str, int, float], ...]  # kind, bytes, number an update
+
+
+def _messages(compiled: Mapping[str, Any]) -> Messages:
     return tuple((kind, size, times) for kind, size, times, _ in compiled.get("messages", ()))
 
 
-def _expected_messages(shapes: Shapes, settings: Settings) -> tuple[tuple[str, int, float], ...]:
-    """Messages of each device: gradients for their sum, and parts of parameters to be whole."""
+def _bytes_sent(messages: Messages) -> tuple[float, float]:
+    """Bytes of an update to devices of the same slice, and to other slices."""
+    inside = between = 0.0
+    for kind, size, times in messages:
+        if kind.endswith(BETWEEN_SLICES):
+            between += size * times
+        else:
+            inside += size * times
+    return inside, between
+
+
+def _expected_messages(shapes: Shapes, settings: Settings, machine: Machine) -> Messages:
+    """Messages of each device: gradients for their sum, and parts of parameters to be whole.
+
+    Between slices every device sends its part of its slice's sum.
+    """
     layout, size = settings.layout, num_bytes(shapes.state.params)
+    if not layout.splits_windows:
+        return ()
+    between = (f"all-reduce{BETWEEN_SLICES}", size * machine.num_slices // machine.num_devices, 1.0)
+    across = (between,) if machine.num_slices > 1 else ()
     if layout.shard == "fsdp":
-        return (("all-gather", size, 2.0), ("reduce-scatter", size, 1.0))
-    return (("all-reduce", 2 * size, 1.0),) if layout.splits_windows else ()
+        return (("all-gather", size, 2.0), ("reduce-scatter", size, 1.0), *across)
+    return (("all-reduce", 2 * size, 1.0), *across)
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:
@@ -238,26 +254,3 @@ def _num_blocks(settings: Settings, shapes: Shapes) -> int:
         times = 1 if split in train.eval_last else often
         total += times * blocks(functools.partial(task.test_set, size))
     return total
-
-
-def _memory(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | None) -> Memory:
-    """Memory of one device, by the compiler or else by the shapes."""
-    spec, available = shapes.spec, machine.chip.memory
-    here = spec.layout.share(spec.hypers.num_runs)
-    state = num_bytes(shapes.state) * spec.layout.share_of_state
-    of_run = state / here
-    if compiled is None:
-        of_all_runs = num_bytes(shapes.state.params) * spec.layout.share_of_run
-        gradients = of_all_runs / spec.hypers.num_runs
-        parts = {"state": state, "gradients": gradients * here, "data": num_bytes(shapes.data)}
-        needed, at_once = sum(parts.values()), here
-        of_run += gradients
-    elif "needed" in compiled:
-        parts, needed, at_once = {}, compiled["needed"], compiled["at_once"]
-        of_run = max(of_run, needed / at_once)
-    else:
-        names = "arguments", "temporaries", "outputs", "aliased", "code"
-        parts = {name: compiled[name] for name in names}
-        needed, at_once = bytes_needed(compiled), compiled["at_once"]
-        of_run = max(of_run, compiled["of_all"] / here)
-    return Memory(needed, available, at_once, int(USABLE * available // of_run), parts)

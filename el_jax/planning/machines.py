@@ -1,5 +1,8 @@
 """Machines that a training can be planned for, with the numbers of their makers.
 
+Slices of TPUs are joined by the network of their hosts; the compiler for TPUs compiles for several
+slices ahead of time, too. The machine "cpu" is the one at hand, and its numbers are measured.
+
 Rates are dense, in operations a second with a multiplication and an addition as two; memory in
 bytes of one device; bandwidths in bytes a second and in one direction, of one device.
 """
@@ -8,6 +11,7 @@ import dataclasses
 import difflib
 import math
 
+from el_jax.planning.measured import this_cpu
 from el_jax.runtime.errors import ConfigError
 
 _TPU_DOCS = "https://cloud.google.com/tpu/docs"
@@ -44,7 +48,7 @@ class Chip:
     """One device.
 
     Attributes:
-        platform: "tpu" or "gpu".
+        platform: "tpu", "gpu" or "cpu".
         bfloat16: peak of products in bfloat16, operations/s.
         float32: peak of products in float32 at default precision: bfloat16 on TPUs, TF32 on GPUs
             that have it.
@@ -53,9 +57,9 @@ class Chip:
         memory: bytes.
         bandwidth: of the memory, bytes/s.
         link: to other devices of the same machine or slice, bytes/s.
-        network: to devices of other machines or slices, bytes/s.
+        network: to devices of other hosts or slices, bytes/s.
         host_devices: largest number of devices in one host.
-        source: page with these numbers.
+        source: page with these numbers, or how they were measured.
         topology: beginning of a TPU slice's name for the compiler; empty on v4, whose compiler
             takes half a chip for a device.
         clock: of a TPU's core, Hz: peak operations a second over operations a cycle.
@@ -77,8 +81,10 @@ class Chip:
     card: Card | None = None
 
 
-def _tpu(name: str, peak: float, clock: float, gib: int, gigabytes: int, link: int) -> Chip:
-    """A TPU's chip; GB/s for bandwidths, 25 GB/s between slices (two NICs of 100 Gb/s a host)."""
+def _tpu(
+    name: str, peak: float, clock: float, gib: int, gigabytes: int, link: int, network: float
+) -> Chip:
+    """A TPU's chip; GB/s for bandwidths."""
     return Chip(
         platform="tpu",
         bfloat16=peak,
@@ -87,7 +93,7 @@ def _tpu(name: str, peak: float, clock: float, gib: int, gigabytes: int, link: i
         memory=gib * 2.0**30,
         bandwidth=gigabytes * 1e9,
         link=link * 1e9,
-        network=25e9 / 4,
+        network=network * 1e9,
         host_devices=8 if name in ("v5e", "v6e") else 4,
         source=f"{_TPU_DOCS}/{name}",
         topology="" if name == "v4" else name,
@@ -120,7 +126,7 @@ _A100 = Chip(
     memory=40e9,
     bandwidth=1.555e12,
     link=300e9,
-    network=25e9,
+    network=25e9,  # a DGX A100 has an adapter of 200 Gb/s for each card
     host_devices=8,
     source=f"{_GPU_DOCS}/a100",
     card=_AMPERE,
@@ -133,7 +139,7 @@ _H100 = Chip(
     memory=80e9,
     bandwidth=3.35e12,
     link=450e9,
-    network=50e9,
+    network=50e9,  # DGX H100 and B200 have one of 400 Gb/s for each card
     host_devices=8,
     source=f"{_GPU_DOCS}/h100",
     card=_HOPPER,
@@ -151,11 +157,13 @@ _B200 = Chip(
     source=f"{_GPU_DOCS}/dgx-b200",
     card=_BLACKWELL,
 )
+# Between slices: the pages of v5e and v6e have 6.4 and 25.6 Tb/s for 256 chips, and that of v5p has
+# nothing: 6.25 GB/s a chip by https://jax-ml.github.io/scaling-book/tpus, taken for v4, too.
 CHIPS: dict[str, Chip] = {
-    "tpu-v4": _tpu("v4", 275e12, 1.05e9, 32, 1228, 300),
-    "tpu-v5e": _tpu("v5e", 197e12, 1.5e9, 16, 819, 200),
-    "tpu-v5p": _tpu("v5p", 459e12, 1.75e9, 95, 2765, 600),
-    "tpu-v6e": _tpu("v6e", 918e12, 1.75e9, 32, 1638, 400),
+    "tpu-v4": _tpu("v4", 275e12, 1.05e9, 32, 1228, 300, 6.25),
+    "tpu-v5e": _tpu("v5e", 197e12, 1.5e9, 16, 819, 200, 3.125),
+    "tpu-v5p": _tpu("v5p", 459e12, 1.75e9, 95, 2765, 600, 6.25),
+    "tpu-v6e": _tpu("v6e", 918e12, 1.75e9, 32, 1638, 400, 12.5),
     "t4": _T4,
     "a100-40": _A100,
     "a100-80": dataclasses.replace(_A100, memory=80e9, bandwidth=2.039e12),
@@ -164,6 +172,7 @@ CHIPS: dict[str, Chip] = {
     "b200": _B200,
 }
 _TPU_SIZES = (1, 4, 8, 16, 64, 256)
+_TPU_SLICES = {"2x16": (2, 16), "2x256": (2, 256)}  # slices, chips of each
 _GPU_SIZES = {"1": (1, 1), "8": (1, 8), "2x8": (2, 8)}  # hosts, cards of each
 
 
@@ -176,35 +185,43 @@ class Machine:
         chip: the numbers of a device.
         num_devices: number of devices.
         num_hosts: number of hosts, each of which runs a process.
+        num_slices: number of slices of TPUs, 1 for other devices.
     """
 
     name: str
     chip: Chip
     num_devices: int
     num_hosts: int = 1
+    num_slices: int = 1
 
     @property
     def link(self) -> float:
-        """Bandwidth of a device to its neighbours, bytes/s: that of the slowest way."""
-        crosses = self.chip.platform == "gpu" and self.num_hosts > 1
-        return self.chip.network if crosses else self.chip.link
+        """Bandwidth of a device to its neighbours, bytes/s: that of the slowest way.
+
+        Cards of several hosts: sums and gathered arrays cross between hosts once for all cards of a
+        host, which share them among their adapters. Between slices of TPUs: ``Chip.network``.
+        """
+        if self.chip.platform != "gpu" or self.num_hosts == 1:
+            return self.chip.link
+        return min(self.chip.link, self.chip.network * self.num_devices / self.num_hosts)
 
     @property
     def capability(self) -> str:
-        """The compute capability of a GPU; empty for a TPU."""
+        """The compute capability of a GPU; empty for other devices."""
         return self.chip.card.compute_capability if self.chip.card else ""
 
     @property
     def compiles(self) -> bool:
         """True if there is a compiler whose devices are this machine's."""
-        return bool(self.chip.topology or self.chip.card)
+        return bool(self.chip.topology or self.chip.card) or self.chip.platform == "cpu"
 
     @property
     def topology(self) -> str:
-        """The compiler's name for these devices; a TPU chip alone is the first of four."""
+        """The compiler's name for these devices, of one slice; a TPU chip alone is one of four."""
         if self.chip.platform == "gpu":
             return f"{self.num_hosts}x{self.num_devices // self.num_hosts}x1"
-        sides = _sides(max(self.num_devices, 4), 2 if self.chip.host_devices == 8 else 3)
+        chips = max(self.num_devices // self.num_slices, 4)
+        sides = _sides(chips, 2 if self.chip.host_devices == 8 else 3)
         return f"{self.chip.topology}:{'x'.join(map(str, sides))}"
 
 
@@ -220,13 +237,19 @@ def _sides(num_chips: int, dimensions: int) -> tuple[int, ...]:
 
 
 def _all() -> dict[str, Machine]:
-    """Every machine by name; v4 and v5p have no slice of a single chip."""
+    """Every machine elsewhere by name.
+
+    v4 and v5p are lent by slices of four chips and more: of their size 1, one of four computes.
+    """
     found: list[Machine] = []
     for kind, chip in CHIPS.items():
         if chip.platform == "tpu":
             for size in _TPU_SIZES:
                 hosts = 1 if size <= chip.host_devices else size // 4
                 found.append(Machine(f"{kind}-{size}", chip, size, hosts))
+            for label, (slices, size) in _TPU_SLICES.items():
+                chips = slices * size
+                found.append(Machine(f"{kind}-{label}", chip, chips, chips // 4, slices))
         else:
             for label, (hosts, cards) in _GPU_SIZES.items():
                 found.append(Machine(f"{kind}-{label}", chip, hosts * cards, hosts))
@@ -234,19 +257,41 @@ def _all() -> dict[str, Machine]:
 
 
 MACHINES = _all()
+HERE = "cpu"  # the machine at hand
+NAMES = (HERE, *MACHINES)
 
 
 def machine_of(name: str) -> Machine:
-    """The machine of a name.
+    """The machine of a name; the one at hand is measured first.
 
     Raises:
         ConfigError: there is none; lists the known ones and names the closest.
     """
+    if name == HERE:
+        return Machine(HERE, _this_one(), num_devices=1)
     if name in MACHINES:
         return MACHINES[name]
-    close = difflib.get_close_matches(name, MACHINES, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
+    sizes = ", ".join((*map(str, _TPU_SIZES), *_TPU_SLICES))
     raise ConfigError(
-        f"--machine={name!r}: must be KIND-SIZE: {', '.join(CHIPS)} with a size of "
-        f"{', '.join(map(str, _TPU_SIZES))} (TPUs) or {', '.join(_GPU_SIZES)} (GPUs){hint}"
+        f"--machine={name!r}: must be {HERE}, or KIND-SIZE: {', '.join(CHIPS)} with a size of "
+        f"{sizes} (TPUs) or {', '.join(_GPU_SIZES)} (GPUs){hint}"
+    )
+
+
+def _this_one() -> Chip:
+    """All cores of this CPU as one device, which has nobody to send to."""
+    here = this_cpu()
+    return Chip(
+        platform="cpu",
+        bfloat16=here.bfloat16,
+        float32=here.float32,
+        float32_highest=here.float32,
+        memory=here.memory,
+        bandwidth=here.bandwidth,
+        link=here.bandwidth,
+        network=here.bandwidth,
+        host_devices=1,
+        source="measured here: products of 1024 x 1024 matrices, a copy of 256 MB, free memory",
     )

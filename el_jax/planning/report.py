@@ -1,33 +1,13 @@
-"""A forecast as lines of text with units."""
+"""A forecast as lines of text with units, and as plain values for JSON."""
 
+import dataclasses
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
-from el_jax.training.devices.memory import USABLE
-
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-
-
-def quantity(value: int | float, unit: str) -> str:
-    """A number with three digits and a prefix: ``quantity(3.2e9, "B")`` is "3.2 GB".
-
-    A unit that begins with a space is a word: ``quantity(2e6, " words")`` is "2 M words".
-    """
-    if not math.isfinite(value):
-        return f"more {unit} than there is"
-    for size, prefix in _PREFIXES:
-        if abs(value) >= size:
-            return f"{value / size:.3g} {prefix}{unit}"
-    return f"{value:.3g} {unit.strip()}"
-
-
-def duration(seconds: int | float) -> str:
-    """A time in the largest unit of which it has one."""
-    size, unit = next((each for each in _TIMES if seconds >= each[0]), _TIMES[-1])
-    return f"{seconds / size:.3g} {unit}"
+from el_jax.planning.units import duration, quantity
 
 
 def spans(interval: Interval) -> str:
@@ -72,7 +52,7 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         rows["compiled"] = plan.stand_in
     for name, text in rows.items():
         yield f"  {name:<13}{text}"
-    for text in advice(plan):
+    for text in plan.to_fit:
         yield f"  {'to fit':<13}{text}"
 
 
@@ -93,10 +73,10 @@ def _memory(plan: Forecast) -> str:
     parts = ", ".join(f"{name} {quantity(size, 'B')}" for name, size in memory.parts.items())
     verdict = "fits" if memory.fits else "does not fit"
     bound = "at least " if plan.not_compiled else ""
+    runs = f"{memory.runs_at_once} of {memory.runs} runs at once"
     return (
         f"{verdict}: {bound}{quantity(memory.needed, 'B')} of {quantity(memory.available, 'B')} a "
-        f"device{f' ({parts})' if parts else ''}; {memory.runs_at_once} runs at once, room for "
-        f"about {memory.room_for_runs}"
+        f"device{f' ({parts})' if parts else ''}; {runs}, room for about {memory.room_for_runs}"
     )
 
 
@@ -111,20 +91,24 @@ def _messages(plan: Forecast) -> str:
     )
 
 
-def advice(plan: Forecast) -> Iterator[str]:
-    """Changes that make a training fit, each in a line; none if it fits."""
-    memory = plan.memory
-    if memory.fits:
-        return
-    if memory.room_for_runs >= 1 and plan.runs > 1:
-        fewer = memory.room_for_runs * plan.devices
-        yield f"--config.train.seeds: at most {fewer} runs in all (now {plan.runs})"
-    if "float32" in plan.operations_by_arithmetic:
-        yield "--config.model.dtype=bfloat16: activations take half of the bytes"
-    yield "--config.loss.path=chunked: the logits of all classes are never in memory"
-    if plan.devices < plan.num_devices:
-        yield f"--config.train.shard=data: divide the windows over {plan.num_devices} devices"
-    if plan.num_devices > 1 and not plan.layout.startswith("fsdp"):
-        yield f"--config.train.shard=fsdp: a part of each parameter on {plan.num_devices} devices"
-    yield "--config.model.remat_layers=True: activations of one layer at a time"
-    yield f"a device with more than {quantity(memory.needed / USABLE, 'B')}"
+def as_json(plan: Forecast) -> dict[str, Any]:
+    """The forecast as values that JSON has, its verdict, intensity and device-hours included.
+
+    A number that is not finite, such as the bytes of a program that the compiler refuses without a
+    number, is None.
+    """
+    values = dataclasses.asdict(plan)
+    values["memory"]["fits"] = plan.memory.fits
+    values |= {
+        "intensity": plan.intensity,
+        "device_hours": dataclasses.asdict(plan.device_hours),
+    }
+    return _finite(values)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

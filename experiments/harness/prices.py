@@ -7,7 +7,8 @@ from pathlib import Path
 from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
 from el_jax.planning.plans import plan
-from el_jax.planning.report import duration, hours, quantity
+from el_jax.planning.report import hours
+from el_jax.planning.units import duration, quantity
 from experiments.harness.studies import Study, by_seed
 
 BEGIN, END = "<!-- price -->\n", "<!-- end of price -->"

@@ -200,6 +200,11 @@ def test_each_check_of_messages_and_memory_finds_what_it_looks_for():
     assert not wrong(moments, messages=[["all-gather", 160, 1.0, False]])
     assert wrong(moments, messages=[])
     assert wrong(moments, messages=[["all-gather", 2**13, 1.0, False]])
+    slices = compiled_checks.sums_between_slices
+    between = ["all-reduce between slices", 100, 1.0, True]
+    assert not wrong(slices, messages=[reduction, between])
+    assert wrong(slices)
+    assert wrong(slices, messages=[between, ["all-gather between slices", 1, 1.0, True]])
     parts = compiled_checks.keeps_its_part
     assert not wrong(parts)
     assert wrong(parts, messages=[])

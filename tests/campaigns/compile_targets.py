@@ -35,6 +35,7 @@ from tests.campaigns.compiled_checks import (
     multiplies_in,
     sends_moments_alone,
     sends_nothing,
+    sums_between_slices,
     sums_gradients_in_groups,
     sums_gradients_once,
 )
@@ -81,6 +82,14 @@ def language(path, dtype, precision="default", loss="cross_entropy"):
     return config
 
 
+def by_data_32():
+    """32 × 128 tokens over 50,257 classes, a window on each of 32 devices."""
+    task = {"windows": 32, "window_length": 128}
+    made = language_config(task, width=64, num_layers=2, num_heads=2, dtype="bfloat16")
+    made.train.shard = "data"
+    return made
+
+
 def pythia():
     """64 × 2,048 tokens, each layer gathered and computed again in a loop."""
     made = pythia_config("pythia_1.4b", windows=64)
@@ -111,6 +120,10 @@ def _cases():
     paper = copy("scale=paper", seeds=5, dtype="bfloat16", shard="data")
     checks = *ALWAYS, sums_gradients_in_groups(paper), multiplies_in("bf16")
     yield "tpu-v5e-4: the paper's copy by data", Case(paper, "tpu-v5e-4", checks)
+    machine = "tpu-v5e-2x16"
+    by_runs = copy("smoke,loss=e1", seeds=32, shard="runs")
+    yield f"{machine}: copy by runs", Case(by_runs, machine, (*ALWAYS, sends_nothing))
+    yield f"{machine}: language by data", Case(by_data_32, machine, (*ALWAYS, sums_between_slices))
     for machine in ("tpu-v5e-1", "h100-1"):
         checks = *ALWAYS, keeps_no_logits(4096, 50_257)
         for path in ("chunked", "gram", "remat"):

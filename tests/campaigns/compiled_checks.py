@@ -11,7 +11,7 @@ import jax
 
 from el_jax import build
 from el_jax.losses import VOCAB_CHUNK
-from el_jax.planning.compiled_text import bytes_needed
+from el_jax.planning.compiled_text import BETWEEN_SLICES, bytes_needed
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import products_of_update, shapes_of
 from el_jax.runtime.target import Target, compiling_for
@@ -57,6 +57,13 @@ def sends_the_gradients(facts):
     sent = sum(size * times for _, size, times, is_looped in facts["messages"] if is_looped)
     if not 0.9 * gradients <= sent <= 1.1 * gradients:
         yield f"{sent} bytes an update are sent, not the {gradients:.0f} of the gradients"
+
+
+def sums_between_slices(facts):
+    """Slices of TPUs exchange sums, and no parameters or activations."""
+    kinds = {kind for kind, *_ in facts["messages"] if kind.endswith(BETWEEN_SLICES)}
+    if kinds != {f"all-reduce{BETWEEN_SLICES}"}:
+        yield f"{kinds or 'nothing'} between slices, not sums alone"
 
 
 def sends_moments_alone(facts):

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -12,10 +14,12 @@ from el_jax.planning.compilers import CompilerError
 from el_jax.planning.forecast import UTILISATION, Interval, forecast
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import products_of_block, products_of_update, shapes_of
-from el_jax.planning.report import advice, duration, lines, quantity
+from el_jax.planning.report import as_json, lines
+from el_jax.planning.units import duration, quantity
 from el_jax.runtime.errors import ConfigError
 from el_jax.runtime.own_environment import NoEnvironmentError
 from el_jax.runtime.target import Target, compiling_for
+from el_jax.training.devices.memory import USABLE
 from tests.training.small_training import small_config
 
 V5E, V5E_4 = machine_of("tpu-v5e-1"), machine_of("tpu-v5e-4")
@@ -35,8 +39,11 @@ COMPILED = {
 }
 
 
-def planned(machine, compiled=None, **train):
+def planned(machine, compiled=None, model=(), loss=(), task=(), **train):
     config = small_config(**train)
+    config.task.update(dict(task))
+    config.model.update(dict(model))
+    config.loss.update(dict(loss))
     with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
         settings = build.parse(config)
         shapes = shapes_of(build.spec_of(settings))
@@ -98,22 +105,132 @@ def test_plain_attention_stands_in_where_cudnn_would_be_chosen_but_is_not_instal
     assert compile_worker.without_cudnn(config, h100) == (config, "")
 
 
+REFUSED = {"needed": 40e9, "at_once": 1}
+
+
 def test_what_does_not_fit_is_told_with_what_to_change():
-    found = planned(V5E, {"needed": 40e9, "at_once": 1}, seeds=2)
+    found = planned(V5E, REFUSED, seeds=2)
     assert not found.memory.fits
     said = "\n".join(lines("copy", found, V5E))
     assert "does not fit: 40 GB of 17.2 GB" in said
-    assert "--config.loss.path=chunked" in said
-    assert "shard=fsdp" not in said  # there is one device
-    found = planned(V5E_4, {"needed": 40e9, "at_once": 1}, seeds=4, shard="runs")
-    (parts,) = [line for line in advice(found) if "fsdp" in line]
+    assert "1 of 2 runs at once" in said
+    assert "  to fit       --config.model.dtype=bfloat16" in said
+    assert changes(found) == [
+        "model.dtype=bfloat16",
+        "loss.path=chunked",
+        "model.remat_layers=True",
+        "a device with more than 44.4 GB",
+    ]  # no groups, since one run is computed at once; no devices, since there is one
+    assert planned(V5E, seeds=2).to_fit == ()
+
+
+def changes(found):
+    return [line.partition(":")[0].removeprefix("--config.") for line in found.to_fit]
+
+
+def test_what_the_config_has_already_is_not_advised():
+    found = planned(
+        V5E, REFUSED, model={"dtype": "bfloat16", "remat_layers": True}, loss={"path": "chunked"}
+    )
+    assert changes(found) == ["a device with more than 44.4 GB"]
+    unknown = planned(V5E, REFUSED | {"needed": math.inf}, model={"dtype": "bfloat16"})
+    assert changes(unknown) == ["loss.path=chunked", "model.remat_layers=True"]
+
+
+def test_groups_are_advised_where_several_runs_are_computed_at_once():
+    found = planned(V5E, REFUSED | {"at_once": 4}, seeds=8, max_runs_at_once=4)
+    (groups,) = [line for line in found.to_fit if "max_runs_at_once" in line]
+    assert groups.endswith("(now 4 of 8 at once)")
+    assert not [line for line in found.to_fit if "train.seeds" in line]
+
+
+def test_fewer_runs_are_advised_only_where_their_states_are_too_many():
+    fitting = planned(V5E, REFUSED, seeds=8).memory
+    room = USABLE * fitting.available
+    found = planned(V5E, REFUSED | {"needed": room + 1.5 * fitting.state_of_run}, seeds=8)
+    (seeds,) = [line for line in found.to_fit if "train.seeds" in line]
+    assert seeds.endswith("at most 6 runs in all (now 8)")
+    on_four = planned(
+        V5E_4, REFUSED | {"needed": room + 1.5 * fitting.state_of_run}, seeds=16, shard="runs"
+    )
+    (seeds,) = [line for line in on_four.to_fit if "train.seeds" in line]
+    assert seeds.endswith("at most 8 runs in all (now 16)")
+    too_large = planned(V5E, REFUSED | {"needed": room + 9 * fitting.state_of_run}, seeds=8)
+    assert not [line for line in too_large.to_fit if "train.seeds" in line]
+
+
+def test_devices_are_advised_where_they_divide_the_windows():
+    on_four = planned(V5E_4, REFUSED, seeds=4, shard="runs")
+    (parts,) = [line for line in on_four.to_fit if "fsdp" in line]
     assert parts.endswith("a part of each parameter on 4 devices")
-    assert not [
-        line
-        for line in advice(dataclasses.replace(found, layout="fsdp by jit: as asked for"))
-        if "fsdp" in line
-    ]
-    assert not list(advice(dataclasses.replace(found, memory=planned(V5E).memory)))
+    assert not [line for line in on_four.to_fit if "shard=data" in line]
+    alone = planned(V5E_4, REFUSED, seeds=1, shard="none")
+    assert [line for line in alone.to_fit if "shard=data" in line]
+    in_parts = planned(V5E_4, REFUSED, seeds=1, shard="fsdp")
+    assert not [line for line in in_parts.to_fit if "shard" in line]
+
+
+def test_the_shapes_fit_in_groups_where_not_all_gradients_do():
+    whole = planned(V5E, seeds=8).memory
+    gradients = whole.parts["gradients"] / 8
+    room = whole.needed - 3 * gradients
+    chip = dataclasses.replace(V5E.chip, memory=room / USABLE)
+    found = planned(dataclasses.replace(V5E, chip=chip), seeds=8).memory
+    assert (found.fits, found.runs_at_once) == (True, 4)
+    assert found.parts["gradients"] == pytest.approx(4 * gradients)
+
+
+def test_a_compiler_that_does_not_count_is_not_quoted():
+    for name in ("h100-1", "t4-1"):
+        found = planned(machine_of(name), COMPILED, seeds=2)
+        assert found.compiler_operations is None
+        assert "by the compiler" not in "\n".join(lines("copy", found, machine_of(name)))
+
+
+def test_sums_between_slices_go_over_the_network_of_hosts():
+    slices = machine_of("tpu-v5e-2x16")
+    between = ["all-reduce between slices", int(slices.chip.network), 2.0, True]
+    facts = {"cycles": 0.0, "messages": [["all-reduce", 1000, 1.0, True], between]}
+    found = planned(slices, COMPILED | facts, seeds=32, shard="runs")
+    assert found.update.ideal == pytest.approx(2)
+    assert "all-reduce between slices of 3.12 GB, 2 times" in "\n".join(lines("x", found, slices))
+    # without a compiler: each of 16 chips sends its part of the gradients, here a byte a second
+    slow = dataclasses.replace(slices, chip=dataclasses.replace(slices.chip, network=1.0))
+    found = planned(slow, seeds=1, shard="data", task={"strings_per_update": 32})
+    assert found.update.ideal == 4 * found.parameters // 16
+
+
+def not_in_json(name):
+    raise AssertionError(f"{name} is not in JSON")
+
+
+@pytest.mark.parametrize("compiled", [None, COMPILED, REFUSED | {"needed": math.inf}])
+def test_the_json_has_the_verdict_and_nothing_that_json_has_not(compiled):
+    found = planned(V5E, compiled, seeds=2)
+    text = json.dumps(as_json(found))
+    read = json.loads(text, parse_constant=not_in_json)
+    assert read["memory"]["fits"] == found.memory.fits
+    assert read["memory"]["needed"] == (found.memory.needed if found.memory.fits else None)
+    assert read["to_fit"] == list(found.to_fit)
+    assert bool(read["to_fit"]) != found.memory.fits
+    assert read["intensity"] == found.intensity
+    assert read["device_hours"]["likely"] == found.device_hours.likely
+
+
+def test_the_command_line_writes_the_plan(tmp_path):
+    command = [sys.executable, "-m", "el_jax.plan", "--config=configs/el/copy.py:smoke"]
+    options = ["--machine=tpu-v5e-4", "--compile=no", f"--workdir={tmp_path / 'new'}"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == f"wrote {tmp_path / 'new' / 'plan.json'}"
+    read = json.loads((tmp_path / "new" / "plan.json").read_text(), parse_constant=not_in_json)
+    assert (read["machine"], read["memory"]["fits"], read["to_fit"]) == ("tpu-v5e-4", True, [])
+    assert read["not_compiled"] == "not asked for"
+
+
+def test_this_machine_compiles_for_itself():
+    found = plans.plan(small_config(seeds=2), machine_of("cpu"), install=False)
+    assert (found.not_compiled, found.messages, found.by) == ("", (), "roofline")
+    assert found.memory.parts["aliased"] > 0
 
 
 def test_devices_share_the_runs_and_then_send_nothing(by_shapes):

@@ -19,11 +19,12 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.sharding import AxisType, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from el_jax.runtime import target
 from el_jax.training.devices.by_pmap import by_pmap
 from el_jax.training.devices.fixed_order import one_by_one, sum_in_order
+from el_jax.training.devices.mesh import mesh_of
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.parts import Gradient, Parts, Within, placing
 from el_jax.training.moments import Moments, pool_tree
@@ -222,9 +223,7 @@ class Layout:
 
     @property
     def _mesh(self) -> jax.sharding.Mesh:
-        return jax.make_mesh(
-            (self.num_devices,), (_DEVICES,), (AxisType.Auto,), devices=self.devices
-        )
+        return mesh_of(self.devices, _DEVICES)
 
     def _splits(self, axis: Axis) -> bool:
         return _SPLIT.get(self.shard) == axis

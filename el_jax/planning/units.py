@@ -1,0 +1,25 @@
+"""Numbers with units as text."""
+
+import math
+
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+def quantity(value: int | float, unit: str) -> str:
+    """A number with three digits and a prefix: ``quantity(3.2e9, "B")`` is "3.2 GB".
+
+    A unit that begins with a space is a word: ``quantity(2e6, " words")`` is "2 M words".
+    """
+    if not math.isfinite(value):
+        return f"more {unit} than there is"
+    for size, prefix in _PREFIXES:
+        if abs(value) >= size:
+            return f"{value / size:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit.strip()}"
+
+
+def duration(seconds: int | float) -> str:
+    """A time in the largest unit of which it has one."""
+    size, unit = next((each for each in _TIMES if seconds >= each[0]), _TIMES[-1])
+    return f"{seconds / size:.3g} {unit}"
