@@ -164,8 +164,14 @@ def plan(arguments: argparse.Namespace, root: Path) -> None:
         sentences.append(sentence(found, machine))
         print(sentences[-1], flush=True)
     if arguments.write:
-        command = f"python -m experiments plan {experiment.name} --machine={arguments.machine}"
+        command = " ".join(["python -m experiments plan", *words_of(arguments)])
         write_prices(experiment.folder / "README.md", arguments.scale, sentences, command)
+
+
+def words_of(arguments: argparse.Namespace) -> list[str]:
+    """The words of a plan's command that print its prices anew and write them."""
+    words = [arguments.name, f"--scale={arguments.scale}", f"--machine={arguments.machine}"]
+    return [*words, *(["--compile"] if arguments.compile else []), "--write"]
 
 
 def merge_shards(arguments: argparse.Namespace, root: Path) -> None:

@@ -46,6 +46,21 @@ def test_every_experiment_with_trainings_at_paper_scale_has_its_price(monkeypatc
         assert f"{BEGIN}Price of the paper scale" in text, experiment.name
 
 
+def test_the_page_lists_the_experiments_whose_paper_scale_has_no_price():
+    def trains_no_studies(experiment):
+        try:
+            experiment.studies("paper")
+        except ExperimentError as error:
+            return "trains no studies" in str(error)
+        except ConfigError:
+            return False
+        return False
+
+    without = [name for name, each in discover(ROOT).items() if trains_no_studies(each)]
+    page = " ".join((ROOT / "README.md").read_text().split())
+    assert f"nothing is priced: {', '.join(without)}." in page
+
+
 def test_prices_replace_the_old_ones_between_their_marks(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text("# Toy\n\nText.\n")
@@ -55,6 +70,23 @@ def test_prices_replace_the_old_ones_between_their_marks(tmp_path):
     assert "\n- h100-1: 3 device-hours\n" in first
     write_prices(readme, "paper", ["h100-1: 4 device-hours"], "the command")
     assert readme.read_text() == first.replace("3 device", "4 device")
+
+
+@pytest.mark.parametrize("options", [[], ["--compile"]])
+def test_the_command_beside_prices_is_the_one_that_made_them(options, tmp_path, monkeypatch):
+    """Also where the default scale, or what --compile does, should change one day."""
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Toy\n")
+    monkeypatch.setattr("experiments.__main__.find", lambda *_: Experiment(folder))
+    monkeypatch.setattr(Experiment, "studies", lambda *_: [Study(small_config(seeds=1))])
+    made_by_shapes = next(prices([Study(small_config(seeds=1))], H100, compiled=False))
+    monkeypatch.setattr("experiments.__main__.prices", lambda *_, **__: [made_by_shapes])
+    command = ["plan", "toy", "--scale=smoke", "--machine=h100-1", *options, "--write"]
+    assert main(command) == 0
+    text = (folder / "README.md").read_text()
+    assert f"(`python -m experiments {' '.join(command)}`):" in text
+    assert text.count("`") == 2
 
 
 def test_what_cannot_be_planned_is_one_line(capsys):
