@@ -11,6 +11,8 @@ from jax import Array
 
 from el_jax.curvature import hvp, quadratic_form
 from el_jax.planning.products import Products, count_products
+from el_jax.probes.contexts import context_logits
+from el_jax.probes.curvature import traces
 from el_jax.training.devices.layout import ONE_DEVICE
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.runs import over_runs
@@ -25,7 +27,7 @@ from el_jax.training.program import (
 from el_jax.training.state import Hypers, TrainState
 from el_jax.types import Batch, Params
 
-PROGRAMS = ("updates", "evaluation", "initialisation", "hvp", "quadratic_form")
+PROGRAMS = ("updates", "evaluation", "initialisation", "hvp", "quadratic_form", "traces")
 _CURVATURE = {"hvp": hvp, "quadratic_form": quadratic_form}
 
 
@@ -59,6 +61,25 @@ class Shapes:
         windows = block_windows(self.batch, self.spec.eval_tokens, self.spec.layout)
         return jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct((windows, *leaf.shape[1:]), leaf.dtype), self.batch
+        )
+
+    @property
+    def contexts(self) -> Batch:
+        """The windows of an update once for each token asked for, see ``probes.contexts_of``."""
+        batch, num = self.batch, math.prod(self.batch.supervised.shape)
+
+        def one(leaf: Any, *sides: int) -> Any:
+            return leaf and jax.ShapeDtypeStruct((num, *sides), leaf.dtype)
+
+        length = batch.tokens.shape[1]
+        return Batch(
+            tokens=one(batch.tokens, length),
+            supervised=one(batch.supervised, 1),
+            labels=one(batch.labels, 1),
+            mask=one(batch.mask, 1),
+            groups=one(batch.groups, 1),
+            positions=one(batch.positions, length),
+            documents=one(batch.documents, length),
         )
 
 
@@ -103,7 +124,8 @@ def lowered(
     Args:
         shapes: of the training.
         program: of ``PROGRAMS``; "evaluation" is that of one block of windows, "hvp" and
-            "quadratic_form" are those of the loss of an update's windows, on every device whole.
+            "quadratic_form" are those of the loss of an update's windows, "traces" are those of the
+            probe of curvature on the tokens of these, on every device whole.
         num_updates: updates of a dispatch.
         at_once: number of runs a device computes at once; None for all.
     """
@@ -114,6 +136,8 @@ def lowered(
     elif program == "evaluation":
         function = evaluation(spec, at_once)
         arguments = shapes.state.params, shapes.hypers, shapes.block
+    elif program == "traces":
+        function, arguments = _traces(spec), (shapes.state.params, shapes.contexts)
     elif program in _CURVATURE:
         function = _along_a_direction(spec, _CURVATURE[program], at_once)
         arguments = shapes.state.params, shapes.hypers, shapes.state.params, shapes.batch
@@ -142,3 +166,15 @@ def _along_a_direction(
         takes=("runs", "runs", "runs", "shared"),
         gives="runs",
     )
+
+
+def _traces(spec: Spec) -> OnDevices:
+    """Traces of the Fisher matrix and of the Hessian, of all runs one after the other."""
+    logits = context_logits(spec.objective.head.model)
+
+    def one_run(params: Params, windows: Batch) -> dict[str, Array]:
+        found = traces(logits, params, windows, jax.random.key(0))
+        return {name: estimate.mean for name, estimate in found.items()}
+
+    all_runs = over_runs(one_run, "map")
+    return spec.layout.over_devices(all_runs, takes=("runs", "shared"), gives="runs")

@@ -136,7 +136,7 @@ def _cases():
             # a TPU multiplies float32 in bfloat16 unless it is asked not to
             asked = language("chunked", dtype, "highest" if dtype == "float32" else "default")
             yield f"{machine}: {dtype}", Case(asked, machine, checks)
-        for program in ("evaluation", "initialisation", "hvp", "quadratic_form"):
+        for program in ("evaluation", "initialisation", "hvp", "quadratic_form", "traces"):
             checks = leaves_the_host_alone, sends_nothing
             yield f"{machine}: {program}", Case(copy(), machine, checks, program)
         checks = *ALWAYS, fits(machine), multiplies_in("bf16"), *in_float32(num_layers=12)

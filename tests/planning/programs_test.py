@@ -8,6 +8,7 @@ from el_jax.planning.compile_worker import compile_program
 from el_jax.planning.compiled_text import CompiledText, bytes_needed
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import PROGRAMS, lowered, shapes_of
+from el_jax.probes import contexts_of
 from el_jax.training.devices.memory import num_bytes
 from tests.training.small_training import built, small_config
 
@@ -28,6 +29,18 @@ def test_by_runs_nothing_is_sent(program):
     compiled = lowered(shapes(seeds=2, shard="runs"), program, 10).compile()
     text = CompiledText(compiled.as_text())
     assert (text.messages(), text.host_transfers()) == ([], [])
+
+
+@pytest.mark.parametrize("strings_per_window", [1, 2])
+def test_contexts_have_the_shapes_of_the_probe(strings_per_window):
+    config = small_config()
+    config.task.strings_per_window = strings_per_window
+    spec = build.spec_of(build.parse(config))
+    found = shapes_of(spec)
+    drawn = spec.task.batch_at(spec.task.train_set(), 0, jax.random.key(0))
+    windows, _ = contexts_of(drawn)
+    asked = jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), windows)
+    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), found.contexts) == asked
 
 
 def test_by_data_gradients_are_summed_once_an_update_and_metrics_once_a_dispatch():
