@@ -143,6 +143,7 @@ def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
     [
         "tpu-v5e-4: copy by data",
         "h100-1: evaluation",
+        pytest.param("tpu-v5e-2x16: copy by runs", marks=pytest.mark.slow),
         pytest.param("h100-8: copy by runs", marks=pytest.mark.slow),  # a minute
     ],
 )
