@@ -3,6 +3,9 @@
 The environment set here also reaches the programs and notebooks that tests start.
 """
 
+import ctypes
+import ctypes.util
+import gc
 import os
 import pathlib
 import time
@@ -35,6 +38,7 @@ if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run w
     flags.FLAGS.mark_as_parsed()
 
 MOST_MAPPINGS = 30_000
+MOST_MEMORY = 2.5e9  # bytes of a worker: two of them beside other work must fit into 16 GB
 
 hypothesis.settings.register_profile("el_jax", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("el_jax")
@@ -42,14 +46,22 @@ hypothesis.settings.load_profile("el_jax")
 
 @pytest.fixture(autouse=True, scope="module")
 def _forget_programs() -> Iterator[None]:
-    """Forgets compiled programs before Linux refuses the process more mappings (65,530).
+    """Forgets compiled programs before they take too much memory, or too many mappings.
 
-    Each program takes a dozen or more, and XLA crashes where it gets none.
+    Each program takes a dozen mappings or more, of which Linux gives a process 65,530, and XLA
+    crashes where it gets none. Without this a worker has 7 GB when it ends.
     """
     yield
-    maps = pathlib.Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPPINGS:
+    maps, memory = pathlib.Path("/proc/self/maps"), pathlib.Path("/proc/self/statm")
+    if not maps.exists():
+        return
+    resident = int(memory.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    if maps.read_bytes().count(b"\n") > MOST_MAPPINGS or resident > MOST_MEMORY:
         jax.clear_caches()
+        gc.collect()
+        library = ctypes.CDLL(ctypes.util.find_library("c"))
+        if hasattr(library, "malloc_trim"):  # of glibc, which keeps freed memory otherwise
+            library.malloc_trim(0)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
