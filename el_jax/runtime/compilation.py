@@ -29,11 +29,11 @@ class Once:
         self._traced = jax.jit(function, **options)
         self.lower = self._compiled.lower
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """The function's result."""
         # a program inside another cannot have options of its own
         tracing = isinstance(jnp.zeros(()), jax.core.Tracer)
-        return (self._traced if tracing else self._compiled)(*args)
+        return (self._traced if tracing else self._compiled)(*args, **named)
 
 
 def use_compilation_cache() -> None:

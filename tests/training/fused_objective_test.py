@@ -1,4 +1,7 @@
-"""Training through statistics of the readout is training through the logits."""
+"""Training through statistics of the readout is training through the logits.
+
+Programs are compiled by ``Once``, in a third of the time: each is run once.
+"""
 
 import dataclasses
 import functools
@@ -12,6 +15,7 @@ import pytest
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
 from el_jax.parameters import defaults_of
+from el_jax.runtime.compilation import Once
 from el_jax.training.heads import FusedHead, LogitHead
 from el_jax.training.objectives import Objective
 from el_jax.types import Batch, ModelFns, Readout
@@ -88,7 +92,7 @@ def trained(own, key, params, batch):
 @functools.cache
 def compiled(name, path, config=None, temperature=1.0):
     fused = FUSED[path] if path else None
-    return jax.jit(partial(trained, objective(name, fused, config, temperature)))
+    return Once(partial(trained, objective(name, fused, config, temperature)))
 
 
 def assert_close(actual, expected, tolerance):
@@ -135,7 +139,7 @@ def test_blocks_of_any_size(vocab_chunk, token_chunk):
     for path in ("chunked", "remat"):
         blocks = {"vocab_chunk": vocab_chunk, "token_chunk": token_chunk}
         own = objective("e1", {"path": path, **blocks})
-        found = jax.jit(partial(trained, own))(jax.random.key(3), params, batch)
+        found = Once(partial(trained, own))(jax.random.key(3), params, batch)
         assert_close(found, expected, 1e-5)
 
 
@@ -147,7 +151,7 @@ def curvature(name, path):
     def gradient(params):
         return jax.grad(lambda p: own.loss(p, batch, {}, None)[0])(params)
 
-    return jax.jit(lambda p: jax.jvp(gradient, (p,), (p,))[1])(params)
+    return Once(lambda p: jax.jvp(gradient, (p,), (p,))[1])(params)
 
 
 def test_hessian_vector_products():
@@ -179,7 +183,7 @@ def test_memory_of_an_update_is_less_than_half():
     batch = batch_of(windows=32, num_classes=8192)
 
     def temporary_bytes(fused):
-        update = jax.jit(partial(trained, objective("e1", fused, config), None))
+        update = Once(partial(trained, objective("e1", fused, config), None))
         return update.lower(params, batch).compile().memory_analysis().temp_size_in_bytes
 
     chunked = {"path": "chunked", "vocab_chunk": 512}

@@ -1,4 +1,7 @@
-"""The laws that every world of ``WORLDS`` obeys, against all of its sentences written out."""
+"""The laws that every world of ``WORLDS`` obeys, against all of its sentences written out.
+
+Programs are compiled by ``Once``, in a third of the time: each is run a few times.
+"""
 
 import functools
 
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
+from el_jax.runtime.compilation import Once
 from el_jax.worlds import (
     PAD,
     WORLDS,
@@ -26,13 +30,13 @@ from tests.worlds.small_worlds import SMALL
 
 every_world = pytest.mark.parametrize("name", SMALL)
 few = settings(derandomize=True, deadline=None, max_examples=5)
-conditionals_of = jax.jit(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
-sample = jax.jit(lambda world, key, num: world.sample(key, num), static_argnums=2)
-floor_of = jax.jit(entropy_floor, static_argnums=2, static_argnames="per")
-exact_floor_of = jax.jit(exact_entropy_floor, static_argnames="per")
-rates_of = jax.jit(label_rates, static_argnums=2)
-exact_rates_of = jax.jit(exact_label_rates)
-classes_of = jax.jit(lambda world, given: (world.labels(given), world.log_posteriors(given.tokens)))
+conditionals_of = Once(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
+sample = Once(lambda world, key, num: world.sample(key, num), static_argnums=2)
+floor_of = Once(entropy_floor, static_argnums=2, static_argnames="per")
+exact_floor_of = Once(exact_entropy_floor, static_argnames="per")
+rates_of = Once(label_rates, static_argnums=2)
+exact_rates_of = Once(exact_label_rates)
+classes_of = Once(lambda world, given: (world.labels(given), world.log_posteriors(given.tokens)))
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +47,7 @@ def float64():
 
 @functools.cache
 def written_out(name):
-    tokens, probability = jax.jit(every_sentence)(SMALL[name])
+    tokens, probability = Once(every_sentence)(SMALL[name])
     return np.asarray(tokens), np.asarray(probability)
 
 
