@@ -26,7 +26,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
-READMES = [ROOT / "README.md", *sorted((ROOT / "experiments").glob("**/README.md"))]
+READMES = [
+    *(ROOT / folder / "README.md" for folder in ("", "configs", "el_jax")),
+    *sorted((ROOT / "experiments").glob("**/README.md")),
+]
 OURS = {"el_jax", "experiments", "colab"}
 SHELL = ("&", "|", ";", ">", "<")  # where a command ends
 RUN_LIMIT = 600  # seconds for one executed block

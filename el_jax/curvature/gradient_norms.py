@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
+from jax.extend.core import Jaxpr, JaxprEqn, Literal
 from jaxtyping import Float
 
 from el_jax.types import Params
@@ -55,18 +55,13 @@ def gradient_norms(
     waiting = {*program.invars, *maker}
     products = [_product(leaf, maker, waiting) for leaf in program.outvars]
     leaves = [p.pulled if p else leaf for p, leaf in zip(products, program.outvars, strict=True)]
-    each = _needed(each, leaves)
-    read = {atom for eqn in each for atom in _variables(eqn.invars)} | set(_variables(leaves))
-    kept = [v for eqn in once for v in eqn.outvars if v in read]
-    known = [*program.constvars, *kept]
-    constants = [*closed.consts, *_evaluate(program, once, (), kept, closed.consts)]
-    of_variable = dict(zip(known, constants, strict=True))
-    forms = [_form(of_variable[p.known], p) if p else _square for p in products]
+    needed = _needed(each, leaves)
+    constants = _run(once, dict(zip(program.constvars, closed.consts, strict=True)))
+    forms = [_form(constants[p.known], p) if p else _square for p in products]
 
     def norms(cotangent: Float[Array, "*out"]) -> Float[Array, " L"]:
-        pulled = _evaluate(
-            program.replace(constvars=known), each, program.invars, leaves, constants, cotangent
-        )
+        values = _run(needed, {**constants, program.invars[0]: cotangent})
+        pulled = [_read(leaf, values) for leaf in leaves]
         return jnp.stack([form(rows) for form, rows in zip(forms, pulled, strict=True)])
 
     return value, norms
@@ -98,17 +93,19 @@ def _variables(atoms: Sequence[Any]) -> list[Any]:
     return [atom for atom in atoms if not isinstance(atom, Literal)]
 
 
-def _evaluate(
-    program: Jaxpr,
-    eqns: Sequence[JaxprEqn],
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    constants: Sequence[Array],
-    *values: Array,
-) -> list[Array]:
-    """The values of the outputs by some equations of a program."""
-    part = program.replace(invars=list(inputs), outvars=list(outputs), eqns=list(eqns))
-    return jaxpr_as_fun(ClosedJaxpr(part, list(constants)))(*values)
+def _run(eqns: Sequence[JaxprEqn], values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The values of all variables after some equations of a program."""
+    values = dict(values)
+    for eqn in eqns:
+        inputs = [_read(atom, values) for atom in eqn.invars]
+        found = eqn.primitive.bind(*inputs, **eqn.primitive.get_bind_params(eqn.params))
+        results = found if eqn.primitive.multiple_results else [found]
+        values.update(zip(eqn.outvars, results, strict=True))
+    return values
+
+
+def _read(atom: Any, values: Mapping[Any, Any]) -> Any:
+    return atom.val if isinstance(atom, Literal) else values[atom]
 
 
 def _product(leaf: Any, maker: Mapping[Any, JaxprEqn], waiting: Collection[Any]) -> _Product | None:
