@@ -53,5 +53,5 @@ def language_model(
 
 @functools.partial(jax.jit, static_argnames="num")
 def _count(world: LanguageModel, key: Key, num: int) -> Int[Array, "tokens"]:
-    """How often each word is said in some sentences."""
+    """The number of times that each word is said in some sentences."""
     return jnp.bincount(world.sample(key, num).tokens.ravel(), length=world.vocab_size)

@@ -148,7 +148,7 @@ def test_some_workdirs_taken_over_linked_and_damaged(tmp_path):
     ],
 )
 def test_some_programs_for_machines_that_are_not_here(name):
-    """Where nobody has installed the compilers, the suite downloads no gigabyte."""
+    """The suite downloads no gigabyte if nobody has installed the compilers."""
     try:
         facts = compile_targets.compiled(compile_targets.CASES[name], install=False)
     except NoEnvironmentError as error:

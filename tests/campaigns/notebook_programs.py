@@ -36,7 +36,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 class Program(NamedTuple):
-    """What jax was asked to compile.
+    """A program that jax was asked to compile.
 
     Attributes:
         name: of the function.
