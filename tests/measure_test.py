@@ -184,8 +184,10 @@ def published(tmp_path_factory):
 
 
 def small(**changes):
+    """Few contexts, no groups and no spectrum, which take a minute to compile."""
     config = get_config("smoke")
-    config.update({"window": 8, "lanczos_steps": 4, **changes})
+    config.update({"window": 8, "lanczos_steps": 4, "groups": "none", "num_eigenvalues": 0})
+    config.update(changes)
     return config
 
 
@@ -198,7 +200,7 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
     (tmp_path / "text.txt").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
     before = {path: path.read_bytes() for path in published.iterdir()}
-    measure(small(text="text.txt", contexts=64), published)
+    measure(small(text="text.txt", contexts=64, num_eigenvalues=2), published)
     assert f"{published}: 64 contexts of text.txt" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in published.iterdir()} == before
     assert (tmp_path / "curvature.png").stat().st_size > 10_000
@@ -219,7 +221,7 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
 
 def test_results_go_where_they_are_asked_for_and_the_spectrum_may_be_left_out(published, tmp_path):
     out = tmp_path / "new" / "results"
-    measure(small(out=str(out), num_eigenvalues=0), published)  # of the whole Bible
+    measure(small(out=str(out)), published)  # of the whole Bible
     assert not {name for name in numbers_of(out) if "eigenvalue" in name}
     assert numbers_of(out)["hessian_trace"]
     assert (out / "curvature.png").stat().st_size > 5_000

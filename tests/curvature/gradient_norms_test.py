@@ -65,7 +65,7 @@ def test_norms_of_a_transformer_are_those_of_its_gradients(preset, changes):
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     rows=st.integers(1, 5), inputs=st.integers(1, 5), outputs=st.integers(1, 4), tied=st.booleans()
 )
