@@ -209,7 +209,7 @@ for words, laws in zip(np.asarray(sentences.tokens), conditionals, strict=True):
 #
 # Twice: for the loss alone, and *against* the downstream task, whose label is the hidden state at
 # one place. The second model also maximises the error of the best linear head on its features,
-# found in closed form in every update (section 4.1 of the paper).
+# found in closed form in every update (appendix A.4 of the paper).
 
 
 # %%

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.config.contracts import check_loss, check_model
 from el_jax.config.sections import choose
 from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
@@ -45,6 +46,7 @@ def spec_of(settings: Settings) -> Spec:
         ConfigError: loss path, adversary or later tokens need what the model does not have.
     """
     task, train = settings.task, settings.train
+    _check_own(settings)
     head = _head(settings) if settings.future is None else _future_head(settings)
     if settings.adversary is not None and head.model.features is None:
         raise ConfigError(
@@ -62,6 +64,15 @@ def spec_of(settings: Settings) -> Spec:
         layout=settings.layout,
         adversary=settings.adversary,
     )
+
+
+def _check_own(settings: Settings) -> None:
+    """Raise unless a loss and a model of the user's own return what they must."""
+    task, loss, name = settings.task, settings.loss, settings.model.name
+    batch = jax.eval_shape(lambda: task.batch_at(task.train_set(), 0, jax.random.key(0)))
+    keywords = loss.numbers | loss.options
+    check_loss(loss.name, TOKEN_LOSSES[loss.name], keywords, batch, task.vocab_size)
+    check_model(name, MODELS[name], model_of(settings), batch, task.vocab_size)
 
 
 def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import inspect
+import operator
 import pathlib
 
 import numpy as np
@@ -16,6 +17,8 @@ from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import TransformerConfig
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History
+from experiments.el_copy_losses import run as el_copy_losses
+from experiments.flat_size import run as flat_size
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -127,3 +130,99 @@ def test_contexts_are_the_papers(arg, expected):
 def test_bad_argument_is_named(arg, message):
     with pytest.raises(ValueError, match=message):
         get_config(arg)
+
+
+# ---- published settings -------------------------------------------------------------------------
+
+# What the papers print, by config file and argument; where a paper is silent the file says so.
+PUBLISHED = [
+    *(
+        ("el.copy", f"loss={loss},scale=paper{section}", numbers | {"train.seeds": 10})
+        for section, common_numbers in (
+            ("", {"task.copy_length": 1, "task.padding_length": 50, "task.num_train": 400}),
+            (",long", {"task.copy_length": 5, "task.padding_length": 2_000}),
+        )
+        for loss, own in (
+            ("cross_entropy", {"optim.warmup_steps": 0}),
+            ("e1", {"loss.lam": 4, "optim.warmup_steps": 1_000}),
+            ("e2", {"loss.lam": 10, "optim.warmup_steps": 1_000}),
+            ("e3", {"optim.warmup_steps": 1_000}),
+        )
+        for numbers in [
+            {"model.width": 1_024, "model.num_layers": 4, "model.num_heads": 4}
+            | common_numbers
+            | own
+        ]
+    ),
+    (
+        "el.path_star",
+        "scale=paper",
+        {
+            "model.num_layers": 12,
+            "model.width": 384,
+            "model.num_heads": 6,
+            "task.num_nodes": 50,
+            "optim.peak_lr": 5e-4,
+            "optim.weight_decay": 0.01,
+            "optim.warmup_steps": 100,
+            "train.seeds": 5,
+        },
+    ),
+    ("el.path_star", "scale=paper,loss=e1", {"loss.lam": 1, "optim.warmup_steps": 1_000}),
+    (
+        "flatness.masked",
+        "scale=paper,world=pcfg",
+        {"optim.peak_lr": 1e-3, "task.sentences_per_update": 4_096, "train.num_updates": 30_000},
+    ),
+    ("flatness.masked", "scale=paper,world=pcfg,size=9m", {"model.width": 192}),
+    (
+        "flatness.masked",
+        "scale=paper,world=pcfg,optimizer=sgd",
+        {"optim.momentum": 0, "optim.peak_lr": 1e-3, "optim.warmup_steps": 3_600},
+    ),
+    (
+        "flatness.masked",
+        "scale=paper,world=language_model",
+        {"task.world.num_words": 2_000, "task.world.length": 24},
+    ),
+    (
+        "flatness.masked",
+        "scale=paper,world=hmm,model=bidirectional_lstm",
+        {"task.world.num_states": 100, "task.world.vocab_size": 200, "task.world.length": 16},
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "argument", "published"), PUBLISHED)
+def test_the_paper_scale_has_the_published_numbers(module, argument, published):
+    config = importlib.import_module(f"configs.{module}").get_config(argument)
+    found = {key: operator.attrgetter(key)(config) for key in published}
+    assert found == published
+
+
+def test_the_small_scale_of_the_copy_task_keeps_its_own_strengths():
+    assert get_config("loss=e1").loss.lam == 2
+    assert get_config("loss=e2").loss.lam == 4
+
+
+# width, heads, layers and neurons of Table 4
+TABLE_4 = [
+    (128, 2, 4, 512), (192, 3, 5, 768), (320, 5, 6, 1_024), (384, 6, 7, 2_048),
+    (640, 10, 12, 3_072), (960, 15, 16, 4_096), (1_920, 30, 20, 5_120),
+]  # fmt: skip
+
+
+def test_networks_of_several_sizes_are_those_of_table_4():
+    configs = [study.config.model for study in flat_size.studies("paper")]
+    fields = ("width", "num_heads", "num_layers", "mlp_width")
+    assert sorted({tuple(model[field] for field in fields) for model in configs}) == TABLE_4
+
+
+def test_the_losses_have_the_curves_and_warm_ups_of_figures_4_and_5():
+    assert {"test_hard_exact_match", "train_hard_exact_match"} <= set(el_copy_losses.CURVES)
+    trained = {
+        (study.config.loss.name, steps)
+        for study in el_copy_losses.studies("paper")
+        for steps in study.config.sweep.optim.warmup_steps
+    }
+    assert trained >= {("e1", 1_000), ("e2", 500), ("e3", 500)}

@@ -25,6 +25,8 @@ SIZES = {  # layers, width, heads
     "readme": (6, 384, 6),
 }
 
+PROBES = ("greedy_goal",)  # Table 1's metric
+
 
 def get_config(arg: str | None = None) -> ConfigDict:
     """The config; see the module's docstring for the argument."""
@@ -52,14 +54,16 @@ def get_config(arg: str | None = None) -> ConfigDict:
         config.model = _model(given.size or "tiny")
         config.optim = common.optim(given.optimizer, peak_lr=1e-3)
         config.optim.warmup_steps = 1_000 if e_learning else 100
-        config.train = common.train(4_000, log_every=100, eval_every=500)
+        config.train = common.train(4_000, log_every=100, eval_every=500, probes=PROBES)
         config.eval = {"test": 1_000}
     elif given.scale == "paper":
         config.task.num_train = 199_936  # whole updates of 256
         config.model = _model(given.size or "mini")
         config.optim = common.optim(given.optimizer, peak_lr=5e-4)
         config.optim.warmup_steps = 1_000 if e_learning else 100
-        config.train = common.train(390_500, log_every=100, eval_every=19_500)
+        if "weight_decay" in config.optim:
+            config.optim.weight_decay = 0.01
+        config.train = common.train(390_500, log_every=100, eval_every=19_500, probes=PROBES)
         config.eval = {"test": 20_000}
     else:
         raise ValueError(f"scale={given.scale!r}: must be small or paper")

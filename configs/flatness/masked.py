@@ -7,8 +7,8 @@ that does not see it), ``world=pcfg|hmm|dyck|bigram_river|grammar_file|language_
 ``scale=small|paper``, ``model=NAME`` (a preset of the transformer, or another model;
 ``bidirectional_lstm`` is the paper's for hmm), ``size=NAME`` (paper: a row of the paper's Table 3,
 ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME`` (``sgd`` is plain, at a constant rate after
-its warm-up, as in section 4.2), ``adversary=LABEL`` (pre-training against a label of the world, as
-in section 4.1; ``--config.adversary.weight`` is its strength), ``smoke`` (seconds, for a first
+its warm-up, as in appendix B.2), ``adversary=LABEL`` (pre-training against a label of the world, as
+in appendix A.4; ``--config.adversary.weight`` is its strength), ``smoke`` (seconds, for a first
 look). A grammar in the format that the authors released, theirs or your own, is read by
 ``:world=grammar_file --config.task.world.path=FILE``. ``:world=language_model
 --config.task.world.path=FOLDER --config.task.num_train=25600`` has the sentences of a causal model
@@ -30,6 +30,8 @@ SMALL: dict[str, dict[str, float]] = {
     "pcfg": {"depth": 3, "symbols_per_level": 5, "vocab_size": 32, "words_per_symbol": 8},
     "hmm": {"num_states": 12, "vocab_size": 24, "length": 8, "num_blocks": 3, "concentration": 0.2},
 }
+# section 3.2; ``begin`` is the token that the teacher's sentences begin with, 2 (</s>) for OPT
+PAPER = {"language_model": {"num_words": 2_000, "length": 24, "begin": 2}}
 # Table 3: width, heads, layers; an MLP is four times as wide. The text's 730M has 24 layers, where
 # the table prints 20.
 SIZES = {
@@ -67,7 +69,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         raise ValueError(f"size={given.size!r}: must be one of {', '.join(SIZES)}")
     config = ConfigDict({"seed": 0, "parallel": common.PARALLEL})
     small = given.scale == "small"
-    numbers = SMALL.get(given.world, {}) if small else {}
+    numbers = (SMALL if small else PAPER).get(given.world, {})
     config.task = common.task(given.task, world=common.world(given.world, **numbers))
     config.loss = common.loss(given.loss)
     config.model = _model(given)
@@ -104,7 +106,7 @@ def _model(given: ConfigDict) -> ConfigDict:
 
 
 def _optim(name: str, num_updates: int) -> ConfigDict:
-    """The paper's AdamW or plain SGD (section 4.2), both at 1e-3; other optimizers as AdamW."""
+    """The paper's AdamW or plain SGD (appendix B.2), both at 1e-3; other optimizers as AdamW."""
     if name == "sgd":
         warmup = num_updates * 12 // 100
         return common.optim(name, momentum=0.0, peak_lr=1e-3, warmup_steps=warmup)

@@ -1,6 +1,7 @@
 """The loss and the optimizer of a config: their keys and ranges follow from their signatures."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -93,6 +94,13 @@ def loss_kinds(name: Any) -> dict[str, Any]:
         ConfigError: there is no such loss, or its signature cannot be read.
     """
     loss = choose("loss.name", name, TOKEN_LOSSES)
+    _, *others = inspect.signature(loss).parameters.values()
+    for number in others:
+        if number.kind is not number.KEYWORD_ONLY:
+            raise ConfigError(
+                f"config.loss.name={name!r}: its number {number.name} must stand behind a *, as in "
+                f"def {name}(stats, *, {number.name}: Annotated[ScalarLike, Number(1.0)])"
+            )
     numbers = declared("loss.name", numbers_of, loss)
     options = {key: option.kind for key, option in options_of(loss).items()}
     return LOSS_KINDS | {key: number.kind for key, number in numbers.items()} | options

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from el_jax.config.contracts import check_task
 from el_jax.config.sections import choose, keys_and_values, kinds_of, missing_keys, section, typed
 from el_jax.config.worlds import known_worlds
 from el_jax.runtime.errors import ConfigError
@@ -40,11 +41,14 @@ def parse_task(values: Any) -> Task:
         ConfigError: names the field, its value and the allowed ones.
     """
     named = keys_and_values("task", values)
-    kind = choose("task.name", named.pop("name", None), TASKS)
+    name = named.pop("name", None)
+    kind = choose("task.name", name, TASKS)
     worlds = {
         key: _world(named.pop(key)) for key, kind in kinds_of(kind).items() if kind is WorldChoice
     }
-    return section("task", named, kind, **worlds)
+    task = section("task", named, kind, **worlds)
+    check_task(name, task)
+    return task
 
 
 def _kinds(given: dict[str, Any]) -> dict[str, Any]:

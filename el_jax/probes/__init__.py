@@ -17,6 +17,7 @@ from el_jax.probes.curvature_report import Curvature
 from el_jax.probes.downstream import by_naive_bayes, downstream
 from el_jax.probes.fine_tune import FineTuning, fine_tune
 from el_jax.probes.fine_tuned import fine_tuned
+from el_jax.probes.greedy_path import greedy_goal
 from el_jax.probes.linear_classifiers import (
     LinearClassifier,
     logistic_regression,
@@ -40,6 +41,7 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "curvature": curvature,
     "downstream": downstream,
     "fine_tuned": fine_tuned,
+    "greedy_goal": greedy_goal,
     "naive_bayes": by_naive_bayes,
     "stratification": stratification,
     "swap": swap_test,
@@ -62,6 +64,7 @@ __all__ = [
     "downstream",
     "fine_tune",
     "fine_tuned",
+    "greedy_goal",
     "linear_probe",
     "logistic_regression",
     "measurement",

@@ -46,9 +46,13 @@ class Graphs(NamedTuple):
 
 
 def place_names(path_length: int) -> tuple[str, ...]:
-    """Names of the nodes of a path: start, branch, node_2, ..., goal; of two start and branch."""
+    """Names of the nodes of a path: start, branch, node_2, ..., last_node; of two start and branch.
+
+    Metrics by place are of a model that is given the right path so far, which makes the last node
+    easy; the probe ``greedy_goal`` measures the end of the path that the model writes itself.
+    """
     inner = (f"node_{place}" for place in range(2, path_length - 1))
-    return ("start", "branch", *inner, "goal")[:path_length]
+    return ("start", "branch", *inner, "last_node")[:path_length]
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class PathStar:
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """A group for each place on the path: start, branch, node_2, ..., goal.
+        """A group for each place on the path: start, branch, node_2, ..., last_node.
 
         The branch is the neighbour of the start, of two nodes the last.
         """

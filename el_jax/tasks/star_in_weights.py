@@ -108,7 +108,7 @@ class StarInWeights:
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Edges, and each place on a path: start, branch, node_2, ..., goal."""
+        """Edges, and each place on a path: start, branch, node_2, ..., last_node."""
         return "edge", *place_names(self.path_length)
 
     @property

@@ -1,8 +1,8 @@
 """Pre-training against a downstream task: a low loss with features that tell little of a label.
 
-Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), section 4.1, train min_ψ L(ψ) - λ L_D2(φ̂(ψ)), where
-φ̂(ψ) is the best linear head on features of labelled sentences D1, and D2 are others: a model with
-the same pre-training loss whose features are worse. The head has a closed form, so that the
+Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), sections 3.2 and A.4, train min_ψ L(ψ) - λ L_D2(φ̂(ψ)),
+where φ̂(ψ) is the best linear head on features of labelled sentences D1, and D2 are others: a model
+with the same pre-training loss whose features are worse. The head has a closed form, so that the
 gradient passes through it (Liu, HaoChen, Wei, Ma 2020, arXiv 2011.01418, "MeRLin").
 
 As in the code they released, features are divided by their length, labels are one-hot less 1 / C,

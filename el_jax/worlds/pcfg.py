@@ -46,8 +46,10 @@ class TreeGrammar:
     """A grammar of full binary trees with D levels of K symbols below the root.
 
     Labels, each the symbol with the largest inside probability p(span | symbol), the first of
-    equals: ``sentence``, which of the R roots spans all (the paper's task A); ``prefix_w``, which
-    symbol spans the first w words, for w = 2, 4, .. 2^(D-1) (tasks B and C are w = 4 and 2).
+    equals: ``sentence``, which of the R roots spans all; ``prefix_w``, which symbol spans the first
+    w words, for w = 2, 4, .. 2^(D-1). By the released code the paper's tasks A, B and C are
+    ``sentence``, ``prefix_4`` and ``prefix_2``, but with 50 classes each: there a span may have any
+    non-terminal, here only those of its level: 9 and 10 at the published size.
 
     Attributes:
         root: law of the root, ``[R]``.

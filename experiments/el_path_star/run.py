@@ -11,13 +11,17 @@ from experiments.harness.sweep import run_sweep
 
 METRICS = [
     "test_exact_match",
-    *(f"{split}_{place}_accuracy" for split in ("train", "test") for place in ("branch", "goal")),
+    *(
+        f"{split}_{place}_accuracy"
+        for split in ("train", "test")
+        for place in ("branch", "last_node")
+    ),
     "test_start_accuracy",
     "test_branch_margin",
     "test_branch_ce",
-    "test_goal_ce",
+    "test_last_node_ce",
 ]
-CURVES = ["test_exact_match", "test_branch_accuracy", "test_goal_accuracy", "test_branch_ce"]
+CURVES = ["test_exact_match", "test_branch_accuracy", "test_last_node_accuracy", "test_branch_ce"]
 NUMBERS = {  # of the loss, each value a setting
     "cross_entropy": {},
     "e1": {"lam": (1.0, 0.25)},

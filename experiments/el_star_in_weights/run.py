@@ -27,7 +27,7 @@ from experiments.harness.sweep import run_sweep
 METRICS = [
     *(RECALLED, EDGE_CE, EDGE_ACCURACY, *GEOMETRY, NEIGHBOURS, HELD_OUT),
     *("train_branch_accuracy", "train_branch_ce", "train_edge_margin", "train_ce"),
-    *(f"test_{place}_accuracy" for place in ("branch", "goal")),
+    *(f"test_{place}_accuracy" for place in ("branch", "last_node")),
     *("test_branch_ce", "test_branch_margin"),
 ]
 CURVES = [EDGE_CE, SPECTRAL, RECALLED, HELD_OUT]

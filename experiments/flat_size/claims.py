@@ -1,9 +1,9 @@
 """Claims of Liu, Xie, Li, Ma (2023) on the size of networks whose losses are equal.
 
-Section 5.2, Figures 2 and 5: at equal loss larger networks are better for downstream tasks, and,
-embedded in one architecture, have a smaller trace of the Hessian. The rule of embedding multiplies
-some parts of the trace by a power of the ratio of widths (``el_jax.models.surgery``), so the claim
-is judged under every way to count.
+Sections 3.3 and 5, Figures 2 and 5: at equal loss larger networks are better for downstream tasks,
+and, embedded in one architecture, have a smaller trace of the Hessian. The rule of embedding
+multiplies some parts of the trace by a power of the ratio of widths (``el_jax.models.surgery``), so
+the claim is judged under every way to count.
 """
 
 import math

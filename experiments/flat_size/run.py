@@ -26,10 +26,19 @@ METRICS = [
     *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes")),
 ]
 CURVES = [KL, *ACCURACIES]
-WIDTHS = {"smoke": (8, 16), "cpu": (16, 32, 64, 96), "paper": (128, 192, 320, 384, 640, 960)}
+TABLE_4 = {  # width: layers, neurons of an MLP
+    128: (4, 512),
+    192: (5, 768),
+    320: (6, 1024),
+    384: (7, 2048),
+    640: (12, 3072),
+    960: (16, 4096),
+    1920: (20, 5120),
+}
+WIDTHS = {"smoke": (8, 16), "cpu": (16, 32, 64, 96), "paper": tuple(TABLE_4)}
 WIDEST = {"smoke": 16, "cpu": 192, "paper": 1920}  # the least common multiple, as in Table 4
 HEAD_SIZE = {"smoke": 4, "cpu": 16, "paper": 64}
-NUM_LAYERS = {"smoke": 1, "cpu": 2, "paper": 4}
+NUM_LAYERS = {"smoke": 1, "cpu": 2}
 LENGTHS = {"smoke": (20, 40), "cpu": (800, 1_500, 3_000, 6_000), "paper": (7_500, 15_000, 30_000)}
 RATE = 3e-3
 WARM_UP = 150  # updates
@@ -59,8 +68,11 @@ def config_of(scale: str, world: str, width: int, length: int) -> build.Config:
     """The training of one width, at whose end the rate is 0."""
     size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
     config = get_config(f"world={world},{size}")
-    num_heads = width // HEAD_SIZE[scale]
-    config.model.update(width=width, num_heads=num_heads, num_layers=NUM_LAYERS[scale])
+    config.model.update(width=width, num_heads=width // HEAD_SIZE[scale])
+    if scale == "paper":
+        config.model.num_layers, config.model.mlp_width = TABLE_4[width]
+    else:
+        config.model.num_layers = NUM_LAYERS[scale]
     config.task.downstream = LABELS[scale][world]
     if scale == "cpu":
         config.optim.update(peak_lr=RATE, warmup_steps=WARM_UP)
@@ -77,7 +89,11 @@ def factors_of(config: build.Config, widest: int) -> dict[str, dict[str, float]]
     small = build.parse(config).model.config
     assert isinstance(small, TransformerConfig)
     k = widest // small.width
-    large = dataclasses.replace(small, width=widest, num_heads=k * small.num_heads)
+    # as deep as it is, with as many neurons: further ones are zero, and have no trace
+    neurons = small.mlp_width and k * small.mlp_width
+    large = dataclasses.replace(
+        small, width=widest, num_heads=k * small.num_heads, mlp_width=neurons
+    )
     found = {}
     for name, convention in CONVENTIONS.items():
         if convention.scale is None:

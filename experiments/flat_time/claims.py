@@ -1,6 +1,6 @@
 """Claims of Liu, Xie, Li, Ma (2023) on a training that goes on after its loss has converged.
 
-Section 5.1 and Figures 1 and 3: with the loss near the entropy, the accuracy of probes goes on
+Sections 3.3 and 5, Figures 1 and 3: with the loss near the entropy, the accuracy of probes goes on
 rising, and the trace of the Hessian goes on falling. A loss that still falls could do both by
 itself. The control is SGD at a fifth of the rate: noise moves the trace by the square of the rate
 (Theorem 4.3), descent of what is left of the loss by the rate.

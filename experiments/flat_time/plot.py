@@ -78,7 +78,7 @@ def answer(results: pd.DataFrame) -> str:
             points = f"{decimal(gain, 1, signed=True)} points"
             of_world.append(f"{SHORT[way]} {points} (× {decimal(factor)})")
         shown.append(f"{name}: {in_words(of_world)}")
-    return "Probe and (Fisher trace) after the loss is saturated\n" + "\n".join(shown)
+    return "Probe and (Fisher trace) after the loss has levelled off\n" + "\n".join(shown)
 
 
 def since_saturation(results: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:

@@ -219,7 +219,7 @@ def _origin(provenance: Provenance) -> str:
         f"commit {provenance.commit[:7]}" + (" with local changes" if provenance.dirty else ""),
         f"{hardware['num_devices']} × {hardware['device_kind']}, {hardware['cpu_count']} CPU cores"
         + (f" of {hardware['processor']}" if "processor" in hardware else ""),
-        _duration(seconds),
+        f"{_duration(seconds)} of work, added up over studies that ran at the same time",
         ", ".join(f"{package} {version}" for package, version in sorted(versions.items())),
     ]
     return " · ".join(parts)

@@ -73,7 +73,7 @@ def test_a_window_reads_as_a_line_of_the_files():
 
 def test_groups_are_places_on_the_path_whichever_way_it_is_asked_for():
     task = PathStar(path_length=5, num_nodes=20)
-    assert task.group_names == ("start", "branch", "node_2", "node_3", "goal")
+    assert task.group_names == ("start", "branch", "node_2", "node_3", "last_node")
     assert PathStar(path_length=2).group_names == ("start", "branch")
     back = dataclasses.replace(task, order="reversed")
     forward, backward = (t.pack(t.test_set(9)) for t in (task, back))

@@ -75,7 +75,7 @@ def test_one_token_of_an_edge_is_asked_for_and_all_of_a_path():
     *edges, path = range(len(batch.tokens))
     edge, of_path, _ = task.special_ids
     assert batch.tokens[:, 0].tolist() == [edge] * len(edges) + [of_path]
-    assert task.group_names == ("edge", "start", "branch", "node_2", "goal")
+    assert task.group_names == ("edge", "start", "branch", "node_2", "last_node")
     assert batch.mask[path].all()
     assert batch.groups[path].tolist() == [1, 2, 3, 4]
     np.testing.assert_array_equal(batch.mask[:path], np.tile([True, False, False, False], (12, 1)))

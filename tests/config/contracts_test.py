@@ -1,0 +1,140 @@
+"""Mistakes in losses, tasks and models of one's own are one line before anything is compiled."""
+
+import dataclasses
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jaxtyping import ScalarLike
+
+from configs.by_name import get_config
+from el_jax import build
+from el_jax.losses import TOKEN_LOSSES
+from el_jax.models import MODELS
+from el_jax.parameters import Number
+from el_jax.runtime.errors import ConfigError
+from el_jax.tasks import TASKS
+from el_jax.types import Batch, ModelFns
+
+
+def scalar(stats):
+    return -stats.label_logit.mean()
+
+
+def one_per_class(stats):
+    return jnp.stack([stats.mean, stats.variance], axis=-1)
+
+
+def reads_margin(stats):
+    return stats.margin
+
+
+def positional(stats, lam: Annotated[ScalarLike, Number(1.0)]):
+    return lam * stats.variance
+
+
+def fine(stats, *, lam: Annotated[ScalarLike, Number(1.0)]):
+    return lam * stats.variance
+
+
+@dataclasses.dataclass(frozen=True)
+class FirstToken:
+    vocab_size: int = 8
+    window_length: int = 6
+    answer_length: int = 1
+    group_names = ("all",)
+    labels_follow = False
+
+    def train_set(self):
+        return jax.random.randint(jax.random.key(0), (64, 6), 0, self.vocab_size)
+
+    def test_set(self, num):
+        return jax.random.randint(jax.random.key(1), (num, 6), 0, self.vocab_size)
+
+    def pack(self, tokens):
+        end = jnp.full((len(tokens), 1), self.window_length - 1)
+        return Batch(tokens, end, tokens[:, :1], end > 0, 0 * end)
+
+    def batch_at(self, data, _step, _key):
+        return self.pack(data[:8])
+
+
+class LabelsOfAllTokens(FirstToken):
+    def pack(self, tokens):
+        return super().pack(tokens)._replace(labels=tokens)
+
+
+class NoBatch(FirstToken):
+    def pack(self, tokens):
+        return tokens
+
+
+class Fails(FirstToken):
+    def batch_at(self, data, _step, _key):
+        return self.pack(data.no_such_thing)
+
+
+@dataclasses.dataclass(frozen=True)
+class HasNoPack:
+    vocab_size: int = 8
+    window_length: int = 6
+    answer_length: int = 1
+    group_names = ("all",)
+    labels_follow = False
+
+
+@dataclasses.dataclass(frozen=True)
+class BagConfig:
+    vocab_size: int
+    width: int = 16
+
+
+def everywhere(config: BagConfig) -> ModelFns:
+    """Logits at all tokens, not at the supervised ones."""
+    return ModelFns(
+        lambda key: jax.random.normal(key, (config.vocab_size, config.vocab_size)),
+        lambda params, batch, key=None: params[batch.tokens],
+    )
+
+
+@pytest.fixture(autouse=True)
+def own(monkeypatch):
+    for function in (scalar, one_per_class, reads_margin, positional, fine):
+        monkeypatch.setitem(TOKEN_LOSSES, function.__name__, function)
+    for task in (FirstToken, LabelsOfAllTokens, NoBatch, Fails, HasNoPack):
+        monkeypatch.setitem(TASKS, task.__name__, task)
+    monkeypatch.setitem(MODELS, "everywhere", everywhere)
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        (
+            "loss=scalar",
+            r"loss.name='scalar': returns float32\[\]: must be float32\[8,1\], one num",
+        ),
+        ("loss=one_per_class", r"float32\[8,1,2\]: must be float32\[8,1\]"),
+        (
+            "loss=reads_margin",
+            r"no attribute 'margin'; it has label_logit, .*\(.*_test.py, line \d+",
+        ),
+        ("loss=positional", r"its number lam must stand behind a \*"),
+        ("task=HasNoPack", "HasNoPack has no train_set, test_set, pack, batch_at; a task has"),
+        ("task=LabelsOfAllTokens", r"returns labels int32\[8,6\]: must be int32\[8,1\]"),
+        ("task=NoBatch", "batch_at returns .*: must be an el_jax.types.Batch"),
+        ("task=Fails", r"AttributeError: .*no_such_thing.*contracts_test.py, line \d+"),
+        (
+            "task=FirstToken,model=everywhere",
+            r"apply returns float32\[8,6,8\]: must be .*\[8,1,8\]",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(argument, message):
+    with pytest.raises(ConfigError, match=message) as refused:
+        build.spec_of(build.parse(get_config(argument)))
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_right_passes():
+    build.spec_of(build.parse(get_config("loss=fine,task=FirstToken")))

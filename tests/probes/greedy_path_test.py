@@ -1,0 +1,56 @@
+"""The end of a path that a network writes itself, on networks made by hand."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from el_jax.probes import greedy_goal
+from el_jax.tasks import PaddedCopy, PathStar
+from el_jax.types import ModelFns
+
+TASK = PathStar(degree=2, path_length=3, num_nodes=12, graphs_per_update=8)
+
+
+def follow(params, batch, key=None):
+    """Logits of a network that writes the start, a neighbour of it, and where that one leads.
+
+    Where ``params`` is 1 the neighbour is the right one, otherwise that of the first edge.
+    """
+    edges = jnp.stack([batch.tokens[:, 3 * e : 3 * e + 2] for e in range(TASK.num_edges)], axis=1)
+    query = batch.tokens[:, 3 * TASK.num_edges : 3 * TASK.num_edges + 2]
+    start, goal = query.T
+    first = edges[:, :, 0] == start[:, None]
+    before_goal = edges[jnp.arange(len(edges)), jnp.argmax(edges[:, :, 1] == goal[:, None], 1), 0]
+    guess = edges[jnp.arange(len(edges)), jnp.argmax(first, 1), 1]
+    branch = jnp.where(params == 1, before_goal, guess)
+    written = batch.tokens[:, TASK.prefix_length + 1]
+    leads = edges[jnp.arange(len(edges)), jnp.argmax(edges[:, :, 0] == written[:, None], 1), 1]
+    return jax.nn.one_hot(jnp.stack([start, branch, leads], axis=1), TASK.vocab_size)
+
+
+def test_a_guesser_ends_at_the_goal_of_one_graph_in_d_though_its_last_node_is_always_right():
+    model = ModelFns(dict, follow)
+    found = greedy_goal(TASK, model, num=512).of_params(jnp.array([0, 1]))
+    guesser, knower = found["greedy_goal_accuracy"].tolist()
+    assert knower == 1
+    assert guesser == pytest.approx(TASK.chance, abs=0.07)  # 3 standard errors
+    batch = TASK.pack(TASK.test_set(512))
+    assert (jnp.argmax(follow(0, batch), -1) == batch.labels)[:, -1].all()  # given the path
+
+
+@pytest.mark.parametrize("changes", [{"order": "reversed"}, {"teacher": "none"}])
+def test_the_goal_is_found_where_it_stands(changes):
+    task = PathStar(degree=2, path_length=3, num_nodes=12, **changes)
+
+    def apply(params, batch, key=None):
+        at = -1 if task.order == "forward" else 0
+        goal = batch.tokens[:, 3 * task.num_edges + 1]
+        return jax.nn.one_hot(jnp.zeros_like(batch.labels).at[:, at].set(goal), task.vocab_size)
+
+    found = greedy_goal(task, ModelFns(dict, apply), num=64).of_params(jnp.zeros(1))
+    assert found["greedy_goal_accuracy"].tolist() == [1]
+
+
+def test_other_tasks_are_refused():
+    with pytest.raises(ValueError, match="needs the path_star task, not PaddedCopy"):
+        greedy_goal(PaddedCopy(), ModelFns(dict, follow))
