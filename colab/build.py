@@ -5,10 +5,11 @@
     python -m colab.build --check        writes nothing, and fails if a notebook is not up to date
 
 A notebook is written as `colab/NAME.py`, plain Python in percent format; `colab/NAME.ipynb` is made
-from it: numbered cells, the address of the `origin` remote, and the figures and tables of the last
-`--run`, so that they are seen on GitHub. A figure stays as long as no code above it changes.
-`--check` compares the cells, not the figures, and takes the address that the notebook has. Edit the
-source, never the notebook.
+from it: numbered cells, the address of the `origin` remote, and the figures, tables and printed
+lines of the last `--run`, so that they are seen on GitHub. They stay as long as no code above them
+changes. `--check` compares the cells, not their outputs, and takes the address that the notebook
+has. Without an address a notebook asks for it in its first cell. Edit the source, never the
+notebook.
 """
 
 import argparse
@@ -25,7 +26,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 BRANCH = "main"  # the branch that the badge opens
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 ADDRESS = re.compile(r'^REPOSITORY = "([^"]*)"', re.MULTILINE)
-KEPT = ("image/png", "text/markdown")  # printed text tells times and devices of one machine
+KEPT = ("image/png", "text/markdown")
 
 
 def sources() -> list[pathlib.Path]:
@@ -105,7 +106,7 @@ def code_cells(made: NotebookNode) -> list[NotebookNode]:
 
 
 def keep_figures(made: NotebookNode, old: NotebookNode) -> int:
-    """Copies the figures and tables of another notebook, up to the first cell whose code differs.
+    """Copies the outputs of another notebook, up to the first cell whose code differs.
 
     Returns:
         The number of cells that lose theirs.
@@ -125,7 +126,9 @@ def keep_figures(made: NotebookNode, old: NotebookNode) -> int:
 
 
 def figure_of(output: NotebookNode) -> NotebookNode | None:
-    """An output with its figure or table alone; None if it has neither."""
+    """An output with its figure, table or printed lines alone; None if it has none of them."""
+    if output.output_type == "stream" and output.name == "stdout":
+        return nbformat.v4.new_output("stream", name="stdout", text=output.text)
     data = {kind: value for kind, value in output.get("data", {}).items() if kind in KEPT}
     if not data:
         return None

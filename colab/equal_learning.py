@@ -14,114 +14,32 @@
 
 # %% cellView="form"
 # @title Install
-# Where the code and its requirements are present this does nothing. Anywhere else it clones the
-# repository at this address (or at that of the environment variable EL_JAX_REPOSITORY).
+# Inside a checkout this only finds it; elsewhere, as on Colab, it clones and installs el_jax.
 REPOSITORY = ""  # @param {type:"string"}
-
-import importlib
-import importlib.metadata
-import os
+import importlib.util
 import pathlib
-import subprocess
+import shutil
 import sys
 
-from packaging.requirements import Requirement
-
-HERE = pathlib.Path.cwd()
-CLONE = HERE / "el_jax_clone"
-# A wheel for an accelerator, and the extra of jax that brings its successor.
-EXTRAS = {"jax-cuda13-plugin": "cuda13", "jax-cuda12-plugin": "cuda12", "libtpu": "tpu"}
-
-
-class Stop(Exception):
-    """Ends the notebook with one line instead of a traceback."""
-
-    def _render_traceback_(self):
-        return [f"Stopped: {self}"]
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-
-
-def find_repository():
-    """The folder of the code: around this notebook, on Python's path, or else a clone."""
-    for folder in (HERE, *HERE.parents, *map(pathlib.Path, sys.path), CLONE):
-        if (folder / "el_jax/types.py").exists() and (folder / "configs").exists():
-            return folder.resolve()
-    address = os.environ.get("EL_JAX_REPOSITORY") or REPOSITORY
-    if not address:
-        raise Stop("el_jax is not here: put the address of its git repository into REPOSITORY.")
-    run("git", "clone", "--quiet", "--depth=1", address, str(CLONE))
-    return CLONE
-
-
-def is_imported(name):
-    return name.replace("-", "_") in sys.modules
-
-
-def version(name):
-    """The version in use: the one imported, else the one on disk; None for neither."""
-    if imported := getattr(sys.modules.get(name.replace("-", "_")), "__version__", None):
-        return imported
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def install(folder):
-    """Brings this environment to the ranges of requirements.txt, if it is not in them."""
-    lines = (folder / "requirements.txt").read_text().splitlines()
-    wanted = [Requirement(text) for line in lines if (text := line.split("#")[0].strip())]
-    met = [r for r in wanted if (found := version(r.name)) and found in r.specifier]
-    for r in wanted:
-        if r not in met and is_imported(r.name):
-            raise Stop(
-                f"{r.name} {version(r.name)} is imported already and el_jax needs {r.specifier}: "
-                "restart the runtime (Runtime > Restart session), then run this cell first."
-            )
-    if met == wanted:
-        return
-    extra = next((EXTRAS[name] for name in EXTRAS if version(name)), "cpu")
-    before = version("jax") or "none"
-    print(f"jax {before} is installed: installing requirements.txt with jax[{extra}], minutes ...")
-    for r in wanted:
-        r.extras |= {extra} if r.name == "jax" else set()
-    # Two versions of one package must not meet in this process: Colab imports numpy at its start.
-    held = [f"{r.name}=={version(r.name)}" for r in met if is_imported(r.name)]
-    (folder / "held.txt").write_text("\n".join(held))
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--constraint", folder / "held.txt"]
-    run(*map(str, [*pip, *wanted]))
-    importlib.invalidate_caches()
-
-
-root = find_repository()
-install(root)
+here = pathlib.Path.cwd()
+folders = (here, *here.parents, here / "el_jax_clone", *map(pathlib.Path, sys.path))
+root = next((folder for folder in folders if (folder / "configs/common.py").exists()), None)
+if root is None:
+    if not REPOSITORY:
+        raise SystemExit("Put the address of el_jax's git repository into REPOSITORY.")
+    root = here / "el_jax_clone"
+    extra = "tpu" if importlib.util.find_spec("libtpu") else "cpu"
+    extra = "cuda12" if shutil.which("nvidia-smi") else extra
+    # !git clone --quiet --depth=1 {REPOSITORY} {root}
+    # %pip install --quiet -r {root}/requirements.txt "jax[{extra}]>=0.10,<0.13"
+    print("installed; if jax was imported before, restart the session and run this cell again")
 sys.path.insert(0, str(root))
-import el_jax
-
-print(f"el_jax {el_jax.__version__}, jax {version('jax')}, flax {version('flax')}")
-
-# %%
-# @title Device
-# With WANT = "tpu" or "gpu" the notebook stops here if there is none, instead of going on
-# slowly without it (the environment variable WANT does the same).
-WANT = "any"  # @param ["any", "tpu", "gpu"]
 
 import jax
 
-wanted = os.environ.get("WANT", WANT)
-if wanted not in ("any", "tpu", "gpu"):
-    raise ValueError(f'WANT={wanted!r}, must be "any", "tpu" or "gpu".')
-print(f"jax {jax.__version__} on {jax.devices()}")
-if wanted not in ("any", jax.default_backend()):
-    raise RuntimeError(
-        f"WANT={wanted!r}, but jax finds only {jax.devices()}. In Colab choose one under Runtime > "
-        'Change runtime type and run all cells again; or go on without it: WANT = "any".'
-    )
+import el_jax
+
+print(f"el_jax {el_jax.__version__}, jax {jax.__version__} on {jax.devices()}")
 
 # %%
 # %matplotlib inline
@@ -161,8 +79,9 @@ arithmetic.check()  # that XLA computes right sums here
 # %% [markdown]
 # ## What to train
 #
-# Everything below follows from this form: change a field and run the cells after it again. Section
-# 6 shows why λ is 2 here and not 1, as in the larger experiments of the paper.
+# Everything below follows from this form: change a field and run the cells after it again. E2 and
+# E1 are cross-entropy and a penalty of strength λ that keeps the margin of a token from growing for
+# ever; section 6 shows how. A warm-up that is longer than a training ends with it.
 
 # %%
 # @title What to train
@@ -197,18 +116,18 @@ LOSSES = {
 
 
 # %%
-def configure(name, warmup_steps=0, **parameters):
+def configure(name, warmup_steps=0, num_updates=NUM_UPDATES, **parameters):
     """The setting of `configs/el/copy.py` with the changes of this notebook."""
     config = get_config(f"loss={name},smoke" if SCALE == "smoke" else f"loss={name}")
     config.loss.update(parameters)
-    config.optim.warmup_steps = warmup_steps
+    config.optim.warmup_steps = min(warmup_steps, num_updates)
     config.model.matmul_precision = "highest"  # float32 also where a GPU or TPU would round
     on_cpu = jax.default_backend() == "cpu"
     config.train.update(
-        num_updates=NUM_UPDATES,
+        num_updates=num_updates,
         seeds=SEEDS,
-        eval_every=max(1, NUM_UPDATES // 15 // config.train.log_every) * config.train.log_every,
-        checkpoint_every=NUM_UPDATES,
+        eval_every=max(1, num_updates // 15 // config.train.log_every) * config.train.log_every,
+        checkpoint_every=num_updates,
         run_axis="map" if on_cpu else "vmap",  # seeds one after the other, or all together
     )
     return config
@@ -564,14 +483,16 @@ plot_mechanism(results)
 # %%
 import tempfile
 
-short = configure(**list(LOSSES.values())[-1])
-updates = 10 * short.train.log_every
-short.train.update(num_updates=updates, eval_every=updates, checkpoint_every=updates)
+short = configure(**list(LOSSES.values())[-1], num_updates=500)
 workdir = pathlib.Path(tempfile.mkdtemp()) / "copy"
 train_in(short, workdir)
 saved = el_jax.load(workdir)
 table = saved.metrics.query("metric in ['test_easy_accuracy', 'test_hard_accuracy', 'test_loss']")
-print(table.pivot_table(index="metric", columns=["step", "seed"], values="value").round(3))
+print(
+    table.pivot_table(index="metric", columns=["step", "seed"], values="value")
+    .round(3)
+    .iloc[:, -2 * SEEDS :]
+)
 
 # %%
 strings = saved.task.train_set()

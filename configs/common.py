@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ml_collections import ConfigDict, config_dict
@@ -38,7 +38,8 @@ def parse_arg(arg: str | None, **defaults: Any) -> ConfigDict:
         name, equals, text = item.partition("=")
         if name not in defaults:
             raise ValueError(
-                f"{name!r} is not an argument of this config; it takes {list(defaults)}"
+                f"{name!r} is not an argument of this config; {_hint(name, defaults)}it takes "
+                f"{', '.join(defaults)}"
             )
         chosen[name] = _read(name, text if equals else "true", type(defaults[name]))
     return ConfigDict(chosen)
@@ -139,10 +140,14 @@ def sweep(config: ConfigDict) -> ConfigDict:
 
 def _known(what: str, name: str, table: Mapping[str, Any]) -> Any:
     if name not in table:
-        close = difflib.get_close_matches(name, table, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{what}={name!r}: must be one of {', '.join(sorted(table))}{hint}")
+        names = ", ".join(sorted(table))
+        raise ValueError(f"{what}={name!r}: {_hint(name, table)}must be one of {names}")
     return table[name]
+
+
+def _hint(name: str, table: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, table, n=1)
+    return f"did you mean {close[0]!r}? " if close else ""
 
 
 def _section(value: Any) -> Any:

@@ -24,6 +24,7 @@ Commands, each with --help:
     python -m el_jax.show            a finished or running workdir: last numbers and curves
     python -m el_jax.export          a training as a Hugging Face folder
     python -m el_jax.generate        continue a text by a training on text, a folder or a GGUF file
+    python -m el_jax.measure         curvature of checkpoints, or of a published model
     python -m el_jax.analyze_ntp     a linear problem: verdicts, margins, trajectories
     python -m el_jax.plan            memory, messages and time of a training on a machine elsewhere
     python -m el_jax.checkpoints     inspect checkpoints

@@ -10,23 +10,27 @@ import csv
 import json
 import pathlib
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
 from ml_collections import ConfigDict
 
 from el_jax.config.linear_ntp import NTPSettings, TrajectorySettings, parse
+from el_jax.config.names import config_names
 from el_jax.linear_ntp import Analysis, Trajectory, analyze, run_trajectory
 from el_jax.plots import plot_trajectory, save_figure
 from el_jax.runtime import launch
-from el_jax.runtime.workdir import hold, open_workdir
+from el_jax.runtime.workdir import check_workdir, claim_workdir, hold
 
 
 def analyze_ntp(config: ConfigDict, workdir: pathlib.Path) -> None:
     """Analyse the problem of a config, train on it, and write the results."""
     settings = parse(config)
     with hold(workdir):
-        open_workdir(workdir, json.loads(config.to_json_best_effort()), [], sys.argv)
+        resolved = json.loads(config.to_json_best_effort())
+        check_workdir(workdir, resolved)
+        claim_workdir(workdir, resolved, [], sys.argv)
         _analyze(settings, workdir)
 
 
@@ -65,4 +69,5 @@ def _train(analysis: Analysis, chosen: TrajectorySettings, workdir: pathlib.Path
 
 
 if __name__ == "__main__":
-    launch.run(analyze_ntp)
+    names = partial(config_names, "analyze_ntp")
+    launch.run(analyze_ntp, names=names, example="configs/linear_ntp/figure1.py")

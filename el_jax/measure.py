@@ -1,28 +1,31 @@
 """Measure the curvature of a training's checkpoints, or of a published model.
 
-    python -m el_jax.measure --config=configs/flatness/measure.py --workdir=WORKDIR
+    python -m el_jax.measure --workdir=WORKDIR [--config=configs/flatness/measure.py:smoke]
 
-WORKDIR is that of a training, which may still run; or a Hugging Face folder or GGUF file of a
-causal model, which is measured on ``--config.text``. Prints loss, divergence from the truth where a
-world tells it, traces of the Fisher matrix and the Hessian with their errors, and both ends of the
-Hessian's spectrum; of several steps of a run also how loss and traces changed, paired. Writes
-curvature.csv and curvature.png into WORKDIR, or for a published model into the current folder, or
-into ``--config.out``. The network computes in float32 with plain attention, whatever it was
-trained in.
+Without --config it is configs/flatness/measure.py. WORKDIR is that of a training, which may still
+run; or a Hugging Face folder or GGUF file of a causal model, which is measured on
+``--config.text``. Prints loss, divergence from the truth where a world tells it, traces of the
+Fisher matrix and the Hessian with their errors, and both ends of the Hessian's spectrum; of several
+steps of a run also how loss and traces changed, paired. Writes curvature.csv and curvature.png into
+WORKDIR, or for a published model into the current folder, or into ``--config.out``. The network
+computes in float32 with plain attention, whatever it was trained in.
 """
 
 import csv
 import pathlib
+from functools import partial
 
 import jax
 from ml_collections import ConfigDict
 
 from el_jax.config.measure import parse
+from el_jax.config.names import config_names
 from el_jax.plots import plot_curvature, save_figure
 from el_jax.probes import Curvature, NotFiniteError, contexts_of, measurement
 from el_jax.runtime import launch
 from el_jax.subjects import measure_each, results_folder, subject_of
 
+CONFIG = "configs/flatness/measure.py"  # unless another is given
 HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem")
 
 
@@ -61,4 +64,4 @@ def _draw(found: dict[str, Curvature], path: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    launch.run(measure)
+    launch.run(measure, names=partial(config_names, "measure"), config=CONFIG)

@@ -226,7 +226,7 @@ class SavedRun:
     def _read(self, name: str) -> Any:
         try:
             return json.loads((self.workdir / name).read_bytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self.workdir / name}: damaged ({error})") from error
 
 

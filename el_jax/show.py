@@ -19,7 +19,7 @@ from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import UserError, describe, exit_code
 from el_jax.saved_run import SavedRun, load
 from el_jax.tasks import Guessable
-from el_jax.training.progress import watched
+from el_jax.training.progress import sweep_points, watched
 from el_jax.training.sinks import History
 
 
@@ -48,10 +48,14 @@ def show(run: SavedRun) -> pathlib.Path:
         for label, names in (loss | accuracy).items()
         if names
     }
-    title = f"{run.workdir.name}: {settings.loss.name}, mean (thick) of {len(run.runs)} runs (thin)"
+    points = sweep_points(run.runs)
+    seeds = len(run.runs) // len(points)
+    title = (
+        f"{run.workdir.name}: {settings.loss.name}, mean of {seeds} seeds (thick) and each (thin)"
+    )
     path = run.workdir / "curves.png"
     chance = {"accuracy": run.task.chance} if isinstance(run.task, Guessable) else {}
-    save_figure(plot_training(panels, title, chance), path)
+    save_figure(plot_training(panels, title, chance, points), path)
     return path
 
 

@@ -31,10 +31,10 @@ from el_jax.runtime import distributed, launch, target
 from el_jax.runtime.errors import ConfigError
 from el_jax.runtime.processes import agreed, check_same, is_first, together
 from el_jax.runtime.stop import StopSignal
-from el_jax.runtime.workdir import hold, open_workdir, origin
+from el_jax.runtime.workdir import check_workdir, claim_workdir, hold, origin
 from el_jax.saved_run import start_from
 from el_jax.training.fit import fit
-from el_jax.training.progress import headline
+from el_jax.training.progress import headline, sweep_points
 from el_jax.training.sinks import open_sinks, read_rows
 from el_jax.training.state import TrainState
 
@@ -45,7 +45,9 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
     check_same("--config", resolved)
     settings = build.parse(config)
     num_updates = settings.train.num_updates
+    points = sweep_points(settings.rows)
     title = f"{settings.loss.name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
+    title += f" ({' / '.join(points)})" if 1 < len(points) <= 3 else ""
     with contextlib.ExitStack() as leaving:
         stop = leaving.enter_context(contextlib.closing(StopSignal()))
         lock = None
@@ -56,7 +58,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         with together():
             if is_first():  # not before: a config that is refused must not claim the workdir
                 _check_length(workdir, num_updates)
-                open_workdir(workdir, resolved, settings.rows, sys.argv, identity)
+                check_workdir(workdir, resolved, identity)
         if is_first():
             _tell_choices(settings)
         checkpoints = open_checkpoints(
@@ -71,12 +73,15 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         leaving.enter_context(checkpoints)
         state = _first_state(settings, training, checkpoints)
         with together():
+            if is_first():
+                claim_workdir(workdir, resolved, settings.rows, sys.argv)
             files = open_sinks(
                 workdir,
                 title,
                 num_updates,
                 training.watched,
                 0 if state is None else int(state.step),
+                points=points,
                 row_bytes=checkpoints.row_bytes,
                 lock=lock,
                 tensorboard=settings.train.tensorboard,
@@ -91,7 +96,7 @@ def train(config: build.Config, workdir: pathlib.Path) -> None:
         )
     if is_first():
         last = read_rows(workdir / "metrics.jsonl").rows[-1]
-        print(f"done: {num_updates} updates; {headline(last, training.watched)}")
+        print(f"done: {num_updates} updates; {headline(last, training.watched, points)}")
         print(f"metrics and checkpoints: {workdir}")
 
 

@@ -1,7 +1,7 @@
 """The names that a config can give, for --help."""
 
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
@@ -12,10 +12,22 @@ from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
 
 
+def configs_of(command: str) -> list[str]:
+    """The configs below the current folder that a command runs: their docstrings show it."""
+    shown = f"python -m el_jax.{command} "
+    files = sorted(pathlib.Path("configs").rglob("*.py"))
+    return [str(path) for path in files if shown in path.read_text(errors="replace")]
+
+
+def config_names(command: str) -> str:
+    """One line of the configs that a command runs."""
+    return _lines({"configs": configs_of(command)})
+
+
 def known_names() -> str:
-    """One line for each kind of name; configs are those below the current folder."""
+    """One line for each kind of name that a training's config can give."""
     known: dict[str, Iterable[str]] = {
-        "configs": sorted(map(str, pathlib.Path("configs").glob("*/*.py"))),
+        "configs": configs_of("train"),
         "tasks": TASKS,
         "losses": TOKEN_LOSSES,
         "models": MODELS,
@@ -25,5 +37,8 @@ def known_names() -> str:
         "probes": PROBES,
         "future": FUTURE,
     }
-    known["configs"] = [path for path in known["configs"] if not path.endswith("__init__.py")]
+    return _lines(known)
+
+
+def _lines(known: Mapping[str, Iterable[str]]) -> str:
     return "\n".join(f"{kind + ':':<12}{', '.join(names)}" for kind, names in known.items())

@@ -1,6 +1,6 @@
 """The course of one training: its loss, and the accuracy of every group of every split."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from types import MappingProxyType
 
@@ -25,26 +25,34 @@ def plot_training(
     panels: Mapping[str, Mapping[str, Course]],
     title: str,
     chance: Mapping[str, float] = MappingProxyType({}),
+    points: Mapping[str, Sequence[int]] = MappingProxyType({"": ()}),
 ) -> Figure:
     """Draw one panel for each kind of number and one colour for each name, over updates.
 
+    Each sweep point has a row of panels, since a mean over different settings is of none of them.
+
     Args:
         panels: axis label -> name -> the updates at which it was measured and its value for each
-            run. Thick lines are means over the runs that have a number, thin lines single runs.
+            run. Thick lines are means over the seeds that have a number, thin lines single seeds.
         title: the sentence above.
         chance: axis label -> value of a guess, drawn as a line in that panel.
+        points: label of a sweep point -> places of its runs; none for all of them.
     """
-    figure, axes = new_figure(1, len(panels), size=(4.4 * len(panels), 3.8))
-    for ax, (label, courses) in zip(axes[0], panels.items(), strict=True):
-        colours = cycle([*LOSS_COLOURS.values(), *SPARE_COLOURS])
-        for (name, course), colour in zip(courses.items(), colours, strict=False):
-            _plot_runs(ax, course, name, colour)
-        if label in chance:
-            add_chance_line(ax, chance[label])
-        ax.set_xlabel("updates")
-        ax.set_ylabel(label)
-        ax.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False,
+    size = (4.4 * len(panels), 1.6 + 2.2 * len(points))
+    figure, axes = new_figure(len(points), len(panels), size=size, share_x=True)
+    for column, (label, courses) in zip(axes.T, panels.items(), strict=True):
+        for ax, (point, places) in zip(column, points.items(), strict=True):
+            colours = cycle([*LOSS_COLOURS.values(), *SPARE_COLOURS])
+            for (name, (steps, values)), colour in zip(courses.items(), colours, strict=False):
+                of_point = values[:, list(places)] if places else values
+                _plot_runs(ax, (steps, of_point), name, colour)
+            if label in chance:
+                add_chance_line(ax, chance[label])
+            ax.set_ylabel(label)
+            ax.set_title(point, fontsize=LEGEND_FONT_SIZE, loc="left")
+        column[-1].set_xlabel("updates")
+        column[-1].legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=2, frameon=False,
             fontsize=LEGEND_FONT_SIZE,
         )  # fmt: skip
     add_question(figure, title)

@@ -1,5 +1,6 @@
 """From a command line to a config, and from an error to one line and an exit code."""
 
+import difflib
 import inspect
 import logging
 import os
@@ -33,44 +34,51 @@ _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; training again in it resumes. Made if missing."
 )
 
-_NO_CONFIG = "--config: missing; for example --config=configs/el/copy.py:smoke"
+EXAMPLE = "configs/el/copy.py:smoke"
+_FLAGS = ("config", "workdir", "import")
 _MAX_MESSAGE, _MAX_WORD = 1_000, 300  # characters: paths and lists of names are told whole
 
 
 def command_line(
-    argv: Sequence[str], *, needs_workdir: bool = True
+    argv: Sequence[str], *, needs_workdir: bool = True, config: str = "", example: str = EXAMPLE
 ) -> tuple[ConfigDict, pathlib.Path | None]:
     """Read ``--config`` (with its overrides) and ``--workdir``, which is None if not given.
+
+    Args:
+        argv: the command line.
+        needs_workdir: refuse one without ``--workdir``.
+        config: the config file where none is given; if empty, one must be given.
+        example: a config file to name where it is missing.
 
     Raises:
         ConfigError: one line that names the wrong flag or key and the allowed values.
     """
-    file, imports, rest = _config_file(argv)
+    file, imports, rest = _config_file(argv, config, example)
     import_all(imports)
-    config = _load(file)
+    loaded = _load(file)
     if imports:
-        config.imports = imports
+        loaded.imports = imports
     try:
-        config.to_json_best_effort()
+        loaded.to_json_best_effort()
     except Exception as error:  # such as an integer of thousands of digits
         raise ConfigError(f"--config: a value in it cannot be written as JSON ({error})") from error
-    _check_overrides(rest, config)
+    _check_overrides(rest, loaded)
     known = flags.FlagValues()
     known.append_flag_values(flags.FLAGS)
     try:
         holder = config_flags.DEFINE_config_dict(
-            "config", config, lock_config=True, flag_values=known, sys_argv=rest
+            "config", loaded, lock_config=True, flag_values=known, sys_argv=rest
         )
         unread = known(rest)
         flags.FLAGS.mark_as_parsed()
-        config = holder.value
+        loaded = holder.value
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError, OSError) as error:
         raise _flag_error(error) from error
     if len(unread) > 1:
         raise ConfigError(f"{unread[1]!r}: unexpected; give --config=FILE and --workdir=FOLDER")
     if needs_workdir and not _WORKDIR.value:
         raise ConfigError("--workdir: missing; the folder for metrics and checkpoints")
-    return config, pathlib.Path(_WORKDIR.value) if _WORKDIR.value else None
+    return loaded, pathlib.Path(_WORKDIR.value) if _WORKDIR.value else None
 
 
 def _flag_error(error: Exception) -> ConfigError:
@@ -79,10 +87,14 @@ def _flag_error(error: Exception) -> ConfigError:
     lines = [line for line in lines if line]
     flag, _, why = (lines or [type(error).__name__])[0].removeprefix("flag --").partition(": ")
     name, _, value = flag.partition("=")
+    for words, kind in (("invalid literal for int", "an integer"), ("to float", "a number")):
+        why = f"must be {kind}" if words in why else why
     return ConfigError(f"{name}={value!r}: {why}" if value and why else (lines or [flag])[0])
 
 
-def _config_file(argv: Sequence[str]) -> tuple[str, tuple[str, ...], list[str]]:
+def _config_file(
+    argv: Sequence[str], default: str, example: str
+) -> tuple[str, tuple[str, ...], list[str]]:
     """The value of ``--config``, those of ``--import``, and the other arguments.
 
     Raises:
@@ -99,8 +111,14 @@ def _config_file(argv: Sequence[str]) -> tuple[str, tuple[str, ...], list[str]]:
     files = given["config"]
     if len(files) > 1:
         raise ConfigError("--config: given twice; --config.KEY=VALUE overrides one key of a config")
-    if not files or not files[0]:
-        raise ConfigError(_NO_CONFIG)
+    files = files or [default]
+    if not files[0]:
+        misspelt = [f"--{flag}" for item in rest if (flag := item.lstrip("-").partition("=")[0])]
+        for flag in misspelt:
+            close = difflib.get_close_matches(flag, [f"--{name}" for name in _FLAGS], n=1)
+            if close and flag not in close:
+                raise ConfigError(f"{flag}: unknown flag; did you mean {close[0]}?")
+        raise ConfigError(f"--config: missing; for example --config={example}")
     return files[0], tuple(given["import"]), rest
 
 
@@ -112,7 +130,13 @@ def _load(file: str) -> ConfigDict:
     """
     path, _, argument = file.partition(":")
     if not os.path.isfile(path):
-        raise ConfigError(f"--config={file!r}: there is no such file")
+        known = [str(path) for path in pathlib.Path("configs").rglob("*.py")]
+        by_name = {pathlib.Path(name).name: name for name in known}
+        close = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
+        near = difflib.get_close_matches(pathlib.Path(path).name, by_name, n=1)
+        close = close or [by_name[name] for name in near]
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise ConfigError(f"--config={file!r}: there is no such file in {pathlib.Path.cwd()}{hint}")
     try:
         config = runpy.run_path(path)["get_config"](argument or None)
     except (Exception, SystemExit) as error:  # a config file may raise anything
@@ -188,11 +212,14 @@ def run(
     names: Callable[[], str] = str,
     *,
     needs_workdir: bool = True,
+    config: str = "",
+    example: str = EXAMPLE,
 ) -> None:
     """Call ``main(config, workdir)``; an error that may be expected ends in one line and a code.
 
     With ``--help``, print the documentation of main's module and the known ``names()`` instead.
-    Unless it needs a workdir, ``main`` gets None where none is given.
+    Unless it needs a workdir, ``main`` gets None where none is given. ``config`` and ``example``
+    are as for :func:`command_line`.
     """
     given = sys.argv if argv is None else argv
     if {"-h", "--help"} & set(given):
@@ -202,10 +229,12 @@ def run(
     for library in ("absl", "asyncio"):  # orbax also raises the errors it logs there
         logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
-        config, workdir = command_line(given, needs_workdir=needs_workdir)
+        loaded, workdir = command_line(
+            given, needs_workdir=needs_workdir, config=config, example=example
+        )
         distributed.start()
         arithmetic.check()
-        main(config, workdir)
+        main(loaded, workdir)
     except Exception as error:
         _end(error)
     except KeyboardInterrupt:  # before the training listens for signals

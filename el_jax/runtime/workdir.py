@@ -94,51 +94,71 @@ def origin(imports: Sequence[str] = ()) -> dict[str, str]:
     }
 
 
-def open_workdir(
+def check_workdir(
     workdir: pathlib.Path,
     config: Mapping[str, Any],
-    runs: Sequence[dict[str, int | float]],
-    argv: Sequence[str],
     identity: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
 ) -> None:
-    """Check that an existing workdir belongs to this config, or claim an unused one.
+    """Raise unless a workdir belongs to this config or is unused.
 
     A workdir is unused if it has no config.json, or if its training ended before the first row, for
-    lack of memory say. Writes config.json (resolved), runs.json (seed and numbers of each run, in
-    the order of every list in metrics.jsonl) and environment.json.
+    lack of memory say.
 
     Args:
         workdir: the folder.
         config: the resolved config, as plain values.
-        runs: the runs of the config.
-        argv: the command line.
         identity: from a config to the part of it that may not change in a workdir.
 
     Raises:
-        ConfigError: the workdir was made with another config, or cannot be written.
+        ConfigError: the workdir was made with another config.
+    """
+    path = workdir / "config.json"
+    if path.exists() and not _is_unused(workdir):
+        _check_same(workdir, identity(_read_config(path)), identity(config))
+
+
+def claim_workdir(
+    workdir: pathlib.Path,
+    config: Mapping[str, Any],
+    runs: Sequence[dict[str, int | float]],
+    argv: Sequence[str],
+) -> None:
+    """Write config.json (resolved), runs.json and environment.json.
+
+    Args:
+        workdir: the folder, which :func:`check_workdir` has found right.
+        config: the resolved config, as plain values.
+        runs: seed and numbers of each run, in the order of every list in metrics.jsonl.
+        argv: the command line.
+
+    Raises:
+        ConfigError: the workdir cannot be written.
         OSError: the disk is full.
     """
     with _writing(workdir):
         path = workdir / "config.json"
-        if path.exists() and not _is_unused(workdir):
-            _check_same(workdir, identity(_read_config(path)), identity(config))
         write_json(path, config)
         write_json(workdir / "runs.json", list(runs))
         write_json(workdir / "environment.json", _environment(argv))
 
 
 def _is_unused(workdir: pathlib.Path) -> bool:
-    """True if a training took the workdir and left it without a row or a checkpoint."""
+    """True if a command took the workdir and left it without a row, a checkpoint or an analysis."""
     rows = workdir / "metrics.jsonl"
     ours = all((workdir / name).exists() for name in ("runs.json", "environment.json"))
     has_rows = rows.exists() and rows.stat().st_size > 0
-    return ours and not has_rows and not any((workdir / "checkpoints").glob("[0-9]*"))
+    analysed = any((workdir / name).exists() for name in ("analysis.npz", "trajectory.csv"))
+    return ours and not (has_rows or analysed or _has_checkpoints(workdir))
+
+
+def _has_checkpoints(workdir: pathlib.Path) -> bool:
+    return any((workdir / "checkpoints").glob("[0-9]*"))
 
 
 def _read_config(path: pathlib.Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         config = error
     if not isinstance(config, dict):
         raise ConfigError(

@@ -21,9 +21,12 @@ from el_jax.types import Row
 
 COMPILING = "compiling (the first time only) ..."
 _WIDE = 100  # columns of a terminal with room for a long bar
+_FEW = 3  # sweep points whose numbers are shown one by one
 _TIMES = 24  # columns of the times, and of the gaps
 
 Watched = Mapping[str, str]  # metric shown -> its name in the display
+Points = Mapping[str, Sequence[int]]  # label of a sweep point -> places of its runs, its seeds
+_ALL: Points = {"": ()}  # one point: every run
 
 
 def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
@@ -36,14 +39,39 @@ def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
     return {"batch_loss": "loss", **names}
 
 
-def headline(row: Row, watched: Watched) -> str:
-    """The watched numbers of a row, averaged over runs."""
+def sweep_points(runs: Sequence[Mapping[str, int | float]]) -> Points:
+    """The sweep points of some runs, labelled by the numbers in which they differ but the seed.
+
+    Args:
+        runs: seed and numbers of each run.
+    """
+    differing = [name for name in runs[0] if name != "seed" and len({r[name] for r in runs}) > 1]
+    points: dict[str, list[int]] = {}
+    for place, run in enumerate(runs):
+        label = ", ".join(f"{name}={run[name]:g}" for name in differing)
+        points.setdefault(label, []).append(place)
+    return points
+
+
+def headline(row: Row, watched: Watched, points: Points = _ALL) -> str:
+    """The watched numbers of a row, each averaged over the seeds of every sweep point.
+
+    Few points have a number each, as in ``loss 0.81 / 2.05``; of more the range is shown.
+    """
     shown = {watched[name]: row[name] for name in watched if name in row}
     return "  ".join(
-        f"{name} {np.nanmean(values):.3f}"
+        f"{name} {_means(values, points)}"
         for name, values in shown.items()
         if not np.isnan(values).all()  # a group without tokens
     )
+
+
+def _means(values: np.ndarray, points: Points) -> str:
+    of_points = [values[list(places)] if places else values for places in points.values()]
+    means = [np.nan if np.isnan(of).all() else float(np.nanmean(of)) for of in of_points]
+    if len(means) <= _FEW:
+        return " / ".join(f"{mean:.3f}" for mean in means)
+    return f"{np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
 
 
 def _column(width: int | None = None, ratio: int | None = None) -> Column:
@@ -55,9 +83,15 @@ class BarProgress:
     """A progress bar with loss, accuracy and time left, for a terminal."""
 
     def __init__(
-        self, title: str, num_updates: int, start: int, watched: Watched, console: Console
+        self,
+        title: str,
+        num_updates: int,
+        start: int,
+        watched: Watched,
+        console: Console,
+        points: Points = _ALL,
     ) -> None:
-        self._watched = watched
+        self._watched, self._points = watched, points
         # on a narrow terminal title and numbers are cut, never count and time
         count = len(f"{num_updates}/{num_updates}")
         bar_width = 24 if console.width >= _WIDE else 6
@@ -80,10 +114,17 @@ class BarProgress:
         self._row: Row = {}
         self._bar.start()
 
-    def write(self, step: int, row: Row) -> None:
-        """Move the bar; numbers measured earlier stay until measured again."""
-        self._row |= row
-        self._bar.update(self._task, completed=step, headline=headline(self._row, self._watched))
+    def write(self, step: int, row: Row, of: str = "") -> None:
+        """Move the bar; numbers measured earlier stay until measured again.
+
+        Args:
+            step: updates made.
+            row: new numbers.
+            of: the setting they are of, where several share the bar.
+        """
+        self._row = row if of else self._row | row
+        shown = headline(self._row, self._watched, self._points)
+        self._bar.update(self._task, completed=step, headline=f"{of}: {shown}" if of else shown)
         self._bar.start_task(self._task)
 
     def close(self) -> None:
@@ -104,6 +145,7 @@ class LineProgress:
         watched: metrics to show.
         seconds: longest time between lines.
         at_evaluations: True for a line at each evaluation as well.
+        points: sweep points of the runs.
     """
 
     def __init__(
@@ -115,16 +157,24 @@ class LineProgress:
         seconds: float = 30.0,
         *,
         at_evaluations: bool = True,
+        points: Points = _ALL,
     ) -> None:
         self._title, self._num_updates, self._watched = title, num_updates, watched
+        self._points = points
         self._first: tuple[int, float] | None = None  # step and time of the first row
         self._last = time.monotonic()
         self._seconds, self._at_evaluations = seconds, at_evaluations
         if start < num_updates:
             self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
 
-    def write(self, step: int, row: Row) -> None:
-        """Print the row if it is due: see the class; the last row always is."""
+    def write(self, step: int, row: Row, of: str = "") -> None:
+        """Print the row if it is due: see the class; the last row always is.
+
+        Args:
+            step: updates made.
+            row: new numbers.
+            of: the setting they are of, where several share the lines.
+        """
         now = time.monotonic()
         self._first = self._first or (step, now)
         evaluated = any(name in row for name in self._watched if name != "batch_loss")
@@ -132,7 +182,8 @@ class LineProgress:
         if not due and now - self._last < self._seconds:
             return
         self._last = now
-        shown = headline(row, self._watched)
+        shown = headline(row, self._watched, self._points)
+        shown = f"{of}: {shown}" if of else shown
         self._print(f"{self._title}  {step}/{self._num_updates}  {shown}{self._left(step, now)}")
 
     def _left(self, step: int, now: float) -> str:
@@ -163,10 +214,18 @@ def _nobody_reads() -> None:
 
 
 def progress(
-    title: str, num_updates: int, watched: Watched, start: int = 0, *, at_evaluations: bool = True
+    title: str,
+    num_updates: int,
+    watched: Watched,
+    start: int = 0,
+    *,
+    at_evaluations: bool = True,
+    points: Points = _ALL,
 ) -> BarProgress | LineProgress:
     """A bar on a terminal, plain lines otherwise; see ``LineProgress``."""
     console = Console()
     if console.is_terminal:
-        return BarProgress(title, num_updates, start, watched, console)
-    return LineProgress(title, num_updates, start, watched, at_evaluations=at_evaluations)
+        return BarProgress(title, num_updates, start, watched, console, points)
+    return LineProgress(
+        title, num_updates, start, watched, at_evaluations=at_evaluations, points=points
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from el_jax.runtime.files import open_own
 from el_jax.runtime.lock import Lock
-from el_jax.training.progress import Watched, progress
+from el_jax.training.progress import Points, Watched, progress
 from el_jax.types import Row
 
 
@@ -169,6 +169,7 @@ def open_sinks(
     watched: Watched,
     start: int = 0,
     *,
+    points: Points,
     row_bytes: int = 0,
     lock: Lock | None = None,
     tensorboard: bool,
@@ -180,6 +181,7 @@ def open_sinks(
         title: name of the training in the progress display.
         num_updates: number of updates of the training.
         watched: metrics that the progress display shows.
+        points: sweep points of the runs, which the display keeps apart.
         start: the step from which training goes on; TensorBoard's later events are purged.
         row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
         lock: lock of the workdir, checked before each row.
@@ -195,6 +197,6 @@ def open_sinks(
         if tensorboard:
             sinks.append(TensorBoard(workdir / "tensorboard", start))
             leaving.callback(sinks[-1].close)
-        sinks.append(progress(title, num_updates, watched, start))
+        sinks.append(progress(title, num_updates, watched, start, points=points))
         leaving.callback(sinks[-1].close)
         yield sinks

@@ -17,6 +17,7 @@ The files are imported only when needed, so that replotting does not import the 
 """
 
 import dataclasses
+import difflib
 import functools
 import importlib
 import inspect
@@ -212,5 +213,9 @@ def find(root: Path, name: str) -> Experiment:
     experiments = discover(root)
     if name not in experiments:
         known = ", ".join(experiments) or "none"
-        raise ExperimentError(f"no experiment {name!r}; there are: {known}.")
+        if (root / name).is_dir():
+            raise ExperimentError(f"{root / name} has no run.py; an experiment measures there.")
+        close = difflib.get_close_matches(name, experiments, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise ExperimentError(f"no experiment {name!r}; {hint}there are: {known}.")
     return experiments[name]

@@ -104,14 +104,14 @@ def train_all(
 class _Relay:
     """A sink that sends this process's progress to another process."""
 
-    def __init__(self, messages: Any, watched: Watched) -> None:
-        self._messages, self._watched, self._step = messages, watched, 0
+    def __init__(self, messages: Any, watched: Watched, name: str) -> None:
+        self._messages, self._watched, self._name, self._step = messages, watched, name, 0
 
     def write(self, step: int, row: Row) -> None:
         """Send the number of updates since the last row, and the metrics shown beside the bar."""
         seen = {name: row[name] for name in self._watched if name in row}
         num_runs = len(row["batch_loss"])
-        self._messages.put(((step - self._step) * num_runs, seen))
+        self._messages.put(((step - self._step) * num_runs, seen, self._name))
         self._step = step
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ def _train(
 def _train_in_process(
     config: build.Config, messages: Any, failed: Any, keep: Path | None
 ) -> Trained:
-    relay = _Relay(messages, _watched(config))
+    relay = _Relay(messages, _watched(config), f"{config.loss.name}, seed {config.seed}")
     return _train(config, relay, keep, lambda: signal.SIGTERM if failed.is_set() else None)
 
 
@@ -216,10 +216,10 @@ class _Total:
         self._bar = progress(title, num_updates, watched, at_evaluations=False)
         self._done = 0
 
-    def add(self, updates: int, row: Row) -> None:
+    def add(self, updates: int, row: Row, name: str) -> None:
         """Count further updates, and move the bar."""
         self._done += updates
-        self._bar.write(self._done, row)
+        self._bar.write(self._done, row, name)
 
     def close(self) -> None:
         """Finish the bar."""

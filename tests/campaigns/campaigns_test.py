@@ -15,7 +15,6 @@ from tests.campaigns import (
     malformed_configs,
     margins,
     nan_injections,
-    notebook_programs,
     resume_every_step,
     tally,
     workdirs,
@@ -154,17 +153,6 @@ def test_some_programs_for_machines_that_are_not_here(name):
     except NoEnvironmentError as error:
         pytest.skip(f"{error}; python -m tests.campaigns.compile_targets installs them")
     assert not compile_targets.faults(compile_targets.CASES[name], facts)
-
-
-@pytest.mark.slow
-def test_programs_of_a_notebook_for_a_machine_of_colab():
-    try:
-        environment().python(install=False)
-    except NoEnvironmentError as error:
-        pytest.skip(f"{error}; python -m tests.campaigns.notebook_programs installs them")
-    trials = notebook_programs.run(["linear_ntp"], machines=["t4-1"])
-    assert trials.num_trials
-    assert not trials.faults
 
 
 FACTS = {

@@ -15,3 +15,11 @@ def test_a_panel_for_each_kind_of_number_and_a_line_where_a_guess_is():
     (line,) = (line for line in accuracy.lines if line.get_gid() == "chance")
     assert set(line.get_ydata()) == {0.25}
     np.testing.assert_allclose(loss.lines[0].get_ydata(), [0.25, 0.8])
+
+
+def test_every_sweep_point_has_a_row_of_its_own():
+    points = {"margin=1": [0], "margin=2": [1]}
+    first, second = plot_training({"loss": {"loss": COURSE}}, "title", {}, points).axes
+    np.testing.assert_allclose(first.lines[0].get_ydata(), [0.2, 0.8])
+    np.testing.assert_allclose(second.lines[0].get_ydata(), [0.3])
+    assert [ax.get_title("left") for ax in (first, second)] == list(points)

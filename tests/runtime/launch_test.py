@@ -11,7 +11,7 @@ import pytest
 from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem_config
 from el_jax import build
-from el_jax.config import linear_ntp
+from el_jax.config import linear_ntp, names
 from el_jax.runtime import distributed, errors, launch
 from el_jax.runtime.errors import ConfigError
 
@@ -256,3 +256,52 @@ def test_a_config_file_is_executed_once_and_overridden_by_type(tmp_path):
     assert (config.seed, config.train.rate, workdir) == (0, 2.0, tmp_path / "run")
     assert type(config.train.rate) is float
     assert config.is_locked
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--confg=configs/el/copy.py"], "--confg: unknown flag; did you mean --config?"),
+        (["--config=configs/el/cpoy.py"], "did you mean configs/el/copy.py?"),
+        (["--config=copy.py"], "did you mean configs/el/copy.py?"),
+        (["--config=configs/el/copy.py:smoke,los=e1"], "did you mean 'loss'?"),
+        (
+            ["--config=configs/el/copy.py:smoke", "--config.train.seeds=2.5"],
+            "config.train.seeds='2.5': must be an integer",
+        ),
+        (
+            ["--config=configs/el/copy.py:smoke", "--config.optim.peak_lr=fast"],
+            "config.optim.peak_lr='fast': must be a number",
+        ),
+        ([], "--config: missing; for example --config=configs/el/copy.py:smoke"),
+    ],
+)
+def test_a_slip_of_the_fingers_is_answered_with_what_was_meant(argv, said, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ConfigError) as raised:
+        launch.command_line(["train", *argv, "--workdir=unused"])
+    assert said in str(raised.value)
+
+
+def test_every_command_lists_the_configs_that_it_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert "configs/flatness/measure.py" in names.configs_of("measure")
+    assert "configs/linear_ntp/figure1.py" in names.configs_of("analyze_ntp")
+    trained = names.configs_of("train")
+    assert {"configs/el/copy.py", "configs/flatness/masked.py", "configs/by_name.py"} <= {*trained}
+    assert not any("measure" in name or "linear_ntp" in name for name in trained)
+
+
+def test_a_command_with_one_sensible_config_takes_it(monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    argv = ["measure", f"--workdir={tmp_path}"]
+    config, _ = launch.command_line(argv, config="configs/flatness/measure.py")
+    assert config.contexts == 1_024
+
+
+def test_the_package_as_a_command_prints_its_map():
+    done = subprocess.run(
+        [sys.executable, "-m", "el_jax"], cwd=ROOT, capture_output=True, text=True
+    )
+    commands = ("train", "show", "export", "generate", "measure", "analyze_ntp", "plan")
+    assert all(f"python -m el_jax.{command} " in done.stdout for command in commands)

@@ -12,14 +12,16 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.runtime.errors import ConfigError, WorkdirBusyError
-from el_jax.runtime.workdir import hold, open_workdir
+from el_jax.runtime.workdir import check_workdir, claim_workdir, hold
 
 ROOT = pathlib.Path(__file__).parents[2]
 
 
 def opened(workdir, config, *argv):
     runs = build.parse(config).rows
-    open_workdir(workdir, json.loads(config.to_json_best_effort()), runs, ["train", *argv])
+    resolved = json.loads(config.to_json_best_effort())
+    check_workdir(workdir, resolved)
+    claim_workdir(workdir, resolved, runs, ["train", *argv])
 
 
 def test_workdir_of_another_config_is_refused_and_left_alone(tmp_path):
@@ -52,7 +54,15 @@ def test_a_workdir_without_a_row_or_a_checkpoint_may_be_had_by_another_config(tm
     assert json.loads((tmp_path / "config.json").read_text())["loss"]["name"] == "e2"
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"null"])
+@pytest.mark.parametrize("left", ["analysis.npz", "trajectory.csv"])
+def test_a_training_does_not_take_the_workdir_of_an_analysis(tmp_path, left):
+    opened(tmp_path, get_config("loss=e1,smoke"))
+    (tmp_path / left).touch()
+    with pytest.raises(ConfigError, match="holds a run with another config"):
+        opened(tmp_path, get_config("loss=e2,smoke"))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"null", b"[" * 100_000])
 def test_a_damaged_config_is_one_line(tmp_path, content):
     (tmp_path / "config.json").write_bytes(content)
     with pytest.raises(ConfigError, match=r"config\.json is damaged; delete it"):

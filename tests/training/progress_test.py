@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from el_jax.training.progress import BarProgress, LineProgress, watched
+from el_jax.training.progress import BarProgress, LineProgress, headline, sweep_points, watched
 
 ROOT = pathlib.Path(__file__).parents[2]
 WATCHED = watched(["test"], ["easy", "hard"])
@@ -75,6 +75,22 @@ def test_time_left_is_of_the_pace_after_the_compilation(capsys, monkeypatch):
     _, first, second = capsys.readouterr().out.splitlines()
     assert "left" not in first
     assert second.endswith("  6 s left")
+
+
+def test_sweep_points_are_kept_apart():
+    runs = [{"seed": seed, "margin": m, "peak_lr": 0.1} for m in (1.0, 2.0) for seed in (0, 1)]
+    points = sweep_points(runs)
+    assert points == {"margin=1": [0, 1], "margin=2": [2, 3]}
+    row = {"batch_loss": np.array([1.0, 1.2, 4.0, np.nan])}
+    assert headline(row, WATCHED, points) == "loss 1.100 / 4.000"
+    many = {f"margin={place}": [place] for place in range(4)}
+    assert headline(row, WATCHED, many) == "loss 1.000 to 4.000"
+    assert headline(row, WATCHED, sweep_points(runs[:2])) == "loss 1.100"
+
+
+def test_lines_say_which_setting_they_are_of(capsys):
+    LineProgress("all", 100, 0, WATCHED, at_evaluations=False).write(100, ROW, "e2, seed 3")
+    assert "e2, seed 3: loss 1.250" in capsys.readouterr().out
 
 
 def test_bar_on_a_terminal():
