@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import pathlib
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,8 +14,10 @@ from el_jax.config.sections import kinds_of
 from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
+from el_jax.models.pretrained import read_config
 from el_jax.parameters import defaults_of, numbers_of
 from el_jax.tasks import TASKS
+from el_jax.tokenizers import smollm2_gguf
 from el_jax.training.adversary import Adversary
 from el_jax.training.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
@@ -136,6 +139,30 @@ def sweep(config: ConfigDict) -> ConfigDict:
     of_loss = numbers_of(TOKEN_LOSSES[config.loss.name])
     of_optim = optimizer_numbers(config.optim.name)
     return ConfigDict({"loss": dict.fromkeys(of_loss, ()), "optim": dict.fromkeys(of_optim, ())})
+
+
+def start_from(config: ConfigDict, pretrained: str, optimizer: str) -> None:
+    """Fill model, optimizer and tokenizer of a task on text for the model of some files.
+
+    Args:
+        config: with its task and train sections.
+        pretrained: a Hugging Face folder or GGUF file, or smollm2; GPT-2's tokenizer is taken
+            where a folder of GPT-2 has none.
+        optimizer: its name; AdamW decays by .01, all have a rate of 5e-5.
+    """
+    source = smollm2_gguf() if pretrained == "smollm2" else pathlib.Path(pretrained)
+    family, sizes = read_config(source)
+    fields = {**dataclasses.asdict(sizes), "num_kv_heads": sizes.kv_heads}
+    fields |= {"head_size": sizes.head_dim, "mlp_width": sizes.mlp_dim}
+    fields |= {"embedding_width": sizes.embedding_dim}
+    config.task.num_classes = fields.pop("vocab_size")
+    config.model = model(family, **fields)
+    has_own = any((source / name).is_file() for name in ("tokenizer.json", "vocab.json"))
+    config.task.tokenizer = "gpt2" if family == "gpt2" and not has_own else str(source)
+    config.optim = optim(optimizer, peak_lr=5e-5)
+    if "weight_decay" in config.optim:
+        config.optim.weight_decay = 0.01
+    config.train.init_from = str(source)
 
 
 def _known(what: str, name: str, table: Mapping[str, Any]) -> Any:

@@ -25,7 +25,7 @@ from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import save_pretrained
 from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code
 from el_jax.saved_run import SavedRun, load, number_of
-from el_jax.tasks import TextCopy
+from el_jax.tasks import RunningText, TextCopy
 from el_jax.tokenizers import SEPARATOR, write_tokenizer
 
 
@@ -61,7 +61,7 @@ def export(
         raise ConfigError(f"config.model.name={model.name!r}: only transformers can be exported")
     params, beside = run.network(numbers, step)
     kind = save_pretrained(folder, model.config, params)
-    if isinstance(run.task, TextCopy):
+    if isinstance(run.task, TextCopy | RunningText):
         write_tokenizer(folder, run.task.text_tokenizer, SEPARATOR)
     return Exported(kind, sum(leaf.size for leaf in jax.tree.leaves(beside)))
 

@@ -24,7 +24,7 @@ from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code, require
 from el_jax.saved_run import load, number_of
-from el_jax.tasks import TextCopy
+from el_jax.tasks import RunningText, TextCopy
 from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer
 from el_jax.types import Params
 
@@ -89,9 +89,10 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
         return Writer(config, params, load_tokenizer(source))
     run = load(source)
     model, task = run.settings.model.config, run.task
-    if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy):
-        raise ConfigError(f"{source}: must be a training of a transformer on text (text_copy)")
-    return Writer(model, run.network(numbers)[0], task.text_tokenizer, SEPARATOR + " ")
+    if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy | RunningText):
+        raise ConfigError(f"{source}: must be a training of a transformer on text")
+    before = SEPARATOR + " " if isinstance(task, TextCopy) else ""
+    return Writer(model, run.network(numbers)[0], task.text_tokenizer, before)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,22 +1,25 @@
 """Show a training: the last numbers of every run, and its curves.
 
-    python -m el_jax.show WORKDIR
+    python -m el_jax.show WORKDIR [WORKDIR ...]
 
-WORKDIR is that of a training that runs, was interrupted or is done. Prints a table with a line for
-each run and writes WORKDIR/curves.png: loss, and accuracy of every group of every split, with a
-line at the accuracy of guessing where the task has one.
+Of several, one table has the numbers in which they differ and their last metrics. WORKDIR is that
+of a training that runs, was interrupted or is done. Prints a table with a line for each run and
+writes WORKDIR/curves.png: loss, and accuracy of every group of every split, with a line at the
+accuracy of guessing where the task has one.
 """
 
 import argparse
+import json
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from el_jax.plots import plot_training, save_figure
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import UserError, describe, exit_code
+from el_jax.runtime.workdir import flatten
 from el_jax.saved_run import SavedRun, load
 from el_jax.tasks import Guessable
 from el_jax.training.progress import sweep_points, watched
@@ -39,15 +42,14 @@ def show(run: SavedRun) -> pathlib.Path:
     measured = {name: label for name, label in names.items() if _is_in(history.rows, name)}
     print(f"{run.workdir}: step {history.steps[-1]} of {settings.train.num_updates}")
     print(*_table(run, measured), sep="\n")
-    loss = {"loss, nats": ["batch_loss"]}
     # a split that is measured at the end only has no curve
-    curves = [name for name in measured if name != "batch_loss" and _marks(history, name) > 1]
-    accuracy = {"accuracy": curves}
+    curves = {name: history.curve(name) for name in measured if _marks(history, name) > 1}
+    kinds = {"loss, nats": "loss", "accuracy": "accuracy", "perplexity": "perplexity"}
     panels = {
-        label: {measured[name]: history.curve(name) for name in names}
-        for label, names in (loss | accuracy).items()
-        if names
+        label: {measured[name]: curve for name, curve in curves.items() if name.endswith(kind)}
+        for label, kind in kinds.items()
     }
+    panels = {label: drawn for label, drawn in panels.items() if drawn}
     points = sweep_points(run.runs)
     seeds = len(run.runs) // len(points)
     title = (
@@ -57,6 +59,38 @@ def show(run: SavedRun) -> pathlib.Path:
     chance = {"accuracy": run.task.chance} if isinstance(run.task, Guessable) else {}
     save_figure(plot_training(panels, title, chance, points), path)
     return path
+
+
+def compare(runs: Sequence[SavedRun]) -> list[str]:
+    """A table of several workdirs: the config keys in which they differ, and their last metrics.
+
+    A line is the mean over the seeds of one sweep point.
+    """
+    flat = [flatten(json.loads((run.workdir / "config.json").read_text())) for run in runs]
+    keys = sorted({key for config in flat for key in config})
+    differing = [key for key in keys if len({str(config.get(key)) for config in flat}) > 1]
+    rows: list[dict[str, str]] = []
+    for run, config in zip(runs, flat, strict=True):
+        names = watched(["train", *run.settings.evaluations], run.settings.task.group_names)
+        last = {name: label for name, label in names.items() if _is_in(run.history.rows, name)}
+        for point, places in sweep_points(run.runs).items():
+            row = {"workdir": str(run.workdir)} | ({"sweep": point} if point else {})
+            row |= {key: str(config.get(key, "")) for key in differing}
+            row["step"] = str(run.history.steps[-1])
+            for name, label in last.items():
+                row[label] = f"{np.nanmean(run.history.curve(name)[1][-1][places]):.3f}"
+            rows.append(row)
+    return _aligned(rows)
+
+
+def _aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    heads = list(dict.fromkeys(head for row in rows for head in row))
+    lines = [heads, *([row.get(head, "") for head in heads] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in lines
+    ]
 
 
 def _marks(history: History, name: str) -> int:
@@ -71,16 +105,12 @@ def _table(run: SavedRun, measured: dict[str, str]) -> list[str]:
     """A line for each run: its numbers, then the newest value of each metric."""
     history = run.history
     last = {label: history.curve(name)[1][-1] for name, label in measured.items()}
-    heads, shown = ["run", *run.runs[0], *last], list(last.values())
-    lines = [
-        [*(f"{number:g}" for number in (i, *numbers.values())), *(f"{v[i]:.3f}" for v in shown)]
+    rows = [
+        {name: f"{number:g}" for name, number in ({"run": i} | numbers).items()}
+        | {label: f"{values[i]:.3f}" for label, values in last.items()}
         for i, numbers in enumerate(run.runs)
     ]
-    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-    return [
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-        for line in [heads, *lines]
-    ]
+    return _aligned(rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -91,11 +121,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser("python -m el_jax.show", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("workdir", metavar="WORKDIR")
+    parser.add_argument("workdirs", metavar="WORKDIR", nargs="+")
     arguments = parser.parse_args(argv)
     use_compilation_cache()
     try:
-        print(f"curves: {show(load(arguments.workdir))}")
+        runs = [load(workdir) for workdir in arguments.workdirs]
+        for run in runs:
+            print(f"curves: {show(run)}")
+        if len(runs) > 1:
+            print("", *compare(runs), sep="\n")
     except (UserError, OSError) as error:
         print(f"error: {describe(error)}", file=sys.stderr)
         return exit_code(error) or 1

@@ -4,10 +4,33 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
+
+
+BARE = """
+import sys, jax.numpy as jnp
+import el_jax
+from el_jax import curvature, linear_ntp, losses, worlds
+curvature.hessian_trace, linear_ntp.analyze, losses.e1, worlds.block_hmm
+print({"flax", "orbax", "ml_collections", "matplotlib", "pandas", "rich"} & {*sys.modules})
+"""
+
+
+def test_the_rooms_of_mathematics_need_no_extra():
+    done = subprocess.run([sys.executable, "-c", BARE], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_requirements_are_the_package_and_all_its_extras():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    listed = {line.split("#")[0].strip() for line in lines} - {""}
+    assert listed == {*project["dependencies"], *(name for extra in extras for name in extra)}
 
 
 @pytest.mark.slow  # asks the package registry for what builds it

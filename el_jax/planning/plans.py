@@ -32,7 +32,7 @@ def plan(
         update, block = products_of_update(shapes), products_of_block(shapes)
     facts, reason = None, ""
     if not compiled:
-        reason = "not asked for"
+        reason = "not asked, by --compile=no"
     else:
         resolved = json.loads(config.to_json_best_effort())
         try:

@@ -9,6 +9,8 @@ from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
 from el_jax.planning.units import duration, quantity
 
+LAUNCHES = 200e-6  # seconds; some dozens of kernels at a few microseconds each
+
 
 def spans(interval: Interval) -> str:
     """An interval of times."""
@@ -46,8 +48,13 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         "training": f"{plan.num_updates} updates and evaluations: {spans(plan.training)}, "
         f"{hours(plan.device_hours)}",
     }
+    if plan.update.likely < LAUNCHES:
+        rows["too small"] = (
+            f"starting an update's kernels alone takes some {duration(LAUNCHES)}: a roofline says "
+            "nothing of a training this small"
+        )
     if plan.not_compiled:
-        rows["not compiled"] = plan.not_compiled
+        rows["compiler"] = plan.not_compiled
     if plan.stand_in:
         rows["compiled"] = plan.stand_in
     for name, text in rows.items():

@@ -31,6 +31,7 @@ from el_jax.probes.linear_probe import (
     sentence_features,
 )
 from el_jax.probes.measurement import NotFiniteError, measurement
+from el_jax.probes.perplexity import perplexity
 from el_jax.probes.stratification import stratification, when_fitted
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.tasks import Task
@@ -43,6 +44,7 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "fine_tuned": fine_tuned,
     "greedy_goal": greedy_goal,
     "naive_bayes": by_naive_bayes,
+    "perplexity": perplexity,
     "stratification": stratification,
     "swap": swap_test,
     "true_conditional": true_conditional,
@@ -69,6 +71,7 @@ __all__ = [
     "logistic_regression",
     "measurement",
     "naive_bayes",
+    "perplexity",
     "project",
     "sentence_features",
     "stratification",

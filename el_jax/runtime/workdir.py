@@ -48,17 +48,18 @@ def _writing(workdir: pathlib.Path) -> Iterator[None]:
         raise ConfigError(f"--workdir={workdir}: cannot be written ({error.strerror})") from error
 
 
-def _flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A config's values by dotted key."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         path = f"{prefix}{key}"
-        flat |= _flatten(value, f"{path}.") if isinstance(value, dict) else {path: value}
+        flat |= flatten(value, f"{path}.") if isinstance(value, dict) else {path: value}
     return flat
 
 
 def config_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Dotted keys at which two configs differ, each as ``key: old -> new``."""
-    a, b = _flatten(old), _flatten(new)
+    a, b = flatten(old), flatten(new)
     keys = sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
     return [f"{k}: {a.get(k, 'absent')!r} -> {b.get(k, 'absent')!r}" for k in keys]
 

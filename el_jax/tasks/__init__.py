@@ -9,6 +9,7 @@ from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
 from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
 from el_jax.tasks.path_star import Graphs, PathStar
+from el_jax.tasks.running_text import RunningText
 from el_jax.tasks.sentences import Corpus
 from el_jax.tasks.star_in_weights import Facts, StarInWeights
 from el_jax.tasks.text import TextCopy
@@ -27,6 +28,7 @@ __all__ = [
     "MaskedWords",
     "PaddedCopy",
     "PathStar",
+    "RunningText",
     "StarInWeights",
     "Task",
     "TextCopy",
@@ -90,6 +92,7 @@ TASKS: dict[str, type[Task]] = {
     "masked": MaskedWords,
     "causal": CausalWords,
     "path_star": PathStar,
+    "running_text": RunningText,
     "star_in_weights": StarInWeights,
     "text_copy": TextCopy,
 }

@@ -76,8 +76,8 @@ def read_documents(source: str) -> list[Document]:
         raise ValueError(f"its files must be UTF-8 ({error})") from error
 
 
-def read_text(source: str) -> str:
-    """A .txt file, or all texts of a source, one after the other.
+def read_texts(source: str) -> list[str]:
+    """A .txt file, or all texts of a source.
 
     Raises:
         MissingPackageError: the package of the source is not installed.
@@ -85,13 +85,18 @@ def read_text(source: str) -> str:
     """
     file = pathlib.Path(source)
     if file.suffix != ".txt" or file.is_dir():
-        return "\n".join(document.text for document in read_documents(source))
+        return [document.text for document in read_documents(source)]
     try:
-        return file.read_text(encoding="utf-8")
+        return [file.read_text(encoding="utf-8")]
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"must be UTF-8 ({error})") from error
+
+
+def read_text(source: str) -> str:
+    """The texts of :func:`read_texts`, one after the other."""
+    return "\n".join(read_texts(source))
 
 
 def sentences_of(text: str) -> list[str]:

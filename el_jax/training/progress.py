@@ -30,8 +30,10 @@ _ALL: Points = {"": ()}  # one point: every run
 
 
 def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
-    """Loss, and the accuracy of every group of every split."""
-    names = {
+    """Loss, the accuracy of every group of every split and, if it is measured, its perplexity."""
+    splits = tuple(splits)
+    names = {f"{split}_perplexity": f"{split} perplexity" for split in splits}
+    names |= {
         f"{split}_{group}_accuracy": f"{split} {group}"
         for split in splits
         for group in reversed(groups)  # the group learnt last is the most watched

@@ -216,6 +216,6 @@ def find(root: Path, name: str) -> Experiment:
         if (root / name).is_dir():
             raise ExperimentError(f"{root / name} has no run.py; an experiment measures there.")
         close = difflib.get_close_matches(name, experiments, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
+        hint = f"did you mean {close[0]!r}? " if close else ""
         raise ExperimentError(f"no experiment {name!r}; {hint}there are: {known}.")
     return experiments[name]

@@ -78,7 +78,7 @@ def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
     table.add_column("seeds", justify="right")
     for setting in sorted(results["setting"].unique()):
         entries = [values_of(results, setting, metric) for metric in metrics]
-        cells = ["" if entry.empty else describe_mean(entry) for entry in entries]
+        cells = ["" if entry.isna().all() else describe_mean(entry.dropna()) for entry in entries]
         counts = results[results["setting"] == setting].groupby("metric").size()
         table.add_row(escape(setting), *cells, describe_seeds(list(counts)).split(" ")[0])
     console.print(table)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from el_jax.planning.compilers import environment
 from el_jax.plots import Curve
 from el_jax.runtime.own_environment import NoEnvironmentError
 from tests.campaigns import (

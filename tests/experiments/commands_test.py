@@ -138,7 +138,10 @@ def test_plot_only_reads_what_is_there(root, capsys):
 
 def test_an_unknown_name_is_one_line_that_lists_the_known(root, capsys):
     assert main(["run", "toyy"], root) == 2
-    assert capsys.readouterr().err == "error: no experiment 'toyy'; there are: toy, waiting.\n"
+    assert (
+        capsys.readouterr().err
+        == "error: no experiment 'toyy'; did you mean 'toy'? there are: toy, waiting.\n"
+    )
 
 
 def test_an_unknown_scale_is_refused(root, capsys):
@@ -234,7 +237,7 @@ def test_the_report_shows_figures_claims_and_provenance(root, capsys):
     ) in page
     assert "| *inconclusive* |" in page
     assert "`python -m experiments run toy --scale=paper` · " in page
-    assert "· 0 s ·" in page
+    assert "· 0 s of work, added up over studies" in page
     assert str(root) not in page
 
 

@@ -1,0 +1,12 @@
+"""Perplexity, the exponential of the cross-entropy of a token."""
+
+import numpy as np
+
+from el_jax.tasks import Task
+from el_jax.types import ModelFns, Probe
+
+
+def perplexity(task: Task, model: ModelFns) -> Probe:
+    """Probe each split for ``perplexity``: exp of its mean cross-entropy a token."""
+    del task, model
+    return Probe(of_split=lambda row: {"perplexity": np.exp(row["ce"])})

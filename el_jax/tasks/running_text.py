@@ -1,0 +1,174 @@
+"""Next-token prediction on a text of one's own: every token of a window is asked for the next one.
+
+The texts of a source are tokenised one after the other, each ended by the tokenizer's end of a text
+where it has one. An update reads windows that begin anywhere in the first part of the tokens; the
+test windows are the rest, one after the other, so that no token is both trained on and tested.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Int
+
+from el_jax.runtime.errors import UserError, require
+from el_jax.tasks.documents import read_texts
+from el_jax.tasks.text import TRAINED
+from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer, train_tokenizer
+from el_jax.types import Batch, Key
+
+TRAIN_SPLIT = 256  # windows, evenly spread, that stand for the training text where it is measured
+
+
+class TextTokens(NamedTuple):
+    """The tokens of a training text, ``[n]``."""
+
+    ids: Int[Array, " n"]
+
+
+@dataclass(frozen=True)
+class RunningText:
+    """Next-token prediction on running text.
+
+    Attributes:
+        source: a folder of .txt files, a .txt file, or a source of el_jax/tasks/documents.py.
+        tokenizer: a name or a path, see el_jax/tokenizers; or "trained": byte pairs that are
+            frequent in the text.
+        trained_size: tokens of the vocabulary that is trained, at most.
+        num_classes: V of a model whose table has more rows than the vocabulary; 0 for as many.
+        window: T, tokens that are read at once.
+        windows_per_update: windows one update reads.
+        test_share: share of the tokens, at the end, that is for the test.
+    """
+
+    source: str = "king_james"
+    tokenizer: str = TRAINED
+    trained_size: int = 2_048
+    num_classes: int = 0
+    window: int = 128
+    windows_per_update: int = 16
+    test_share: float = 0.1
+    answer_length: ClassVar[int] = 1
+    group_names: ClassVar[tuple[str, ...]] = ("next",)
+    labels_follow: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require("window", self.window, self.window >= 1, "at least 1")
+        update = self.windows_per_update
+        require("windows_per_update", update, update >= 1, "at least 1")
+        require("test_share", self.test_share, 0 < self.test_share < 1, "in (0, 1)")
+        require("trained_size", self.trained_size, self.trained_size >= 257, "at least 257")
+        classes, least = self.num_classes, self.text_tokenizer.get_vocab_size()
+        enough = classes == 0 or classes >= least
+        require("num_classes", classes, enough, f"0 or at least {least}, the vocabulary")
+        train, test = self._parts()
+        shortest = min(len(train), len(test)) - 1
+        allowed = f"at most {shortest}, the tokens of the shorter part of {self.source}"
+        require("window", self.window, self.window <= shortest, allowed)
+
+    @property
+    def vocab_size(self) -> int:
+        """Tokens of the vocabulary, or the number that is given."""
+        return self.num_classes or self.text_tokenizer.get_vocab_size()
+
+    @property
+    def window_length(self) -> int:
+        """T."""
+        return self.window
+
+    def train_set(self) -> TextTokens:
+        """The tokens of the first part."""
+        return TextTokens(jnp.asarray(self._parts()[0]))
+
+    def test_set(self, num: int) -> Batch:
+        """The first ``num`` windows of the second part.
+
+        Raises:
+            ValueError: there are fewer.
+        """
+        tokens = self._parts()[1]
+        most = (len(tokens) - 1) // self.window
+        if num > most:
+            raise ValueError(f"must be at most {most}, the test windows of {self.window} tokens")
+        return self._windows(jnp.asarray(tokens), self.window * jnp.arange(num))
+
+    def pack(self, examples: TextTokens | Batch) -> Batch:
+        """Windows as they are; of a training text 256 that are evenly spread."""
+        if isinstance(examples, Batch):
+            return examples
+        last = len(examples.ids) - 1 - self.window
+        starts = np.linspace(0, last, min(TRAIN_SPLIT, last + 1)).astype(np.int32)
+        return self._windows(examples.ids, jnp.asarray(starts))
+
+    def batch_at(self, train_set: TextTokens, step: int | Int[Array, ""], key: Key) -> Batch:
+        """The windows that an update reads.
+
+        Args:
+            train_set: of this task.
+            step: number of earlier updates; may be traced.
+            key: one per run; it draws where the windows begin.
+        """
+        ids, shape = train_set.ids, (self.windows_per_update,)
+        starts = jax.random.randint(jax.random.fold_in(key, step), shape, 0, len(ids) - self.window)
+        return self._windows(ids, starts)
+
+    def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
+        """The text of a window."""
+        return self.text_tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
+
+    @property
+    def text_tokenizer(self) -> Tokenizer:
+        """The tokenizer.
+
+        Raises:
+            ValueError: there is no such tokenizer, or its package is not installed.
+        """
+        if self.tokenizer == TRAINED:
+            return _trained(self.source, self.trained_size)
+        try:
+            return _loaded(self.tokenizer)
+        except UserError as error:
+            raise ValueError(f"tokenizer={self.tokenizer!r}: {error}") from error
+
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        ids = _tokens(self.source, self.tokenizer, self.trained_size)
+        first = round(len(ids) * (1 - self.test_share))
+        return ids[:first], ids[first:]
+
+    def _windows(self, ids: Array, starts: Int[Array, " B"]) -> Batch:
+        read = ids[starts[:, None] + jnp.arange(self.window + 1)[None]]
+        asked = jnp.broadcast_to(jnp.arange(self.window)[None], read[:, 1:].shape)
+        none = jnp.zeros_like(asked)
+        return Batch(read[:, :-1], asked, read[:, 1:], asked >= 0, none)
+
+
+@lru_cache(maxsize=4)
+def _texts(source: str) -> list[str]:
+    try:
+        return read_texts(source)
+    except (UserError, OSError, ValueError) as error:
+        raise ValueError(f"source={source!r}: {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str) -> Tokenizer:
+    return load_tokenizer(name)
+
+
+@lru_cache(maxsize=4)
+def _trained(source: str, size: int) -> Tokenizer:
+    return train_tokenizer(_texts(source), size)
+
+
+@lru_cache(maxsize=4)
+def _tokens(source: str, tokenizer: str, size: int) -> Int[np.ndarray, " n"]:
+    texts = _texts(source)
+    encoder = _trained(source, size) if tokenizer == TRAINED else _loaded(tokenizer)
+    end = encoder.token_to_id(SEPARATOR)
+    ends = [] if end is None else [end]
+    parts = [one.ids + ends for one in encoder.encode_batch(texts, add_special_tokens=False)]
+    return np.concatenate([np.asarray(part, np.int32) for part in parts])
