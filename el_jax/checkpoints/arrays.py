@@ -1,6 +1,10 @@
 """The arrays of a checkpoint on disk, by orbax; of several processes only the caller takes part."""
 
+import atexit
 import pathlib
+import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -37,7 +41,7 @@ def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
         return _start_saving_alone(folder, state)
     from orbax.checkpoint import v1 as ocp
 
-    return ocp.save_checkpointables_async(folder, {_STATE: state._asdict()}).result
+    return ocp.save_checkpointables_async(_plain(folder), {_STATE: state._asdict()}).result
 
 
 def _start_saving_alone(folder: pathlib.Path, state: State) -> Callable[[], None]:
@@ -52,8 +56,18 @@ def _start_saving_alone(folder: pathlib.Path, state: State) -> Callable[[], None
     )
     checkpointer = ocp.AsyncCheckpointer(handler, multiprocessing_options=alone)
     tree = ocp.args.PyTreeSave(state._asdict())
-    checkpointer.save(folder, args=ocp.args.Composite(**{_STATE: tree}))
+    checkpointer.save(_plain(folder), args=ocp.args.Composite(**{_STATE: tree}))
     return checkpointer.close  # waits, and raises errors of the background
+
+
+def _plain(folder: pathlib.Path) -> pathlib.Path:
+    r"""The folder by a path without ``\ [ ] * ?``, which orbax takes for a pattern."""
+    if not re.search(r"[\\\[\]*?]", str(folder)):
+        return folder
+    link = pathlib.Path(tempfile.mkdtemp(prefix="el_jax-")) / "step"
+    link.symlink_to(folder.parent, target_is_directory=True)
+    atexit.register(shutil.rmtree, link.parent, ignore_errors=True)  # a save may be under way
+    return link / folder.name
 
 
 def load(folder: pathlib.Path, placed: S) -> S:
@@ -71,5 +85,5 @@ def load(folder: pathlib.Path, placed: S) -> S:
         context.multiprocessing.primary_host = this
         context.multiprocessing.active_processes = {this}
     with context:
-        read = ocp.load_checkpointables(folder, {_STATE: placed._asdict()})[_STATE]
+        read = ocp.load_checkpointables(_plain(folder), {_STATE: placed._asdict()})[_STATE]
     return type(placed)(**read)

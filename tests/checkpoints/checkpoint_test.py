@@ -38,10 +38,11 @@ def assert_same(ours, theirs):
         np.testing.assert_array_equal(a, b)
 
 
-def test_restores_structure_types_and_bits(tmp_path):
-    with Checkpoints(tmp_path) as checkpoints:
+@pytest.mark.parametrize("name", ["plain", "a [1]* b?", "back\\slash"])
+def test_restores_structure_types_and_bits(tmp_path, name):
+    with Checkpoints(tmp_path / name) as checkpoints:
         checkpoints.save(state_at(7))
-    with Checkpoints(tmp_path) as checkpoints:
+    with Checkpoints(tmp_path / name) as checkpoints:
         assert checkpoints.latest_step() == 7
         assert_same(checkpoints.restore(lambda: state_at(0)), state_at(7))
 
