@@ -27,6 +27,7 @@ BRANCH = "main"  # the branch that the badge opens
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 ADDRESS = re.compile(r'^REPOSITORY = "([^"]*)"', re.MULTILINE)
 KEPT = ("image/png", "text/markdown")
+PASSING = re.compile(r"  \d+/\d+  |seeds in \d+ s|^metrics and checkpoints: ")  # progress, paths
 
 
 def sources() -> list[pathlib.Path]:
@@ -128,7 +129,8 @@ def keep_figures(made: NotebookNode, old: NotebookNode) -> int:
 def figure_of(output: NotebookNode) -> NotebookNode | None:
     """An output with its figure, table or printed lines alone; None if it has none of them."""
     if output.output_type == "stream" and output.name == "stdout":
-        return nbformat.v4.new_output("stream", name="stdout", text=output.text)
+        kept = [line for line in output.text.splitlines(keepends=True) if not PASSING.search(line)]
+        return nbformat.v4.new_output("stream", name="stdout", text="".join(kept)) if kept else None
     data = {kind: value for kind, value in output.get("data", {}).items() if kind in KEPT}
     if not data:
         return None
