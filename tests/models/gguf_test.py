@@ -57,7 +57,8 @@ def write(path, tensors, architecture="llama", quantised=None, **fields):
         "attention.head_count": 4, "attention.head_count_kv": 2, "rope.dimension_count": 4,
     } | fields  # fmt: skip
     for name, value in sizes.items():
-        writer.add_uint32(f"llama.{name}", value)
+        kinds = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}
+        kinds[type(value)](f"llama.{name}", value)
     writer.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-12)
     writer.add_array("tokenizer.ggml.tokens", [str(i) for i in range(13)])
     for name, tensor in tensors.items():
@@ -131,7 +132,8 @@ def test_numbers_in_four_and_eight_bits_become_float32(tmp_path):
 
 
 def test_a_file_is_read_as_a_folder_is(tmp_path):
-    path = write(tmp_path / "a.gguf", tensors_of_fixture())
+    same = {"rope.scaling.factor": 1.0, "attention.causal": True, "vocab_size": 13}
+    path = write(tmp_path / "a.gguf", tensors_of_fixture(), **same)
     _, params, config = load_pretrained(path)
     _, expected, original = load_gguf(path)
     jax.tree.map(np.testing.assert_array_equal, params, expected)
@@ -245,6 +247,11 @@ def test_wrong_files_are_one_line(tmp_path):
         ({"feed_forward_length": 24}, r"'blk\.0\.ffn_gate\.weight': shape \[20, 16\], must be"),
         ({"block_count": 3}, r"has no tensor 'blk\.2\.attn_norm\.weight'"),
         ({"attention.head_count_kv": 3}, "num_key_value_heads=3: must be a divisor"),
+        ({"rope.scaling.factor": 4.0}, r"llama\.rope\.scaling\.factor=4\.0: must be 1$"),
+        ({"rope.scale_linear": 4.0}, r"llama\.rope\.scale_linear=4\.0: must be 1$"),
+        ({"attention.causal": False}, r"llama\.attention\.causal=False: must be True$"),
+        ({"attention.value_length": 8}, r"llama\.attention\.value_length=8: must be 4$"),
+        ({"logit_scale": 2.0}, r"'llama\.logit_scale': 2\.0: is not supported$"),
     ],
 )
 def test_unsupported_fields_are_one_line(changes, said, tmp_path):
