@@ -3,12 +3,12 @@
     python -m el_jax.measure --config=configs/flatness/measure.py --workdir=WORKDIR
 
 WORKDIR is that of a training, which may still run; or a Hugging Face folder or GGUF file of a
-causal model, which is measured on ``--config.text``. Prints loss, divergence from the truth where a
-world tells it, traces of the Fisher matrix and the Hessian with their errors, and both ends of the
-Hessian's spectrum; of several steps of a run also how loss and traces changed, paired. Writes
-curvature.csv and curvature.png into WORKDIR, or for a published model into the current folder, or
-into ``--config.out``. The network computes in float32 with plain attention, whatever it was
-trained in.
+causal model, or smollm2, which is measured on ``--config.text``. Prints loss, divergence from the
+truth where a world tells it, traces of the Fisher matrix and the Hessian with their errors, and
+both ends of the Hessian's spectrum; of several steps of a run also how loss and traces changed,
+paired. Writes curvature.csv and curvature.png into WORKDIR, or for a published model into the
+current folder, or into ``--config.out``. The network computes in float32 with plain attention,
+whatever it was trained in.
 """
 
 import csv

@@ -11,6 +11,7 @@ from gguf.quants import quantize
 from hypothesis import given, settings, strategies as st
 from safetensors.numpy import load_file
 
+from el_jax.models import pretrained
 from el_jax.models.pretrained import PretrainedError, load_pretrained, read_config
 from el_jax.models.pretrained.gguf import load_gguf
 from el_jax.runtime.gguf_files import field_of, open_gguf
@@ -139,6 +140,14 @@ def test_a_file_is_read_as_a_folder_is(tmp_path):
     jax.tree.map(np.testing.assert_array_equal, params, expected)
     assert read_config(path) == ("llama", config) == ("llama", original)
     assert read_config(str(FIXTURE)) == ("llama", load_pretrained(FIXTURE)[2])
+
+
+def test_smollm2_is_the_name_of_the_file_in_its_package(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.gguf", tensors_of_fixture())
+    monkeypatch.setattr(pretrained, "smollm2_gguf", lambda: path)
+    assert pretrained.is_pretrained("smollm2")
+    assert read_config("smollm2") == read_config(path)
+    assert load_pretrained("smollm2")[2] == load_gguf(path)[2]
 
 
 def header(*fields, tensors=b"", num_tensors=0):
