@@ -110,9 +110,8 @@ class TextCopy:
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
         sentences, tokenizer = self.sentences, self.text_tokenizer
         require("source", self.source, len(sentences.names) > 1, "texts of at least two labels")
-        ends = bool(self.separator)
         allowed = f"one with the token {SEPARATOR}, or with an eos_token in its files"
-        require("tokenizer", self.tokenizer, ends, allowed)
+        require("tokenizer", self.tokenizer, bool(self.separator), allowed)
         least = tokenizer.get_vocab_size()
         enough = classes == 0 or classes >= least
         require("num_classes", classes, enough, f"0 or at least {least}, the vocabulary")

@@ -81,14 +81,8 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
             return _library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
         vocabulary, pairs = (path.read_text(encoding="utf-8") for path in parts)
         words = json.loads(vocabulary)
-        if reason := _not_gpt2(folder, words):
-            raise PretrainedError(
-                f"{folder}: vocab.json and merges.txt are read as GPT-2's alone, and {reason}; "
-                "give it the tokenizer.json that transformers' AutoTokenizer saves"
-            )
-        return byte_pair_tokenizer(words, _merges_of(pairs), ["<|endoftext|>"])
-    except PretrainedError:
-        raise
+        if not (reason := _not_gpt2(folder, words)):
+            return byte_pair_tokenizer(words, _merges_of(pairs), ["<|endoftext|>"])
     except FileNotFoundError as error:
         if isinstance(error, MissingPackageError):
             raise
@@ -96,6 +90,8 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
         raise PretrainedError(f"{folder}: must have {names}") from error
     except Exception as error:  # the library raises no narrower one
         raise PretrainedError(f"{folder}: its tokenizer is damaged ({error})") from error
+    said = f"vocab.json and merges.txt are read as GPT-2's alone, and {reason}"
+    raise PretrainedError(f"{folder}: {said}; give it the tokenizer.json that AutoTokenizer saves")
 
 
 def stated_end(folder: pathlib.Path) -> str | None:
@@ -169,12 +165,9 @@ def _not_gpt2(folder: pathlib.Path, vocabulary: dict[str, int]) -> str:
 def _object(path: pathlib.Path) -> dict[str, Any]:
     """The object of a JSON file, empty where there is no such file."""
     try:
-        found = json.loads(path.read_bytes()) if path.is_file() else {}
-    except ValueError as error:
-        raise PretrainedError(f"{path}: no JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise PretrainedError(f"{path}: must be a JSON object")
-    return found
+        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+    except (TypeError, ValueError) as error:
+        raise PretrainedError(f"{path}: no JSON object ({error})") from error
 
 
 def _cutting(library: Any, *, digits_apart: bool) -> Any:
