@@ -210,6 +210,9 @@ def _with_rotation(family: Family, fields: Mapping[str, Any]) -> dict[str, Any]:
     names = {"type": "rope_type"}
     names |= {option.other_name: option.name for option in family.options.values()}
     flat = dict(fields)
+    old, new = (fields.get(name) for name in ("rope_scaling", "rope_parameters"))
+    if old and new and old != new:  # of which transformers reads the older alone
+        raise ValueError(f"rope_scaling={old!r}: must be null or {new!r}, as rope_parameters")
     for place in ("rope_scaling", "rope_parameters"):
         inner = fields.get(place) or {}
         if not isinstance(inner, dict):
