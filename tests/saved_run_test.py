@@ -95,6 +95,12 @@ def test_other_folders_are_refused(tmp_path):
         el_jax.load(tmp_path)
 
 
+def test_a_folder_that_is_not_there_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert show.main(["nowhere"]) == 2
+    assert capsys.readouterr().err == "error: nowhere: no such folder\n"
+
+
 def test_show_prints_a_line_for_each_run_and_draws(workdir, capsys):
     before = {p: p.read_bytes() for p in workdir.rglob("*") if p.is_file()}
     assert show.main([str(workdir)]) == 0
@@ -217,5 +223,19 @@ def test_parameters_that_do_not_fit_are_refused(workdir, tmp_path, flags, said):
 def test_a_file_of_ones_own_that_is_gone_is_named(workdir, tmp_path):
     config = json.loads((workdir / "config.json").read_text())
     (workdir / "config.json").write_text(json.dumps(config | {"imports": ["gone.py"]}))
-    with pytest.raises(ConfigError, match=r"^--import='gone\.py': there is no such file in "):
+    said = (
+        rf"^--import='gone\.py': there is no such file in .*; {workdir}/config\.json says imports="
+    )
+    with pytest.raises(ConfigError, match=rf"{said}gone\.py: put the file back there, or start in"):
+        el_jax.load(workdir).settings  # noqa: B018
+
+
+def test_a_file_of_ones_own_that_lost_a_number_is_named(workdir, tmp_path):
+    config = json.loads((workdir / "config.json").read_text())
+    (tmp_path / "own.py").write_text("")
+    config |= {"imports": [str(tmp_path / "own.py")], "loss": config["loss"] | {"lost": 1.0}}
+    (workdir / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        ConfigError, match=r"el_jax, or of \S*own\.py as it is now \(.*lost: unknow"
+    ):
         el_jax.load(workdir).settings  # noqa: B018

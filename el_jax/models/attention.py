@@ -236,8 +236,9 @@ class Attention(nn.Module):
         query = rotate(self._heads("q", queries, c.num_heads, scope), scope.query_rotation)
         key = rotate(self._heads("k", keys, c.kv_heads, scope), scope.key_rotation)
         value = self._heads("v", keys, c.kv_heads, scope)
+        key, value, mask = self.attended(key, value, scope.mask)
         if self.is_mutable_collection("intermediates"):
-            weights = attention_weights(query, key, scope.mask, c.matmul_precision)
+            weights = attention_weights(query, key, mask, c.matmul_precision)
             if watched is not None:
                 weights = jnp.take_along_axis(weights, watched[:, None, :, None], axis=2)
             self.sow("intermediates", "weights", weights)
@@ -245,13 +246,18 @@ class Attention(nn.Module):
             out = flash_attend(query, key, value, c.causal)
         else:
             drop = nn.Dropout(c.attention_dropout, deterministic=deterministic)
-            out = attend(query, key, value, scope.mask, c.matmul_precision, drop)
-        return self._output(out)
-
-    def _output(self, out: Float[Array, "B Q H K"]) -> Float[Array, "queries D"]:
-        c, heads = self.config, out.shape[-2:]
-        dense = Dense(c, heads, (c.width,), c.attention_out_bias, c.residual_std, name="o")
+            out = attend(query, key, value, mask, c.matmul_precision, drop)
+        dense = Dense(c, out.shape[-2:], (c.width,), c.attention_out_bias, c.residual_std, name="o")
         return dense(out.reshape(-1, c.num_heads * c.head_dim))
+
+    def attended(
+        self,
+        key: Float[Array, "B T KV K"],
+        value: Float[Array, "B T KV K"],
+        mask: Bool[Array, "b Q T"] | None,
+    ) -> tuple[Array, Array, Bool[Array, "some Q all"] | None]:
+        """All keys and values, and their mask; a subclass may have more than the batch's own."""
+        return key, value, mask
 
     def _heads(
         self, name: str, x: Float[Array, "rows D"], heads: int, scope: Scope

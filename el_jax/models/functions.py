@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import cast
 
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from el_jax.models.wide_products import wide_einsum
 from el_jax.types import Batch, Key, Params, Readout
@@ -28,11 +30,28 @@ def functions_of(
         return module.init(key, batch)["params"]
 
     def readout(params: Params, batch: Batch, key: Key | None = None) -> Readout:
+        check_tokens(batch.tokens, module.config.vocab_size)
         rngs = {"dropout": key} if key is not None and drops else None
         factors = module.apply({"params": params}, batch, deterministic=rngs is None, rngs=rngs)
         return cast(Readout, factors)
 
     return init, readout
+
+
+def check_tokens(tokens: Int[Array | np.ndarray, "B T"], vocab_size: int) -> None:
+    """Refuse ids that no row of a table stands for, which indexing would replace without a word.
+
+    Ids that are traced, or partly on other machines, have no values here and are not looked at.
+
+    Raises:
+        ValueError: names the id and the allowed ones.
+    """
+    if isinstance(tokens, jax.core.Tracer) or not getattr(tokens, "is_fully_addressable", True):
+        return
+    ids = np.asarray(tokens)
+    wrong = ids[(ids < 0) | (ids >= vocab_size)]
+    if wrong.size:
+        raise ValueError(f"token id {wrong[0]}: must be in 0 .. {vocab_size - 1}, the vocabulary")
 
 
 def everywhere(batch: Batch) -> Batch:

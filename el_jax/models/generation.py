@@ -4,19 +4,19 @@ tokens = generate(config, params, prompt, 20)                                   
 tokens = generate(config, params, prompt, 20, key=jax.random.key(0), temperature=0.8)
 """
 
+import dataclasses
 from functools import partial
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
-from el_jax.models.attention import Attention, Scope, attend, rotate, rotation
+from el_jax.models.attention import Attention
 from el_jax.models.config import TransformerConfig
-from el_jax.models.functions import logits_of
-from el_jax.models.transformer import Block, Transformer
+from el_jax.models.functions import check_tokens, logits_of
+from el_jax.models.transformer import Transformer
 from el_jax.types import Batch, Key, Params
 
 
@@ -43,8 +43,8 @@ def generate(
         The prompts with their continuations, ``total = T + num_tokens``.
 
     Raises:
-        ValueError: the model is not causal, has no rows for so many positions, or an argument is
-            out of its range.
+        ValueError: the model is not causal, has no rows for so many positions, or an argument or
+            a token id is out of its range.
     """
     length = prompt.shape[1]
     if not config.causal:
@@ -56,7 +56,10 @@ def generate(
         raise ValueError(f"{total} tokens: must be at most max_length={config.max_length}")
     if not temperature > 0:
         raise ValueError(f"temperature={temperature}: must be above 0")
-    return decode(config, params, prompt, length + num_tokens, key, temperature)[0]
+    check_tokens(prompt, config.vocab_size)
+    if num_tokens == 0:
+        return prompt
+    return decode(config, params, prompt, num_tokens, key, temperature)[0]
 
 
 @partial(jax.jit, static_argnums=(0, 3))
@@ -64,94 +67,77 @@ def decode(
     config: TransformerConfig,
     params: Params,
     prompt: Int[Array, "B T"],
-    total: int,
+    num_tokens: int,
     key: Key | None = None,
     temperature: float | Array = 1.0,
-) -> tuple[Int[Array, "B total"], Float[Array, "B total V"]]:
-    """The tokens of :func:`generate`, and the logits behind each of them.
+) -> tuple[Int[Array, "B total"], Float[Array, "B added V"]]:
+    """The tokens of :func:`generate`, at least one of them added, and the logits behind each added.
 
-    Logits are those of the model without a cache, up to rounding.
+    The prompt is read at once. Logits are those of the model without a cache, up to rounding.
     """
-    windows, length = prompt.shape
-    module = _CachedTransformer(config, total)
+    length = prompt.shape[1]
+    # the cache has a place for each layer; a prompt and a token are no work for flash attention
+    config = dataclasses.replace(config, scan_layers=False, attention_impl="xla")
 
-    def one(cache: Any, tokens: Int[Array, " B"], place: Array) -> tuple[Float[Array, "B V"], Any]:
-        variables = {"params": params, **({} if cache is None else {"cache": cache})}
-        readout, changed = module.apply(variables, _one_token(tokens, place), mutable=["cache"])
-        return logits_of(readout, config.matmul_precision)[:, 0], changed["cache"]
-
-    def step(carry: tuple[Any, Array], place: Array) -> tuple[tuple[Any, Array], tuple[Any, Any]]:
-        cache, drawn = carry
-        tokens = jnp.where(place < length, prompt[:, jnp.minimum(place, length - 1)], drawn)
-        logits, cache = one(cache, tokens, place)
+    def read(
+        tokens: Int[Array, "B new"], place: Array | None, cache: Params
+    ) -> tuple[Float[Array, "B V"], Int[Array, " B"], Params]:
+        attention = partial(_Remembering, room=length + num_tokens, place=place)
+        variables = {"params": params, **cache}
+        batch = _asking_last(tokens, place)
+        readout, cache = Transformer(config, attention).apply(variables, batch, mutable=["cache"])
+        logits = logits_of(readout, config.matmul_precision)[:, 0]
         if key is None:
             drawn = logits.argmax(-1)
         else:
-            drawn = jax.random.categorical(jax.random.fold_in(key, place), logits / temperature)
-        return (cache, drawn.astype(prompt.dtype)), (tokens, logits)
+            last = length - 1 if place is None else place
+            drawn = jax.random.categorical(jax.random.fold_in(key, last), logits / temperature)
+        return logits, drawn.astype(prompt.dtype), cache
 
-    first = jnp.zeros(windows, prompt.dtype)
-    empty = jax.eval_shape(one, None, first, jnp.int32(0))[1]
-    start = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), empty)
-    _, (tokens, logits) = lax.scan(step, (start, first), jnp.arange(total, dtype=jnp.int32))
-    return tokens.T, logits.swapaxes(0, 1)
+    def step(carry: tuple[Array, Params], place: Array) -> tuple[tuple[Array, Params], Any]:
+        logits, drawn, cache = read(carry[0][:, None], place, carry[1])
+        return (drawn, cache), (logits, drawn)
 
-
-def _one_token(tokens: Int[Array, " B"], place: Int[Array, ""]) -> Batch:
-    """A batch of one token in each window, at the same place in all."""
-    zero = jnp.zeros_like(tokens[:, None])
-    positions = jnp.broadcast_to(place, zero.shape)
-    return Batch(tokens[:, None], zero, zero, zero == 0, zero, positions)
+    logits, drawn, cache = read(prompt, None, {})
+    places = jnp.arange(length, length + num_tokens - 1, dtype=jnp.int32)
+    _, (later_logits, later) = lax.scan(step, (drawn, cache), places)
+    tokens = jnp.concatenate([prompt, drawn[:, None], later.T], axis=1)
+    return tokens, jnp.concatenate([logits[:, None], later_logits.swapaxes(0, 1)], axis=1)
 
 
-class _CachedTransformer(Transformer):
-    """The transformer for one token at a time."""
-
-    length: int = 0
-
-    def _layers(
-        self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
-    ) -> Float[Array, "rows D"]:
-        c, places = self.config, batch.positions
-        assert places is not None  # of _one_token
-        turned = rotation(places[:1], c)
-        known = jnp.arange(self.length)[None, None] <= places[:1, :, None]
-        scope = Scope(batch.tokens.shape[0], turned, turned, known, False)
-        attention = partial(_CachedAttention, length=self.length, place=places[0, 0])
-        for i in range(c.num_layers):
-            block = Block(c, attention, name=f"layers_{i}")
-            x = block(x, scope, batch.supervised, False, deterministic)
-        return x
+def _asking_last(tokens: Int[Array, "B new"], place: Array | None) -> Batch:
+    """A batch that asks for what follows its last token; a single token is at ``place``."""
+    last = jnp.full((tokens.shape[0], 1), tokens.shape[1] - 1)
+    positions = None if place is None else jnp.broadcast_to(place, tokens.shape)
+    return Batch(tokens, last, last, last >= 0, last, positions=positions)
 
 
-class _CachedAttention(Attention):
-    """Attention of one token to itself and to those whose keys and values are kept."""
+class _Remembering(Attention):
+    """Attention that keeps keys and values: of a prompt first, then of one token at a time.
 
-    length: int = 0
-    place: Any = 0
+    Attributes:
+        room: number of tokens to keep.
+        place: of the one token; None for a prompt.
+    """
 
-    @nn.compact
-    def __call__(
+    room: int = 0
+    place: Any = None
+
+    def attended(
         self,
-        queries: Float[Array, "queries D"],
-        keys: Float[Array, "keys D"],
-        scope: Scope,
-        watched: Int[Array, "B P"] | None,
-        deterministic: bool,
-    ) -> Float[Array, "queries D"]:
-        """Attention's addition to the residual stream, as of ``Attention``; without dropout."""
-        del watched, deterministic
-        c = self.config
-        query = rotate(self._heads("q", queries, c.num_heads, scope), scope.query_rotation)
-        key = rotate(self._heads("k", keys, c.kv_heads, scope), scope.key_rotation)
-        value = self._heads("v", keys, c.kv_heads, scope)
-        kept = self._kept("keys", key), self._kept("values", value)
-        return self._output(attend(query, *kept, scope.mask, c.matmul_precision))
-
-    def _kept(self, name: str, new: Float[Array, "B 1 KV K"]) -> Float[Array, "B length KV K"]:
-        """All keys or values, with those of this token in their place."""
-        windows, _, heads, size = new.shape
-        shape = (windows, self.length, heads, size)
-        kept = self.variable("cache", name, jnp.zeros, shape, new.dtype)
-        kept.value = lax.dynamic_update_slice_in_dim(kept.value, new, self.place, axis=1)
-        return kept.value
+        key: Float[Array, "B T KV K"],
+        value: Float[Array, "B T KV K"],
+        mask: Bool[Array, "b Q T"] | None,
+    ) -> tuple[Array, Array, Bool[Array, "some Q all"] | None]:
+        """As of ``Attention``; with keys and values of all earlier tokens."""
+        new = {"keys": key, "values": value}
+        if self.place is None:
+            more = (0, 0), (0, self.room - key.shape[1]), (0, 0), (0, 0)
+            for name, own in new.items():
+                self.put_variable("cache", name, jnp.pad(own, more))
+            return key, value, mask
+        for name, own in new.items():
+            kept: Array = self.get_variable("cache", name)
+            new[name] = lax.dynamic_update_slice_in_dim(kept, own, self.place, axis=1)
+            self.put_variable("cache", name, new[name])
+        return new["keys"], new["values"], (jnp.arange(self.room) <= self.place)[None, None]

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
+from el_jax.models.functions import check_tokens
 from el_jax.runtime.errors import require
 from el_jax.types import Batch, Key, ModelFns, Params
 
@@ -47,6 +48,7 @@ def lookup_table(config: LookupTableConfig) -> ModelFns:
 
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:
         del key
+        check_tokens(batch.tokens, config.vocab_size)
         return params["logits"][_context(batch, config)]
 
     return ModelFns(init, apply)

@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 from el_jax.models.attention import Attention, Scope, scope
 from el_jax.models.config import TransformerConfig
 from el_jax.models.cudnn import attention_choice
-from el_jax.models.functions import everywhere, functions_of, logits_of
+from el_jax.models.functions import check_tokens, everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
 from el_jax.runtime import target
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
@@ -48,6 +48,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
 
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:
+        check_tokens(batch.tokens, config.vocab_size)
         _, seen = module.apply({"params": params}, batch, mutable="intermediates")
         layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
         return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
@@ -64,6 +65,7 @@ def functions_of_stack(module: "Transformer") -> ModelFns:
         return logits_of(readout(params, batch, key), config.matmul_precision)
 
     def features(params: Params, batch: Batch) -> Float[Array, "B T D"]:
+        check_tokens(batch.tokens, config.vocab_size)
         _, seen = module.apply({"params": params}, everywhere(batch), mutable="features")
         return seen["features"]["stream"][0].reshape(*batch.tokens.shape, -1)
 
@@ -76,9 +78,14 @@ class Transformer(nn.Module):
     """Token ids to the factors of the logits at the supervised positions.
 
     A subclass may have other layers between the embeddings and the head.
+
+    Attributes:
+        config: all switches.
+        attention: makes the attention of a block, from configuration and name.
     """
 
     config: TransformerConfig
+    attention: Callable[..., Attention] = Attention
 
     @nn.compact
     def __call__(self, batch: Batch, deterministic: bool = True) -> Readout:
@@ -118,7 +125,7 @@ class Transformer(nn.Module):
         c = self.config
         x = self._inner_blocks(x, batch, deterministic)
         last = scope(batch, c, supervised_only=True)
-        block = Block(c, name=f"layers_{c.num_layers - 1}")
+        block = Block(c, self.attention, name=f"layers_{c.num_layers - 1}")
         return block(x, last, batch.supervised, True, deterministic)
 
     def _inner_blocks(
@@ -137,10 +144,11 @@ class Transformer(nn.Module):
 
             again = c.remat_layers and not one_by_one
             for name in names:
-                x = (nn.remat(applied) if again else applied)(Block(c, name=name), x)
+                block = Block(c, self.attention, name=name)
+                x = (nn.remat(applied) if again else applied)(block, x)
             return x
         # Without a parent, the block registers no parameters here: it is applied to stacked ones.
-        block = Block(c, parent=None)
+        block = Block(c, self.attention, parent=None)
         layers = (self.variables["params"][name] for name in names)
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
         keys = None if deterministic else jax.random.split(self.make_rng("dropout"), len(names))

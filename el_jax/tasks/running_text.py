@@ -18,7 +18,7 @@ from jaxtyping import Int
 from el_jax.runtime.errors import UserError, require
 from el_jax.tasks.documents import read_texts
 from el_jax.tasks.text import TRAINED
-from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer, train_tokenizer
+from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer
 from el_jax.types import Batch, Key
 
 TRAIN_SPLIT = 256  # windows, evenly spread, that stand for the training text where it is measured
@@ -134,6 +134,11 @@ class RunningText:
         except UserError as error:
             raise ValueError(f"tokenizer={self.tokenizer!r}: {error}") from error
 
+    @property
+    def separator(self) -> str:
+        """The token that ends a text; empty where the tokenizer has none."""
+        return _end(self.tokenizer, self.text_tokenizer)
+
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         ids = _tokens(self.source, self.tokenizer, self.trained_size)
         first = round(len(ids) * (1 - self.test_share))
@@ -164,11 +169,15 @@ def _trained(source: str, size: int) -> Tokenizer:
     return train_tokenizer(_texts(source), size)
 
 
+def _end(name: str, tokenizer: Tokenizer) -> str:
+    return SEPARATOR if name == TRAINED else end_token(name, tokenizer) or ""
+
+
 @lru_cache(maxsize=4)
 def _tokens(source: str, tokenizer: str, size: int) -> Int[np.ndarray, " n"]:
     texts = _texts(source)
     encoder = _trained(source, size) if tokenizer == TRAINED else _loaded(tokenizer)
-    end = encoder.token_to_id(SEPARATOR)
-    ends = [] if end is None else [end]
+    end = _end(tokenizer, encoder)
+    ends = [encoder.token_to_id(end)] if end else []
     parts = [one.ids + ends for one in encoder.encode_batch(texts, add_special_tokens=False)]
     return np.concatenate([np.asarray(part, np.int32) for part in parts])

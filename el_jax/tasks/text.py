@@ -30,7 +30,7 @@ from el_jax.runtime.errors import UserError, require
 from el_jax.tasks.documents import read_documents, sentences_of
 from el_jax.tasks.packing import epoch_order
 from el_jax.tasks.text_windows import LabelledSentence, TextWindows, windows_of
-from el_jax.tokenizers import SEPARATOR, Tokenizer, load_tokenizer, train_tokenizer
+from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer
 from el_jax.types import Batch, Key
 
 LABELS = ("true", "absent", "permuted")
@@ -110,8 +110,8 @@ class TextCopy:
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
         sentences, tokenizer = self.sentences, self.text_tokenizer
         require("source", self.source, len(sentences.names) > 1, "texts of at least two labels")
-        separated = tokenizer.token_to_id(SEPARATOR) is not None
-        require("tokenizer", self.tokenizer, separated, f"one with the token {SEPARATOR}")
+        allowed = f"one with the token {SEPARATOR}, or with an eos_token in its files"
+        require("tokenizer", self.tokenizer, bool(self.separator), allowed)
         least = tokenizer.get_vocab_size()
         enough = classes == 0 or classes >= least
         require("num_classes", classes, enough, f"0 or at least {least}, the vocabulary")
@@ -169,7 +169,7 @@ class TextCopy:
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
         """The text of a window, without what fills it up."""
         text = self.text_tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
-        return text.removeprefix(SEPARATOR).partition(SEPARATOR)[0]
+        return text.removeprefix(self.separator).partition(self.separator)[0]
 
     @property
     def sentences(self) -> Sentences:
@@ -193,9 +193,14 @@ class TextCopy:
         try:
             if self.tokenizer == TRAINED:
                 return _trained(self.source, self.min_words, self.max_words, self.trained_size)
-            return _loaded(self.tokenizer)
+            return _loaded(self.tokenizer)[0]
         except UserError as error:
             raise ValueError(f"tokenizer={self.tokenizer!r}: {error}") from error
+
+    @property
+    def separator(self) -> str:
+        """The token before a sentence, such as ``<|endoftext|>`` or ``</s>``."""
+        return SEPARATOR if self.tokenizer == TRAINED else _loaded(self.tokenizer)[1]
 
 
 @lru_cache(maxsize=4)
@@ -212,8 +217,10 @@ def _sentences(source: str, min_words: int, max_words: int) -> Sentences:
 
 
 @lru_cache(maxsize=4)
-def _loaded(name: str) -> Tokenizer:
-    return load_tokenizer(name)
+def _loaded(name: str) -> tuple[Tokenizer, str]:
+    """A tokenizer and its token between documents, which is empty if it has none."""
+    tokenizer = load_tokenizer(name)
+    return tokenizer, end_token(name, tokenizer) or ""
 
 
 @lru_cache(maxsize=4)
@@ -243,7 +250,9 @@ def _examples(task: TextCopy) -> TextWindows:
         if not _has_word(words, sentences.names[number])
     ]
     names, tokenizer, shown = sentences.names, task.text_tokenizer, task.label != "absent"
-    return windows_of(chosen, names, tokenizer, task.max_tokens, shown=shown)
+    return windows_of(
+        chosen, names, tokenizer, task.max_tokens, separator=task.separator, shown=shown
+    )
 
 
 def _middle(num_words: int, place: float, middle: str) -> int:

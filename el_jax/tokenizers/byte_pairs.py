@@ -73,14 +73,16 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
 
     Raises:
         MissingPackageError: the library is not installed.
-        PretrainedError: there is none, or it is damaged.
+        PretrainedError: there is none, or it is damaged, or its form is not known.
     """
     whole, parts = folder / "tokenizer.json", (folder / "vocab.json", folder / "merges.txt")
     try:
         if whole.is_file():
             return _library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
         vocabulary, pairs = (path.read_text(encoding="utf-8") for path in parts)
-        return byte_pair_tokenizer(json.loads(vocabulary), _merges_of(pairs), ["<|endoftext|>"])
+        words = json.loads(vocabulary)
+        if not (reason := _not_gpt2(folder, words)):
+            return byte_pair_tokenizer(words, _merges_of(pairs), ["<|endoftext|>"])
     except FileNotFoundError as error:
         if isinstance(error, MissingPackageError):
             raise
@@ -88,6 +90,22 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
         raise PretrainedError(f"{folder}: must have {names}") from error
     except Exception as error:  # the library raises no narrower one
         raise PretrainedError(f"{folder}: its tokenizer is damaged ({error})") from error
+    said = f"vocab.json and merges.txt are read as GPT-2's alone, and {reason}"
+    raise PretrainedError(f"{folder}: {said}; give it the tokenizer.json that AutoTokenizer saves")
+
+
+def stated_end(folder: pathlib.Path) -> str | None:
+    """The token that ends a text, as the files beside a folder's tokenizer have it.
+
+    Raises:
+        PretrainedError: such a file is damaged.
+    """
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        given = _object(folder / name).get("eos_token")
+        token = given.get("content") if isinstance(given, dict) else given
+        if isinstance(token, str):
+            return token
+    return None
 
 
 def write_tokenizer(folder: pathlib.Path, tokenizer: Tokenizer, separator: str) -> None:
@@ -129,6 +147,27 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     )
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
+
+
+def _not_gpt2(folder: pathlib.Path, vocabulary: dict[str, int]) -> str:
+    """What tells a vocabulary of byte pairs from GPT-2's, such as OPT's; empty if nothing does."""
+    if "<|endoftext|>" not in vocabulary or "</s>" in vocabulary:
+        return "the vocabulary lacks <|endoftext|> or has </s>"
+    if (folder / "added_tokens.json").is_file():
+        return "added_tokens.json has more"
+    if (end := stated_end(folder)) not in (None, "<|endoftext|>"):
+        return f"their end is {end!r}"
+    said = _object(folder / "tokenizer_config.json")
+    further = [name for name in ("add_bos_token", "add_prefix_space") if said.get(name)]
+    return f"tokenizer_config.json has {further[0]}" if further else ""
+
+
+def _object(path: pathlib.Path) -> dict[str, Any]:
+    """The object of a JSON file, empty where there is no such file."""
+    try:
+        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+    except (TypeError, ValueError) as error:
+        raise PretrainedError(f"{path}: no JSON object ({error})") from error
 
 
 def _cutting(library: Any, *, digits_apart: bool) -> Any:

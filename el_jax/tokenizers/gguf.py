@@ -11,6 +11,18 @@ _CUTTINGS = {"gpt-2": False, "smollm": True}
 _NORMAL = 1  # llama.cpp's type of tokens that merges lead to
 
 
+def gguf_end(path: pathlib.Path) -> str | None:
+    """The token that ends a text, as a GGUF file has it.
+
+    Raises:
+        PretrainedError: there is no such file.
+    """
+    reader = open_gguf(path)
+    number = field_of(reader, "tokenizer.ggml.eos_token_id")
+    tokens = field_of(reader, "tokenizer.ggml.tokens") or ()
+    return tokens[number] if number is not None and number < len(tokens) else None
+
+
 def gguf_tokenizer(path: str | pathlib.Path) -> Tokenizer:
     """Read the tokenizer of a GGUF file.
 

@@ -18,13 +18,21 @@ CAUSAL = [name for name, config in TINY.items() if config.causal]
 def test_logits_are_those_without_a_cache(name):
     config, params = TINY[name], random_params(TINY[name])
     prompt = random_tokens()
-    tokens, logits = decode(config, params, prompt[:, :3], T)
+    tokens, logits = decode(config, params, prompt[:, :3], T - 3)
     np.testing.assert_array_equal(tokens[:, :3], prompt[:, :3])
-    expected = jax.jit(transformer(config).apply)(params, batch_of(tokens))
+    expected = jax.jit(transformer(config).apply)(params, batch_of(tokens))[:, 2:-1]
     np.testing.assert_allclose(logits, expected, atol=1e-5)
     # greedy: each added token is the most probable one after those before it
-    np.testing.assert_array_equal(tokens[:, 3:], expected[:, 2:-1].argmax(-1))
-    assert logits.shape == (B, T, V)
+    np.testing.assert_array_equal(tokens[:, 3:], expected.argmax(-1))
+    assert logits.shape == (B, T - 3, V)
+
+
+def test_a_prompt_is_read_in_one_pass():
+    config = TINY["llama"]
+    params, prompt = random_params(config), random_tokens()
+    program = str(jax.make_jaxpr(decode, static_argnums=(0, 3))(config, params, prompt, 4))
+    assert "length=3" in program  # one step of the loop for each added token but the first
+    assert generate(config, params, prompt, 0) is prompt
 
 
 def test_drawn_tokens_have_the_probabilities_of_the_softmax():

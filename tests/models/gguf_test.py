@@ -11,6 +11,7 @@ from gguf.quants import quantize
 from hypothesis import given, settings, strategies as st
 from safetensors.numpy import load_file
 
+from el_jax.models import pretrained
 from el_jax.models.pretrained import PretrainedError, load_pretrained, read_config
 from el_jax.models.pretrained.gguf import load_gguf
 from el_jax.runtime.gguf_files import field_of, open_gguf
@@ -57,7 +58,8 @@ def write(path, tensors, architecture="llama", quantised=None, **fields):
         "attention.head_count": 4, "attention.head_count_kv": 2, "rope.dimension_count": 4,
     } | fields  # fmt: skip
     for name, value in sizes.items():
-        writer.add_uint32(f"llama.{name}", value)
+        kinds = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}
+        kinds[type(value)](f"llama.{name}", value)
     writer.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-12)
     writer.add_array("tokenizer.ggml.tokens", [str(i) for i in range(13)])
     for name, tensor in tensors.items():
@@ -131,12 +133,21 @@ def test_numbers_in_four_and_eight_bits_become_float32(tmp_path):
 
 
 def test_a_file_is_read_as_a_folder_is(tmp_path):
-    path = write(tmp_path / "a.gguf", tensors_of_fixture())
+    same = {"rope.scaling.factor": 1.0, "attention.causal": True, "vocab_size": 13}
+    path = write(tmp_path / "a.gguf", tensors_of_fixture(), **same)
     _, params, config = load_pretrained(path)
     _, expected, original = load_gguf(path)
     jax.tree.map(np.testing.assert_array_equal, params, expected)
     assert read_config(path) == ("llama", config) == ("llama", original)
     assert read_config(str(FIXTURE)) == ("llama", load_pretrained(FIXTURE)[2])
+
+
+def test_smollm2_is_the_name_of_the_file_in_its_package(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.gguf", tensors_of_fixture())
+    monkeypatch.setattr(pretrained, "smollm2_gguf", lambda: path)
+    assert pretrained.is_pretrained("smollm2")
+    assert read_config("smollm2") == read_config(path)
+    assert load_pretrained("smollm2")[2] == load_gguf(path)[2]
 
 
 def header(*fields, tensors=b"", num_tensors=0):
@@ -245,6 +256,11 @@ def test_wrong_files_are_one_line(tmp_path):
         ({"feed_forward_length": 24}, r"'blk\.0\.ffn_gate\.weight': shape \[20, 16\], must be"),
         ({"block_count": 3}, r"has no tensor 'blk\.2\.attn_norm\.weight'"),
         ({"attention.head_count_kv": 3}, "num_key_value_heads=3: must be a divisor"),
+        ({"rope.scaling.factor": 4.0}, r"llama\.rope\.scaling\.factor=4\.0: must be 1$"),
+        ({"rope.scale_linear": 4.0}, r"llama\.rope\.scale_linear=4\.0: must be 1$"),
+        ({"attention.causal": False}, r"llama\.attention\.causal=False: must be True$"),
+        ({"attention.value_length": 8}, r"llama\.attention\.value_length=8: must be 4$"),
+        ({"logit_scale": 2.0}, r"'llama\.logit_scale': 2\.0: is not supported$"),
     ],
 )
 def test_unsupported_fields_are_one_line(changes, said, tmp_path):

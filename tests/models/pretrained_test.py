@@ -76,6 +76,8 @@ def test_what_was_read_is_written_to_the_bit(name, tmp_path):
     if name not in CHANGED:
         ours, theirs = (load_file(f / "model.safetensors") for f in (folder, FIXTURES / name))
         assert ours.keys() == theirs.keys()
+        modes = {path.stat().st_mode for path in folder.iterdir()}
+        assert len(modes) == 1  # that of any new file, not for its owner alone
         equal_trees(ours, theirs)
 
 
@@ -203,11 +205,19 @@ def test_files_of_other_versions_are_read(case, copy):
     ("name", "fields"),
     [
         ("gpt_neox_serial", {"rotary_pct": 1.0, "rotary_emb_base": 500}),
-        ("gpt_neox_serial", {"rope_scaling": None, "rope_theta": 500, "partial_rotary_factor": 1}),
+        (
+            "gpt_neox_serial",
+            {
+                "rotary_pct": 1.0, "partial_rotary_factor": 1, "rope_scaling": None,
+                "rotary_emb_base": 500, "rope_theta": 500.0,
+            },
+        ),
         ("llama_wide_heads", {"rope_theta": 100_000, "rope_scaling": {"type": "default"}}),
+        ("gpt2", {"num_attention_heads": 3, "hidden_size": 12, "is_causal": True}),
+        ("bert", {"is_causal": False}),
     ],
-)
-def test_rotary_options_of_other_versions_are_read(name, fields, copy):
+)  # fmt: skip
+def test_options_of_other_versions_are_read(name, fields, copy):
     folder = copy(name)
     set_fields(folder, rope_parameters=None, **fields)
     assert load_pretrained(folder)[2] == load_pretrained(FIXTURES / name)[2]
@@ -251,7 +261,7 @@ def double(name, other):
 
 LN, TABLE = "transformer.h.1.ln_1.weight", "transformer.wte.weight"
 DAMAGE = {
-    "no folder": (shutil.rmtree, r"config\.json: No such file or directory"),
+    "no folder": (shutil.rmtree, r"gpt2: no such folder; nothing is downloaded: name a folder, a "),
     "no tensors": (
         lambda f: (f / "model.safetensors").unlink(),
         r"must have model\.safetensors or model\.safetensors\.index\.json$",
@@ -354,6 +364,7 @@ def test_right_sizes_of_the_header_are_needed_before_memory_is_taken(copy):
         load_pretrained(folder)
 
 
+CAUSAL = ("gpt2", "gpt_neox", "opt", "llama")
 UNSUPPORTED = [
     ("gpt2", {"model_type": "mamba"}, "model_type='mamba': must be one of 'gpt2', 'gpt_neox', "),
     ("gpt2", {"model_type": None}, "model_type=None: must be one of "),
@@ -380,6 +391,23 @@ UNSUPPORTED = [
     ("llama", {"num_key_value_heads": 3}, "num_key_value_heads=3: must be a divisor of num_heads"),
     ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5: must be 1.0$"),
     ("gpt_neox", {"rotary_pct": 0.4, "rope_parameters": None}, "rotary_pct=0.4: must be such"),
+    *((n, {"is_causal": False}, "is_causal=False: must be True$") for n in CAUSAL),
+    ("bert", {"is_causal": True}, "is_causal=True: must be False$"),
+    ("gpt2", {"num_attention_heads": 4}, "num_attention_heads=4: must be 3, as n_head$"),
+    ("gpt2", {"n_head": None, "num_attention_heads": 3}, "heads=3: must be 12, as n_head$"),
+    ("gpt2", {"hidden_size": 24}, "hidden_size=24: must be 12, as n_embd$"),
+    (
+        "llama",
+        {"rope_parameters": {"type": "default", "rope_type": "llama3"}},
+        "rope_parameters: rope_type='llama3': must be 'default', as rope_type$",
+    ),
+    ("llama", {"rope_parameters": {"type": None, "rope_type": "linear"}}, "rope_type='linear': "),
+    ("llama", {"rope_scaling": {"rope_type": "llama3"}}, "rope_scaling=.*: must be null or "),
+    ("llama", {"rope_scaling": {"type": "default"}}, "rope_scaling=.*: must be null or {'rope"),
+    ("llama", {"rope_theta": 5.0}, "rope_parameters: rope_theta=10000.0: must be 5.0, as rope_th"),
+    ("gpt_neox", {"rope_theta": 5.0}, "rope_theta=5.0: must be 10000.0, as rotary_emb_base$"),
+    ("gpt_neox", {"rotary_pct": 0.5}, "partial_rotary_factor=0.25: must be 0.5, as rotary_pct$"),
+    ("gpt_neox", {"partial_rotary_factor": 1.0}, "factor=1.0: must be 0.25, as rotary_pct$"),
     ("gpt2", {"vocab_size": 2**31}, r"vocab_size=2147483648: must be below 2\*\*31$"),
 ]  # fmt: skip
 
@@ -388,7 +416,7 @@ UNSUPPORTED = [
 def test_an_unsupported_option_is_one_line(name, fields, said, copy):
     folder = copy(name)
     set_fields(folder, **fields)
-    with pytest.raises(PretrainedError, match=rf"config\.json: {said}|config\.json: \w*{said}"):
+    with pytest.raises(PretrainedError, match=rf"config\.json: .*{said}"):
         load_pretrained(folder)
 
 

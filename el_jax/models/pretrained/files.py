@@ -96,11 +96,14 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise PretrainedError(f"{folder}: has files already; name a new folder")
+    (folder / TENSORS).touch()
+    mode = (folder / TENSORS).stat().st_mode  # of any new file; save_file's is for its owner alone
     try:
         # transformers opens no file without this word; "pt" for the layout of torch's layers
         save_file(dict(tensors), folder / TENSORS, metadata={"format": "pt"})
     except SafetensorError as error:
         raise PretrainedError(f"{folder / TENSORS}: cannot be written ({error})") from error
+    (folder / TENSORS).chmod(mode)
     write_durably(folder / CONFIG, json.dumps(dict(fields), indent=2) + "\n")
 
 

@@ -55,6 +55,15 @@ _FIELDS = {
     "rms_norm_eps": "llama.attention.layer_norm_rms_epsilon",
     "rope_theta": "llama.rope.freq_base",
 }
+# what further fields may say; of those that are not here, llama.cpp obeys some
+_NEUTRAL = {
+    "llama.rope.scaling.type": ("none",),
+    "llama.rope.scaling.factor": (0, 1),
+    "llama.rope.scale_linear": (0, 1),
+    "llama.attention.causal": (True,),
+    "llama.expert_count": (0,),
+    "llama.expert_used_count": (0,),
+}
 
 
 def load_gguf(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
@@ -93,12 +102,8 @@ def gguf_config(path: pathlib.Path) -> TransformerConfig:
 
 
 def _configuration(path: pathlib.Path, reader: gguf.GGUFReader) -> TransformerConfig:
-    for name, allowed in {
-        "general.architecture": ("llama",),
-        "llama.rope.scaling.type": (None, "none"),
-    }.items():
-        if (value := field_of(reader, name)) not in allowed:
-            raise PretrainedError(f"{path}: {name}={value!r}: must be {allowed[-1]!r}")
+    if (kind := field_of(reader, "general.architecture")) != "llama":
+        raise PretrainedError(f"{path}: general.architecture={kind!r}: must be 'llama'")
     names = {tensor.name for tensor in reader.tensors}
     fields = {theirs: field_of(reader, name) for theirs, name in _FIELDS.items()}
     for theirs, name in _FIELDS.items():
@@ -110,10 +115,16 @@ def _configuration(path: pathlib.Path, reader: gguf.GGUFReader) -> TransformerCo
         config = config_of(_FAMILY, fields)
     except ValueError as error:
         raise PretrainedError(f"{path}: {error}") from error
-    if (turned := field_of(reader, "llama.rope.dimension_count")) not in (None, config.head_dim):
-        raise PretrainedError(
-            f"{path}: llama.rope.dimension_count={turned}: must be {config.head_dim}"
-        )
+    sizes = dict.fromkeys(("rope.dimension_count", "attention.value_length"), config.head_dim)
+    sizes["vocab_size"] = config.vocab_size
+    allowed = _NEUTRAL | {f"llama.{name}": (size,) for name, size in sizes.items()}
+    for name in reader.fields:
+        if name.startswith("llama.") and name not in _FIELDS.values():
+            value, known = field_of(reader, name), allowed.get(name)
+            if known is None:
+                raise PretrainedError(f"{path}: {name!r}: {value!r}: is not supported")
+            if value not in known:
+                raise PretrainedError(f"{path}: {name}={value!r}: must be {known[-1]!r}")
     return config
 
 
