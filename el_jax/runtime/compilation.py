@@ -56,8 +56,7 @@ def release_freed_memory() -> None:
 
     The C library of most Linux systems keeps it otherwise; elsewhere this does nothing.
     """
-    process = ctypes.CDLL(None) if os.name == "posix" else None
-    if hasattr(process, "malloc_trim"):
+    if os.name == "posix" and hasattr(process := ctypes.CDLL(None), "malloc_trim"):
         process.malloc_trim(0)
 
 
