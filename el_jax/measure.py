@@ -34,7 +34,11 @@ def measure(config: ConfigDict, source: pathlib.Path) -> None:
     settings = parse(config)
     subject, out = subject_of(source, settings), results_folder(source, settings)
     windows, labels = contexts_of(subject.batch, most=settings.contexts)
-    print(f"{source}: {len(labels)} contexts of {subject.words}; compiling ...", flush=True)
+    print(
+        f"{source}: {len(labels)} contexts of {subject.words}; compiling takes a minute or two, "
+        "the first time only ...",
+        flush=True,
+    )
     key = jax.random.key(settings.seed)
     of = measurement(subject.task, subject.model, windows, key, **settings.draws)
     found: dict[str, Curvature] = {}

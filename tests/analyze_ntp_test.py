@@ -104,6 +104,10 @@ def test_frozen_activations_are_analysed_and_trained_on(tmp_path):
 def test_activations_that_are_not_there_are_one_line(tmp_path):
     process = run(tmp_path, "--config=configs/linear_ntp/activations.py:file=none.npz")
     assert process.returncode == 2
-    assert process.stderr == (
-        "error: config.problem: [Errno 2] No such file or directory: 'none.npz'\n"
-    )
+    assert process.stderr == "error: config.problem: none.npz: no such file\n"
+
+
+def test_a_size_below_1_is_named(tmp_path):
+    process = run(tmp_path, "--config=configs/linear_ntp/random.py:d=-3")
+    assert process.returncode == 2
+    assert process.stderr == "error: config.problem: dim=-3: must be at least 1\n"

@@ -3,8 +3,6 @@
 The environment set here also reaches the programs and notebooks that tests start.
 """
 
-import ctypes
-import ctypes.util
 import gc
 import os
 import pathlib
@@ -27,6 +25,8 @@ import hypothesis
 import jax
 import pytest
 from absl import flags
+
+from el_jax.runtime.compilation import release_freed_memory
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_legacy_prng_key", "error")
@@ -59,9 +59,7 @@ def _forget_programs() -> Iterator[None]:
     if maps.read_bytes().count(b"\n") > MOST_MAPPINGS or resident > MOST_MEMORY:
         jax.clear_caches()
         gc.collect()
-        library = ctypes.CDLL(ctypes.util.find_library("c"))
-        if hasattr(library, "malloc_trim"):  # of glibc, which keeps freed memory otherwise
-            library.malloc_trim(0)
+        release_freed_memory()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -206,5 +206,7 @@ def _problem(values: Any) -> NTPProblem:
     checked = typed("problem", given, {p: hints[p] for p in inspect.signature(builder).parameters})
     try:
         return builder(**checked)
+    except FileNotFoundError as error:
+        raise ConfigError(f"config.problem: {error.filename}: no such file") from error
     except (ValueError, OSError) as error:
         raise ConfigError(f"config.problem: {error}") from error

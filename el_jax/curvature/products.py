@@ -90,6 +90,9 @@ def second_derivative(
     Raises:
         ValueError: part of f has derivatives backwards alone, as cuDNN's attention has.
     """
+    # tied to v, or a loop over v first computes all that needs no v, and keeps every activation:
+    # 4.5 times the memory, and 1.35 times the time on a CPU
+    params, v = jax.lax.optimization_barrier((params, v))
 
     def slope(at: Params) -> Any:
         return jax.jvp(function, (at,), (v,))[1]

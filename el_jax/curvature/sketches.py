@@ -79,7 +79,9 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     Returns:
         The estimate. Its terms share products, so that its error is the authors' estimate of the
         size of the error, not the standard error of independent terms: .86 of the true one, over
-        the 16 networks of experiments/flat_estimators.
+        the 16 networks of experiments/flat_estimators, and .74 to .99 for eigenvalues from 1/i to
+        evenly spaced and 10 to 40 probes. An interval 1.25 times as wide as Student's covers 93 to
+        98 % there, where 95 are asked for.
 
     Raises:
         ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below

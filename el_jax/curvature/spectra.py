@@ -9,7 +9,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from el_jax.curvature.arguments import check_count, check_finite, check_params
+from el_jax.curvature.arguments import check_count, check_finite, check_params, check_tangent
 from el_jax.curvature.products import Loss, hvp
 from el_jax.curvature.sampling import map_in_chunks, numbered_keys, signs
 from el_jax.runtime.errors import require
@@ -55,6 +55,7 @@ def top_eigenvalues(
     *,
     num_steps: int | None = None,
     end: str = "largest",
+    start: Params | None = None,
 ) -> Eigenpairs:
     """Eigenpairs at one end of the spectrum of H (Lanczos 1950, full reorthogonalisation).
 
@@ -66,6 +67,7 @@ def top_eigenvalues(
         num_steps: products H v; max(2 num, 20) + 20 when None, and at
             most P. Memory is as many trees like ``params``.
         end: "largest" for the most positive first, "smallest" for the most negative first.
+        start: the starting vector, a tree like ``params``; drawn when None.
 
     Returns:
         The pairs. Residuals are computed from products of their own, ``num`` more, so they hold
@@ -78,8 +80,12 @@ def top_eigenvalues(
     steps = min(flat.size, max(2 * num, 20) + 20 if num_steps is None else num_steps)
     require("num", num, 1 <= num <= steps, f"from 1 to {steps}, the number of steps")
     require("end", end, end in ("largest", "smallest"), "'largest' or 'smallest'")
-    start = jax.random.normal(key, flat.shape, flat.dtype)
-    diagonal, beside, basis = _lanczos(product, start, key, steps, window=steps)
+    if start is None:
+        first = jax.random.normal(key, flat.shape, flat.dtype)
+    else:
+        check_tangent(params, start, "start")
+        first = ravel_pytree(start)[0]
+    diagonal, beside, basis = _lanczos(product, first, key, steps, window=steps)
     values, mixtures = jnp.linalg.eigh(_tridiagonal(diagonal, beside))
     order = jnp.arange(num) if end == "smallest" else steps - 1 - jnp.arange(num)
     vectors = jnp.matmul(mixtures[:, order].T, basis, precision="highest")
@@ -172,7 +178,8 @@ def _lanczos(
 
     Each new vector is made orthogonal, twice, to the last ``window`` ones. Where the space is
     exhausted, a random vector orthogonal to it opens the next one with a 0 beside the diagonal,
-    so that the matrix stays that of H on a larger space and holds no false zeros.
+    so that the matrix stays that of H on a larger space and holds no false zeros. It is 0 where
+    ``start`` is: of a block of H it stays in the block.
     """
     tiny = 10 * jnp.finfo(start.dtype).eps
     keys = jax.random.split(key, num_steps)
@@ -183,6 +190,9 @@ def _lanczos(
             v = v - jnp.matmul(along, basis, precision="highest")
         return v
 
+    def random(key: Key) -> Float[Array, " P"]:
+        return jnp.where(start != 0, jax.random.normal(key, start.shape, start.dtype), 0)
+
     def step(carry: tuple[Array, Array], index: Array) -> tuple[tuple[Array, Array], tuple]:
         basis, largest = carry
         q = basis[index % window]
@@ -191,11 +201,7 @@ def _lanczos(
         rest = orthogonal(product_of_q, basis)
         length = jnp.linalg.norm(rest)
         exhausted = length <= tiny * largest
-        rest = jnp.where(
-            exhausted,
-            orthogonal(jax.random.normal(keys[index], start.shape, start.dtype), basis),
-            rest,
-        )
+        rest = jnp.where(exhausted, orthogonal(random(keys[index]), basis), rest)
         # The last vector of a full basis is not kept: nothing of the space is left for it.
         unit = rest / jnp.maximum(jnp.linalg.norm(rest), jnp.finfo(start.dtype).tiny)
         slot = jnp.where(index + 1 == num_steps, window, (index + 1) % window)

@@ -23,13 +23,13 @@ from el_jax.linear_ntp.max_margin import (
 )
 from el_jax.linear_ntp.norms import Norm
 from el_jax.linear_ntp.objective import entropy_lower_bound, smoothness_bound
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problem import NTPProblem, check_problem
 from el_jax.linear_ntp.subspace import data_subspace, finite_component, top_curvature
 
 _WIDE = 1e-6  # gap above which a margin is said not to have converged
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
     """Verdicts on a problem, and where training it should go.
 
@@ -63,6 +63,14 @@ class Analysis:
     def references(self) -> dict[str, Float64[np.ndarray, "V d"]]:
         """The max-margin matrices, as trajectories and metrics take them."""
         return {norm: solution.w for norm, solution in self.margins.items()}
+
+    def __repr__(self) -> str:
+        found = {"compatible": self.compatibility.holds, "separable": self.separability.holds}
+        words = {True: "yes", False: "no", None: "undecided"}
+        lines = [", ".join(f"{condition}: {words[holds]}" for condition, holds in found.items())]
+        lines += [f"{n} margin {m.margin:.6g}, gap {m.gap:.1e}" for n, m in self.margins.items()]
+        lines += [f"{norm} margin: none" for norm in self.failures]
+        return f"Analysis({'; '.join(lines)})"
 
     def describe(self) -> list[str]:
         """The findings as lines of plain words."""
@@ -100,7 +108,9 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
 
     Raises:
         ValueError: for an unknown norm.
+        TypeError: for what is no NTPProblem.
     """
+    check_problem(problem)
     chosen = (norms,) if isinstance(norms, str) else tuple(norms)
     for norm in chosen:
         check_norm(norm)

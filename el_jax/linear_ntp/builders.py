@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.runtime.errors import require
 
 
 def random_problem(
@@ -34,6 +35,8 @@ def random_problem(
         seed: draws H, then context by context its support and its probabilities.
         concentration: of the symmetric Dirichlet distribution; 1 is uniform on the simplex.
     """
+    for name, size in (("num_contexts", num_contexts), ("dim", dim), ("vocab_size", vocab_size)):
+        require(name, size, size >= 1, "at least 1")
     _check_support_size(support_size, vocab_size)
     rng = np.random.default_rng(seed)
     embeddings = rng.standard_normal((dim, num_contexts))

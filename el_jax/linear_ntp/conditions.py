@@ -183,7 +183,10 @@ def _separability_of(
         verification = verify_certificate(problem, separating)
         if verification.valid:
             lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
-            reason = f"one decoder separates every context, with a margin of {lower:.3g} its norm"
+            reason = (
+                f"one decoder separates every context, with a margin of {lower:.3g} per unit of "
+                "its norm: a proof, which the max margin exceeds"
+            )
             return Separability(True, separating, verification, reason, (lower, upper))
     certificate = farkas_certificate(problem, easier, found.dual)
     if certificate is not None:

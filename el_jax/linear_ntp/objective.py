@@ -112,11 +112,14 @@ def residual(
 def leaked_mass(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> float:
     """G(W) = Σ_j π_j ε_j, the probability given to tokens outside the support.
 
+    Below 5e-324 it is 0, where the ``log_leaked_mass`` of ``decoder_metrics`` is still exact.
+
     Raises:
         ValueError: if W is not ``[V, d]``.
     """
     with float64():
-        return float(_leaked_at(problem.decoder(W), *arrays(problem)))
+        # NumPy's exp: XLA rounds what is below 2e-308 to 0
+        return float(np.exp(_log_leaked_at(problem.decoder(W), *arrays(problem))))
 
 
 def smoothness_bound(problem: NTPProblem) -> float:
@@ -214,5 +217,6 @@ def _residual_at(W: Array, H: Array, context_probs: Array, probs: Array) -> Arra
 
 
 @jax.jit
-def _leaked_at(W: Array, H: Array, context_probs: Array, probs: Array) -> Array:
-    return jnp.sum(context_probs * jax.nn.sigmoid(logit_pieces(W @ H, probs).log_odds))
+def _log_leaked_at(W: Array, H: Array, context_probs: Array, probs: Array) -> Array:
+    log_leaks = jax.nn.log_sigmoid(logit_pieces(W @ H, probs).log_odds)
+    return jax.nn.logsumexp(log_leaks + jnp.log(context_probs))

@@ -182,6 +182,19 @@ def check_positive(name: str, value: int | None) -> None:
         raise ValueError(f"{name}={value}: must be at least 1")
 
 
+def check_problem(problem: object) -> None:
+    """Refuses what is no problem, such as its embeddings alone.
+
+    Raises:
+        TypeError: saying what to make.
+    """
+    if not isinstance(problem, NTPProblem):
+        raise TypeError(
+            f"problem is {type(problem).__name__}: must be an NTPProblem, "
+            "NTPProblem(embeddings [d, m], context_probs [m], next_token_probs [V, m])"
+        )
+
+
 def _finite(name: str, values: object, ndim: int) -> np.ndarray:
     if np.iscomplexobj(np.asarray(values)):
         raise ValueError(f"{name} is complex: must be real")

@@ -157,14 +157,22 @@ def project(
     """P_F(W) on plain arrays, to be traced; conjugate gradients where there is no basis."""
     if basis is not None:
         return (basis @ (basis.T @ W.ravel())).reshape(W.shape)
-    gram, wanted = H.T @ H, centred(W @ H, support)
+    # F does not depend on the lengths of embeddings: made 1, their products keep within range
+    H, size = _unit(H, 0), jnp.abs(W).max()
+    gram, wanted = H.T @ H, centred(_unit(W, None) @ H, support)
     multipliers, _ = cg(
         lambda b: centred(centred(b, support) @ gram, support),
         wanted,
         tol=_TOLERANCE,
         maxiter=_MAX_STEPS,
     )
-    return centred(multipliers, support) @ H.T
+    return size * (centred(multipliers, support) @ H.T)
+
+
+def _unit(matrix: Float[Array, "n k"], axis: int | None) -> Float[Array, "n k"]:
+    """The matrix over the largest entry of each column, or of all; zeros stay."""
+    largest = jnp.abs(matrix).max(axis, keepdims=True)
+    return matrix / jnp.where(largest > 0, largest, 1)
 
 
 _project = jax.jit(project)

@@ -13,8 +13,9 @@ from jaxtyping import ArrayLike, Float, Float64, Int, Num
 from el_jax.linear_ntp.directions import DIRECTIONS, Direction, Memory
 from el_jax.linear_ntp.landscape import Landscape, Slope, landscape, slope_at
 from el_jax.linear_ntp.metrics import checked_references, metrics_at
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problem import NTPProblem, check_problem
 from el_jax.runtime.double_precision import float64
+from el_jax.runtime.errors import require
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,10 @@ def run_trajectory(
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
 
     Raises:
-        ValueError: for an unknown method or norm, a wrong shape or marks out of order.
+        ValueError: for an unknown method or norm, a wrong shape, a step size that is not positive,
+            or marks out of order.
     """
+    check_problem(problem)
     direction = _direction(method)
     steps = log_spaced_marks(num_steps, num_marks) if marks is None else np.asarray(marks, int)
     if steps.size == 0 or (np.diff(steps) <= 0).any() or steps[0] < 0 or steps[-1] > num_steps:
@@ -73,6 +76,7 @@ def run_trajectory(
     start = problem.decoder() if initial is None else np.asarray(initial, np.float64)
     problem.decoder(start.reshape(-1, *start.shape[-2:])[0])
     sizes = np.asarray(step_size, np.float64)
+    require("step_size", step_size, bool((sizes > 0).all()), "positive")
     runs = np.broadcast_shapes(sizes.shape, start.shape[:-2])
     shape = start.shape[-2:]
     with float64():
@@ -94,8 +98,8 @@ def run_trajectory(
 
 def log_spaced_marks(num_steps: int, num_marks: int = 50) -> Int[np.ndarray, "marks"]:
     """0 and up to ``num_marks`` steps from 1 to ``num_steps``, evenly spaced in log k."""
-    if num_steps < 1 or num_marks < 2:
-        raise ValueError(f"num_steps={num_steps}, num_marks={num_marks}: must be at least 1 and 2")
+    require("num_steps", num_steps, num_steps >= 1, "at least 1")
+    require("num_marks", num_marks, num_marks >= 2, "at least 2")
     spaced = np.unique(np.rint(np.geomspace(1, num_steps, num_marks)).astype(int))
     return np.concatenate([[0], spaced])
 

@@ -87,10 +87,13 @@ def token_stats(
 
     Raises:
         ValueError: if the shapes disagree or V < 2.
+        TypeError: if the labels are no integers.
     """
     num_classes = logits.shape[-1]
     if logits.shape[:-1] != labels.shape:
         raise ValueError(f"labels {labels.shape} must be the leading axes of logits {logits.shape}")
+    if not jnp.issubdtype(labels.dtype, jnp.integer):
+        raise TypeError(f"labels are {labels.dtype}: must be integers, indices of classes")
     _check_num_classes(num_classes)
     scores = logits.astype(jnp.promote_types(logits.dtype, jnp.float32)) / temperature
     is_label = jax.nn.one_hot(labels, num_classes, dtype=bool)
@@ -154,6 +157,8 @@ def variance_other(stats: TokenStats) -> Float[Array, "*batch"]:
     float eps · (f_k - mean)² / V.
     """
     v = stats.num_classes
+    if v == 2:  # one wrong logit; rounding would leave some of the label's share
+        return jnp.zeros_like(stats.variance)
     return v / (v - 1) * (stats.variance - jnp.square(stats.label_logit - stats.mean) / (v - 1))
 
 

@@ -57,6 +57,7 @@ def traces(
     *,
     num_labels: int = NUM_LABELS,
     num_probes: int = NUM_PROBES,
+    grouping: Grouping | None = None,
 ) -> dict[str, SampledEstimate]:
     """Traces of the Fisher matrix and of the Hessian of cross-entropy; errors include the contexts.
 
@@ -72,6 +73,8 @@ def traces(
         key: of labels and probes.
         num_labels: draws in each context, at least 2.
         num_probes: probes of the Hessian in each context, at least 2.
+        grouping: see :func:`group_function`; the Fisher traces of its groups, named such as
+            ``fisher_trace, biases``, come from the same scores. None for none.
     """
     label_key, probe_key = jax.random.split(key)
 
@@ -84,6 +87,9 @@ def traces(
     ones = jax.tree.map(lambda _: 1.0, params)
     squared = jax.tree.map(lambda leaf: jnp.square(leaf).sum(), params)
     parts = {"fisher_trace": ones, "scale_free_trace": squared}
+    if grouping is not None:
+        of_groups = group_parts(params, grouping)
+        parts |= {f"fisher_trace, {group}": part for group, part in of_groups.items()}
     fisher = sampled_traces(logits, params, windows, parts, label_key, num_labels)
     return {**fisher, "hessian_trace": hessian}
 

@@ -6,9 +6,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float, ScalarLike
 
-from el_jax.curvature import SampledEstimate, blocks, smoothed, top_eigenvalues
+from el_jax.curvature import (
+    SampledEstimate,
+    SpectralDensity,
+    restrict,
+    smoothed,
+    spectral_density,
+    split_params,
+    top_eigenvalues,
+)
+from el_jax.curvature.arguments import leaves_by_name
 from el_jax.curvature.sampling import mean_over_contexts
 from el_jax.probes.contexts import context_logits
 from el_jax.probes.curvature import (
@@ -16,18 +26,20 @@ from el_jax.probes.curvature import (
     NUM_PROBES,
     Grouping,
     group_function,
-    group_traces,
     traces,
     weight_norm,
 )
 from el_jax.probes.curvature_report import Curvature
-from el_jax.probes.spectrum import Spectrum, mean_cross_entropy, spectrum
+from el_jax.probes.spectrum import Spectrum, mean_cross_entropy
 from el_jax.probes.true_conditional import true_conditional
+from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import NOT_FINITE, UserError
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
 DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # of the range of eigenvalues
+OF_GROUP = "fisher_trace, "
+FEW = 256  # contexts: below, programs that compile in less time and run longer are done first
 
 
 class NotFiniteError(UserError, ValueError):
@@ -74,26 +86,24 @@ def measurement(
     if isinstance(task, MaskedWords | CausalWords):
         truth = true_conditional(task, model).of_params
 
-    @jax.jit
+    compiled = Once if len(windows.labels) < FEW else jax.jit
+
+    @compiled
     def losses(params: Params, windows: Batch) -> SampledEstimate:
         values = jax.lax.map(
             lambda w: -jax.nn.log_softmax(logits(params, w))[w.labels[0]], windows, batch_size=256
         )
         return mean_over_contexts(values[:, None])
 
-    @jax.jit
-    def of_traces(params: Params, windows: Batch) -> tuple[dict[str, SampledEstimate], ...]:
-        whole = traces(
-            logits, params, windows, trace_key, num_labels=num_labels, num_probes=num_probes
-        )
-        if grouping is None:
-            return whole, {}
-        return whole, group_traces(
-            logits, params, windows, trace_key, grouping, num_labels=num_labels
-        )
+    @compiled
+    def of_traces(params: Params, windows: Batch) -> dict[str, SampledEstimate]:
+        return traces(
+            logits, params, windows, trace_key,
+            num_labels=num_labels, num_probes=num_probes, grouping=grouping,
+        )  # fmt: skip
 
     of_spectra = _spectra(
-        model, spectrum_key, grouping,
+        compiled, model, spectrum_key, grouping,
         num=num_eigenvalues, num_steps=lanczos_steps, num_probes=density_probes,
     )  # fmt: skip
 
@@ -104,7 +114,9 @@ def measurement(
         numbers: dict[str, Estimate | SampledEstimate] = {"ce": ce}
         if truth is not None:
             numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
-        whole, groups = of_traces(params, windows)
+        whole = of_traces(params, windows)
+        names = [name for name in whole if name.startswith(OF_GROUP)]
+        groups = {name.removeprefix(OF_GROUP): whole.pop(name) for name in names}
         numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
         if not num_eigenvalues:
             return Curvature(numbers, groups, {}, None)
@@ -116,6 +128,7 @@ def measurement(
 
 
 def _spectra(
+    compiled: Callable[[Callable], Callable],
     model: ModelFns,
     key: Key,
     grouping: Grouping | None,
@@ -126,19 +139,64 @@ def _spectra(
 ) -> Callable[[Params, Batch], tuple[Spectrum, dict[str, Estimate]]]:
     """The spectrum, and the largest eigenvalue of every group's block with its residual."""
 
-    @jax.jit
-    def of(params: Params, windows: Batch) -> tuple[Spectrum, dict[str, Estimate]]:
+    @compiled
+    def of_end(
+        params: Params, windows: Batch, sign: ScalarLike, inside: Params, start: Params
+    ) -> tuple[Array, Array]:
+        """Eigenvalues of H, or of a block of it, and their residuals: one program for all."""
         loss = mean_cross_entropy(model, windows)
-        whole = spectrum(loss, params, key, num=num, num_steps=num_steps, num_probes=num_probes)
+
+        def of_block(step: Params) -> Array:
+            moved = jax.tree.map(lambda at, one, by: at + one * by, params, inside, step)
+            return jnp.asarray(sign) * loss(moved)
+
+        nowhere = jax.tree.map(jnp.zeros_like, params)
+        top = top_eigenvalues(of_block, nowhere, key, num, num_steps=num_steps, start=start)
+        return jnp.asarray(sign) * top.values, top.residuals
+
+    @compiled
+    def of_density(params: Params, windows: Batch, key: Key) -> SpectralDensity:
+        loss = mean_cross_entropy(model, windows)
+        return spectral_density(loss, params, key, num_probes=num_probes, num_steps=num_steps)
+
+    def of(params: Params, windows: Batch) -> tuple[Spectrum, dict[str, Estimate]]:
+        group_of = group_function(grouping or "kind")
+        loss = mean_cross_entropy(model, windows)
+
+        def end(sign: float, key: Key, group: str | None = None) -> tuple[Array, Array]:
+            def belongs(name: str) -> bool:
+                return group in (None, group_of(name))
+
+            of_block, block = restrict(loss, params, belongs)
+            if group and sum(leaf.size for leaf in block.values()) < num_steps:
+                # a process of as many steps would leave so small a block
+                top = top_eigenvalues(of_block, block, key, 1, num_steps=num_steps)
+                return top.values, top.residuals
+            return of_end(params, windows, sign, *_inside(params, belongs, key))
+
+        keys = jax.random.split(key, 3)
+        largest, of_largest = end(1.0, keys[0])
+        least, of_least = end(-1.0, keys[1])
+        density = of_density(params, windows, keys[2])
+        whole = Spectrum(largest, least[:1], (of_largest, of_least[:1]), density)
         if grouping is None:
             return whole, {}
-        tops = {
-            group: top_eigenvalues(*block, key, 1, num_steps=num_steps)
-            for group, block in blocks(loss, params, group_function(grouping)).items()
-        }
-        return whole, {g: Estimate(top.values[0], top.residuals[0]) for g, top in tops.items()}
+        groups = dict.fromkeys(map(group_of, leaves_by_name(params)))
+        tops = {group: end(1.0, key, group) for group in groups}
+        return whole, {g: Estimate(top[0], off[0]) for g, (top, off) in tops.items()}
 
     return of
+
+
+def _inside(params: Params, belongs: Callable[[str], bool], key: Key) -> tuple[Params, Params]:
+    """1 in a block of the parameters and 0 elsewhere, and a normal vector in it.
+
+    Off the device, since arrays of one that were made otherwise would compile their reader again.
+    """
+    merged, block = split_params(jax.tree.map(jnp.zeros_like, params), belongs)
+    flat, restore = ravel_pytree(block)
+    start = restore(jax.random.normal(key, flat.shape, flat.dtype))
+    return jax.device_get((merged(jax.tree.map(jnp.ones_like, block)), merged(start)))
 
 
 def _curve(found: Spectrum) -> Float[np.ndarray, "2 points"]:

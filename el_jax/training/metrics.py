@@ -57,7 +57,9 @@ def summarise(
         if name in ("ce", "margin"):
             row[f"{name}_std"] = spread
         means = _mean(moments)
-        row |= {f"{group}_{name}": means[:, i] for i, group in enumerate(groups)}
+        # an answer is in the group of its first token: of groups where none begins there is no row
+        named = [i for i in range(len(groups)) if name != "exact_match" or moments.num[:, i].any()]
+        row |= {f"{groups[i]}_{name}": means[:, i] for i in named}
     row |= _gradient_shares(metrics["gradient"], groups)
     for probe in probes:
         if probe.of_split is not None:

@@ -47,9 +47,12 @@ def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
 def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
     stopped = health.stopped_at >= 0
     run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
+    # before the first update no rate has had an effect
+    advice = "lower optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
+    if health.last_bad[run] == 0:
+        advice = "no update was made yet: look at the data, the loss and the initial parameters"
     message = (
-        f"{_what_happened(health, run, hypers)}; {stopped.sum()} of {stopped.size} runs; lower "
-        "optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
+        f"{_what_happened(health, run, hypers)}; {stopped.sum()} of {stopped.size} runs; {advice}"
     )
     return NonFiniteError(message, int(health.stopped_at[run]), run, int(hypers.seed[run]))
 

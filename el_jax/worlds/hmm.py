@@ -22,7 +22,9 @@ from el_jax.worlds.world import (
     Sentences,
     Tokens,
     categorical,
+    categorical_of,
     check_rows,
+    cumulative,
     draw_each,
     log_normalised,
 )
@@ -83,19 +85,20 @@ class HMM:
 
     def sample(self, key: Key, num: int) -> Sentences:
         """Draws ``num`` sentences; ``hidden`` are their states, ``[num, T]``."""
-        initial, transition, emission = self._tables()
+        initial = jnp.asarray(self.initial)
+        transition, emission = cumulative(self.transition), cumulative(self.emission)
 
         def draw(key: Key) -> Sentences:
             first_key, states_key, words_key = jax.random.split(key, 3)
 
             def step(state: Array, key: Key) -> tuple[Array, Array]:
-                state = categorical(key, transition[state])
+                state = categorical_of(key, transition, state)
                 return state, state
 
             first = categorical(first_key, initial)
             _, later = jax.lax.scan(step, first, jax.random.split(states_key, self.length - 1))
             states = jnp.concatenate([first[None], later])
-            return Sentences(categorical(words_key, emission[states]), states)
+            return Sentences(categorical_of(words_key, emission, states), states)
 
         return draw_each(draw, key, num)
 

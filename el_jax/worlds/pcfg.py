@@ -112,9 +112,9 @@ class TreeGrammar:
             root_key, word_key, key = jax.random.split(key, 3)
             symbols = categorical(root_key, jnp.asarray(self.root))[None]
             for level, table in enumerate(tables):
-                drawn = categorical_of(jax.random.fold_in(key, level), table[symbols])
+                drawn = categorical_of(jax.random.fold_in(key, level), table, symbols)
                 symbols = jnp.stack(jnp.divmod(drawn, len(words)), axis=-1).reshape(-1)
-            return Sentences(categorical_of(word_key, words[symbols]))
+            return Sentences(categorical_of(word_key, words, symbols))
 
         return draw_each(draw, key, num)
 

@@ -121,25 +121,36 @@ def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:
     A class of weight 0 is never drawn. A probability below the spacing of the uniform numbers
     (1e-7 in float32) is rounded to it.
     """
-    return categorical_of(key, jnp.cumsum(weights, axis=-1))
+    sums = cumulative(weights)
+    total = sums[..., -1:]
+    # the product may round up to the total, past which no class lies
+    below = (sums <= total * jax.random.uniform(key, total.shape, total.dtype)) & (sums < total)
+    return below.sum(axis=-1, dtype=jnp.int32)
 
 
 def cumulative(weights: Any) -> Float[Array, "*n C"]:
     """Sums of the weights up to each class, for :func:`categorical_of`."""
     # XLA would fold the sums of a constant when it compiles, and take seconds
-    return jnp.cumsum(jax.lax.optimization_barrier(jnp.asarray(weights)), axis=-1)
+    weights = jax.lax.optimization_barrier(jnp.asarray(weights))
+    # rounded sums neither fall nor grow where nothing is added
+    sums = jnp.where(weights > 0, jnp.cumsum(weights, axis=-1), 0)
+    return jax.lax.cummax(sums, axis=sums.ndim - 1)
 
 
-def categorical_of(key: Key, sums: Float[Array, "*n C"]) -> Int[Array, "*n"]:
-    """:func:`categorical` from :func:`cumulative` weights.
+def categorical_of(key: Key, sums: Float[Array, "R C"], row: Int[Array, "*n"]) -> Int[Array, "*n"]:
+    """:func:`categorical` of rows of a table, by bisection of its :func:`cumulative` weights.
 
-    Rows that come from one table share its sums, which cost more than a draw.
+    A draw reads some log2 C numbers of its row, where comparing with all of them reads C.
     """
-    total = sums[..., -1:]
+    total = sums[row, -1]
     threshold = total * jax.random.uniform(key, total.shape, total.dtype)
-    # the product may round up to the total, past which no class lies
-    below = (sums <= threshold) & (sums < total)
-    return below.sum(axis=-1, dtype=jnp.int32)
+    drawn, num = jnp.zeros_like(row), sums.shape[-1]
+    for bit in reversed(range((num - 1).bit_length())):
+        further = drawn + 2**bit
+        sum_there = sums[row, further - 1]
+        below = (further < num) & (sum_there <= threshold) & (sum_there < total)
+        drawn = jnp.where(below, further, drawn)
+    return drawn
 
 
 def log_normalised(log_weights: Float[Array, "*n C"]) -> Float[Array, "*n C"]:

@@ -1,14 +1,15 @@
 """Stated errors: how often the truth is within two and within three of them.
 
 Each trial has draws of its own and, where the estimator states the error of a sample, contexts of
-its own. All trials of an estimator are one program. Two estimators are not here: the error of
-``hutch_plus_plus`` is of few probes, so that three of it are too few (Student's t), and that of
-``xtrace`` is no error of independent terms.
+its own. All trials of an estimator are one program. Of ``hutch_plus_plus`` there is none: its
+error is of few probes, so that three of it are too few (Student's t).
 """
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 from el_jax.curvature import (
     controlled_hessian_trace,
@@ -18,6 +19,7 @@ from el_jax.curvature import (
     fisher_trace,
     hessian_diagonal,
     hessian_trace,
+    xtrace,
 )
 from el_jax.types import Estimate
 from tests.curvature.small_losses import (
@@ -102,3 +104,20 @@ def test_stated_errors_cover_the_truth_as_often_as_they_say(estimate):
     off = np.abs(np.asarray(found.mean) - truth) / np.asarray(found.sem)
     assert 0.93 <= (off < 2.0).mean() <= 0.97  # of normal numbers .954
     assert (off[:300] < 3).mean() >= 0.99
+
+
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_the_interval_that_xtrace_advises_covers_the_truth(power):
+    num, probes = 80, 12
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(num, num)))[0]
+    sizes = np.arange(1.0, num + 1) ** -power if power else np.linspace(0, 1, num)
+    matrix = jnp.asarray((basis * sizes) @ basis.T)
+
+    def estimate(key):
+        return xtrace(lambda x: x @ matrix @ x / 2, jnp.zeros(num), key, probes, chunk=probes)
+
+    found = jax.jit(jax.vmap(estimate))(jax.random.split(jax.random.key(2), 800))
+    off = np.abs(np.asarray(found.mean) - sizes.sum()) / np.asarray(found.sem)
+    student = stats.t.ppf(0.975, probes - 1)
+    assert (off < student).mean() < 0.96
+    assert 0.92 <= (off < 1.25 * student).mean() <= 0.985

@@ -16,6 +16,7 @@ from el_jax.curvature import (
     hutch_plus_plus,
     hvp,
     paired_difference,
+    quadratic_form,
     restrict,
     scale_free_trace,
     trace_difference,
@@ -43,6 +44,23 @@ MATRIX = symmetric_matrix()
 def over_keys(estimate, trials, seed=1):
     """The estimate of each of many independent keys."""
     return jax.jit(jax.vmap(estimate))(jax.random.split(jax.random.key(seed), trials))
+
+
+def test_probes_in_turn_take_the_memory_of_one():
+    config = TINY["gpt_neox"]
+    batch = batch_of(np.arange(128).reshape(16, 8) % 11)
+    model = transformer(config)
+    params = random_params(config)
+
+    def loss(params):
+        return jnp.square(model.apply(params, batch)).mean()
+
+    def memory(run, *args):
+        return jax.jit(run).lower(*args).compile().memory_analysis().temp_size_in_bytes
+
+    one = memory(lambda v: quadratic_form(loss, params, v), params)
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(params))
+    assert memory(lambda key: hessian_trace(loss, params, key, 5), KEY) < 1.2 * one + 3 * size
 
 
 def test_the_exact_trace_and_diagonal_are_those_of_the_matrix():

@@ -30,6 +30,13 @@ def test_a_margin_that_did_not_converge_says_so():
     assert ": not converged)" in found.describe()[-1]
 
 
+def test_an_analysis_in_a_cell_is_one_line():
+    found = repr(analyze(problem_of(np.eye(3), [{0}, {1}, {2}], 4)))
+    assert found.startswith("Analysis(compatible: yes, separable: yes; frobenius margin 0.")
+    assert "gap " in found
+    assert len(found) < 120
+
+
 def test_words_are_grammatical():
     one = analyze(problem_of(np.eye(3), [{0}, {1}, {2}], 4)).describe()[0]
     assert one == "3 contexts in 3 dimensions, 4 tokens, 1 of them after a context"

@@ -40,6 +40,12 @@ CALLS = {
     "ntp.from_tokens(['a', 'b', 'c'], 1, embed=embed)": "tokens are <U1: must be integers",
     "ntp.NTPProblem(1j * p.embeddings, [1 / 3] * 3, P)": "embeddings is complex: must be real",
     "ntp.verify_certificate(p, [1, 2])": "certificate is list: must be SeparatingMatrix",
+    "ntp.analyze(p.embeddings)": "problem is ndarray: must be an NTPProblem",
+    "ntp.run_trajectory(P, 'gd', 0.1, 5)": "problem is ndarray: must be an NTPProblem",
+    "ntp.run_trajectory(p, 'gd', -0.1, 5)": "step_size=-0.1: must be positive",
+    "ntp.run_trajectory(p, 'gd', math.nan, 5)": "step_size=nan: must be positive",
+    "ntp.run_trajectory(p, 'gd', 0.1, 0)": "num_steps=0: must be at least 1",
+    "ntp.random_problem(3, -3, 4, 2)": "dim=-3: must be at least 1",
     "ntp.analyze(p, norms=('nuclear',))": "norm='nuclear' must be",
     "ntp.analyze(p, norms='maximal')": "norm='maximal' must be",
 }

@@ -164,3 +164,9 @@ def test_a_leak_below_the_smallest_float_is_zero_and_not_nan():
     W = 1e4 * (problem.support - problem.support.mean(axis=0)) @ problem.embeddings.T
     assert excess_loss(problem, W).leak == 0
     assert np.isfinite(gradient(problem, W)).all()
+
+
+def test_a_leaked_mass_below_the_normal_numbers_is_not_0():
+    problem = NTPProblem(np.eye(2), [0.5, 0.5], np.eye(2))
+    found = leaked_mass(problem, 360 * np.eye(2) - 360 * np.eye(2)[::-1])
+    assert found == pytest.approx(np.exp(-720.0), rel=1e-6)

@@ -112,3 +112,14 @@ def test_probabilities_do_not_move_the_subspace_nor_frequencies_the_finite_compo
     )
     frequent = NTPProblem(problem.embeddings, rng.dirichlet(np.ones(5)), problem.next_token_probs)
     np.testing.assert_allclose(finite_component(frequent), finite_component(problem), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-80, 1e80, 1e200])
+@pytest.mark.parametrize("of", ["embeddings", "decoder"])
+def test_projections_without_a_basis_keep_within_range(scale, of):
+    base = random_problem(8, 6, 7, 3, seed=1)
+    H = base.embeddings * (scale if of == "embeddings" else 1)
+    W = np.random.default_rng(0).standard_normal((7, 6)) * (scale if of == "decoder" else 1)
+    problem = NTPProblem(H, base.context_probs, base.next_token_probs)
+    dense, iterated = (data_subspace(problem, dense=d).project(W) for d in (True, False))
+    np.testing.assert_allclose(iterated, dense, rtol=0, atol=1e-12 * np.abs(dense).max())

@@ -155,3 +155,9 @@ def test_unknown_choices_are_refused(stats):
         inspect.unwrap(e2)(stats, lam=1.0, variance="wrong")
     with pytest.raises(ValueError, match="reduction='wrong'"):
         inspect.unwrap(e3)(stats, b=1.0, reduction="wrong")
+
+
+def test_one_wrong_class_has_no_variance_however_large_the_logits():
+    stats = token_stats(jnp.array([[1e4, -1.23e4], [3e19, 1.0]]), jnp.array([0, 1]))
+    penalty = e2(stats, lam=1.0, variance="others") - cross_entropy(stats)
+    np.testing.assert_array_equal(penalty, 0)

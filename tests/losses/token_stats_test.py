@@ -154,3 +154,8 @@ def test_symmetric_stats_are_those_of_equal_wrong_logits(wrong_logit):
         )
         p = 1 / (1 + 8 * np.exp(-margins))
         np.testing.assert_allclose(jax.nn.sigmoid(label_log_odds(actual)), p, rtol=1e-12)
+
+
+def test_labels_that_are_no_integers_are_refused():
+    with pytest.raises(TypeError, match="labels are float32: must be integers"):
+        inspect.unwrap(token_stats)(jnp.zeros((2, 3)), jnp.zeros(2))

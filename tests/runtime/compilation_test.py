@@ -1,6 +1,8 @@
 """Programs are cached between processes, and programs that run once compile in less time."""
 
+import ctypes
 import os
+import pathlib
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +10,9 @@ import numpy as np
 import pytest
 
 from el_jax.models import FAMILIES, transformer
-from el_jax.runtime.compilation import Once, use_compilation_cache
+from el_jax.runtime.compilation import Once, release_freed_memory, use_compilation_cache
 from el_jax.tasks import PaddedCopy
+from el_jax.training.devices import memory
 from tests.training.small_training import built, small_config
 
 
@@ -67,3 +70,31 @@ def test_a_user_without_a_home_has_no_cache_of_compiled_programs(known, monkeypa
         assert jax.config.jax_compilation_cache_dir == expected
     finally:
         jax.config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="not glibc")
+def test_freed_memory_goes_back_to_the_system():
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+
+    def resident():
+        pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    blocks = [library.malloc(10_000) for _ in range(10_000)]
+    for block in blocks:
+        ctypes.memset(block, 1, 10_000)
+    for block in blocks[:-1]:  # the last one lies above, so that the heap cannot shrink
+        library.free(block)
+    before = resident()
+    release_freed_memory()
+    assert before - resident() > 80e6
+    library.free(blocks[-1])
+
+
+def test_a_training_gives_back_what_its_compiler_freed(monkeypatch):
+    given = []
+    monkeypatch.setattr(memory, "release_freed_memory", lambda: given.append(True))
+    training = built(small_config(seeds=1))
+    training.program.advance(training.program.init(), 1)
+    assert len(given) == 2

@@ -40,6 +40,15 @@ def test_every_number_has_its_name():
     assert all(values.shape == (2,) and values.dtype == np.float64 for values in row.values())
 
 
+def test_a_group_in_which_no_answer_begins_has_no_exact_match():
+    found = moments()
+    none = Moments(*(np.where([True, False], leaf, 0) for leaf in found))
+    row = summarise(metrics(exact_match=none), GROUPS, "batch")
+    assert "batch_easy_exact_match" in row
+    assert "batch_hard_exact_match" not in row
+    assert np.isfinite(row["batch_exact_match"]).all()
+
+
 def test_means_over_all_tokens_weigh_groups_by_their_size():
     row = summarise(metrics(), GROUPS, "train")
     assert row["train_loss"].tolist() == [2, 6]

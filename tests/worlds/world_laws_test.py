@@ -25,7 +25,7 @@ from el_jax.worlds import (
     exact_label_rates,
     label_rates,
 )
-from el_jax.worlds.world import categorical, check_rows
+from el_jax.worlds.world import categorical, categorical_of, check_rows, cumulative
 from tests.worlds.small_worlds import SMALL
 
 every_world = pytest.mark.parametrize("name", SMALL)
@@ -224,6 +224,30 @@ def test_a_class_of_weight_zero_is_never_drawn():
     drawn = np.asarray(categorical(jax.random.key(0), weights))
     assert set(drawn.tolist()) == {1, 3}
     assert abs((drawn == 1).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+@pytest.mark.parametrize("num", [1, 2, 5, 8, 33])
+def test_bisection_draws_what_comparing_with_every_class_draws(num):
+    rng = np.random.default_rng(num)
+    table = rng.dirichlet(np.full(num, 0.2), 7).astype(np.float32) * (rng.uniform(size=num) < 0.7)
+    table[:, -1] += 1e-3
+    table[0] = 0  # no law: any class, but a class
+    rows = rng.integers(7, size=20_000)
+    sums, weights = cumulative(table), jnp.asarray(table[rows])
+    drawn = np.asarray(categorical_of(jax.random.key(1), sums, jnp.asarray(rows)))
+    of_all = np.asarray(categorical(jax.random.key(1), weights))
+    np.testing.assert_array_equal(drawn[rows > 0], of_all[rows > 0])
+    assert (table[rows, drawn] > 0)[rows > 0].all()
+    assert (drawn < num).all()
+    assert not of_all[rows == 0].any()
+
+
+def test_rounded_sums_give_no_class_of_weight_zero_room():
+    table = np.random.default_rng(0).uniform(size=(500, 1000)).astype(np.float32)
+    table[:, ::2] = 0
+    sums = np.asarray(cumulative(table))
+    assert (np.diff(sums, axis=1) >= 0).all()
+    assert (sums[:, 2::2] == sums[:, 1:-1:2]).all()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from el_jax.runtime.compilation import release_freed_memory
 from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training.devices.on_devices import OnDevices
 
@@ -138,6 +139,7 @@ def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
         if not is_out_of_memory(error):
             raise
         return math.inf
+    release_freed_memory()
     if plan is None:
         return 0
     fresh = plan.output_size_in_bytes - plan.alias_size_in_bytes
