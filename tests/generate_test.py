@@ -112,5 +112,5 @@ def test_a_training_without_text_is_one_line(tmp_path, capsys):
     for name, content in {**files, "metrics.jsonl": ""}.items():
         (tmp_path / name).write_text(content)
     assert generate.main([str(tmp_path), TEXT]) == 2
-    said = f"error: {tmp_path}: must be a training of a transformer on text (text_copy)\n"
+    said = f"error: {tmp_path}: must be a training of a transformer on text\n"
     assert capsys.readouterr().err == said

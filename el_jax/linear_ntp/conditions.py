@@ -185,7 +185,7 @@ def _separability_of(
             lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
             reason = (
                 f"one decoder separates every context, with a margin of {lower:.3g} per unit of "
-                "its norm: a proof, which the max margin exceeds"
+                "its norm: a proof; the max margin is at least that"
             )
             return Separability(True, separating, verification, reason, (lower, upper))
     certificate = farkas_certificate(problem, easier, found.dual)

@@ -179,5 +179,5 @@ def _tokens(source: str, tokenizer: str, size: int) -> Int[np.ndarray, " n"]:
     encoder = _trained(source, size) if tokenizer == TRAINED else _loaded(tokenizer)
     end = _end(tokenizer, encoder)
     ends = [encoder.token_to_id(end)] if end else []
-    parts = [one.ids + ends for one in encoder.encode_batch(texts, add_special_tokens=False)]
-    return np.concatenate([np.asarray(part, np.int32) for part in parts])
+    read = [one.ids for one in encoder.encode_batch(texts, add_special_tokens=False)]
+    return np.concatenate([np.asarray([*ids, *ends], np.int32) for ids in read])
