@@ -76,7 +76,7 @@ def world(name: str, **numbers: float | str) -> ConfigDict:
 def loss(name: str, **numbers: float | str) -> ConfigDict:
     """The loss section: its name, the logits' temperature and path, its own numbers and options.
 
-    The path (auto, plain, chunked, gram or remat; see el_jax/losses/fused.py) decides if the logits
+    The path (auto, plain, chunked or gram; see el_jax/losses/fused.py) decides if the logits
     of all classes are in memory. auto avoids that only where classes are many for the width.
 
     Args:
@@ -214,14 +214,11 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "log_every": log_every,
         "eval_every": eval_every,
         "checkpoint_every": eval_every,
-        "replay_every": 0,  # K > 0: one dispatch of K is made twice and compared
-        "on_non_finite": "raise",  # or stop the run, or rewind it; the other runs go on
-        "max_rewinds": 3,
+        "on_non_finite": "raise",  # or stop the run; the other runs go on
         "run_axis": "vmap",  # or map: one run after the other
         "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
         # or runs, data (windows of an update), fsdp (windows and parameters), none (one device)
         "shard": "auto",
-        "reduce_groups": 0,  # G > 0: G groups of windows, summed in the same order on 2..G devices
         "eval_tokens": 8_192,  # evaluated at once
         "eval_last": (),  # splits measured at the end only
         "probes": (),  # of el_jax.probes, with every evaluation

@@ -11,7 +11,7 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.models        networks as pure functions
     el_jax.training      the step, the program over runs and devices, the loop
     el_jax.probes        measurements of a model beside its loss
-    el_jax.checkpoints   states on disk, sealed
+    el_jax.checkpoint    states on disk, verified when they are read
     el_jax.plots         figures from arrays
     el_jax.parameters    numbers of a method, declared at its signature
     el_jax.config        from a config to checked settings
@@ -27,7 +27,6 @@ Commands, each with --help:
     python -m el_jax.measure         curvature of checkpoints, or of a published model
     python -m el_jax.analyze_ntp     a linear problem: verdicts, margins, trajectories
     python -m el_jax.plan            memory, messages and time of a training on a machine elsewhere
-    python -m el_jax.checkpoints     inspect checkpoints
 
 Rooms are imported when they are first used.
 """
@@ -42,7 +41,7 @@ __version__ = "0.1.0"
 _arithmetic.select_right_sums()
 
 _ROOMS = (
-    *("build", "checkpoints", "config", "curvature", "linear_ntp", "losses", "models"),
+    *("build", "checkpoint", "config", "curvature", "linear_ntp", "losses", "models"),
     *("parameters", "plots", "probes", "runtime", "tasks", "tokenizers", "training", "types"),
     "worlds",
 )

@@ -60,7 +60,6 @@ def spec_of(settings: Settings) -> Spec:
         run_axis=train.run_axis,
         max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
-        max_rewinds=train.max_rewinds if train.on_non_finite == "rewind" else 0,
         layout=settings.layout,
         adversary=settings.adversary,
     )

@@ -9,7 +9,6 @@ A running or interrupted training can be read as well; nothing is changed.
 """
 
 import functools
-import itertools
 import json
 import pathlib
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,8 @@ import jax
 import numpy as np
 
 from el_jax import build
-from el_jax.checkpoints import manifest
-from el_jax.checkpoints.manifest import DamagedError, Leaf
-from el_jax.checkpoints.steps import check_step, describe, load_step
-from el_jax.checkpoints.store import CheckpointError
+from el_jax.checkpoint import CheckpointError
+from el_jax.checkpoint_step import DamagedError, committed_steps, config_hash, describe, read_step
 from el_jax.config.training import Config, Numbers, Settings, identity, parse
 from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.runtime.errors import ConfigError, PretrainedError
@@ -135,7 +132,7 @@ class SavedRun:
     @property
     def steps(self) -> list[int]:
         """Steps whose checkpoint is there, oldest first."""
-        return manifest.committed_steps(self.workdir / "checkpoints")
+        return committed_steps(self.workdir / "checkpoints")
 
     def params(self, seed: int, step: int | None = None, **numbers: int | float) -> Params:
         """Parameters of one run, from a checkpoint that is verified first.
@@ -226,8 +223,7 @@ class SavedRun:
         spec = build.spec_of(self.settings)
         target = jax.eval_shape(initial_state(spec), spec.hypers)
         try:
-            check_step(folder, describe(target), manifest.config_hash(identity(self._resolved)))
-            return load_step(folder, target)
+            return read_step(folder, target, config_hash(identity(self._resolved)))[0]
         except DamagedError as error:
             raise CheckpointError(f"{folder}: {error}") from error
 
@@ -270,12 +266,11 @@ def start_from(source: str, program: Program) -> TrainState:
         params = _params_of(pathlib.Path(source), program.hypers.num_runs)
     except (ConfigError, PretrainedError) as error:
         raise ConfigError(f"{field}: {error}") from error
-    needed = describe(jax.eval_shape(program.init).params)
-    for ours, theirs in itertools.zip_longest(needed, describe(params)):
-        if ours != theirs:
-            raise ConfigError(
-                f"{field}: it has {_told(theirs)}, where this model has {_told(ours)}"
-            )
+    needed, given = describe(jax.eval_shape(program.init).params), describe(params)
+    for name in sorted(needed.keys() | given.keys()):
+        if needed.get(name) != given.get(name):
+            ours, theirs = (tree.get(name, "none") for tree in (needed, given))
+            raise ConfigError(f"{field}: its {name} is {theirs}, where this model has {ours}")
     return program.init_from(params)
 
 
@@ -284,7 +279,3 @@ def _params_of(source: pathlib.Path, num_runs: int) -> Params:
         return load(source).params_for(num_runs)
     _, params, _ = load_pretrained(source)
     return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_runs, *leaf.shape)), params)
-
-
-def _told(leaf: Leaf | None) -> str:
-    return "no further parameter" if leaf is None else f"{leaf.name} {list(leaf.shape)}"

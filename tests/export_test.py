@@ -12,7 +12,7 @@ from el_jax import export
 from el_jax.models import PRESETS
 from el_jax.models.pretrained import FAMILIES, PretrainedError, load_pretrained
 from el_jax.models.pretrained.families import family_of
-from tests.campaigns import trainings
+from tests import trainings
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from configs.el import copy
 from el_jax import export, generate
 from el_jax.tokenizers import SEPARATOR, load_tokenizer
 from el_jax.types import Batch
-from tests.campaigns import trainings
+from tests import trainings
 
 LLAMA = pathlib.Path(__file__).parent / "models" / "pretrained" / "llama"
 TEXT = "The word1 word2"

@@ -30,7 +30,7 @@ from el_jax.runtime.errors import NOT_FINITE, ConfigError, PretrainedError
 from el_jax.saved_run import SavedRun
 from el_jax.tasks.king_james import king_james_words
 from el_jax.types import Batch
-from tests.campaigns import trainings
+from tests import trainings
 
 KINDS = ("embeddings", "matrices", "norms", "biases")
 

@@ -11,10 +11,10 @@ import pytest
 
 import el_jax
 from el_jax import build, show
-from el_jax.checkpoints.store import CheckpointError
+from el_jax.checkpoint import CheckpointError
 from el_jax.runtime.errors import ConfigError
 from el_jax.saved_run import start_from
-from tests.campaigns import trainings
+from tests import trainings
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_damage_is_told(workdir):
     content[len(content) // 2] ^= 1
     largest.write_bytes(content)
     run = el_jax.load(workdir)
-    with pytest.raises(CheckpointError, match="differ from what was written"):
+    with pytest.raises(CheckpointError, match="its SHA-256 is not the one in SHA256SUMS"):
         run.params(0, lam=0.5)
     run.params(0, 10, lam=0.5)
 
@@ -208,7 +208,7 @@ def test_a_training_starts_from_the_parameters_of_another(workdir, tmp_path):
         (["--config.train.seeds=3"], "has 4 runs, where one or 3 can be started from"),
         (
             ["--config.train.seeds=4", "--config.model.mlp_width=24"],
-            "mlp/in/bias [4, 32], where this model has",
+            "mlp/in/bias is float32[4, 32], where this model has",
         ),
     ],
 )

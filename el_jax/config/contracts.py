@@ -1,4 +1,4 @@
-"""What a task, model or loss of the user's own must return, read off shapes before compiling.
+"""Checks of a task, model or loss of the user's own, on shapes, before anything is compiled.
 
 Methods of the package are tested instead, and are not traced here.
 """

@@ -53,11 +53,9 @@ class TrainSection(FitOptions):
     """The train section of a config; see configs/el/copy.py for the meaning of each key."""
 
     seeds: int
-    max_rewinds: int
     run_axis: RunAxis
     max_runs_at_once: int
     shard: Shard
-    reduce_groups: int
     eval_tokens: int
     eval_last: tuple[str, ...]
     probes: tuple[str, ...]
@@ -68,14 +66,14 @@ class TrainSection(FitOptions):
     def __post_init__(self) -> None:
         for name in ("seeds", "eval_tokens"):
             require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("max_rewinds", "reduce_groups", "max_runs_at_once", "keep_checkpoints"):
+        for name in ("max_runs_at_once", "keep_checkpoints"):
             require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
         super().__post_init__()
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """A config that was read and found good; nothing is compiled or drawn yet.
+    """Validated settings; nothing is compiled or drawn yet.
 
     Attributes:
         task: the task.
@@ -118,6 +116,8 @@ def parse(config: Config) -> Settings:
     values = keys_and_values("", config.to_dict())
     if "problem" in values:
         raise ConfigError("--config: a linear problem's; `python -m el_jax.analyze_ntp` takes it")
+    if "lanczos_steps" in values:
+        raise ConfigError("--config: a measurement's; `python -m el_jax.measure` takes it")
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
@@ -216,7 +216,7 @@ def _layout(
         lambda: task.batch_at(task.train_set(), 0, jax.random.key(0))
     ).tokens.shape[0]
     try:
-        layout = choose_layout(method, train.shard, train.reduce_groups, num_runs, windows)
+        layout = choose_layout(method, train.shard, num_runs, windows)
     except ValueError as error:
         raise ConfigError(f"config.{error}") from error
     if not (whole and layout.splits_windows):

@@ -9,13 +9,11 @@ traces         ``hessian_trace``, ``scale_free_trace``, ``trace_difference`` of 
                ``hessian_diagonal``; ``example_hessian_trace`` with the error of the sample;
                ``paired_difference`` of two estimates over the same contexts
 sketches       ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace;
-               ``xdiag``: likewise of the diagonal
 exact          ``exact_hessian_trace``, ``exact_hessian_diagonal``, at ``exact_cost``
 Fisher         ``fisher_trace`` with all, sampled or observed labels, ``fisher_traces`` of groups of
                leaves at once; with it as control variate ``controlled_hessian_trace``
 spectra        ``top_eigenvalues`` with residuals, ``spectral_density``, ``smoothed``
-at a distance  ``critical_sharpness``, ``sharpness`` in a ball, ``perturbation_curve``
-of two minima  ``linear_path`` and ``curved_path`` between them, with the barrier on the way
+at a distance  ``critical_sharpness``, ``sharpness`` in a ball
 of a group     any of these of ``restrict(loss, params, belongs)``: a layer, a kind of matrix;
                ``blocks(loss, params, group_of)`` is every group's
 of your own    ``check_operator`` tests a product with a curvature matrix
@@ -29,7 +27,6 @@ and eigenvalues in nats over squared units of the parameters.
 
 from el_jax.curvature.blocks import blocks, restrict, split_params
 from el_jax.curvature.checks import OperatorError, check_operator
-from el_jax.curvature.connectivity import Path, curved_path, linear_path
 from el_jax.curvature.exact import (
     ExactCost,
     exact_cost,
@@ -40,13 +37,8 @@ from el_jax.curvature.fisher import controlled_hessian_trace, fisher_trace, fish
 from el_jax.curvature.parts import mean_over_parts
 from el_jax.curvature.products import dense_hessian, ggn_vp, hvp, quadratic_form
 from el_jax.curvature.sampling import SampledEstimate, paired_difference
-from el_jax.curvature.sharpness import (
-    CriticalSharpness,
-    critical_sharpness,
-    perturbation_curve,
-    sharpness,
-)
-from el_jax.curvature.sketches import hutch_plus_plus, xdiag, xtrace
+from el_jax.curvature.sharpness import CriticalSharpness, critical_sharpness, sharpness
+from el_jax.curvature.sketches import hutch_plus_plus, xtrace
 from el_jax.curvature.spectra import (
     Eigenpairs,
     SpectralDensity,
@@ -67,14 +59,12 @@ __all__ = [
     "Eigenpairs",
     "ExactCost",
     "OperatorError",
-    "Path",
     "SampledEstimate",
     "SpectralDensity",
     "blocks",
     "check_operator",
     "controlled_hessian_trace",
     "critical_sharpness",
-    "curved_path",
     "dense_hessian",
     "exact_cost",
     "exact_hessian_diagonal",
@@ -87,10 +77,8 @@ __all__ = [
     "hessian_trace",
     "hutch_plus_plus",
     "hvp",
-    "linear_path",
     "mean_over_parts",
     "paired_difference",
-    "perturbation_curve",
     "quadratic_form",
     "restrict",
     "scale_free_trace",
@@ -100,6 +88,5 @@ __all__ = [
     "split_params",
     "top_eigenvalues",
     "trace_difference",
-    "xdiag",
     "xtrace",
 ]

@@ -28,7 +28,7 @@ def kind_of(leaf: Any) -> str:
 
 
 def check_params(params: Params) -> None:
-    """Refuses parameters with no leaf, or with a leaf that has no derivative.
+    """Raise if the parameters have no leaf, or one without a derivative.
 
     Raises:
         ValueError: naming the leaf.
@@ -41,7 +41,7 @@ def check_params(params: Params) -> None:
 
 
 def check_tangent(params: Params, v: Params, name: str = "v") -> None:
-    """Refuses a direction that has not the names, shapes and dtypes of the parameters.
+    """Raise unless ``v`` has the same tree, shapes and dtypes as ``params``.
 
     Raises:
         ValueError: naming the first leaf that differs.
@@ -62,7 +62,7 @@ def check_tangent(params: Params, v: Params, name: str = "v") -> None:
 
 
 def check_scalar(name: str, value: Array | jax.ShapeDtypeStruct) -> None:
-    """Refuses the value of a loss that is no single real number.
+    """Raise unless the value of a loss is a single real number.
 
     Raises:
         ValueError: naming its shape and dtype.
@@ -72,7 +72,7 @@ def check_scalar(name: str, value: Array | jax.ShapeDtypeStruct) -> None:
 
 
 def check_count(name: str, value: int, least: int = 1) -> None:
-    """Refuses a number of probes, steps or contexts that is too small.
+    """Raise if a number of probes, steps or contexts is too small.
 
     Raises:
         ValueError: unless ``value`` is at least ``least``.
@@ -117,7 +117,7 @@ def differentiating_twice() -> Iterator[None]:
 
 
 def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:
-    """Refuses a result that is not finite, and one of what is not finite itself.
+    """Raise if the result, or the loss it was computed from, is not finite.
 
     A loss may be NaN while its derivatives are finite, so both are looked at. Numbers that are
     being traced (under ``jit`` or ``vmap``) have no value yet and pass: a caller who compiles looks

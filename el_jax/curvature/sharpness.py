@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float
 
 from el_jax.curvature.arguments import check_count, check_finite, check_params, check_tangent
 from el_jax.curvature.products import Loss
-from el_jax.curvature.sampling import map_in_chunks, mean_and_sem, normals, numbered_keys
+from el_jax.curvature.sampling import normals
 from el_jax.runtime.errors import require
-from el_jax.types import Estimate, Key, Params
+from el_jax.types import Key, Params
 
 
 class CriticalSharpness(NamedTuple):
@@ -147,51 +147,6 @@ def sharpness(
     rise = jnp.maximum(values.max(), loss(at(last))) - loss(params)
     check_finite("sharpness", rise, "loss(params)", lambda: loss(params))
     return rise
-
-
-def perturbation_curve(
-    loss: Loss,
-    params: Params,
-    key: Key,
-    widths: Float[Array, " S"],
-    num_probes: int,
-    *,
-    chunk: int = 1,
-) -> Estimate:
-    """E L(θ + σ z) - L(θ) over normal z, in nats, for each width σ; σ² Tr H / 2 where σ is small.
-
-    z and -z are taken together, which cancels the slope, and all widths share their z.
-
-    Args:
-        loss: any function of the parameters.
-        params: θ.
-        key: of the z; with the same key two checkpoints see the same z.
-        widths: σ, in units of the parameters.
-        num_probes: pairs of z and -z, each two forward passes for each width.
-        chunk: pairs at once, for one width at a time.
-
-    Returns:
-        Mean and standard error, ``[S]`` each.
-
-    Raises:
-        ValueError: if ``num_probes`` is below 2, ``chunk`` below 1, or the result not finite.
-    """
-    check_count("num_probes", num_probes, least=2)
-    check_params(params)
-    here = loss(params)
-
-    def one_pair(key: Key) -> Float[Array, " S"]:
-        z = normals(key, params)
-        return jax.lax.map(
-            lambda width: (
-                (loss(_moved(params, z, width)) + loss(_moved(params, z, -width))) / 2 - here
-            ),
-            widths,
-        )
-
-    estimate = mean_and_sem(map_in_chunks(one_pair, numbered_keys(key, num_probes), chunk))
-    check_finite("mean rise of the loss", estimate.mean, "loss(params)", lambda: here)
-    return estimate
 
 
 def _moved(params: Params, direction: Params, step: Float[Array, ""]) -> Params:

@@ -1,11 +1,11 @@
-"""The trace of the Hessian where few directions hold most of it: Hutch++, XTrace, and XDiag.
+"""The trace of the Hessian where few directions hold most of it: Hutch++ and XTrace.
 
 All multiply H with random vectors, take the trace on the space of the products exactly, and send
 random probes only into what is left. Where eigenvalues decay the error falls with the number of
 products itself instead of its square root. Signs and normal numbers are as in ``sampling.py``.
 
 Memory beside one product is two or three times ``num_probes`` gradients: the vectors, their
-products and a basis. The library matfree has XTrace and XDiag for any matrix, with all its products
+products and a basis. The library matfree has XTrace for any matrix, with all its products
 at once; here ``chunk`` says how many are, as everywhere in this room.
 """
 
@@ -102,40 +102,6 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     return _finite(mean_and_sem(known), loss, params)
 
 
-def xdiag(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
-    """The diagonal of H by XDiag (Epperly, Tropp, Webber 2024, section 4), with random signs.
-
-    As :func:`xtrace`, entry by entry: diag(Q Qᵀ H) without the direction that a probe alone adds,
-    and the mean of v ⊙ H v of that probe in what the others leave.
-
-    Args:
-        loss: a twice differentiable function of the parameters.
-        params: θ.
-        key: of the signs.
-        num_probes: m; the price is 2 m :func:`hvp`.
-        chunk: products held at once, the factor by which their memory grows.
-
-    Returns:
-        An estimate whose mean and sem are trees like ``params``. As of :func:`xtrace` the sem is no
-        standard error of independent terms.
-
-    Raises:
-        ValueError: as of :func:`xtrace`.
-    """
-    _check(params, num_probes)
-    probes = _draw(signs, key, params, num_probes)
-    of = _sketch(loss, params, probes, chunk)
-    seen = (of.basis * of.of_basis.T).sum(axis=1)
-    alone = _times(of.basis, of.lost).T  # the direction that a probe's product adds, one a row
-    values = (
-        seen[None] - alone * _times(of.lost.T, of.of_basis) + alone * of.sizes[:, None] * probes
-    )
-    mean, sem = mean_and_sem(jnp.where(of.low_rank, seen[None], values))
-    check_finite("sum of the diagonal", mean.sum(), "loss(params)", lambda: loss(params))
-    restore = ravel_pytree(params)[1]
-    return Estimate(restore(mean), restore(sem))
-
-
 class _Sketch(NamedTuple):
     """Probes' products, a basis of them, and what of it each probe adds.
 
@@ -144,7 +110,6 @@ class _Sketch(NamedTuple):
         basis: Q, one column a vector.
         of_basis: H q of each column q.
         lost: column i, in coordinates of the basis, is orthogonal to all products but that of i.
-        sizes: the length of each product along its column of ``lost``.
         low_rank: True if there are fewer directions than probes: the basis holds them all.
     """
 
@@ -152,7 +117,6 @@ class _Sketch(NamedTuple):
     basis: Float[Array, "P m"]
     of_basis: Rows
     lost: Float[Array, "m m"]
-    sizes: Float[Array, " m"]
     low_rank: Array
 
 
@@ -169,7 +133,7 @@ def _sketch(loss: Loss, params: Params, probes: Rows, chunk: int) -> _Sketch:
     lost /= jnp.linalg.norm(lost, axis=0, keepdims=True)
     sizes = jnp.abs(jnp.diagonal(corner))
     low_rank = sizes.min() <= jnp.finfo(corner.dtype).eps * sizes.max()
-    return _Sketch(products, basis, of_basis, lost, (lost * waiting).sum(axis=0), low_rank)
+    return _Sketch(products, basis, of_basis, lost, low_rank)
 
 
 def _check(params: Params, num_probes: int) -> None:

@@ -17,7 +17,7 @@ from el_jax.losses.vocab_pass import Blocking, PassStats, vocab_pass, wide_type
 
 VOCAB_CHUNK = 2048
 OF_SOFTMAX = ("logsumexp", "logsumexp_other", "max_other")
-Path = Literal["auto", "plain", "gram", "chunked", "remat"]
+Path = Literal["auto", "plain", "gram", "chunked"]
 
 
 def fused_token_stats(
@@ -30,7 +30,6 @@ def fused_token_stats(
     softmax: bool = True,
     path: Path = "auto",
     vocab_chunk: int = VOCAB_CHUNK,
-    token_chunk: int = 512,
     precision: str | None = None,
 ) -> TokenStats:
     """The :func:`token_stats` of the logits ``hidden @ head + bias``, the input of every loss.
@@ -42,8 +41,6 @@ def fused_token_stats(
     "chunked"   T × ``vocab_chunk``      reverse mode only   one pass over blocks of classes
     "gram"      none; with ``softmax``   mean, variance and  quadratic forms; with ``softmax``,
                 T × ``vocab_chunk``      label: any          the pass for all other statistics
-    "remat"     ``token_chunk`` × V      any, both modes     "plain" for blocks of tokens, whose
-                                                             logits are computed twice
     ==========  =======================  ==================  ====================================
 
     Args:
@@ -57,7 +54,6 @@ def fused_token_stats(
             NaN for them.
         path: see above; "auto" is :func:`choose_path`.
         vocab_chunk: classes in a block; need not divide V.
-        token_chunk: tokens in a block; need not divide their number.
         precision: of the products, as in ``jnp.matmul``.
 
     Raises:
@@ -65,7 +61,7 @@ def fused_token_stats(
     """
     return fused_stats_and_moments(
         hidden, head, labels, bias=bias, temperature=temperature, softmax=softmax, path=path,
-        vocab_chunk=vocab_chunk, token_chunk=token_chunk, precision=precision,
+        vocab_chunk=vocab_chunk, precision=precision,
     )[0]  # fmt: skip
 
 
@@ -79,7 +75,6 @@ def fused_stats_and_moments(
     softmax: bool = True,
     path: Path = "auto",
     vocab_chunk: int = VOCAB_CHUNK,
-    token_chunk: int = 512,
     precision: str | None = None,
 ) -> tuple[TokenStats, SoftmaxMoments]:
     """:func:`fused_token_stats` and, from the same pass, the moments for a gradient's norm.
@@ -88,7 +83,7 @@ def fused_stats_and_moments(
     ``softmax`` statistics are NaN.
     """
     num_classes = head.shape[1]
-    _check(hidden, head, labels, vocab_chunk, token_chunk)
+    _check(hidden, head, labels, vocab_chunk)
     if path == "auto":
         path = choose_path(head.shape[0], num_classes, softmax=softmax, vocab_chunk=vocab_chunk)
     if path == "plain":
@@ -102,10 +97,8 @@ def fused_stats_and_moments(
         flat = _by_gram(rows, head, offsets, labels.reshape(-1), softmax, blocking)
     elif path == "chunked":
         flat = _by_pass(rows, head, offsets, labels.reshape(-1), blocking)
-    elif path == "remat":
-        flat = _by_token_blocks(rows, head, offsets, labels.reshape(-1), token_chunk, precision)
     else:
-        raise ValueError(f"path={path!r} must be 'auto', 'plain', 'gram', 'chunked' or 'remat'")
+        raise ValueError(f"path={path!r} must be 'auto', 'plain', 'gram' or 'chunked'")
     return jax.tree.map(lambda leaf: leaf.reshape(labels.shape), flat)
 
 
@@ -148,7 +141,7 @@ def _variables(atoms: Iterable[Var | Constant]) -> list[Var]:
     return [atom for atom in atoms if isinstance(atom, Var)]
 
 
-def _check(hidden: Array, head: Array, labels: Array, vocab_chunk: int, token_chunk: int) -> None:
+def _check(hidden: Array, head: Array, labels: Array, vocab_chunk: int) -> None:
     if hidden.shape[:-1] != labels.shape or hidden.shape[-1] != head.shape[0]:
         raise ValueError(
             f"hidden {hidden.shape}: its leading axes must be those of labels {labels.shape}, its "
@@ -156,8 +149,8 @@ def _check(hidden: Array, head: Array, labels: Array, vocab_chunk: int, token_ch
         )
     if head.shape[1] < 2:
         raise ValueError(f"head {head.shape} must have at least 2 classes: a label and another")
-    if vocab_chunk < 1 or token_chunk < 1:
-        raise ValueError(f"{vocab_chunk=} and {token_chunk=} must be positive")
+    if vocab_chunk < 1:
+        raise ValueError(f"{vocab_chunk=} must be positive")
 
 
 def _logits(hidden: Array, head: Array, bias: Array | None, precision: str | None) -> Array:
@@ -241,21 +234,3 @@ def _by_gram(
         max_other=max_other,
     )
     return stats, moments
-
-
-def _by_token_blocks(
-    hidden: Array,
-    head: Array,
-    bias: Array | None,
-    labels: Array,
-    token_chunk: int,
-    precision: str | None,
-) -> tuple[TokenStats, SoftmaxMoments]:
-    wide_head = head.astype(wide_type(hidden, head))  # its gradient is summed over blocks
-
-    @jax.checkpoint
-    def of_token(token: tuple[Array, Array]) -> tuple[TokenStats, SoftmaxMoments]:
-        row, label = token
-        return _of_logits(_logits(row, wide_head.astype(head.dtype), bias, precision), label)
-
-    return jax.lax.map(of_token, (hidden, labels), batch_size=token_chunk)

@@ -1,8 +1,8 @@
 """Networks as pure functions; the only room that knows flax.
 
 A model is one file, ``model(config: ITS_DATACLASS) -> ModelFns``, and one line of ``MODELS``; the
-dataclass has the network's numbers and a ``vocab_size``, which the task gives; one whose ``causal``
-is False says that the network sees later tokens, so that no task gets it whose labels are there.
+dataclass has the network's numbers and a ``vocab_size``, which the task gives. Set ``causal`` to
+False for a bidirectional model; it is refused for next-token tasks, whose labels it could read.
 ``PRESETS`` has the published transformers, and ``FAMILIES`` one of each kind. ``enlarge`` views a
 small transformer as a large one.
 """

@@ -61,6 +61,6 @@ def _more_devices(settings: Settings, shapes: Shapes, machine: Machine) -> Itera
         return
     if layout.num_devices < num:
         yield f"--config.train.shard=data: divide the windows over {num} devices"
-    if layout.shard != "fsdp" and not settings.train.reduce_groups:
+    if layout.shard != "fsdp":
         by_jit = " --config.parallel=jit" if layout.method == "pmap" else ""
         yield f"--config.train.shard=fsdp{by_jit}: a part of each parameter on {num} devices"

@@ -64,9 +64,8 @@ def measurement(
     """The function from parameters to their curvature; it compiles once for all checkpoints.
 
     Args:
-        task: the task; of a world's words the expected cross-entropy on test sentences is told as
-            well, as divergence from the truth and entropy. None for words of which nothing is
-            known.
+        task: the task; if its data come from a world, test cross-entropy is also reported as KL
+            and entropy. None if the true distribution is unknown.
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts of :func:`~el_jax.probes.contexts_of`.
         key: of labels, probes and starting vectors.

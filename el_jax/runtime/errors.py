@@ -7,7 +7,7 @@ raise.
 import difflib
 from collections.abc import Iterable
 
-USAGE, NOT_FINITE, NO_ROOM, BUSY, LOST, REPLAY, ARITHMETIC = 2, 3, 4, 5, 6, 7, 8
+USAGE, NOT_FINITE, NO_ROOM, BUSY, ARITHMETIC = 2, 3, 4, 5, 8
 
 
 class UserError(Exception):
@@ -35,15 +35,9 @@ class NotEnoughMemoryError(UserError, RuntimeError):
 
 
 class WorkdirBusyError(UserError, RuntimeError):
-    """Another process trains in the workdir, or this one has lost it."""
+    """Another process trains in the workdir."""
 
     exit_code = BUSY
-
-
-class LostError(UserError, RuntimeError):
-    """One of several processes is gone, or never arrived."""
-
-    exit_code = LOST
 
 
 def exit_code(error: BaseException) -> int | None:

@@ -21,7 +21,6 @@ from el_jax.runtime import arithmetic, distributed
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.runtime.errors import (
     ConfigError,
-    LostError,
     NotEnoughMemoryError,
     describe,
     exit_code,
@@ -183,19 +182,10 @@ def one_line(message: str) -> str:
     return cut(wrong, _MAX_MESSAGE - len(allowed)) + allowed
 
 
-def _leave(code: int) -> NoReturn:
-    """End this process and, with an error, all others of the training."""
-    if jax.distributed.is_initialized():
-        distributed.leave(code)
-    sys.exit(code)
-
-
 def _end(error: Exception) -> NoReturn:
     """Leave with one line on standard error and an exit code, or with a traceback."""
     if is_out_of_memory(error):
         error = NotEnoughMemoryError(f"memory: there is no more ({error})")
-    elif jax.distributed.is_initialized() and distributed.is_of_runtime(error):
-        error = LostError(distributed.why_lost(error))
     code = exit_code(error)
     if code is None and not jax.distributed.is_initialized():
         raise error
@@ -203,7 +193,9 @@ def _end(error: Exception) -> NoReturn:
         traceback.print_exception(error)
     else:
         print(one_line(f"error: {describe(error)}"), file=sys.stderr)
-    _leave(code or 1)
+    if jax.distributed.is_initialized():
+        distributed.leave(code or 1)
+    sys.exit(code)
 
 
 def run(
@@ -238,4 +230,4 @@ def run(
     except Exception as error:
         _end(error)
     except KeyboardInterrupt:  # before the training listens for signals
-        _leave(128 + signal.SIGINT)
+        sys.exit(128 + signal.SIGINT)

@@ -1,33 +1,20 @@
-"""Agreement among the processes of one training, of which the first writes the files."""
+"""Agreement among the processes of one training; the first of them reads and writes the files.
 
-import contextlib
+An error on one process ends it, and jax then ends the others within its heartbeat.
+"""
+
+import hashlib
 import json
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 
-from el_jax.runtime.errors import UserError, describe, exit_code
+from el_jax.runtime.errors import ConfigError
 
 T = TypeVar("T")
-
-_BLOCK_BYTES = 1 << 26  # sent at once: bounds the room it takes on the devices
-
-
-class DifferentError(UserError, ValueError):
-    """The processes of one training were given different values."""
-
-
-class ElsewhereError(UserError, RuntimeError):
-    """Another process of the training met an error; this one ends with the same exit code."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.exit_code = code
 
 
 def is_first() -> bool:
@@ -42,142 +29,48 @@ def agreed(stop: Callable[[], int | None]) -> Callable[[], int | None]:
     """
     if jax.process_count() == 1:
         return stop
-
-    def largest() -> int | None:
-        noted = multihost_utils.process_allgather(np.int32(stop() or 0))
-        return int(noted.max()) or None
-
-    return largest
+    return lambda: int(multihost_utils.process_allgather(np.int32(stop() or 0)).max()) or None
 
 
 def smallest(num_bytes: int | None) -> int | None:
     """The smallest number on any process, rounded down to a mebibyte; None if none has a number."""
     if jax.process_count() == 1:
         return num_bytes
-    unknown = np.iinfo(np.int32).max
-    # jax sends integers of 32 bits, too few for bytes
+    unknown = np.iinfo(np.int32).max  # jax sends integers of 32 bits, too few for bytes
     mebibytes = unknown if num_bytes is None else num_bytes >> 20
     least = int(multihost_utils.process_allgather(np.int32(mebibytes)).min())
     return None if least == unknown else least << 20
 
 
-@contextlib.contextmanager
-def together() -> Iterator[None]:
-    """Run a block on every process: it succeeds everywhere, or every process raises an error.
-
-    Every process must enter it the same number of times, and must not wait for the others inside
-    it: a process that failed never arrives.
-
-    Raises:
-        Exception: the first process that failed raises its own exception; all others raise an
-            ``ElsewhereError`` with the same message.
-    """
-    if jax.process_count() == 1:
-        yield
-        return
-    met: Exception | None = None
-    try:
-        yield
-    except Exception as error:
-        met = error
-    failed = multihost_utils.process_allgather(np.int32(met is not None))
-    if failed.any():
-        source = int(failed.argmax())
-        told = _broadcast([exit_code(met) or 1, describe(met)] if met else [], source)
-        if met is not None and jax.process_index() == source:
-            raise met
-        raise ElsewhereError(*told)
-
-
-def from_first(action: Callable[[], T]) -> T:
-    """Call ``action`` on the first process only, and return its result on every process.
-
-    Args:
-        action: returns None, numbers, strings and arrays, in lists and in dicts with strings as
-            keys; arrays arrive bit for bit, tuples as lists.
-
-    Raises:
-        Exception: the exception of ``action``; an ``ElsewhereError`` on the other processes.
-    """
-    found: Any = None
-    with together():
-        if is_first():
-            found = action()
-    return found if jax.process_count() == 1 else _broadcast(found, source=0)
-
-
 def check_same(name: str, value: Any) -> None:
-    """Raise on every process unless each has the same value.
-
-    Args:
-        name: name of the value, for the message.
-        value: of the types that ``from_first`` sends, without arrays.
+    """Raise on every process unless each has the same value, which JSON can write.
 
     Raises:
-        DifferentError: names the lowest process whose value differs from that of process 0.
+        ConfigError: names the value.
     """
     if jax.process_count() == 1:
         return
-    differs = _encode(value) != _encode(from_first(lambda: value))
-    different = multihost_utils.process_allgather(np.int32(differs))
-    if different.any():
-        process = int(different.argmax())
-        raise DifferentError(f"{name}: must be the same on all processes; not on process {process}")
+    content = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
+    sums = multihost_utils.process_allgather(np.frombuffer(content, np.uint8))
+    if (sums != sums[0]).any():
+        raise ConfigError(f"{name}: must be the same on all processes")
 
 
-def _encode(value: Any) -> bytes:
-    """Encode a value as one line of JSON, then the bytes of all arrays one after the other."""
-    contents: list[bytes] = []
+def from_first(tree: T | None, target: T) -> T | None:
+    """The first process's tree of arrays on every process, in NumPy and bit for bit.
 
-    def tagged(node: Any) -> Any:
-        if isinstance(node, dict):
-            return {"dict": {name: tagged(child) for name, child in node.items()}}
-        if isinstance(node, list | tuple):
-            return {"list": [tagged(child) for child in node]}
-        if isinstance(node, np.ndarray | np.generic):
-            contents.append(node.tobytes())
-            return {"array": [node.dtype.name, *node.shape]}
-        return node
-
-    header = json.dumps(tagged(value), sort_keys=True).encode()
-    return b"\n".join([header, b"".join(contents)])
-
-
-def _decode(content: bytes) -> Any:
-    """Decode the bytes that ``_encode`` made."""
-    header, _, rest = content.partition(b"\n")
-    position = 0
-
-    def untagged(node: Any) -> Any:
-        nonlocal position
-        if not isinstance(node, dict):
-            return node
-        if "dict" in node:
-            return {name: untagged(child) for name, child in node["dict"].items()}
-        if "list" in node:
-            return [untagged(child) for child in node["list"]]
-        kind, *shape = node["array"]
-        dtype = jnp.dtype(kind)  # which knows bfloat16
-        size = math.prod(shape)
-        array = np.frombuffer(rest, dtype, size, position).reshape(shape)
-        position += size * dtype.itemsize
-        return array.copy()  # aligned, and may be written to
-
-    return untagged(json.loads(header))
-
-
-def _broadcast(value: Any, source: int) -> Any:
-    """Send ``value`` from the process ``source`` to every process."""
-    sends = jax.process_index() == source
-    content = np.frombuffer(_encode(value) if sends else b"", np.uint8)
-
-    def send(block: np.ndarray) -> np.ndarray:
-        return multihost_utils.broadcast_one_to_all(block, is_source=sends)
-
-    whole, rest = map(int, send(np.array(divmod(len(content), _BLOCK_BYTES), np.int32)))
-    if not sends:
-        content = np.zeros(whole * _BLOCK_BYTES + rest, np.uint8)
-    starts = range(0, len(content), _BLOCK_BYTES)
-    # as bytes: jax broadcasts by a sum with zeros, in which -0.0 would lose its sign
-    blocks = [send(content[start : start + _BLOCK_BYTES]) for start in starts]
-    return value if sends else _decode(np.concatenate(blocks).tobytes())
+    Args:
+        tree: on the first process, the tree or None; elsewhere ignored.
+        target: shapes and types of its leaves.
+    """
+    if not multihost_utils.broadcast_one_to_all(np.int32(tree is not None)):
+        return None
+    leaves = jax.tree.leaves(tree) if is_first() else [None] * len(jax.tree.leaves(target))
+    sent = []
+    for leaf, shape in zip(leaves, jax.tree.leaves(target), strict=True):
+        mine = np.zeros(shape.shape, shape.dtype) if leaf is None else np.asarray(leaf)
+        # as bytes: jax broadcasts by a sum with zeros, in which -0.0 would lose its sign
+        rows = np.frombuffer(mine.tobytes(), np.uint8)
+        whole = np.asarray(multihost_utils.broadcast_one_to_all(rows))
+        sent.append(np.frombuffer(whole.tobytes(), shape.dtype).reshape(shape.shape))
+    return jax.tree.unflatten(jax.tree.structure(target), sent)

@@ -150,7 +150,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
 
 
 def _not_gpt2(folder: pathlib.Path, vocabulary: dict[str, int]) -> str:
-    """What tells a vocabulary of byte pairs from GPT-2's, such as OPT's; empty if nothing does."""
+    """The difference of a vocabulary of byte pairs from GPT-2's form; empty if there is none."""
     if "<|endoftext|>" not in vocabulary or "</s>" in vocabulary:
         return "the vocabulary lacks <|endoftext|> or has </s>"
     if (folder / "added_tokens.json").is_file():

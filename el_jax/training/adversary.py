@@ -11,7 +11,6 @@ which a linear probe reads, where theirs are of CLS, which pre-training leaves a
 are new in every update, as those that are pre-trained on.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,8 +22,8 @@ from jaxtyping import Float, Int
 
 from el_jax.runtime.errors import require
 from el_jax.tasks import Labelled
+from el_jax.training.learner import Learner, Metrics
 from el_jax.training.moments import single
-from el_jax.training.step import Gradient, Metrics
 from el_jax.types import Batch, Key, ModelFns, Params
 
 TEST_SHARE = 8  # one in so many examples is predicted from the others
@@ -35,10 +34,6 @@ class Update(NamedTuple):
 
     batch: Batch
     labelled: Labelled
-
-
-BatchAt = Callable[[Any, Array, Key], Batch]
-LabelledAt = Callable[[Any, Array, Key], Labelled]
 
 
 @dataclass(frozen=True)
@@ -98,39 +93,32 @@ def unexplained(
     return jnp.square(missed).mean() / ((num_classes - 1) / num_classes**2)
 
 
-def with_adversary(
-    gradient: Gradient, model: ModelFns, adversary: Adversary, num_classes: int
-) -> Gradient:
-    """The gradient of an objective, of ``Update``s, less that of the adversary's term.
-
-    Its metrics have ``unexplained`` besides, the share before the cap.
+def against(learner: Learner, task: Any, model: ModelFns, adversary: Adversary) -> Learner:
+    """A learner less the adversary's term, whose metrics have ``unexplained``, the share uncapped.
 
     Args:
-        gradient: of the objective alone.
+        learner: of the objective alone.
+        task: masked words of a world that has the label; it draws labelled sentences.
         model: the network, with features.
         adversary: the term.
-        num_classes: of its label.
     """
-    features_of = model.features
+    features_of, label = model.features, adversary.label
     assert features_of is not None  # build refuses such a model
+    num_classes = task.world.make().num_classes[label]
 
-    def term(params: Params, labelled: Labelled) -> tuple[Array, Array]:
-        features = features_of(params, labelled.windows)
-        rows = features.reshape(len(labelled.labels), -1)
-        share = unexplained(rows, labelled.labels, num_classes, adversary.ridge)
-        return -adversary.weight * jnp.minimum(share, adversary.cap), share
+    def batch_at(data: Any, step: Array, key: Key) -> Update:
+        labelled = task.labelled_at(label, adversary.num_examples, data, step, key)
+        return Update(learner.batch_at(data, step, key), labelled)
 
-    def of_both(
-        params: Params, update: Update, hypers: Any, key: Key, num_supervised: Array | None = None
-    ) -> tuple[tuple[Array, Params], Metrics]:
-        (loss, grads), metrics = gradient(params, update.batch, hypers, key, num_supervised)
-        (added, share), slopes = jax.value_and_grad(term, has_aux=True)(params, update.labelled)
-        grads = jax.tree.map(jnp.add, grads, slopes)
-        return (loss + added, grads), metrics | {"unexplained": single(share)}
+    def loss(params: Params, update: Update, hypers: Any, key: Key) -> tuple[Array, Any]:
+        ordinary, outputs = learner.loss(params, update.batch, hypers, key)
+        features = features_of(params, update.labelled.windows)
+        rows = features.reshape(len(update.labelled.labels), -1)
+        share = unexplained(rows, update.labelled.labels, num_classes, adversary.ridge)
+        return ordinary - adversary.weight * jnp.minimum(share, adversary.cap), (outputs, share)
 
-    return of_both
+    def measure(outputs: tuple[Any, Array], update: Update, hypers: Any) -> Metrics:
+        ordinary, share = outputs
+        return learner.measure(ordinary, update.batch, hypers) | {"unexplained": single(share)}
 
-
-def beside(batch_at: BatchAt, labelled_at: LabelledAt) -> Callable[[Any, Array, Key], Update]:
-    """The function that gives the batch of an update and its labelled sentences."""
-    return lambda data, step, key: Update(batch_at(data, step, key), labelled_at(data, step, key))
+    return Learner(batch_at, loss, measure)

@@ -3,7 +3,6 @@
 import dataclasses
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -12,13 +11,11 @@ from jax import Array
 
 from el_jax.losses import TokenLoss
 from el_jax.runtime.errors import UserError
-from el_jax.runtime.processes import together
 from el_jax.training.heads import Head, LogitHead
 from el_jax.training.metrics import summarise
 from el_jax.training.non_finite import HealthWatch, OnNonFinite
 from el_jax.training.program import Program, Spec, make_program
 from el_jax.training.progress import Watched, watched
-from el_jax.training.replay import advance_twice
 from el_jax.training.sinks import Sink
 from el_jax.training.state import Health, TrainState
 from el_jax.training.step import Metrics
@@ -35,10 +32,7 @@ class FitOptions:
         eval_every: updates between evaluations; a multiple of ``log_every``.
         checkpoint_every: updates between checkpoints; a multiple of ``log_every``.
         on_non_finite: consequence of a NaN or infinity in one run: "raise" ends the training; with
-            "stop" and "rewind" the other runs go on, and the training fails only once no run is
-            left. The rewind policy itself is ``step.guarded``.
-        replay_every: with K > 0, one of K dispatches (``log_every`` updates each) is computed
-            twice and every bit compared, which adds 1/K to the time; 0 means never.
+            "stop" the other runs go on, and the training fails only once no run is left.
     """
 
     num_updates: int
@@ -46,7 +40,6 @@ class FitOptions:
     eval_every: int
     checkpoint_every: int
     on_non_finite: OnNonFinite = "raise"
-    replay_every: int = 0
 
     def __post_init__(self) -> None:
         if self.log_every < 1:
@@ -57,8 +50,6 @@ class FitOptions:
                 raise ValueError(
                     f"{name}={value}: must be a positive multiple of log_every={self.log_every}"
                 )
-        if self.replay_every < 0:
-            raise ValueError(f"replay_every={self.replay_every}: must be at least 0")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,9 +146,8 @@ def _record(
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
     going_on = fetched.health.stopped_at < 0  # a stopped run has no numbers
     row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
-    with together():  # only process 0 has sinks; if one of them fails, all processes must end
-        for sink in sinks:
-            sink.write(fetched.step, row)
+    for sink in sinks:
+        sink.write(fetched.step, row)
 
 
 def _look(training: Training, step: int, params: Params) -> tuple[dict[str, Metrics], Probed]:
@@ -199,7 +189,6 @@ def fit(
 
     Raises:
         NonFiniteError: names the first step and seed; see ``FitOptions.on_non_finite``.
-        ReplayError: updates computed twice differ; see ``FitOptions.replay_every``.
         Stopped: ``stop`` returned a signal, and the state is saved.
     """
     program, options = training.program, training.options
@@ -210,9 +199,7 @@ def fit(
     for start in range(first, options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
-        replayed = options.replay_every and step // options.log_every % options.replay_every == 0
-        advance = partial(advance_twice, program) if replayed else program.advance
-        state, metrics, health = advance(state, options.log_every)
+        state, metrics, health = program.advance(state, options.log_every)
         if start == first and checkpoints is not None:
             checkpoints.prepare()  # now that the devices have work
         evaluated, probed = _look(training, step, state.params)

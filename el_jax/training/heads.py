@@ -110,7 +110,6 @@ class FusedHead(NamedTuple):
         path: implementation of the statistics.
         precision: of the matrix products, the same as in the model.
         vocab_chunk: classes in a block.
-        token_chunk: tokens in a block.
     """
 
     model: ModelFns
@@ -119,7 +118,6 @@ class FusedHead(NamedTuple):
     path: Path = "chunked"
     precision: str | None = None
     vocab_chunk: int = VOCAB_CHUNK
-    token_chunk: int = 512
 
     def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> FusedOutputs:
         """Statistics of the logits.
@@ -134,7 +132,6 @@ class FusedHead(NamedTuple):
             "path": self.path,
             "precision": self.precision,
             "vocab_chunk": self.vocab_chunk,
-            "token_chunk": self.token_chunk,
         }
         scaled, moments = fused_stats_and_moments(
             hidden, head, batch.labels, bias=bias, temperature=self.temperature, **options

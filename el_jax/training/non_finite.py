@@ -11,7 +11,7 @@ from el_jax.training.state import BAD_PARTS, Health, Hypers
 
 _LOG = logging.getLogger(__name__)
 
-OnNonFinite = Literal["raise", "stop", "rewind"]
+OnNonFinite = Literal["raise", "stop"]
 
 
 class NonFiniteError(UserError, RuntimeError):
@@ -40,7 +40,7 @@ def _name_run(run: int, hypers: Hypers) -> str:
 
 
 def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
-    part, step = BAD_PARTS[health.bad_part[run]], health.last_bad[run]
+    part, step = BAD_PARTS[health.bad_part[run]], health.stopped_at[run]
     return f"{part} is not finite at step {step} in {_name_run(run, hypers)}"
 
 
@@ -49,7 +49,7 @@ def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
     run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
     # before the first update no rate has had an effect
     advice = "lower optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
-    if health.last_bad[run] == 0:
+    if health.stopped_at[run] == 0:
         advice = "no update was made yet: look at the data, the loss and the initial parameters"
     message = (
         f"{_what_happened(health, run, hypers)}; {stopped.sum()} of {stopped.size} runs; {advice}"
@@ -73,7 +73,6 @@ class HealthWatch:
         stopped = health.stopped_at >= 0
         if stopped.any() and (self._policy == "raise" or stopped.all()):
             raise _non_finite(health, self._hypers)
-        for run in map(int, np.flatnonzero(health.last_bad > self._known.last_bad)):
-            what = "stopped it" if stopped[run] else "went back to the start of the dispatch"
-            _LOG.warning("%s; %s", _what_happened(health, run, self._hypers), what)
+        for run in map(int, np.flatnonzero(health.stopped_at > self._known.stopped_at)):
+            _LOG.warning("%s; stopped it", _what_happened(health, run, self._hypers))
         self._known = health

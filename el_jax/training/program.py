@@ -10,16 +10,23 @@ import jax.numpy as jnp
 from jax import Array
 
 from el_jax.runtime.compilation import Once
-from el_jax.tasks import MaskedWords, Task
-from el_jax.training.adversary import Adversary, beside, with_adversary
+from el_jax.tasks import Task
+from el_jax.training.adversary import Adversary, against
 from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.runs import RunAxis, Runs, over_runs
+from el_jax.training.learner import (
+    Learner,
+    Metrics,
+    divided_learner,
+    gradient_of,
+    learner_of,
+)
 from el_jax.training.moments import pool_tree
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
 from el_jax.training.state import Health, Hypers, Run, TrainState, run_key
-from el_jax.training.step import Gradient, Metrics, epoch, gradient_of, guarded, update
+from el_jax.training.step import epoch, guarded, update
 from el_jax.types import Batch, Params
 
 _STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
@@ -38,8 +45,6 @@ class Spec:
         max_runs_at_once: number of runs a device computes together under ``vmap``; 0 means all if
             they fit into its memory, else half of them, a quarter ...
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
-        max_rewinds: number of times a run whose update is not finite goes back to the start of the
-            dispatch, see ``guarded``.
         layout: distribution of runs or windows over devices.
         adversary: a term against a label of the task's world; None without.
     """
@@ -51,7 +56,6 @@ class Spec:
     run_axis: RunAxis = "vmap"
     max_runs_at_once: int = 0
     eval_tokens: int = 4096
-    max_rewinds: int = 0
     layout: Layout = ONE_DEVICE
     adversary: Adversary | None = None
 
@@ -149,7 +153,7 @@ def _state_from(spec: Spec) -> Callable[[Hypers, Params], TrainState]:
 def _fresh(spec: Spec, hypers: Hypers, params: Params) -> Run:
     """A run that has made no update yet."""
     never = jnp.int32(-1)
-    health = Health(stopped_at=never, rewinds=jnp.int32(0), last_bad=never, bad_part=never)
+    health = Health(stopped_at=never, bad_part=never)
     return Run(params, make_optimizer(spec.optimizer, hypers).init(params), health)
 
 
@@ -177,11 +181,11 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
         ``(state, hypers, data) -> (state, metrics, health)``, which donates the state.
     """
     layout = spec.layout
-    batch_at, gradient = _learnt(spec)
+    learner = _learner(spec)
     step_of = functools.partial(
-        update, gradient=gradient, optimizer=functools.partial(make_optimizer, spec.optimizer)
+        update, learner=learner, optimizer=functools.partial(make_optimizer, spec.optimizer)
     )
-    one_run = epoch(guarded(step_of, spec.max_rewinds), batch_at, layout.pool_over_devices)
+    one_run = epoch(guarded(step_of), learner.batch_at, layout.pool_over_devices)
     all_runs = over_runs(one_run, spec.run_axis, at_once)
 
     def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:
@@ -193,20 +197,16 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
     return layout.over_devices(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
 
 
-def _learnt(spec: Spec) -> tuple[Callable[..., Any], Gradient]:
-    """Draw the data of an update, and take the gradient of all terms of its loss."""
-    layout = spec.layout
-    gradient = layout.sum_over_windows(
-        functools.partial(gradient_of, spec.objective), spec.objective.head.model.layers
-    )
-    task, adversary = spec.task, spec.adversary
-    if adversary is None:
-        return task.batch_at, gradient
-    assert isinstance(task, MaskedWords)  # config refuses others
-    num_classes = task.world.make().num_classes[adversary.label]
-    labelled_at = functools.partial(task.labelled_at, adversary.label, adversary.num_examples)
-    against = with_adversary(gradient, spec.objective.head.model, adversary, num_classes)
-    return beside(task.batch_at, labelled_at), against
+def _learner(spec: Spec) -> Learner:
+    """The objective with its data, over the windows of all devices."""
+    task, objective, adversary = spec.task, spec.objective, spec.adversary
+    if spec.layout.splits_windows:
+        gradient = spec.layout.sum_over_windows(
+            functools.partial(gradient_of, objective), objective.head.model.layers
+        )
+        return divided_learner(gradient, task.batch_at)
+    learner = learner_of(objective, task.batch_at)
+    return learner if adversary is None else against(learner, task, objective.head.model, adversary)
 
 
 def block_windows(batch: Batch, eval_tokens: int, layout: Layout) -> int:

@@ -6,13 +6,11 @@ import math
 import os
 import pathlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from el_jax.runtime.files import open_own
-from el_jax.runtime.lock import Lock
 from el_jax.training.progress import Points, Watched, progress
 from el_jax.types import Row
 
@@ -67,17 +65,14 @@ class JsonLines:
         path: the file, made if missing.
         num_bytes: length of the rows that the restored checkpoint covers. The rest of the file is
             cut off, whatever its bytes, since those rows will be written again.
-        check: called before each row; raises if this process has lost the workdir.
 
     Raises:
-        OSError: the file cannot be written, or is a link.
+        OSError: the file cannot be written.
     """
 
-    def __init__(
-        self, path: pathlib.Path, num_bytes: int = 0, check: Callable[[], None] = lambda: None
-    ) -> None:
-        self._path, self._check = path, check
-        self._file = os.fdopen(open_own(path), "ab", buffering=0)
+    def __init__(self, path: pathlib.Path, num_bytes: int = 0) -> None:
+        self._path = path
+        self._file = path.open("ab", buffering=0)
         # shortened in place: that needs no room on a full disk, and cannot be half done
         self._file.truncate(num_bytes)
 
@@ -87,7 +82,6 @@ class JsonLines:
         Raises:
             OSError: the disk is full, say; the file is as it was before.
         """
-        self._check()
         values = {name: [_json_value(v) for v in row[name]] for name in sorted(row)}
         line = (json.dumps({"step": step, **values}) + "\n").encode()
         before = os.fstat(self._file.fileno()).st_size
@@ -171,7 +165,6 @@ def open_sinks(
     *,
     points: Points,
     row_bytes: int = 0,
-    lock: Lock | None = None,
     tensorboard: bool,
 ) -> Iterator[list[Sink]]:
     """The sinks of a command: metrics.jsonl, progress and, if asked for, TensorBoard.
@@ -184,15 +177,13 @@ def open_sinks(
         points: sweep points of the runs, which the display keeps apart.
         start: the step from which training goes on; TensorBoard's later events are purged.
         row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
-        lock: lock of the workdir, checked before each row.
         tensorboard: True to write event files.
 
     Raises:
         OSError: a file cannot be written.
     """
     with contextlib.ExitStack() as leaving:
-        check = lock.check if lock is not None else lambda: None
-        sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", row_bytes, check)]
+        sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", row_bytes)]
         leaving.callback(sinks[0].close)
         if tensorboard:
             sinks.append(TensorBoard(workdir / "tensorboard", start))

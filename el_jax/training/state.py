@@ -14,15 +14,11 @@ class Health(NamedTuple):
 
     Attributes:
         stopped_at: the update that stopped the run for good, -1 for a run that goes on, ``[R]``.
-        rewinds: number of times the run went back to the start of a dispatch, ``[R]``.
-        last_bad: the last update that was not finite, -1 if there was none, ``[R]``.
         bad_part: first part of that update that was not finite, an index into ``BAD_PARTS``,
             ``[R]``.
     """
 
     stopped_at: Int[Array, "*R"]
-    rewinds: Int[Array, "*R"]
-    last_bad: Int[Array, "*R"]
     bad_part: Int[Array, "*R"]
 
 

@@ -5,7 +5,7 @@ computes it for all runs, on all devices.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,13 +13,10 @@ import optax
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.training.moments import Moments, pool_tree, single
-from el_jax.training.objectives import Objective
+from el_jax.training.learner import Learner, Learnt, Metrics
+from el_jax.training.moments import pool_tree, single
 from el_jax.training.state import Health, Hypers, Run, order_key, run_key
-from el_jax.types import Batch, Key, Params
-
-Metrics = dict[str, Moments]
-Learnt: TypeAlias = Any  # what a gradient takes: a Batch, or more beside it
+from el_jax.types import Key, Params
 
 
 class Measured(NamedTuple):
@@ -37,59 +34,37 @@ class Measured(NamedTuple):
     norms: Float[Array, "3"]
 
 
-Loss = Callable[..., Any]  # of (params, batch, ...)
-# (params, batch, hypers, key of dropout) -> ((loss, gradient), moments of the metrics)
-Gradient = Callable[..., tuple[tuple[Array, Params], Metrics]]
-
-
-def gradient_of(
-    objective: Objective, within: Callable[[Loss], Loss] = lambda loss: loss
-) -> Gradient:
-    """The gradient of an objective over all windows of a batch, on one device.
-
-    Args:
-        objective: the objective.
-        within: wraps its loss, before the derivative is taken.
-    """
-    loss_of = within(objective.loss)
-
-    def gradient(
-        params: Params, batch: Batch, hypers: Hypers, key: Key, num_supervised: Array | None = None
-    ) -> tuple[tuple[Array, Params], Metrics]:
-        (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(
-            params, batch, hypers.loss, key, num_supervised
-        )
-        return (loss, grads), objective.measure(outputs, batch, hypers.loss)
-
-    return gradient
-
-
 def update(
     run: Run,
     step: Int[Array, ""],
     batch: Learnt,
     hypers: Hypers,
     *,
-    gradient: Gradient,
-    optimizer: Callable[[Hypers], optax.GradientTransformation],
+    learner: Learner,
+    optimizer: Callable[[Hypers], optax.GradientTransformationExtraArgs],
 ) -> tuple[Run, Measured]:
     """One update of one run.
 
     Args:
         run: parameters and optimizer state.
         step: number of earlier updates; with the run's seed it gives the key of dropout.
-        batch: the windows to learn from, as ``gradient`` takes them.
+        batch: the windows to learn from.
         hypers: the run's own numbers.
-        gradient: the gradient of the objective.
-        optimizer: function from a run's numbers to its optimizer.
+        learner: loss and metrics of a batch.
+        optimizer: function from a run's numbers to its optimizer, which gets ``loss_of`` beside
+            gradient and parameters, as SAM needs it.
     """
     key = jax.random.fold_in(run_key(hypers), step)
-    (loss, grads), of_tokens = gradient(run.params, batch, hypers, key)
-    updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params)
+
+    def loss_of(params: Params) -> tuple[Array, Any]:  # (mean loss, outputs)
+        return learner.loss(params, batch, hypers, key)
+
+    (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(run.params)
+    updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, loss_of=loss_of)
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
     # a norm is finite only if every entry is: three numbers tell the health of an update
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
-    return after, Measured(of_tokens, _named(norms), norms)
+    return after, Measured(learner.measure(outputs, batch, hypers), _named(norms), norms)
 
 
 def _named(norms: Array) -> Metrics:
@@ -97,50 +72,28 @@ def _named(norms: Array) -> Metrics:
 
 
 Step = Callable[[Run, Int[Array, ""], Learnt, Hypers], tuple[Run, Measured]]
-GuardedStep = Callable[[Run, Run, Int[Array, ""], Learnt, Hypers], tuple[Run, Measured]]
 
 
-def guarded(step_of: Step, max_rewinds: int) -> GuardedStep:
-    """Add the policy on updates that are not finite: such an update is never applied.
+def guarded(step_of: Step) -> Step:
+    """Stop a run for good at its first update that is not finite, which is never applied."""
 
-    Up to ``max_rewinds`` times such an update sets the run back to ``start``, its state at the
-    beginning of the dispatch, and the run goes on with the next batch. One more stops it for good.
-    """
-
-    def guarded_step(
-        run: Run, start: Run, step: Array, batch: Learnt, hypers: Hypers
-    ) -> tuple[Run, Measured]:
+    def guarded_step(run: Run, step: Array, batch: Learnt, hypers: Hypers) -> tuple[Run, Measured]:
         after, measured = step_of(run, step, batch, hypers)
-        health = _judge(run.health, step, jnp.isfinite(measured.norms), max_rewinds)
-        going_on = (health.stopped_at < 0) & (health.last_bad != step)
-        held = run._replace(health=health)
-        if max_rewinds:
-            rewound = health.rewinds > run.health.rewinds
-            held = _where(rewound, start._replace(health=health), held)
-        return _where(going_on, after._replace(health=health), held), measured
+        finite = jnp.isfinite(measured.norms)  # of each of BAD_PARTS
+        bad = ~finite.all() & (run.health.stopped_at < 0)
+        health = Health(
+            stopped_at=jnp.where(bad, step, run.health.stopped_at),
+            bad_part=jnp.where(bad, jnp.argmin(finite).astype(jnp.int32), run.health.bad_part),
+        )
+        # A select, not arithmetic: 0 * NaN is NaN. Not lax.cond: under vmap both are computed.
+        kept = jax.tree.map(lambda new, old: jnp.where(health.stopped_at < 0, new, old), after, run)
+        return kept._replace(health=health), measured
 
     return guarded_step
 
 
-def _where(condition: Array, ours: Run, theirs: Run) -> Run:
-    # A select, not arithmetic: 0 * NaN is NaN. Not lax.cond: under vmap that computes both sides.
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), ours, theirs)
-
-
-def _judge(health: Health, step: Array, finite: Array, max_rewinds: int) -> Health:
-    """The health of a run after an update, given ``finite [3]`` for each of its ``BAD_PARTS``."""
-    bad = ~finite.all() & (health.stopped_at < 0)
-    rewound = bad & (health.rewinds < max_rewinds)
-    return Health(
-        stopped_at=jnp.where(bad & ~rewound, step, health.stopped_at),
-        rewinds=health.rewinds + rewound,
-        last_bad=jnp.where(bad, step, health.last_bad),
-        bad_part=jnp.where(bad, jnp.argmin(finite).astype(jnp.int32), health.bad_part),
-    )
-
-
 def epoch(
-    step_of: GuardedStep,
+    step_of: Step,
     batch_at: Callable[[object, Array, Key], Learnt],
     pool_over_devices: Callable[[Metrics], Metrics],
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, object]], tuple[Run, Metrics]]:
@@ -160,7 +113,7 @@ def epoch(
         key = order_key(hypers)
 
         def body(run: Run, step: Array) -> tuple[Run, tuple[Metrics, Metrics]]:
-            run, measured = step_of(run, start, step, batch_at(data, step, key), hypers)
+            run, measured = step_of(run, step, batch_at(data, step, key), hypers)
             return run, (measured.of_tokens, measured.of_update)
 
         run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)

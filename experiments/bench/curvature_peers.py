@@ -1,7 +1,11 @@
 """Products with curvature matrices against PyHessian and curvlinops, on one network.
 
+python -m experiments.bench.curvature_peers --worker ours|theirs FOLDER JSON
+
 A probe of Hutchinson's trace is a form v'Hv here, and a product H v with a scalar product in
-PyHessian; both libraries draw signs, so that as many probes have one standard error.
+PyHessian; both libraries draw signs, so that as many probes have one standard error. A task of
+PyHessian's makes its gradient once and as many probes as are timed with it; curvlinops
+differentiates forward over reverse.
 
 PyHessian's form and curvlinops' v'Gv must be ours. The error of curvlinops' H v is measured: the
 entries of a layer norm's weights are wrong, since PyTorch 2.13 differentiates ``jacrev`` of a layer
@@ -9,19 +13,24 @@ norm wrongly. ``torch.func.grad`` in its place gives PyHessian's product, and ou
 """
 
 import json
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from experiments.bench import curvature
-from experiments.bench.measurement import Measurement
-from experiments.bench.paired import compare
-from experiments.bench.pytorch import DisagreementError
-from experiments.bench.pytorch_environment import NoPyTorchError, python_with_pytorch
-from experiments.bench.worker import Worker, cores
+from experiments.bench.paired import (
+    Benchmark,
+    DisagreementError,
+    Measurement,
+    Worker,
+    compare,
+    cores,
+    serve,
+)
+from experiments.bench.pytorch import python_with_pytorch
 
 AGREEMENT = 1e-3  # of forms, relative
 PAIRS = {  # our task, theirs, and the name of the ratio of their time to ours
@@ -33,42 +42,37 @@ MUST_AGREE = ("form", "ggn")
 ERROR = "H v by curvlinops, relative error of the worst leaf"
 
 
-class Plan(NamedTuple):
-    """The network of ``curvature``, whose ``num_products`` are a timing, and number of rounds."""
-
-    network: curvature.Plan
-
-
-PLANS = {
-    "smoke": Plan(curvature.PLANS["smoke"]),
-    "cpu": Plan(curvature.PLANS["cpu"]._replace(num_products=5)),
-    "gpu": Plan(curvature.PLANS["cpu"]),  # nothing here is made for a GPU
-}
-
-
-def measure(plan: Plan) -> Iterator[Measurement]:
+def measure(sizes: tuple[int, ...], num_products: int, rounds: int) -> Iterator[Measurement]:
     """Times of the peers over ours, both on one core.
+
+    Args:
+        sizes: of the network and its windows, the fields of ``curvature.Network``.
+        num_products: of a timing.
+        rounds: number of rounds.
 
     Raises:
         DisagreementError: the sides do not compute the same.
     """
-    case = curvature.name_of(plan.network)
+    from el_jax.runtime.own_environment import NoEnvironmentError
+    from experiments.bench.curvature import Network
+
+    case = str(Network(*sizes))
     try:
-        python = python_with_pytorch(cuda=False)
-    except NoPyTorchError as error:
+        python = python_with_pytorch()
+    except NoEnvironmentError as error:
         yield Measurement(case, not_measured=str(error))
         return
     values: dict[str, float | np.ndarray] = {}
     core = next(iter(cores()), None)
     with tempfile.TemporaryDirectory() as folder:
-        asked = [folder, json.dumps(plan.network._asdict())]
-        with Worker("experiments.bench.curvature_ours", asked, core) as ours:
+        asked = [folder, json.dumps([num_products, sizes])]
+        with Worker(__name__, ["--worker", "ours", *asked], core) as ours:
             ours.ready()
-            with Worker("experiments.bench.curvature_theirs", asked, core, python) as theirs:
+            with Worker(__name__, ["--worker", "theirs", *asked], core, python) as theirs:
                 theirs.ready()
                 values[ERROR] = check_agreement(Path(folder))
                 for name, (other, ratio) in PAIRS.items():
-                    found = compare(ours.timing(name), theirs.timing(other), plan.network.rounds)
+                    found = compare(ours.timing(name), theirs.timing(other), rounds)
                     values[ratio] = found.ratios
     yield Measurement(case, values)
 
@@ -93,3 +97,101 @@ def check_agreement(folder: Path) -> float:
         if not abs(theirs[other] / ours[name] - 1) <= AGREEMENT:
             raise DisagreementError(f"{other} gives {theirs[other]:.6g}, we {ours[name]:.6g}")
     return theirs["worst_leaf"]
+
+
+def _ours(folder: Path, num_products: int, sizes: list[int]) -> dict[str, Callable[[], object]]:
+    """Write the network, the direction and the windows for the other side, and our forms."""
+    import jax
+    import optax
+
+    from el_jax.models.pretrained import save_pretrained
+    from el_jax.runtime.compilation import use_compilation_cache
+    from experiments.bench.curvature import Network, products
+
+    use_compilation_cache()
+    network = Network(*sizes)
+    params, v, functions = products(network)
+    batch = jax.device_get(network.batch())
+    save_pretrained(folder / "model", network.config(), params)
+    # a folder holds any tree of these shapes
+    save_pretrained(folder / "direction", network.config(), v)
+    np.savez(folder / "batch.npz", tokens=batch.tokens, labels=batch.labels)
+    compiled = {name: jax.jit(functions[name]) for name in PAIRS}
+    found = {name: product(params, v) for name, product in compiled.items()}
+    forms = {n: f if n == "form" else optax.tree.vdot(f, v) for n, f in found.items()}
+    numbers = {name: float(form) for name, form in forms.items()}
+    (folder / "ours.json").write_text(json.dumps(numbers))
+
+    def several(product: Callable) -> Callable[[], object]:
+        return lambda: jax.block_until_ready([product(params, v) for _ in range(num_products)])
+
+    return {name: several(product) for name, product in compiled.items()}
+
+
+def _theirs(folder: Path, num_products: int, _: list[int]) -> dict[str, Callable[[], object]]:
+    """Load our network, direction and windows, and write PyHessian's and curvlinops' forms."""
+    import torch
+    import transformers
+    from curvlinops import GGNLinearOperator, HessianLinearOperator
+    from pyhessian import hessian
+    from pyhessian.utils import group_product, hessian_vector_product
+
+    class Logits(torch.nn.Module):
+        """The published network, to the logits of all positions of all windows."""
+
+        def __init__(self, folder: Path) -> None:
+            super().__init__()
+            own = {"attn_implementation": "eager", "use_cache": False}  # differentiable twice
+            self.network = transformers.AutoModelForCausalLM.from_pretrained(folder, **own).eval()
+
+        def forward(self, tokens: Any) -> Any:
+            return self.network(tokens).logits.flatten(0, 1)
+
+    torch.set_num_threads(1)
+    model, loss = Logits(folder / "model"), torch.nn.CrossEntropyLoss()
+    v = [leaf.detach() for leaf in Logits(folder / "direction").parameters()]
+    with np.load(folder / "batch.npz") as arrays:
+        tokens, labels = (torch.from_numpy(arrays[n].astype(np.int64)) for n in arrays.files)
+    data = tokens, labels.flatten()
+    params = [leaf for leaf in model.parameters() if leaf.requires_grad]
+    once = {"check_deterministic": False}  # reads the data once more
+    operators = {
+        "curvlinops_hvp": HessianLinearOperator(model, loss, params, [data], **once),
+        "curvlinops_ggn": GGNLinearOperator(model, loss, params, [data], **once),
+    }
+
+    def probes(num: int) -> list[Any]:
+        model.zero_grad(set_to_none=True)
+        found = hessian(model, loss, data=data, cuda=False)
+        for _ in range(num):
+            product = hessian_vector_product(found.gradsH, found.params, v)
+            float(group_product(product, v))
+        return product
+
+    product = probes(1)
+    numbers = {"pyhessian_probe": float(group_product(product, v))}
+    numbers |= {name: float(group_product(op @ v, v)) for name, op in operators.items()}
+    pairs = zip(operators["curvlinops_hvp"] @ v, product, strict=True)
+    numbers["worst_leaf"] = max(float((a - b).norm() / b.norm()) for a, b in pairs)
+    (folder / "theirs.json").write_text(json.dumps(numbers))
+
+    def several(operator: Any) -> Callable[[], object]:
+        return lambda: [operator @ v for _ in range(num_products)] and None
+
+    works: dict[str, Callable[[], object]] = {name: several(op) for name, op in operators.items()}
+    return {"pyhessian_probe": lambda: probes(num_products), **works}
+
+
+_SMALL = (128, 4, 4, 12, 64, 3)
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "smoke": ((16, 1, 2, 2, 8, 2), 1, 1),
+        "cpu": (_SMALL, 5, 9),
+        "gpu": (_SMALL, 2, 9),  # nothing here is made for a GPU
+    },
+)
+
+if __name__ == "__main__":
+    side = {"ours": _ours, "theirs": _theirs}[sys.argv[2]]
+    serve(side(Path(sys.argv[3]), *json.loads(sys.argv[4])))

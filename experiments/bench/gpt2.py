@@ -3,37 +3,14 @@
 import dataclasses
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
 from el_jax.models import PRESETS, TransformerConfig, transformer
-from experiments.bench.measurement import Measurement
-from experiments.bench.timing import seconds_of
+from experiments.bench.paired import Benchmark, Measurement, seconds_of
 from experiments.bench.trainings import Updates, on_one_batch, random_batch
-
-# operations a second on bfloat16 matrices, dense, as the vendor states them
-NOMINAL_FLOPS = {
-    "NVIDIA H200": 989.5e12,
-    "NVIDIA H100 80GB HBM3": 989.5e12,
-    "NVIDIA A100-SXM4-80GB": 312e12,
-    "NVIDIA A100-SXM4-40GB": 312e12,
-}
-
-
-class Plan(NamedTuple):
-    """Windows of an update, updates of a timing, and number of timings."""
-
-    windows: int
-    num_updates: int
-    timings: int
-    product: int  # rows and columns of the matrices whose product is the yardstick
-
-
-PLANS = dict.fromkeys(("smoke", "cpu", "gpu"), Plan(32, 10, 10, 8192))
 
 
 def model_flops(model: TransformerConfig, num_params: int, length: int) -> float:
@@ -45,8 +22,15 @@ def model_flops(model: TransformerConfig, num_params: int, length: int) -> float
     return 6.0 * num_params + 12.0 * model.num_layers * model.num_heads * model.head_dim * length
 
 
-def measure(plan: Plan) -> Iterator[Measurement]:
-    """Tokens a second and two utilisations, on an accelerator."""
+def measure(windows: int, num_updates: int, timings: int, product: int) -> Iterator[Measurement]:
+    """Tokens a second and utilisation, on an accelerator.
+
+    Args:
+        windows: of an update.
+        num_updates: updates of a timing.
+        timings: number of timings.
+        product: rows and columns of the matrices whose product is the yardstick.
+    """
     model = dataclasses.replace(
         PRESETS["gpt2"],
         embedding_dropout=0.0,
@@ -55,31 +39,26 @@ def measure(plan: Plan) -> Iterator[Measurement]:
         dtype="bfloat16",
         attention_impl="cudnn" if jax.default_backend() == "gpu" else "xla",
     )
-    case = f"GPT-2 124M, {plan.windows}x{model.max_length} tokens, bfloat16"
+    case = f"GPT-2 124M, {windows}x{model.max_length} tokens, bfloat16"
     if jax.default_backend() == "cpu":
         yield Measurement(case, not_measured="no accelerator")
     else:
-        yield Measurement(case, utilisation(model, plan))
+        yield Measurement(case, utilisation(model, windows, num_updates, timings, product))
 
 
-def utilisation(model: TransformerConfig, plan: Plan) -> dict[str, Float[np.ndarray, "rounds"]]:
-    """Tokens a second of a training, and the share of the device's speed that they need."""
-    tokens = tokens_per_second(model, plan)
+def utilisation(
+    model: TransformerConfig, windows: int, num_updates: int, timings: int, product: int
+) -> dict[str, np.ndarray]:
+    """Tokens a second with all positions supervised, and the share of a product's speed."""
+    batch = random_batch(model.vocab_size, windows, model.max_length)
+    timing = seconds_of(Updates(on_one_batch(model, batch), num_updates))
+    seconds = np.array([timing() for _ in range(timings + 1)][1:])
+    tokens = batch.tokens.size * num_updates / seconds
     used = tokens * _flops_a_token(model)
-    values = {
+    return {
         "tokens a second": tokens,
-        f"model FLOPs / those of an {plan.product} product": used / product_flops(plan.product),
+        f"model FLOPs / those of an {product} product": used / product_flops(product),
     }
-    nominal = NOMINAL_FLOPS.get(jax.devices()[0].device_kind)
-    return values if nominal is None else {**values, "model FLOPs / nominal": used / nominal}
-
-
-def tokens_per_second(model: TransformerConfig, plan: Plan) -> Float[np.ndarray, "rounds"]:
-    """Tokens a second of whole updates of the engine, with all positions supervised."""
-    batch = random_batch(model.vocab_size, plan.windows, model.max_length)
-    timing = seconds_of(Updates(on_one_batch(model, batch), plan.num_updates))
-    seconds = np.array([timing() for _ in range(plan.timings + 1)][1:])
-    return batch.tokens.size * plan.num_updates / seconds
 
 
 def _flops_a_token(model: TransformerConfig) -> float:
@@ -98,3 +77,6 @@ def product_flops(size: int, times: int = 20) -> float:
     start = time.perf_counter()
     jax.block_until_ready([product(matrix, matrix) for _ in range(times)])
     return 2.0 * size**3 * times / (time.perf_counter() - start)
+
+
+BENCHMARK = Benchmark(measure, dict.fromkeys(("smoke", "cpu", "gpu"), (32, 10, 10, 8192)))

@@ -3,114 +3,74 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.checkpoints.arrays import State
-from el_jax.checkpoints.store import Checkpoints
+from el_jax.checkpoint import Checkpoints
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.training.fit import Training, fit
-from el_jax.training.metrics import Row as Metrics, summarise
+from el_jax.training.metrics import summarise
 from el_jax.training.progress import LineProgress
 from el_jax.training.sinks import JsonLines, Sink
-from experiments.bench.measurement import Measurement
+from experiments.bench.paired import Benchmark, Measurement
 
 
-class Plan(NamedTuple):
-    """A training, and the number of times it is made."""
+def measure(config: str, seeds: int | None, rounds: int) -> Iterator[Measurement]:
+    """Shares of the wall time of a training, its compilation left out; a round is a training.
 
-    config: str
-    train: Mapping[str, int]  # in place of the config's
-    rounds: int
-
-
-PLANS = {
-    "smoke": Plan("loss=e1,smoke", {"seeds": 1}, 1),
-    "cpu": Plan("loss=e1", {"seeds": 1}, 6),
-    "gpu": Plan("loss=e1", {}, 6),
-}
-
-
-class Clock:
-    """Seconds spent inside of each of its ``with`` blocks."""
-
-    def __init__(self) -> None:
-        self.laps = list[float]()
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.laps.append(time.perf_counter() - self._start)
-
-
-class TimedCheckpoints(Checkpoints):
-    """Checkpoints that time their calls: the loop's waiting, not the writing in the background."""
-
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        super().__init__(folder)
-        self._clock = clock
-
-    def save(self, state: State) -> None:
-        """Save, on the clock."""
-        with self._clock:
-            super().save(state)
-
-
-class TimedSink:
-    """A sink that times its calls to another sink."""
-
-    def __init__(self, sink: Sink, clock: Clock) -> None:
-        self._sink, self._clock = sink, clock
-
-    def write(self, step: int, row: Metrics) -> None:
-        """Write, on the clock."""
-        with self._clock:
-            self._sink.write(step, row)
-
-    def close(self) -> None:
-        """Finish."""
-        self._sink.close()
-
-
-def measure(plan: Plan) -> Iterator[Measurement]:
-    """Shares of the wall time of a training, its compilation left out; a round is a training."""
-    config = get_config(plan.config)
-    config.train.update(plan.train, shard="none")
+    Args:
+        config: what follows ``copy.py:`` on the command line.
+        seeds: number of runs; None for the config's.
+        rounds: number of trainings.
+    """
+    chosen = get_config(config)
+    chosen.train.shard = "none"
+    if seeds is not None:
+        chosen.train.seeds = seeds
     use_compilation_cache()
-    training = build.build(build.parse(config))
+    training = build.build(build.parse(chosen))
     _compile(training)
     runs, updates = training.spec.hypers.num_runs, training.options.num_updates
-    case = f"copy.py:{plan.config}, {updates} updates, runs: {runs}"
-    rounds = [_round(training) for _ in range(plan.rounds)]
-    yield Measurement(case, {name: [found[name] for found in rounds] for name in rounds[0]})
+    found = [_round(training) for _ in range(rounds)]
+    values = {name: [one[name] for one in found] for name in found[0]}
+    yield Measurement(f"copy.py:{config}, {updates} updates, runs: {runs}", values)
+
+
+def _clock(calls: list[float], function: Callable[..., None]) -> Callable[..., None]:
+    """The function, with the seconds of each call put on a list."""
+
+    def timed(*given: object) -> None:
+        start = time.perf_counter()
+        function(*given)
+        calls.append(time.perf_counter() - start)
+
+    return timed
 
 
 def _round(training: Training) -> dict[str, float]:
     """Train once from start to end."""
-    saving, writing = Clock(), Clock()
+    saving, writing = list[float](), list[float]()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as leaving:
         rows = JsonLines(Path(folder) / "metrics.jsonl")
         leaving.callback(rows.close)
         progress = LineProgress("overhead", training.options.num_updates, 0, training.watched)
-        sinks = [TimedSink(sink, writing) for sink in (rows, progress)]
+        sinks: list[Sink] = [rows, progress]
+        for sink in sinks:
+            vars(sink)["write"] = _clock(writing, sink.write)
         start = time.perf_counter()
-        with TimedCheckpoints(Path(folder) / "checkpoints", saving) as checkpoints:
+        with Checkpoints(Path(folder) / "checkpoints") as checkpoints:
+            # the loop's waiting, not the writing in the background
+            vars(checkpoints)["save"] = _clock(saving, checkpoints.save)
             fit(training, sinks=sinks, checkpoints=checkpoints)
             trained = time.perf_counter() - start
-        left = time.perf_counter() - start - trained
-    naming = _seconds_to_summarise(training) * len(writing.laps) / len(sinks)
+    naming = _seconds_to_summarise(training) * len(writing) / len(sinks)
     return {
-        "blocked by checkpoints, share": sum(saving.laps) / trained,
-        "blocked by the first checkpoint, ms": 1e3 * saving.laps[0],
-        "blocked by the last one, ms": 1e3 * saving.laps[-1],
-        "logging, share": (sum(writing.laps) + naming) / trained,
-        "waiting for the last checkpoint, s": left,
+        "blocked by checkpoints, share": sum(saving) / trained,
+        "logging, share": (sum(writing) + naming) / trained,
         "training, s": trained,
     }
 
@@ -132,3 +92,13 @@ def _seconds_to_summarise(training: Training, times: int = 50) -> float:
     for _ in range(times):
         summarise(program.layout.fetch(metrics), program.group_names, "batch")
     return (time.perf_counter() - start) / times
+
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "smoke": ("loss=e1,smoke", 1, 1),
+        "cpu": ("loss=e1", 1, 6),
+        "gpu": ("loss=e1", None, 6),
+    },
+)

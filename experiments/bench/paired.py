@@ -1,26 +1,78 @@
-"""Ratios of two timings, interleaved so that a drift of the machine's speed cancels."""
+"""Timings of two sides in turns, within a process or in two; their ratios, and what is reported.
 
-from collections.abc import Callable
-from typing import NamedTuple
+Torch's interpreter imports this module too, so it needs only Python's standard library and NumPy.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+
+ROOT = Path(__file__).parents[2]
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+}
+_READY, _SECONDS = "READY", "SECONDS "
 
 Timing = Callable[[], float]  # does the work once and gives its seconds
+Works = Mapping[str, Callable[[], object]]
+
+
+class Measurement(NamedTuple):
+    """One case, measured in rounds, or the reason why it was not.
+
+    Attributes:
+        case: model, sizes and loss.
+        values: quantity, with its unit unless it is a ratio -> a value for each round; or one
+            number, measured once.
+        not_measured: the reason why there are no values; empty if there are.
+    """
+
+    case: str
+    values: Mapping[str, float | Sequence[float] | np.ndarray] = MappingProxyType({})
+    not_measured: str = ""
+
+
+class Benchmark(NamedTuple):
+    """What is measured, and how at each scale.
+
+    Attributes:
+        measure: gives the measurements of a plan.
+        plans: by scale, the arguments of ``measure``.
+        one_core: measures in its own process, where a neighbour's threads disturb it least on one
+            core; the others start processes, or are a training as people start it.
+    """
+
+    measure: Callable[..., Iterator[Measurement]]
+    plans: Mapping[str, tuple[Any, ...]]
+    one_core: bool = False
+
+
+class DisagreementError(RuntimeError):
+    """The two sides do not compute the same."""
+
+
+class WorkerError(RuntimeError):
+    """A worker ended before it answered; the message has its last words."""
 
 
 class Comparison(NamedTuple):
-    """The times of two sides, and their ratio, of each round.
+    """Of each round, time of the second side over the first's, and the mean time of either."""
 
-    Attributes:
-        ratios: time of the second side over time of the first.
-        first_seconds: mean time of the first side.
-        second_seconds: mean time of the second side.
-    """
-
-    ratios: Float[np.ndarray, "rounds"]
-    first_seconds: Float[np.ndarray, "rounds"]
-    second_seconds: Float[np.ndarray, "rounds"]
+    ratios: np.ndarray
+    first_seconds: np.ndarray
+    second_seconds: np.ndarray
 
 
 def compare(first: Timing, second: Timing, rounds: int) -> Comparison:
@@ -28,11 +80,6 @@ def compare(first: Timing, second: Timing, rounds: int) -> Comparison:
 
     Both sides have the same mean place in a round, so that a machine that slows down at a steady
     pace slows both sums alike.
-
-    Args:
-        first: one side.
-        second: the other.
-        rounds: number of rounds kept; one more before them warms up.
 
     Raises:
         ValueError: fewer than one round.
@@ -42,3 +89,104 @@ def compare(first: Timing, second: Timing, rounds: int) -> Comparison:
     seconds = [[side() for side in (first, second, second, first)] for _ in range(rounds + 1)]
     of_first, of_second = (np.array(seconds[1:])[:, part].mean(1) for part in ([0, 3], [1, 2]))
     return Comparison(of_second / of_first, of_first, of_second)
+
+
+def seconds_of(work: Callable[[], object]) -> Timing:
+    """A function that does JAX's work once, waits for its result and gives the seconds it took."""
+    import jax
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        jax.block_until_ready(work())
+        return time.perf_counter() - start
+
+    return seconds
+
+
+def cores() -> list[int]:
+    """The cores this process may use; empty where the system does not say."""
+    return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+
+
+def serve(works: Works) -> None:
+    """Be a worker: run every task once to warm up, then the task that each line of stdin names."""
+    for work in works.values():
+        work()
+    print(_READY, flush=True)
+    for line in sys.stdin:
+        work = works[line.strip()]
+        start = time.perf_counter()
+        work()
+        print(f"{_SECONDS}{time.perf_counter() - start!r}", flush=True)
+
+
+class Worker(contextlib.AbstractContextManager):
+    """A process that times a task on request, ended on leaving.
+
+    Args:
+        module: the module that ``python -m`` starts, which calls ``serve``.
+        arguments: the module's command line.
+        core: the one core it computes on, with one thread; None for all cores.
+        python: the interpreter.
+
+    Raises:
+        WorkerError: on a request after the process has ended.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        core: int | None = None,
+        python: str = sys.executable,
+    ) -> None:
+        pin = shutil.which("taskset") if core is not None else None
+        start = [pin, "--cpu-list", str(core)] if pin else []
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  (closed on leaving)
+        self._command = [*start, python, "-m", module, *arguments]
+        self._process = subprocess.Popen(
+            self._command,
+            cwd=ROOT,
+            env={**os.environ, **(ONE_THREAD if core is not None else {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+
+    def ready(self) -> None:
+        """Wait until the worker has warmed up."""
+        self._expect(_READY)
+
+    def start(self, work: str) -> None:
+        """Ask for one timing."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # finish says why
+            print(work, file=self._process.stdin, flush=True)
+
+    def finish(self) -> float:
+        """Wait for the timing requested last, in seconds."""
+        return float(self._expect(_SECONDS))
+
+    def timing(self, work: str) -> Timing:
+        """A function that times the task once."""
+
+        def seconds() -> float:
+            self.start(work)
+            return self.finish()
+
+        return seconds
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._log.close()
+
+    def _expect(self, start: str) -> str:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:  # a library may say something of its own
+            if line.startswith(start):
+                return line.removeprefix(start).strip()
+        self._process.wait()
+        self._log.seek(0)
+        raise WorkerError(f"{self._command}: {self._log.read()[-2000:].strip()}")

@@ -11,50 +11,40 @@ lines alone are timed beside it.
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from el_jax.tasks import PathStar
-from experiments.bench.measurement import Measurement
-from experiments.bench.paired import Timing, compare
-from experiments.bench.timing import seconds_of
+from experiments.bench.paired import Benchmark, Measurement, Timing, compare, seconds_of
 
 Graph = tuple[list[tuple[int, int]], list[int]]  # edges in the order of the line, and the path
 _TOKENS = re.compile(r"\d+|[|=/]")
 
 
-class Plan(NamedTuple):
-    """Graphs (arms, nodes of an arm), labels, graphs of a timing, and number of rounds."""
+def measure(
+    sizes: Sequence[tuple[int, int]], num_nodes: int, num_graphs: int, rounds: int
+) -> Iterator[Measurement]:
+    """Time of the graphs one by one over that of the same number on the device, as windows.
 
-    sizes: tuple[tuple[int, int], ...]
-    num_nodes: int
-    num_graphs: int
-    rounds: int
-
-
-PLANS = {
-    "smoke": Plan(((2, 3),), 10, 8, 1),
-    "cpu": Plan(((2, 3), (5, 3), (5, 5)), 50, 4096, 15),
-    "gpu": Plan(((2, 3), (5, 3), (5, 5)), 50, 65_536, 15),
-}
-
-
-def measure(plan: Plan) -> Iterator[Measurement]:
-    """Time of the graphs one by one over that of the same number on the device, as windows."""
-    for degree, length in plan.sizes:
-        task = PathStar(degree=degree, path_length=length, num_nodes=plan.num_nodes)
-        ours = _on_device(task, plan.num_graphs)
+    Args:
+        sizes: graphs, as arms and nodes of an arm.
+        num_nodes: number of labels.
+        num_graphs: graphs of a timing.
+        rounds: number of rounds.
+    """
+    for degree, length in sizes:
+        task = PathStar(degree=degree, path_length=length, num_nodes=num_nodes)
+        ours = _on_device(task, num_graphs)
         values: dict[str, float | np.ndarray] = {}
         for name, side in (("lines", line_of), ("tokens", tokens_of)):
-            found = compare(ours, _one_by_one(task, plan.num_graphs, side), plan.rounds)
+            found = compare(ours, _one_by_one(task, num_graphs, side), rounds)
             values[f"{name} one by one / windows on the device"] = found.ratios
-            values[f"{name} one by one, µs a graph"] = 1e6 * found.second_seconds / plan.num_graphs
-        values["windows on the device, µs a graph"] = 1e6 * found.first_seconds / plan.num_graphs
-        yield Measurement(f"G({degree},{length}), {plan.num_nodes} labels", values)
+            values[f"{name} one by one, µs a graph"] = 1e6 * found.second_seconds / num_graphs
+        values["windows on the device, µs a graph"] = 1e6 * found.first_seconds / num_graphs
+        yield Measurement(f"G({degree},{length}), {num_nodes} labels", values)
 
 
 def _on_device(task: PathStar, num: int) -> Timing:
@@ -121,3 +111,15 @@ def tokens_of(task: PathStar, graph: Graph) -> list[int]:
     special = {"|": bar, "=": equals, "/": slash}
     words = _TOKENS.findall(line_of(task, graph))
     return [special[word] if word in special else int(word) for word in words]
+
+
+_SIZES = ((2, 3), (5, 3), (5, 5))
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "smoke": (((2, 3),), 10, 8, 1),
+        "cpu": (_SIZES, 50, 4096, 15),
+        "gpu": (_SIZES, 50, 65_536, 15),
+    },
+    one_core=True,
+)

@@ -72,8 +72,8 @@ def _lines(judged: Sequence[Judged]) -> list[str | Judged]:
     """The goals, each followed by its cases."""
     lines: list[str | Judged] = []
     for line in judged:
-        if line.goal.text not in lines:
-            lines.append(line.goal.text)
+        if line.text not in lines:
+            lines.append(line.text)
         lines.append(line)
     return lines
 

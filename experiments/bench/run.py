@@ -9,22 +9,18 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from jax.extend.backend import clear_backends
 
-from el_jax.checkpoints.manifest import config_hash
+from el_jax.checkpoint_step import config_hash
 from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
     curvature_peers,
-    fisher,
-    fused,
     gpt2,
     labeller,
-    last_block,
     losses,
     max_margin,
     overhead,
@@ -34,33 +30,29 @@ from experiments.bench import (
     relaunch,
     runs_at_once,
 )
-from experiments.bench.worker import cores, use_cores
+from experiments.bench.paired import Benchmark, cores
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.provenance import gather_provenance, write_provenance
 from experiments.harness.shards import WHOLE, Shard, join
 from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results
 
-# name -> a module with PLANS, one for each scale, and measure(plan), its measurements
-BENCHMARKS: dict[str, ModuleType] = {
-    "pytorch": pytorch,
-    "products": products,
-    "losses": losses,
-    "fused": fused,
-    "runs_at_once": runs_at_once,
-    "last_block": last_block,
-    "relaunch": relaunch,
-    "overhead": overhead,
-    "gpt2": gpt2,
-    "max_margin": max_margin,
-    "curvature": curvature,
-    "curvature_peers": curvature_peers,
-    "fisher": fisher,
-    "labeller": labeller,
-    "path_star": path_star,
+BENCHMARKS: dict[str, Benchmark] = {
+    "pytorch": pytorch.BENCHMARK,
+    "products": products.BENCHMARK,
+    "losses": losses.LOSSES,
+    "fused": losses.FUSED,
+    "runs_at_once": runs_at_once.BENCHMARK,
+    "last_block": losses.LAST_BLOCK,
+    "relaunch": relaunch.BENCHMARK,
+    "overhead": overhead.BENCHMARK,
+    "gpt2": gpt2.BENCHMARK,
+    "max_margin": max_margin.BENCHMARK,
+    "curvature": curvature.CURVATURE,
+    "curvature_peers": curvature_peers.BENCHMARK,
+    "fisher": curvature.FISHER,
+    "labeller": labeller.BENCHMARK,
+    "path_star": path_star.BENCHMARK,
 }
-# these compute on one core, where a neighbour's threads disturb them least; the others start
-# processes of their own, or are a training as people start it
-ONE_CORE = {"losses", "fused", "last_block", "curvature", "labeller", "path_star"}
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
@@ -95,15 +87,16 @@ def measure_apart(name: str, scale: str, out: Path) -> None:
 
 def measure(name: str, scale: str, out: Path) -> None:
     """Measure one benchmark in this process, and write its tables into a new folder."""
-    if name in ONE_CORE and scale != "gpu":
-        use_cores(cores()[:1])
+    benchmark = BENCHMARKS[name]
+    if benchmark.one_core and scale != "gpu" and cores():
+        os.sched_setaffinity(0, cores()[:1])
     use_compilation_cache()
     arithmetic.check()
-    plan = BENCHMARKS[name].PLANS[scale]
+    plan = benchmark.plans[scale]
     rows: list[tuple[str, int, str, float]] = []
     seconds, reasons = dict[str, float](), dict[str, str]()
     started = time.monotonic()
-    for case, values, reason in BENCHMARKS[name].measure(plan):
+    for case, values, reason in benchmark.measure(*plan):
         setting = f"{name}: {case}"
         for quantity, by_round in values.items():
             rows += [(setting, i, quantity, v) for i, v in enumerate(np.atleast_1d(by_round))]

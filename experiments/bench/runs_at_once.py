@@ -1,8 +1,14 @@
-"""Many runs of one training at once against one after another."""
+"""Many runs of one training at once against one after another.
+
+python -m experiments.bench.runs_at_once --worker JSON
+
+The worker makes updates of one run or of many, in a process of its own.
+"""
 
 import itertools
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -10,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.bench.measurement import Measurement
-from experiments.bench.paired import Timing, compare
-from experiments.bench.worker import Worker, cores
+from el_jax import build
+from el_jax.runtime.compilation import use_compilation_cache
+from experiments.bench.paired import Benchmark, Measurement, Timing, Worker, compare, cores, serve
+from experiments.bench.trainings import Updates, copy_config
 
 ONE_BY_ONE = "one by one"
-MODULE = "experiments.bench.runs_worker"
 
 
 class Plan(NamedTuple):
@@ -30,64 +36,42 @@ class Plan(NamedTuple):
     ways: tuple[str, ...]
 
 
-_LARGER = {"width": 128, "num_layers": 4, "num_heads": 4}
-PLANS = {
-    "smoke": (Plan("CPU", True, {}, 2, 2, 1, ("vmap", "processes")),),
-    "cpu": (Plan("CPU", False, {}, 10, 10, 9, ("vmap", "map", "processes")),),
-    "gpu": (
-        Plan("GPU", False, {}, 10, 100, 10, ("vmap", "map")),
-        Plan("GPU, 4L/128", False, _LARGER, 10, 100, 10, ("vmap", "map")),
-    ),
-}
-
-
-def measure(plans: Sequence[Plan]) -> Iterator[Measurement]:
+def measure(*plans: Plan) -> Iterator[Measurement]:
     """Speed-up of each way over one run after another, and of the best way once more."""
-    return map(_compare, plans)
-
-
-def _compare(plan: Plan) -> Measurement:
-    with ExitStack() as stack:
-        started = {way: _start(stack, plan, way) for way in (ONE_BY_ONE, *plan.ways)}
-        for worker in itertools.chain.from_iterable(started.values()):
-            worker.ready()
-        timings = {way: _together(workers) for way, workers in started.items()}
-        one_by_one = timings.pop(ONE_BY_ONE)
-        found = {
-            way: compare(timing, one_by_one, plan.rounds).ratios for way, timing in timings.items()
-        }
-    found["the best of these"] = max(found.values(), key=np.median)
-    values = {f"one after another / {way}": ratios for way, ratios in found.items()}
-    return Measurement(f"{plan.case}, {plan.num_runs} runs of the copy task", values)
+    for plan in plans:
+        with ExitStack() as stack:
+            started = {way: _start(stack, plan, way) for way in (ONE_BY_ONE, *plan.ways)}
+            for worker in itertools.chain.from_iterable(started.values()):
+                worker.ready()
+            timings = {way: _together(workers) for way, workers in started.items()}
+            one_by_one = timings.pop(ONE_BY_ONE)
+            found = {
+                way: compare(timing, one_by_one, plan.rounds).ratios
+                for way, timing in timings.items()
+            }
+        found["the best of these"] = max(found.values(), key=np.median)
+        values = {f"one after another / {way}": ratios for way, ratios in found.items()}
+        yield Measurement(f"{plan.case}, {plan.num_runs} runs of the copy task", values)
 
 
 def _start(stack: ExitStack, plan: Plan, way: str) -> list[Worker]:
     """Start the processes that make the updates of all runs in one way."""
+
+    def worker(num_runs: int, axis: str, calls: int = 1, core: int | None = None) -> Worker:
+        asked = [plan.smoke_model, plan.sizes, num_runs, axis, plan.num_updates, calls]
+        return stack.enter_context(Worker(__name__, ["--worker", json.dumps(asked)], core))
+
     if way == ONE_BY_ONE:
-        return [_worker(stack, plan, 1, "map", calls=plan.num_runs)]  # no axis of one run
+        return [worker(1, "map", calls=plan.num_runs)]  # no axis of one run
     if way != "processes":
-        return [_worker(stack, plan, plan.num_runs, way)]
+        return [worker(plan.num_runs, way)]
     places = cores() or range(os.cpu_count() or 1)
     shares = [len(range(i, plan.num_runs, len(places))) for i in range(len(places))]
     return [
-        _worker(stack, plan, 1, "map", calls=share, core=core)
+        worker(1, "map", calls=share, core=core)
         for core, share in zip(places, shares, strict=True)
         if share
     ]
-
-
-def _worker(
-    stack: ExitStack, plan: Plan, num_runs: int, way: str, calls: int = 1, core: int | None = None
-) -> Worker:
-    asked = {
-        "smoke": plan.smoke_model,
-        "sizes": plan.sizes,
-        "seeds": num_runs,
-        "run_axis": way,
-        "num_updates": plan.num_updates,
-        "calls": calls,
-    }
-    return stack.enter_context(Worker(MODULE, [json.dumps(asked)], core))
 
 
 def _together(workers: Sequence[Worker]) -> Timing:
@@ -102,3 +86,29 @@ def _together(workers: Sequence[Worker]) -> Timing:
         return time.perf_counter() - start
 
     return seconds
+
+
+def _worker(
+    smoke: bool, sizes: dict[str, int], seeds: int, run_axis: str, num_updates: int, calls: int
+) -> None:
+    use_compilation_cache()
+    config = copy_config(smoke=smoke, seeds=seeds, run_axis=run_axis)
+    config.model.update(sizes)
+    serve({"updates": Updates(build.build(build.parse(config)), num_updates, calls)})
+
+
+_LARGER = {"width": 128, "num_layers": 4, "num_heads": 4}
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "smoke": (Plan("CPU", True, {}, 2, 2, 1, ("vmap", "processes")),),
+        "cpu": (Plan("CPU", False, {}, 10, 10, 9, ("vmap", "map", "processes")),),
+        "gpu": (
+            Plan("GPU", False, {}, 10, 100, 10, ("vmap", "map")),
+            Plan("GPU, 4L/128", False, _LARGER, 10, 100, 10, ("vmap", "map")),
+        ),
+    },
+)
+
+if __name__ == "__main__":
+    _worker(*json.loads(sys.argv[2]))

@@ -1,7 +1,7 @@
-"""Trainings of the engine to time: the copy task as configured, or one batch again and again."""
+"""What is timed: the copy task as configured, or one batch again and again; planned memory."""
 
 import dataclasses
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,12 +22,7 @@ PEAK_LR = 1e-3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OneBatch:
-    """A task that reads the same windows in every update.
-
-    Attributes:
-        batch: the windows.
-        vocab_size: number of classes.
-    """
+    """A task that reads the same windows in every update, of tokens below ``vocab_size``."""
 
     batch: Batch
     vocab_size: int
@@ -58,24 +53,31 @@ class OneBatch:
 
 
 def random_batch(
-    vocab_size: int, windows: int, length: int, supervised: int | None = None, seed: int = 0
+    vocab_size: int, windows: int, length: int, supervised: int | None = None
 ) -> Batch:
-    """Windows of uniform tokens.
+    """Windows ``[windows, length]`` of uniform tokens.
 
-    Args:
-        vocab_size: number of token ids.
-        windows: B.
-        length: T.
-        supervised: P, positions drawn in each window; None for all T of them.
-        seed: seed of all draws.
+    Of each, ``supervised`` positions are drawn to be so, or are all of them with None.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     tokens, labels = generator.integers(vocab_size, size=(2, windows, length)).astype(np.int32)
     places = np.tile(np.arange(length, dtype=np.int32), (windows, 1))
     if supervised is not None:
         places = np.sort(generator.permuted(places, axis=1)[:, :supervised], axis=1)
     labels = np.take_along_axis(labels, places, axis=1)
     return Batch(*map(jnp.asarray, (tokens, places, labels, labels >= 0, 0 * labels)))
+
+
+def temporary_bytes(run: jax.stages.Compiled) -> int:
+    """Peak memory besides arguments and results, in bytes, as the compiler plans it.
+
+    Raises:
+        RuntimeError: if the backend has no memory plan.
+    """
+    planned = run.memory_analysis()
+    if planned is None:
+        raise RuntimeError("this backend does not plan memory ahead")
+    return planned.temp_size_in_bytes
 
 
 def copy_config(
@@ -90,32 +92,15 @@ def copy_config(
     return config
 
 
-def on_one_batch(model: TransformerConfig, batch: Batch, seeds: int = 1) -> build.Training:
-    """A training with the copy task's loss and optimizer, on a given model and batch.
-
-    Args:
-        model: the network; its vocabulary is that of the tokens.
-        batch: the windows of every update.
-        seeds: number of runs.
-    """
-    config = copy_config(seeds=seeds)
+def on_one_batch(model: TransformerConfig, batch: Batch) -> build.Training:
+    """A training with the copy task's loss and optimizer, on a given model and batch."""
+    config = copy_config()
     # the memory of PyTorch's AdamW and of optax's
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0, b2=0.999)
     config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
     task, chosen = OneBatch(batch, model.vocab_size), ModelChoice("transformer", model)
     return build.build(dataclasses.replace(settings, task=task, model=chosen))
-
-
-class Work(Protocol):
-    """A timed task: each call makes some updates, going on from the end of the last call."""
-
-    @property
-    def params(self) -> Params:
-        """The parameters of the one run, or of the first one."""
-
-    def __call__(self) -> None:
-        """Make the updates and wait until they are done."""
 
 
 class Updates:
@@ -150,14 +135,11 @@ class PlainUpdates:
         model: the network.
         batch: the windows of every update.
         num_updates: updates of one call, made in one dispatch.
-        seed: seed of the initialisation.
     """
 
-    def __init__(
-        self, model: TransformerConfig, batch: Batch, num_updates: int, seed: int = 0
-    ) -> None:
+    def __init__(self, model: TransformerConfig, batch: Batch, num_updates: int) -> None:
         network, optimizer = transformer(model), optax.adamw(PEAK_LR, weight_decay=0.0)
-        params = network.init(jax.random.key(seed))
+        params = network.init(jax.random.key(0))
         self._state, self._batch = (params, optimizer.init(params)), batch
 
         def loss(params: Params, batch: Batch) -> Array:

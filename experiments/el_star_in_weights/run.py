@@ -20,6 +20,7 @@ from experiments.el_star_in_weights.settings import (
     UNTOLD,
     WIDE,
 )
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -42,7 +43,13 @@ OPTIMIZER = "experiments.el_star_in_weights.optimizer"  # registers adamw_frozen
 
 
 def studies(scale: str) -> list[Study]:
-    """Every loss on every star, and the controls."""
+    """Every loss on every star, and the controls.
+
+    Raises:
+        ExperimentError: there is no paper scale.
+    """
+    if scale == "paper":
+        raise ExperimentError("el_star_in_weights has no paper scale: the paper has no such table")
     chosen = [_of_loss(scale, star, loss) for star in STARS for loss in LOSSES]
     for star, controls in CONTROLS.items():
         for control in controls:

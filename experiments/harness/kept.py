@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from el_jax import build
-from el_jax.checkpoints.manifest import config_hash
+from el_jax.checkpoint_step import config_hash
 from el_jax.runtime import arithmetic
 from el_jax.runtime.environment import checkout_state
 from el_jax.runtime.files import write_durably

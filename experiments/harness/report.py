@@ -127,10 +127,18 @@ class Committed:
 
 
 def write_report(root: Path) -> Path:
-    """Write report.md into ``root`` from the committed results of every experiment under it.
+    """Write report.md into ``root``; see :func:`report_of`.
 
     Returns:
         The path of the page.
+    """
+    path = root / "report.md"
+    path.write_text(report_of(root), encoding="utf-8")
+    return path
+
+
+def report_of(root: Path) -> str:
+    """The text of report.md, from the committed results of every experiment under ``root``.
 
     Raises:
         ExperimentError: there is no experiment.
@@ -144,9 +152,7 @@ def write_report(root: Path) -> Path:
     for experiment in experiments:
         parts.append(_heading(experiment, has_results=bool(measured[experiment.name])))
         parts.extend(_section(results, root) for results in measured[experiment.name])
-    path = root / "report.md"
-    path.write_text("\n".join(parts), encoding="utf-8")
-    return path
+    return "\n".join(parts)
 
 
 def _measure(experiment: Experiment) -> list[Committed]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from el_jax.checkpoints.manifest import config_hash
+from el_jax.checkpoint_step import config_hash
 from el_jax.runtime.compilation import use_compilation_cache
 from experiments.harness.provenance import gather_provenance, write_provenance
 from experiments.harness.shards import WHOLE, Shard

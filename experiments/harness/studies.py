@@ -1,9 +1,9 @@
 """Train the studies of an experiment.
 
-A seed draws the world, the training and test strings, the initialisation and the order of the data,
-as far as a task has them. On an accelerator all runs of a seed advance together in one program. On
-a CPU, where one small run already fills a core, every seed is a process of its own and runs follow
-one another in it. The program of a study is compiled once: the strings are arguments of it.
+The seed fixes the world, data, initialisation and data order. On an accelerator all runs of a seed
+advance together in one program. On a CPU, where one small run already fills a core, every seed is a
+process of its own and runs follow one another in it. The program of a study is compiled once: the
+strings are arguments of it.
 """
 
 import concurrent.futures
@@ -24,12 +24,12 @@ import jax
 
 from el_jax import build
 from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.runtime.workdir import hold
 from el_jax.saved_run import start_from
 from el_jax.training.fit import fit
 from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink
 from el_jax.types import Row
+from el_jax.workdir import hold
 from experiments.harness import kept
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.shards import Shard
@@ -134,12 +134,12 @@ def _train(
         history = History()
         sinks: list[Sink] = [history, watch]
         if keep is not None:
-            lock = files.enter_context(hold(keep))
+            files.enter_context(hold(keep))
             if (finished := kept.read(keep)) is not None:
                 history, seconds = finished
                 watch.write(history.steps[-1], history.rows[-1])
                 return Trained(settings.rows, history, seconds)
-            rows = JsonLines(keep / kept.ROWS, check=lock.check)
+            rows = JsonLines(keep / kept.ROWS)
             sinks.append(files.enter_context(contextlib.closing(rows)))
         started = time.monotonic()
         training, source = build.build(settings), settings.train.init_from

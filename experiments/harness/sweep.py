@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from el_jax import build
-from el_jax.checkpoints.manifest import config_hash
+from el_jax.checkpoint_step import config_hash
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.parameters import numbers_of
 from el_jax.probes import when_fitted

@@ -1,7 +1,7 @@
 """Every value that a config may not have, with the line that a user reads: one table.
 
-The command lines around it are in tests/runtime/launch_test.py, 1,500 drawn mistakes in
-tests/campaigns/malformed_configs.py.
+The command lines around it are in tests/runtime/launch_test.py, any value of any key in
+tests/config/malformed_test.py.
 """
 
 import functools
@@ -80,7 +80,7 @@ TRAINING = [
     ("loss=e1", "loss.lam", NAN, NUMBER),
     ("loss=e1", "loss.lam", "strong", NUMBER),
     ("loss=e1", "loss.logit_temperature", 0.0, ABOVE_0),
-    ("loss=e1", "loss.path", "fast", "must be one of 'auto', 'plain', 'gram', 'chunked', 'remat'"),
+    ("loss=e1", "loss.path", "fast", "must be one of 'auto', 'plain', 'gram', 'chunked'"),
     ("loss=e2", "loss.lam", -0.5, NOT_NEGATIVE),
     ("loss=e2", "loss.variance", "some", "must be one of 'all', 'sample', 'others'"),
     ("loss=e3", "loss.b", -1.0, NOT_NEGATIVE),

@@ -11,8 +11,8 @@ from el_jax import build
 from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.runtime.errors import ConfigError
+from el_jax.training.learner import gradient_of
 from el_jax.training.program import make_program
-from el_jax.training.step import gradient_of
 from el_jax.worlds import world_kinds
 
 

@@ -3,14 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import critical_sharpness, perturbation_curve, sharpness
+from el_jax.curvature import critical_sharpness, sharpness
 from tests.curvature.small_losses import (
     classifier_params,
     contexts,
     cross_entropy,
     flat_of,
     observed,
-    quadratic,
     symmetric_matrix,
     tree_of,
 )
@@ -81,20 +80,6 @@ def test_sharpness_in_a_ball():
         assert flat == 0
 
 
-def test_the_perturbation_curve_of_a_quadratic_is_its_trace():
-    with jax.enable_x64(True):
-        widths = jnp.array([0.1, 1.0, 3.0])
-        loss = quadratic(symmetric_matrix())
-        mean, sem = perturbation_curve(loss, tree_of(AT), KEY, widths, 400, chunk=100)
-        exact = np.square(widths) * np.trace(symmetric_matrix()) / 2
-        assert (np.abs(mean - exact) < 3 * sem).all()
-        np.testing.assert_allclose(mean / np.square(widths), mean[1], rtol=1e-8)  # shared z
-        spread = np.sqrt(np.square(symmetric_matrix()).sum() / 2 / 400)
-        np.testing.assert_allclose(sem[1], spread, rtol=0.15)
-        straight = perturbation_curve(slope, {"w": jnp.ones(3)}, KEY, widths, 3)
-        np.testing.assert_allclose(straight, 0, atol=1e-12)
-
-
 def test_sharpness_of_several_runs_is_one_program():
     loss = cross_entropy(contexts(), observed())
     runs = [classifier_params(seed) for seed in range(3)]
@@ -102,14 +87,13 @@ def test_sharpness_of_several_runs_is_one_program():
     for measure in (
         lambda p: critical_sharpness(loss, p).sharpness,
         lambda p: sharpness(loss, p, KEY, radius=0.1, num_steps=3),
-        lambda p: perturbation_curve(loss, p, KEY, jnp.array([0.1, 0.5]), 4, chunk=2).mean,
     ):
         alone = jnp.stack([measure(params) for params in runs])
         np.testing.assert_allclose(jax.vmap(measure)(stacked), alone, rtol=1e-3, atol=1e-5)
 
 
 def test_arguments_that_do_not_fit_are_refused():
-    at, widths = {"w": jnp.ones(3)}, jnp.ones(2)
+    at = {"w": jnp.ones(3)}
     refused = {
         "first_step=0.0: must be positive": lambda: critical_sharpness(slope, at, first_step=0.0),
         "tolerance=1.0: must be between 0 and 1": lambda: critical_sharpness(
@@ -125,10 +109,6 @@ def test_arguments_that_do_not_fit_are_refused():
         "num_steps=0: must be at least 1": lambda: sharpness(
             slope, at, KEY, radius=1.0, num_steps=0
         ),
-        "num_probes=1: must be at least 2": lambda: perturbation_curve(slope, at, KEY, widths, 1),
-        "chunk=0: must be at least 1": lambda: perturbation_curve(
-            slope, at, KEY, widths, 2, chunk=0
-        ),
     }
     for message, call in refused.items():
         with pytest.raises(ValueError, match=message):
@@ -140,7 +120,6 @@ def test_a_loss_that_is_not_finite_is_named():
     for measure in (
         lambda: critical_sharpness(slope, at),
         lambda: sharpness(slope, at, KEY, radius=1.0),
-        lambda: perturbation_curve(slope, at, KEY, jnp.ones(2), 2),
     ):
         with pytest.raises(ValueError, match=r"loss\(params\)=\[nan\]: must be finite"):
             measure()

@@ -9,14 +9,12 @@ from jax.flatten_util import ravel_pytree
 from matfree import stochtrace
 
 from el_jax.curvature import (
-    hessian_diagonal,
     hessian_trace,
     hutch_plus_plus,
     hvp,
-    xdiag,
     xtrace,
 )
-from el_jax.curvature.sampling import normals, numbered_keys, signs
+from el_jax.curvature.sampling import normals, numbered_keys
 from tests.curvature.small_losses import (
     classifier_params,
     contexts,
@@ -118,39 +116,6 @@ def test_xtrace_is_that_of_matfree():
         mean, sem = xtrace(loss, params, KEY, num)
         np.testing.assert_allclose(mean, theirs.mean(), rtol=1e-9)
         np.testing.assert_allclose(sem, theirs.std(ddof=1) / num**0.5, rtol=1e-7)
-
-
-def test_xdiag_is_that_of_matfree():
-    loss, params = cross_entropy(contexts(), observed()), classifier_params()
-    restore = ravel_pytree(params)[1]
-    for num in (2, 7):
-        samples = jax.vmap(lambda key: ravel_pytree(signs(key, params))[0])(numbered_keys(KEY, num))
-        with jax.numpy_rank_promotion("allow"):
-            theirs = stochtrace.leave_one_out_xdiag()(
-                lambda v: ravel_pytree(hvp(loss, params, restore(v)))[0], samples
-            )
-        mean, sem = (ravel_pytree(tree)[0] for tree in xdiag(loss, params, KEY, num))
-        np.testing.assert_allclose(mean, theirs.mean(0), rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(sem, theirs.std(0, ddof=1) / num**0.5, rtol=1e-6, atol=1e-10)
-
-
-def test_xdiag_has_no_bias_and_errs_less_than_plain_probes_of_the_same_price():
-    loss, at = quadratic(DECAYING), tree_of(AT)
-    exact = np.diag(DECAYING)
-
-    def entries(estimator, num):
-        return over_keys(lambda key: ravel_pytree(estimator(loss, at, key, num).mean)[0], 2000)
-
-    order = np.asarray(ravel_pytree(tree_of(exact))[0])
-    found, plain = np.asarray(entries(xdiag, 6)), np.asarray(entries(hessian_diagonal, 12))
-    assert (np.abs(found.mean(0) - order) < 5 * found.std(0) / 2000**0.5).all()
-    assert (found.std(0) < plain.std(0)).all()
-    assert np.linalg.norm(found.std(0)) < 0.25 * np.linalg.norm(plain.std(0))
-    low = quadratic(symmetric_matrix(eigenvalues=np.r_[1.0, 2.0, np.zeros(17)]))
-    mean, sem = (np.asarray(ravel_pytree(tree)[0]) for tree in xdiag(low, at, KEY, 5))
-    diagonal = np.diag(symmetric_matrix(eigenvalues=np.r_[1.0, 2.0, np.zeros(17)]))
-    np.testing.assert_allclose(mean, ravel_pytree(tree_of(diagonal))[0], atol=1e-10)
-    assert sem.max() < 1e-10
 
 
 @each

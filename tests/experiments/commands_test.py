@@ -251,7 +251,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("experiment", discover(REPOSITORY / "experiments").values(), ids=str)
 def test_every_page_asks_the_question_of_the_docstring(experiment):
-    page = f"experiments/{experiment.name}/README.md"
-    row = f"| [{experiment.name}]({page}) | {experiment.question} | "
-    assert row in (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert (REPOSITORY / page).read_text(encoding="utf-8").startswith(f"# {experiment.question}\n")
+    root = REPOSITORY / "experiments"
+    row = f"| [{experiment.name}]({experiment.name}/README.md) | {experiment.question} | "
+    assert row in (root / "README.md").read_text(encoding="utf-8")
+    page = (root / experiment.name / "README.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {experiment.question}\n")

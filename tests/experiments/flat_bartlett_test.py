@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from el_jax.types import ModelFns
-from experiments.flat_bartlett import claims, plot, run, settings
+from experiments.flat_bartlett import run
 from experiments.flat_bartlett.matrices import Compared, compare
-from experiments.harness.claims import Verdict
-from experiments.harness.tables import curves_frame, write_curves, write_results
 from experiments.harness.written_out import Problem, divergence, trained
-from tests.experiments.toys import results_of
 
 TRUTH = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
 WEIGHTS = np.array([0.25, 0.75])
@@ -84,54 +81,3 @@ def test_numbers_of_a_course_by_hand():
 def test_a_course_that_never_gets_there_has_no_number_there():
     found = run.numbers({name: column[:3] for name, column in course().items()})
     assert not any("paper" in name or "power" in name for name in found)
-
-
-def made_up(spoilt=None):
-    wide = {"divergence": 1e-6, "covariance_gap": 0.005, "fisher_gap": 0.004}
-    wide |= {"covariance_power": 0.5, "fisher_power": 0.5, "covariance_gap_at_start": 1.0}
-    wide |= {"covariance_trace_at_paper": 1.02, "fisher_trace_at_paper": 0.99}
-    narrow = {"gradient": 1e-4, "covariance_gap": 0.3, "divergence": 0.2}
-    table = {("width 8", m): v for m, v in wide.items()}
-    wrong = ("width 2", "width 8, blind to order")
-    table |= {(name, m): v for name in wrong for m, v in narrow.items()} | (spoilt or {})
-    return results_of({key: v * (1 + 1e-3 * np.arange(4)) for key, v in table.items()})
-
-
-def test_all_claims_hold_of_such_networks():
-    found = claims.claims(made_up())
-    assert {claim.verdict for claim in found} == {Verdict.HOLDS}
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "start"),
-    [
-        (("width 8", "divergence"), 0.01, "The wide network comes"),
-        (("width 8", "covariance_gap"), 0.1, "There the covariance"),
-        (("width 8", "fisher_gap"), 0.1, "... and so is"),
-        (("width 8", "fisher_power"), 1.0, "The distance of the Fisher"),
-        (("width 8", "fisher_trace_at_paper"), 0.5, "At the paper's KL"),
-        (("width 2", "covariance_gap"), 0.01, "... and there the covariance"),
-        (("width 2", "gradient"), 0.1, "A network too narrow"),
-        (("width 8, blind to order", "gradient"), 0.1, "A network blind"),
-    ],
-)
-def test_a_spoilt_number_fails_its_claim(key, value, start):
-    found = claims.claims(made_up({key: value}))
-    failing = [claim.text for claim in found if claim.verdict is Verdict.FAILS]
-    assert len(failing) == 1
-    assert failing[0].startswith(start)
-
-
-def test_the_figure_says_its_answer(tmp_path):
-    write_results(tmp_path / "results.csv", made_up())
-    curves = [
-        (setting, seed, step, metric, value)
-        for setting in settings.NETWORKS
-        for seed in range(4)
-        for metric, values in course().items()
-        for step, value in enumerate(values)
-    ]
-    write_curves(tmp_path / "curves.csv", curves_frame(curves))
-    title = plot.plot(tmp_path).get_suptitle()
-    for words in ("within .0050 of", ".008 nats Tr F is .99", ".20 nats away", "within .30090"):
-        assert words in title

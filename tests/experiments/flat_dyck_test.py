@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 from el_jax.worlds import Dyck
-from experiments.flat_dyck import claims, model, plot, run, solutions, training, transfer
-from experiments.harness.claims import Verdict
-from experiments.harness.tables import write_curves, write_results
-from tests.experiments.toys import curves_of, results_of
+from experiments.flat_dyck import model, run, solutions, training, transfer
 
 GIVEN = run.data(4)
 
@@ -138,115 +135,5 @@ def test_solution_1_transfers_as_often_as_predicted_and_the_kinked_neurons_never
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
 
-SEEDS = np.arange(4)
 FLAT = dict.fromkeys(("loss", "best_error", "median_n20"), 0.0)
 FLAT |= dict.fromkeys(("trace_ratio", "rescaled_ratio"), 1.0)
-
-
-def made_up(spoilt: dict[tuple[str, str], float] | None = None):
-    """Results as the paper has them, but for the kinked neurons; some of them spoilt."""
-    nets = {
-        "balance neurons, T=4": FLAT | {"hessian_ratio": 1.0, "nearby_ratio": 1.0}
-        | {f"probability_gap_n{n}": 0.01 for n in run.SAMPLES},
-        "kinked neurons, T=4": FLAT | {"best_error": 0.088, "nearby_ratio": 1.25}
-        | {"median_n20": 0.09},
-        "random features, T=4": FLAT | {"trace_ratio": 7.0, "rescaled_ratio": 4.0}
-        | {"best_error": 0.1, "share_exact_n10": 0.0},
-        "enumeration, T=4": {"share_reading_balance": 17 / 33, "neurons_other": 0.0},
-        "trained": {"rank_correlation_best_error": 0.8, "rank_correlation_median_n20": 0.8},
-        "trained without penalty": {"rank_correlation_best_error": 0.5,
-                                    "rank_correlation_median_n20": 0.5},
-    }  # fmt: skip
-    for place, name in enumerate(training.TRAININGS):
-        one = {"trace_ratio": 3.01 - place, "best_error": 0.201 - 0.1 * place}
-        one |= {"median_n20": 0.201 - 0.1 * place, "fits": 1.0}
-        nets |= {f"{name}, every m": one, f"{name}, T=4, m=8": one}
-    table = {(net, metric): value for net, row in nets.items() for metric, value in row.items()}
-    varying = ("best_error", "gap", "n20", "trace_ratio")
-    return results_of({
-        (net, metric): value + 1e-3 * SEEDS * (metric.endswith(varying) and "neurons" not in net)
-        for (net, metric), value in (table | (spoilt or {})).items()
-    })  # fmt: skip
-
-
-def verdicts(spoilt: dict[tuple[str, str], float] | None = None) -> dict[str, Verdict]:
-    return {claim.text: claim.verdict for claim in claims.claims(made_up(spoilt))}
-
-
-GAP = ("All neurons of a net that attains", "So they transfer")
-
-
-def test_all_claims_hold_but_those_that_the_kinked_neurons_refute():
-    found = verdicts()
-    failing = {text for text, verdict in found.items() if verdict is not Verdict.HOLDS}
-    assert len(failing) == len(GAP)
-    assert all(any(text.startswith(start) for text in failing) for start in GAP)
-    assert all(found[text] is Verdict.FAILS for text in failing)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "start"),
-    [
-        (("balance neurons, T=4", "trace_ratio"), 1.1, "Solution 1 attains"),
-        (("balance neurons, T=4", "hessian_ratio"), 1.1, "... and so does the trace"),
-        (("random features, T=4", "trace_ratio"), 0.9, "No net of zero loss"),
-        (("plain, T=4, m=8", "trace_ratio"), 0.9, "No net of zero loss has a smaller trace: plain"),
-        (("balance neurons, T=4", "probability_gap_n5"), 0.1, "Solution 1 transfers from n = 5"),
-        (("random features, T=4", "loss"), 0.1, "Random features fit"),
-        (("random features, T=4", "share_exact_n10"), 0.5, "Random features do not transfer"),
-        (("kinked neurons, T=4", "nearby_ratio"), 1.0, "Off the kinks"),
-        (("trained", "rank_correlation_best_error"), -0.5, "Of the nets of one seed"),
-        (("penalty, every m", "trace_ratio"), 3.5, "Training with penalty lowers the trace"),
-        (("penalty, every m", "best_error"), 0.3, "... and to transfer"),
-    ],
-)
-def test_a_spoilt_number_fails_its_claim(key, value, start):
-    failing = [text for text, verdict in verdicts({key: value}).items() if verdict is Verdict.FAILS]
-    assert any(text.startswith(start) for text in failing)
-
-
-def test_a_net_that_does_not_fit_is_not_asked_for_its_trace():
-    found = verdicts({
-        ("plain, T=4, m=8", "trace_ratio"): 0.5, ("plain, T=4, m=8", "fits"): 0.0,
-    })  # fmt: skip
-    (bound,) = [v for text, v in found.items() if "smaller trace: plain" in text]
-    assert bound is Verdict.INCONCLUSIVE
-
-
-def test_claims_on_nothing_are_inconclusive():
-    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
-
-
-def test_the_figure_says_its_answer(tmp_path):
-    write_results(tmp_path / "results.csv", made_up())
-    steps = np.array(run.SAMPLES)
-    shares = np.tile([0.2, 0.7, 0.9, 1.0], (2, 1))
-    names = ("balance neurons", "kinked neurons", "random features", "tokens")
-    write_curves(
-        tmp_path / "curves.csv",
-        curves_of({(f"{name}, T=4", "share_exact"): (steps, shares) for name in names}),
-    )
-    figure = plot.plot(tmp_path)
-    for words in ("(error .0025; without .20)", "(error .090)", "is 1.25 of the bound"):
-        assert words in figure.get_suptitle()
-    assert "rank corr. .50 ± .00" in figure.axes[0].get_title(loc="left")
-    drawn = [line.get_xdata()[0] for line in figure.axes[0].lines]
-    assert {1.0, 1.25, 7.0015} <= {round(float(x), 4) for x in drawn}
-
-
-def test_rank_correlations_take_errors_of_zero_as_ties():
-    rows = [
-        {
-            "fits": fits,
-            "trace_ratio": trace,
-            "rescaled_ratio": trace,
-            "best_error": error,
-            "median_n20": 0,
-        }
-        for fits, trace, error in ((1, 1, 1e-30), (1, 1, 1e-20), (1, 2, 0.1), (0, 0.5, 3.0))
-    ]
-    found = run.rank_correlations(rows)
-    assert found == {"rank_correlation_best_error": pytest.approx(1)}
-    assert run.over_widths(rows)["fits"] == 0.75
-    assert run.over_widths(rows)["trace_ratio"] == pytest.approx(4 / 3)
-    assert run.rank_correlations(rows[2:]) == {}

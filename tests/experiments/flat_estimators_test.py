@@ -7,11 +7,8 @@ import pytest
 
 from el_jax.curvature import dense_hessian, fisher_trace
 from el_jax.types import Estimate
-from experiments.flat_estimators import claims, network, plot, run
+from experiments.flat_estimators import claims, network, run
 from experiments.flat_estimators.estimators import ESTIMATORS
-from experiments.harness.claims import Verdict
-from experiments.harness.tables import write_results
-from tests.experiments.toys import results_of
 
 TRIALS = 40
 
@@ -92,67 +89,3 @@ def test_estimators_of_one_value_have_one_price():
 
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
-
-SEEDS = np.arange(4)
-ERRORS = {"Hutchinson": 0.2, "Hutch++": 0.1, "XTrace": 0.05, "controlled": 0.18,
-          "examples": 0.3}  # fmt: skip
-
-
-def made_up(spoilt: dict[tuple[str, str], float] | None = None):
-    """Results of estimators that are right about their errors; some of them spoilt."""
-    table = {("start", "fisher_gap"): 0.3, ("saturated", "fisher_gap"): 0.005}
-    for name in claims.ESTIMATORS:
-        for stage in claims.STAGES:
-            error = ERRORS.get(name, 0.2) / (20 if (name, stage) == ("controlled", "saturated")
-                                             else 1)  # fmt: skip
-            numbers = {"within_3": 0.995, "coverage": 0.95, "bias": 0.001}
-            numbers |= {"error_at_cost": error, "log_error": np.log(error)}
-            table |= {(f"{name}, {stage}", metric): value for metric, value in numbers.items()}
-    noise = 1e-3 * np.array([0, 1, 1.5, 3])
-    return results_of({
-        key: value + noise * (2 if "controlled" in key[0] or "start" in key[0] else 1)
-        for key, value in (table | (spoilt or {})).items()
-    })  # fmt: skip
-
-
-def verdicts(spoilt: dict[tuple[str, str], float] | None = None) -> dict[str, Verdict]:
-    return {claim.text: claim.verdict for claim in claims.claims(made_up(spoilt))}
-
-
-def test_all_claims_hold_of_estimators_that_are_right():
-    found = verdicts()
-    assert len(found) == 3 * len(ESTIMATORS) + 2 + 4 + 3
-    assert set(found.values()) == {Verdict.HOLDS}
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "start"),
-    [
-        (("XTrace, start", "within_3"), 0.9, "XTrace: within 3"),
-        (("Hutch++, start", "coverage"), 0.8, "Hutch++: the stated"),
-        (("scale-free, saturated", "bias"), 0.2, "scale-free: no bias"),
-        (("saturated", "fisher_gap"), 0.3, "Near saturation the trace"),
-        (("start", "fisher_gap"), 0.001, "... and at the start"),
-        (("Hutch++, saturated", "log_error"), 1.0, "At equal cost Hutch++"),
-        (("XTrace, start", "log_error"), 1.0, "At equal cost XTrace"),
-        (("controlled, saturated", "log_error"), -1.7, "Near saturation the control"),
-        (("controlled, start", "log_error"), -9.0, "... and away from it"),
-        (("controlled examples, saturated", "log_error"), 1.0, "With drawn labels"),
-    ],
-)
-def test_a_spoilt_number_fails_its_claim(key, value, start):
-    failing = [text for text, verdict in verdicts({key: value}).items() if verdict is Verdict.FAILS]
-    assert any(text.startswith(start) for text in failing)
-
-
-def test_claims_on_nothing_are_inconclusive():
-    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
-
-
-def test_the_figure_says_its_answer(tmp_path):
-    write_results(tmp_path / "results.csv", made_up())
-    figure = plot.plot(tmp_path)
-    for words in (".952 to .953", "err 22 times", "1.1 at the start"):
-        assert words in figure.get_suptitle()
-    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == list(claims.ESTIMATORS)

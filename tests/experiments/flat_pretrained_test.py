@@ -11,10 +11,7 @@ from el_jax.curvature import ggn_vp, quadratic_form
 from el_jax.curvature.sampling import signs
 from el_jax.models import PRESETS, transformer
 from el_jax.tasks.text_windows import reading_windows
-from experiments.flat_pretrained import claims, plot, run, settings
-from experiments.harness.claims import Verdict
-from experiments.harness.tables import write_curves, write_results
-from tests.experiments.toys import curves_of, results_of
+from experiments.flat_pretrained import run, settings
 
 VOCAB, LENGTH = 7, 4
 PROBES = 30
@@ -91,61 +88,3 @@ def test_traces_of_layers_are_of_every_layer_and_positive(params, windows):
 
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
-
-NOISE = 1e-3 * np.array([0, 1, 1.5, 3])
-RATIOS = {
-    (settings.PRETRAINED, settings.TEXT): 0.9,
-    (settings.PRETRAINED, settings.OWN): 1.0,
-    (settings.PRETRAINED, settings.OTHER): 0.2,
-    (settings.FRESH, settings.TEXT): 0.4,
-    (settings.FRESH, settings.OWN): 1.0,
-    (settings.FRESH, settings.OTHER): 0.3,
-}
-
-
-def made_up(spoilt=None):
-    """Results at which every claim holds; some ratios spoilt."""
-    table = {}
-    for key, ratio in (RATIOS | (spoilt or {})).items():
-        values = ratio + NOISE * (1 + (key[0] == settings.FRESH))
-        table[settings.named(*key), settings.RATIO] = values
-        table[settings.named(*key), settings.GAP] = abs(values - 1)
-    return results_of(table)
-
-
-def verdicts(spoilt=None):
-    return [(claim.text, claim.verdict) for claim in claims.claims(made_up(spoilt))]
-
-
-def test_all_claims_hold_where_they_should():
-    found = verdicts()
-    assert len(found) == 5
-    assert {verdict for _, verdict in found} == {Verdict.HOLDS}
-
-
-@pytest.mark.parametrize(
-    ("key", "ratio", "start"),
-    [
-        ((settings.PRETRAINED, settings.TEXT), 0.5, "A pretrained network is near"),
-        ((settings.FRESH, settings.OWN), 1.6, "Tr H is Tr F at labels that the network draws (f"),
-        ((settings.PRETRAINED, settings.OTHER), 0.95, "... and it is not on labels"),
-        ((settings.FRESH, settings.TEXT), 0.95, "Before its training"),
-    ],
-)
-def test_a_spoilt_number_fails_its_claim(key, ratio, start):
-    failing = [text for text, verdict in verdicts({key: ratio}) if verdict is Verdict.FAILS]
-    assert any(text.startswith(start) for text in failing)
-
-
-def test_claims_on_nothing_are_inconclusive():
-    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
-
-
-def test_the_figure_says_its_answer(tmp_path):
-    write_results(tmp_path / "results.csv", made_up())
-    layers = np.arange(3), np.tile([0.2, 0.3, 0.4], (4, 1))
-    curves = {(network, "share"): layers for network in settings.NETWORKS}
-    write_curves(tmp_path / "curves.csv", curves_of(curves))
-    figure = plot.plot(tmp_path)
-    assert "Tr H is .90 Tr F on text" in figure.get_suptitle()
-    assert "and .20 Tr F where labels" in figure.get_suptitle()

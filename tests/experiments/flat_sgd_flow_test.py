@@ -8,10 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 from el_jax.curvature import dense_hessian, exact_hessian_trace
 from el_jax.worlds import block_hmm, exact_entropy_floor
-from experiments.flat_sgd_flow import claims, drift, network, plot, product, run
-from experiments.harness.claims import Verdict
-from experiments.harness.tables import write_curves, write_results
-from tests.experiments.toys import curves_of, results_of
+from experiments.flat_sgd_flow import drift, network, product, run
 
 WORLD = block_hmm(vocab_size=3, num_states=3, length=2, num_blocks=1, concentration=3.0, seed=0)
 
@@ -102,12 +99,6 @@ def test_without_noise_nothing_moves_and_with_it_the_loss_is_that_of_the_noise(m
     assert seen.trace < float(network.trace(net, given))
 
 
-def test_doubling_is_the_factor_between_rates_per_step():
-    (found,) = run.doublings("network", {(0.1, 1): 1.0, (0.1, 2): 1.0, (0.1, 4): 1.0})
-    assert found.numbers["doubling"] == pytest.approx(2)
-    assert list(run.doublings("network", {(0.1, 1): 1.0, (0.1, 2): -0.1})) == []
-
-
 def test_ratios_of_a_path_that_follows_theory_are_one():
     time = 0.5 * np.arange(run.MARKS + 1)
     path = run.Course(3 - 0.2 * time, np.full(time.size, 0.2), 0.01 * (3 - 0.2 * time))
@@ -118,79 +109,3 @@ def test_ratios_of_a_path_that_follows_theory_are_one():
 
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
-
-SEEDS = np.arange(4)
-PATHS = [(model, rate, batch) for model in ("product", "network")
-         for rate in ("0.1", "0.05") for batch in (1, 2)]  # fmt: skip
-
-
-def made_up(spoilt: dict[tuple[str, str], float] | None = None):
-    """Results as theory has them; some of them spoilt."""
-    ratios = {"fall_ratio": 1.01, "slope_ratio": 0.99, "loss_ratio": 1.02, "loss_change": 0.97}
-    numbers = {
-        f"{model}, η={rate}, B={batch}": ratios if model == "network" else {"rate_ratio": 1.005}
-        for model, rate, batch in PATHS
-    }
-    for model in ("product", "network"):
-        numbers |= {f"{model}, η={rate}": {"doubling": 2.0} for rate in ("0.1", "0.05")}
-    numbers |= {f"product, B={batch}": {"error_order": 1.0} for batch in (1, 2)}
-    numbers["network without noise"] = {"fall_ratio": 0.01}
-    exact = {"divergence": 1e-17, "missing_rank": 0.0, "hessian_ratio": 1.0, "trace": 4.0}
-    table = {(s, metric): v for s, row in numbers.items() for metric, v in row.items()}
-    fixed = {("network", metric): value for metric, value in exact.items()}
-    varying = {key: value for key, value in (spoilt or {}).items() if key not in fixed}
-    fixed |= {key: value for key, value in (spoilt or {}).items() if key in fixed}
-    found = {key: value + 1e-3 * SEEDS for key, value in (table | varying).items()}
-    return results_of(found | {key: value + 0 * SEEDS for key, value in fixed.items()})
-
-
-def verdicts(spoilt: dict[tuple[str, str], float] | None = None) -> dict[str, Verdict]:
-    return {claim.text: claim.verdict for claim in claims.claims(made_up(spoilt))}
-
-
-def test_all_claims_hold_where_theory_is_right():
-    found = verdicts()
-    assert len(found) == 19
-    assert set(found.values()) == {Verdict.HOLDS}
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "start"),
-    [
-        (("product, η=0.05, B=1", "rate_ratio"), 1.1, "On the solvable model"),
-        (("product, B=2", "error_order"), 0.3, "... and the error of that rate halves"),
-        (("product, η=0.05", "doubling"), 1.0, "Twice the batch"),
-        (("network", "divergence"), 0.1, "The network is at a minimum"),
-        (("network", "missing_rank"), 2.0, "Its Hessian has the rank"),
-        (("network", "hessian_ratio"), 1.1, "There the trace"),
-        (("network, η=0.05, B=2", "fall_ratio"), 0.5, "SGD lowers the trace"),
-        (("network, η=0.05, B=1", "slope_ratio"), 2.0, "... at η²/(4B)"),
-        (("network, η=0.05, B=1", "loss_ratio"), 2.0, "Meanwhile the loss stays"),
-        (("network, η=0.05, B=1", "loss_change"), 1.5, "... and does not rise"),
-        (("network without noise", "fall_ratio"), 0.9, "Without noise the trace stays"),
-        (("network without noise", "fall_ratio"), 0.9, "... so that the noise"),
-    ],
-)
-def test_a_spoilt_number_fails_its_claim(key, value, start):
-    failing = [text for text, verdict in verdicts({key: value}).items() if verdict is Verdict.FAILS]
-    assert any(text.startswith(start) for text in failing)
-
-
-def test_claims_on_nothing_are_inconclusive():
-    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
-
-
-def test_the_figure_says_its_answer(tmp_path):
-    write_results(tmp_path / "results.csv", made_up())
-    curves = {}
-    for model, rate, batch in PATHS:
-        steps = np.arange(3) * round(10 * batch / float(rate) ** 2)
-        for metric in ("distance" if model == "product" else "trace", "predicted"):
-            curves[f"{model}, η={rate}, B={batch}", metric] = steps, np.tile([4.0, 3, 2], (4, 1))
-    curves["network without noise", "trace"] = np.array([4000, 8000]), np.full((4, 2), 3.0)
-    write_curves(tmp_path / "curves.csv", curves_of(curves))
-    figure = plot.plot(tmp_path)
-    for words in ("1.01 times as far", "1/2.00 of the rate", "fall is .01 of the flow's"):
-        assert words in figure.get_suptitle()
-    lines = [line for line in figure.axes[1].lines if line.get_color() == plot.CONTROL]
-    np.testing.assert_allclose(lines[0].get_ydata(), 0.75)

@@ -11,12 +11,10 @@ from el_jax import build
 from el_jax.models.surgery import enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.training.sinks import History
-from experiments.flat_size import claims, plot, probe, run, settings
-from experiments.harness.claims import Verdict, with_holm
+from experiments.flat_size import probe, run, settings
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import named_by_end
-from experiments.harness.tables import results_frame, values_of, write_results
-from tests.experiments.toys import results_of
+from experiments.harness.tables import results_frame, values_of
 
 
 def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
@@ -95,43 +93,6 @@ def test_conventions_add_up_groups_by_their_factors():
     k = 4  # tables by k, biases and norms by 1/k
     assert found["trace_released"] == pytest.approx(2 * (k + 10 + 100 / k + 1000 / k + 10_000))
     assert found["trace_balanced"] == pytest.approx(2 * (1 + 10 + 100 / k + 1000 + 10_000))
-
-
-def table(slope_of_accuracy, slope_of_trace):
-    rng = np.random.default_rng(0)
-    values = {}
-    for world in settings.WORLDS:
-        for i, width in enumerate((16, 32, 64)):
-            accuracy = 0.5 + slope_of_accuracy * i + 1e-3 * rng.normal(size=6)
-            trace = 10 + slope_of_trace * i + 1e-3 * rng.normal(size=6)
-            for updates, times in ((100, 2.0), (200, 1.0)):
-                name = f"cross-entropy, warm-up{settings.suffix_of(world, width, updates)}"
-                values[name, "kl"] = np.full(6, times / 10)
-                values |= {(name, metric): accuracy for metric in settings.ACCURACIES}
-                values |= {(name, metric): trace for metric in settings.CONVENTIONS}
-    return results_of(values)
-
-
-@pytest.mark.parametrize(
-    ("slopes", "verdict"),
-    [((0.1, -1), Verdict.HOLDS), ((-0.1, 1), Verdict.FAILS), ((0, 0), Verdict.INCONCLUSIVE)],
-)
-def test_claims_are_judged_by_slopes(slopes, verdict):
-    found = with_holm(claims.claims(table(*slopes)))
-    assert len(found) == 2 * 6
-    assert {claim.verdict for claim in found} == {verdict}
-    assert "widths 16, 32, 64" in found[0].text
-
-
-def test_claims_on_nothing_say_that_it_was_not_measured():
-    found = claims.claims(table(0, 0).iloc[:0])
-    assert all(claim.detail.startswith("not measured") for claim in found)
-
-
-def test_the_title_has_the_numbers_of_the_table(tmp_path):
-    write_results(tmp_path / "results.csv", table(0.1, -2))
-    title = plot.plot(tmp_path).get_suptitle()
-    assert title.count("probe .50 to .70, trace × .60 (s = 1/k), × .60") == 2
 
 
 def test_some_lengths_can_be_trained_again():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from el_jax.worlds import parse_grammar
-from experiments.bench.labeller_reference import sentence_label, tables_of
+from experiments.bench.labeller import sentence_label, tables_of
 
 # A word x is of A with .5 = .3 + .2, of B with .4: the last line of A alone would make it B's.
 REPEATED = """S P 0.5

@@ -5,59 +5,19 @@ a known answer.
 """
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from el_jax.linear_ntp import figure1_problem, finite_component, random_problem
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
-from el_jax.plots import save_figure
-from experiments.harness.claims import Verdict
-from experiments.harness.tables import read_results
 from experiments.ntp_convergence import (
-    claims as convergence_claims,
-    plot as convergence_plot,
     run as convergence_run,
 )
 from experiments.ntp_figure1 import (
-    claims as figure1_claims,
-    plot as figure1_plot,
     run as figure1_run,
 )
-from experiments.ntp_rates import claims as rates_claims, plot as rates_plot, run as rates_run
-from tests.experiments.toys import results_of
-
-ROOT = Path(__file__).parents[2] / "experiments"
-COMMITTED = {
-    "ntp_figure1": (figure1_plot, figure1_claims),
-    "ntp_convergence": (convergence_plot, convergence_claims),
-    "ntp_rates": (rates_plot, rates_claims),
-}
-CLAIMS = [claims for _, claims in COMMITTED.values()]
-
-
-@pytest.mark.parametrize("name", COMMITTED)
-def test_figure_is_drawn_from_committed_tables(name, tmp_path):
-    figure = COMMITTED[name][0].plot(ROOT / name)
-    assert all(ax.get_title(loc="left") for ax in figure.axes)
-    assert all(ax.lines or ax.images for ax in figure.axes)
-    save_figure(figure, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
-
-
-@pytest.mark.parametrize("name", COMMITTED)
-def test_every_claim_is_judged_on_committed_numbers(name):
-    claims = COMMITTED[name][1].claims(read_results(ROOT / name / "results.csv"))
-    assert claims
-    assert not [claim.detail for claim in claims if "interval [" not in claim.detail]
-    assert len({claim.text for claim in claims}) == len(claims)
-
-
-@pytest.mark.parametrize("claims", CLAIMS)
-def test_claims_on_nothing_are_inconclusive(claims):
-    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
-
+from experiments.ntp_rates import run as rates_run
 
 # ---- ntp_figure1 ------------------------------------------------------------------------------
 
@@ -110,21 +70,6 @@ def test_counts_keep_the_supports_and_sum_to_the_samples():
     # a mean of 50 x 6 binomial deviations of at most .05, with the floor of one sample each
     difference = np.abs(problem.next_token_probs - base.next_token_probs)[base.support].mean()
     assert 0.005 < difference < 0.05
-
-
-@pytest.mark.parametrize(("factor", "verdict"), [(0.1, Verdict.HOLDS), (10.0, Verdict.FAILS)])
-def test_the_finite_part_is_judged_by_factors(factor, verdict):
-    start = np.array([1.0, 1.1, 0.9, 1.05])  # linear differences would be lost beside the first
-    results = {
-        (f"GD, step {step}", metric): start * factor**place
-        for place, step in enumerate((1_000, 10_000, 100_000))
-        for metric in ("finite_error", "cosine")
-    }
-    judged = {claim.text: claim for claim in convergence_claims.claims(results_of(results))}
-    (claim,) = [claim for text, claim in judged.items() if text.startswith("P_F W approaches W* w")
-                and "with GD (" in text]  # fmt: skip
-    assert claim.verdict is verdict
-    assert f"slope {np.log10(factor):+.3f}" in claim.detail
 
 
 # ---- ntp_rates --------------------------------------------------------------------------------

@@ -8,11 +8,8 @@ import pytest
 
 from el_jax.linear_ntp import from_counts, max_margin
 from el_jax.types import Batch
-from experiments.harness.claims import Verdict
 from experiments.harness.readers import drawn_reader
-from experiments.harness.tables import write_results
-from experiments.ntp_pretrained import claims, features, plot, run, settings
-from tests.experiments.toys import results_of
+from experiments.ntp_pretrained import features, run, settings
 
 TEXT = np.array([3, 1, 3, 1, 2, 3, 1, 3])
 
@@ -82,60 +79,3 @@ def test_the_bound_of_a_decoder_is_above_the_margin(reader):
 
 
 # ---- claims and figure on made-up numbers --------------------------------------------------------
-
-NOISE = 1e-3 * np.array([0, 1, 1.5, 3])
-
-
-def made_up(spoilt=None):
-    """Results at which every claim holds; some of them spoilt."""
-    table = {}
-    for length in settings.LENGTHS:
-        table[settings.every_token(length), settings.BOUND] = 4.0
-        for place, embedding in enumerate(settings.EMBEDDINGS):
-            numbers = {settings.SHARE: 0.2 + 0.1 * place, settings.MARGIN: 0.5 - 0.1 * place}
-            numbers |= {"undecided_share": 0.0, "margin_share": 0.5 - 0.1 * place}
-            for metric, value in numbers.items():
-                table[settings.named(embedding, length), metric] = value
-    values = table | (spoilt or {})
-    return results_of({
-        key: value + NOISE * (key[1] != "undecided_share") * (1 + ("fresh" in key[0]))
-        for key, value in values.items()
-    })  # fmt: skip
-
-
-def verdicts(spoilt=None):
-    return [(claim.text, claim.verdict) for claim in claims.claims(made_up(spoilt))]
-
-
-def test_all_claims_hold_where_they_should():
-    found = verdicts()
-    assert len(found) == len(settings.LENGTHS) * (3 + 3 + 4 + 1)
-    assert {verdict for _, verdict in found} == {Verdict.HOLDS}
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        (("pretrained, T=2", settings.SHARE), 0.9, "lower d than the same features"),
-        (("fresh, T=8", settings.SHARE), 0.1, "lower d than features of the network before"),
-        (("Gaussian, T=8", settings.MARGIN), 0.9, "larger margin than Gaussian"),
-        (("permuted, T=2", "undecided_share"), 0.5, "certificate (permuted, T = 2"),
-        (("pretrained, T=8, every token", settings.BOUND), 0.5, "own decoder bounds"),
-    ],
-)
-def test_a_spoilt_number_fails_its_claim(key, value, words):
-    failing = [text for text, verdict in verdicts({key: value}) if verdict is Verdict.FAILS]
-    assert any(words in text for text in failing)
-
-
-def test_claims_on_nothing_are_inconclusive():
-    assert {claim.verdict for claim in claims.claims(results_of({}))} == {Verdict.INCONCLUSIVE}
-
-
-def test_the_figure_says_its_answer(tmp_path):
-    write_results(tmp_path / "results.csv", made_up())
-    figure = plot.plot(tmp_path)
-    assert "text from d = .20 m (T = 2) and .20 m (T = 8)" in figure.get_suptitle()
-    assert "contexts, they do from .40 m (T = 2)" in figure.get_suptitle()
-    rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert rows[:2] == ["pretrained, T=2", "fresh, T=2"]

@@ -5,7 +5,7 @@ import subprocess
 import jax
 import pytest
 
-from el_jax.checkpoints.manifest import config_hash
+from el_jax.checkpoint_step import config_hash
 from experiments.harness.provenance import (
     checkout_state,
     gather_provenance,

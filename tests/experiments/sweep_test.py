@@ -9,9 +9,9 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.runtime.errors import ConfigError, WorkdirBusyError
-from el_jax.runtime.workdir import hold
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
+from el_jax.workdir import hold
 from experiments.harness import kept, studies, sweep
 from experiments.harness.shards import WHOLE, Shard, ShardError
 from experiments.harness.studies import Study, Trained

@@ -5,14 +5,13 @@ import pathlib
 import subprocess
 import sys
 
-import jax
 import pytest
 
 from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem_config
 from el_jax import build
 from el_jax.config import linear_ntp, names
-from el_jax.runtime import distributed, errors, launch
+from el_jax.runtime import errors, launch
 from el_jax.runtime.errors import ConfigError
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -220,20 +219,6 @@ def test_messages_are_one_line_of_1000_characters(message, shown):
     assert launch.one_line(message)[:900] == shown[:900]
     assert len(launch.one_line(message)) <= 1_000
     assert launch.one_line(message).endswith(shown[-20:])
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (jax.errors.JaxRuntimeError("INTERNAL: whatever it says"), True),
-        (ValueError("UNKNOWN: Gloo AllGather failed: Connection reset by peer"), True),
-        (ValueError("INVALID_ARGUMENT: a shape of ours"), False),
-        (ValueError("UNKNOWN loss"), False),
-        (KeyError("UNAVAILABLE: "), False),
-    ],
-)
-def test_errors_of_what_processes_compute_together(error, expected):
-    assert distributed.is_of_runtime(error) is expected
 
 
 _COUNTING = """

@@ -1,6 +1,5 @@
 """A training on several processes equals the training on one, even if a process fails."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -14,10 +13,8 @@ import time
 import numpy as np
 import pytest
 
-from el_jax.checkpoints import manifest
-from el_jax.runtime import processes
-from el_jax.runtime.workdir import hold
-from tests.campaigns import trainings
+from el_jax.checkpoint_step import verified
+from tests import trainings
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -49,97 +46,6 @@ def finish(started):
     """Exit code, output and errors of each process."""
     printed = [process.communicate(timeout=600) for process in started]
     return [(p.returncode, *texts) for p, texts in zip(started, printed, strict=True)]
-
-
-# ── what they do together ────────────────────────────────────────────────────────────────────────
-
-_TOGETHER = """
-import sys
-from absl import flags
-import jax, numpy as np
-from el_jax.runtime import distributed
-from el_jax.runtime import errors, processes
-from el_jax.runtime.processes import DifferentError, check_same, from_first, is_first, together
-
-flags.FLAGS(sys.argv)
-distributed.start()
-this = jax.process_index()
-
-class Unsendable(Exception):
-    def __init__(self, a, b):
-        super().__init__(f"{a} and {b}")
-
-def met(action):
-    try:
-        with together():
-            action()
-    except Exception as error:
-        return type(error).__name__, errors.describe(error)
-
-def on(process, error):
-    def fail():
-        if this == process:
-            raise error
-    return fail
-
-found = [met(lambda: None)]
-for error in (OSError(28, "full", "file"), ValueError("no"), Unsendable(1, 2)):
-    found += [met(on(0, error)), met(on(1, error))]
-found += [met(lambda: on(this, KeyError(this))())]
-numbers = np.array([-0.0, np.nan, 1e-45, 3], np.float32)
-processes._BLOCK_BYTES = 7  # so that it takes many
-short = numbers.astype("bfloat16")
-sent = from_first(lambda: {"array": [numbers, short], "b": "x" * 100} if is_first() else 1 / 0)
-found += [sent["array"][0].tobytes() == numbers.tobytes(), sent["b"] == "x" * 100]
-found += [(sent["array"][1].dtype.name, sent["array"][1].tobytes() == short.tobytes())]
-found += [from_first(lambda: None)]
-check_same("--config", {"a": (1, float("nan"))})
-try:
-    check_same("--config", {"a": this})
-except DifferentError as error:
-    found += [str(error)]
-print(found)
-"""
-
-
-@pytest.mark.slow
-def test_what_one_meets_all_raise_and_what_the_first_finds_all_have():
-    done = finish(start([sys.executable, "-c", _TOGETHER], 2))
-    errors = [("OSError", "file: full"), ("ValueError", "no"), ("Unsendable", "1 and 2")]
-    for this, (code, out, err) in enumerate(done):
-        assert code == 0, err
-        expected = [None]
-        for kind, text in errors:  # met on the one, then on the other
-            expected += [(kind if this == 0 else "ElsewhereError", text)]
-            expected += [(kind if this == 1 else "ElsewhereError", text)]
-        expected += [("KeyError" if this == 0 else "ElsewhereError", "0"), True, True]
-        expected += [("bfloat16", True), None]
-        expected += ["--config: must be the same on all processes; not on process 1"]
-        assert out.splitlines()[-1] == str(expected)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, 1.5, "λ\n", [], {"dict": {}, "list": [1, {"array": [2]}]}, [np.zeros((0, 3), np.int8)]],
-)
-def test_what_is_sent_is_no_code_and_arrives(value):
-    content = processes._encode(value)
-    assert isinstance(json.loads(content.partition(b"\n")[0]), type(None) | float | str | dict)
-    assert repr(processes._decode(content)) == repr(value)
-
-
-def test_arrays_arrive_bit_for_bit():
-    sent = [np.array([-0.0, np.nan, 1e-45], np.float32), np.array(True), np.arange(6).reshape(2, 3)]
-    for before, after in zip(sent, processes._decode(processes._encode(sent)), strict=True):
-        assert (before.dtype, before.shape) == (after.dtype, after.shape)
-        assert before.tobytes() == after.tobytes()
-
-
-def test_one_process_has_nobody_to_ask():
-    with pytest.raises(ValueError, match="mine"), processes.together():
-        raise ValueError("mine")
-    assert processes.from_first(lambda: 3) == 3
-    processes.check_same("--config", object())
 
 
 # ── trainings, by the command line ───────────────────────────────────────────────────────────────
@@ -234,7 +140,7 @@ def test_stopped_by_one_they_save_and_any_number_goes_on_bit_for_bit(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [0, 1])
-def test_where_one_is_killed_the_other_says_so_and_they_go_on(tmp_path, killed):
+def test_where_one_is_killed_the_other_ends_within_a_minute(tmp_path, killed):
     workdir = tmp_path / "many"
     endless = trainings.pace(10**7, log_every=10, eval_every=10**7, checkpoint_every=10)
     started = train(workdir, *endless, count=2)
@@ -242,93 +148,51 @@ def test_where_one_is_killed_the_other_says_so_and_they_go_on(tmp_path, killed):
     started[killed].kill()
     begun = time.monotonic()
     code, _, err = finish(started)[1 - killed]
-    assert time.monotonic() - begun < 30
-    assert (code, err) == (6, f"error: process {killed} of 2 is gone\n")
+    assert time.monotonic() - begun < 60
+    assert code != 0, err
     for step in trainings.steps(workdir):
-        manifest.check_files(
-            workdir / "checkpoints" / str(step),
-            manifest.read(workdir / "checkpoints" / str(step)),
+        verified(workdir / "checkpoints" / str(step))
+
+
+@pytest.mark.slow
+def test_who_reaches_nobody_ends_within_a_minute(tmp_path):
+    flags = [f"--coordinator=localhost:{free_port()}", "--num_processes=2", "--process_id=1"]
+    command = [*TRAIN, *SHORT, f"--workdir={tmp_path}", "--join_timeout=5", *flags]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60)
+    assert done.returncode != 0
+
+
+@pytest.mark.slow
+def test_configs_that_differ_are_refused(tmp_path):
+    port = free_port()
+    command = [*TRAIN, *SHORT, f"--workdir={tmp_path}", f"--coordinator=localhost:{port}"]
+    started = [
+        subprocess.Popen(
+            [*command, "--num_processes=2", f"--process_id={i}", f"--config.seed={i}"],
+            cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
+        for i in range(2)
+    ]  # fmt: skip
+    done = finish(started)
+    assert all(code != 0 for code, _, _ in done)
+    assert any("--config: must be the same on all processes" in err for _, _, err in done)
 
 
-JOIN = [sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:smoke"]
-
-
-def joining(tmp_path, *flags):
-    """Start a process that joins others, by the flags."""
-    return subprocess.Popen(
-        [*JOIN, f"--workdir={tmp_path}", "--join_timeout=8", *flags],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_who_cannot_join_is_told_why_in_one_line_and_in_time(tmp_path):
-    with socket.create_server(("", 0)) as taken:
-        used, free = taken.getsockname()[1], free_port()
-        expected = {
-            f"--coordinator=localhost:{used}: cannot listen (Address already in use)": joining(
-                tmp_path, f"--coordinator=localhost:{used}", "--num_processes=2", "--process_id=0"
-            ),
-            f"--coordinator=localhost:{free}: process 0 was not reached within 8 s "
-            "(--join_timeout)": joining(
-                tmp_path, f"--coordinator=localhost:{free}", "--num_processes=2", "--process_id=1"
-            ),
-        }
-        for line, process in expected.items():
-            assert finish([process]) == [(6, "", f"error: {line}\n")]
-
-
-def test_numbers_of_processes_that_differ_are_one_line(tmp_path):
-    coordinator = f"--coordinator=localhost:{free_port()}"
-    flags = (("--num_processes=2", "--process_id=0"), ("--num_processes=3", "--process_id=1"))
-    for done in finish([joining(tmp_path, coordinator, *given) for given in flags]):
-        words = "must be the same on all processes; it is 2 on process 0 and 3 on process 1"
-        assert done == (2, "", f"error: --num_processes: {words}\n")
-
-
-@pytest.mark.slow
-def test_what_keeps_the_first_from_its_files_ends_all_with_one_line(tmp_path):
-    workdir = tmp_path / "many"
-    completed(workdir, *SHORT)
-    for changed, expected, words in (
-        (["--config.optim.peak_lr=0.5"], 2, "holds a run with another config (optim.peak_lr: "),
-        ([], 4, "none of the 2 checkpoints in "),
-        ([], 5, f"--workdir={workdir} is in use by "),
-    ):
-        if expected == 4:
-            for step in ("10", "20"):
-                (workdir / "checkpoints" / step / manifest.SEAL).unlink()
-        with hold(workdir) if expected == 5 else contextlib.nullcontext():
-            done = finish(train(workdir, *SHORT, *changed, count=2))
-        for number, (code, _, err) in enumerate(done):
-            assert code == expected, err
-            *warnings, line = err.splitlines()
-            assert line.startswith("error: ")
-            assert words in line
-            assert len(warnings) == (2 if (number, expected) == (0, 4) else 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("free_kb", [0, 24])  # for the next row, for the next checkpoint
-def test_a_full_disk_ends_all_with_one_line(tmp_path, free_kb):
-    size = 1 << 21
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", tmp_path]).returncode:
-        pytest.skip("only root may mount a small disk")
-    try:
-        workdir = tmp_path / "many"
-        endless = trainings.pace(10**7, log_every=10, eval_every=10**7, checkpoint_every=500)
-        started = train(workdir, *endless, count=2)
-        wait_for_checkpoint(workdir, started)
-        left = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_bsize
-        (tmp_path / "ballast").write_bytes(bytes(max(left - (free_kb << 10), 0)))
-        for code, _, err in finish(started):
-            assert code == 4, err
-            (line,) = err.splitlines()
-            assert "No space left on device" in line
-        newest = workdir / "checkpoints" / str(trainings.steps(workdir)[-1])
-        manifest.check_files(newest, manifest.read(newest))
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--coordinator=localhost:1"], "--num_processes: missing; --coordinator needs it"),
+        (
+            ["--coordinator=localhost:1", "--num_processes=2", "--process_id=2"],
+            "--process_id=2: must be below --num_processes=2",
+        ),
+        (
+            ["--distributed=auto", "--num_processes=2"],
+            "--num_processes: must not be given with --distributed=auto",
+        ),
+    ],
+)
+def test_flags_that_do_not_go_together_are_one_line(tmp_path, flags, message):
+    command = [*TRAIN, f"--workdir={tmp_path}", *flags]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"error: {message}\n")

@@ -17,7 +17,7 @@ def test_this_machine_is_the_target_unless_another_one_is_named():
     assert here == ("cpu", jax.device_count(), 1, jax.devices())
     with compiling_for(Target("tpu", 16, 4)):
         assert (target.platform(), target.num_devices(), target.num_processes()) == ("tpu", 16, 4)
-        assert choose_layout("jit", "auto", 0, num_runs=32, num_windows=8).num_devices == 16
+        assert choose_layout("jit", "auto", num_runs=32, num_windows=8).num_devices == 16
         with compiling_for(Target("gpu", 1)):
             assert attention_choice(PRESETS["gpt2"], target.platform()).impl == "xla"
         assert target.platform() == "tpu"
@@ -29,7 +29,7 @@ def test_processes_of_the_target_limit_its_layouts():
         compiling_for(Target("gpu", 16, 2)),
         pytest.raises(ValueError, match="must be 'jit' on 2 processes"),
     ):
-        choose_layout("pmap", "auto", 0, num_runs=16, num_windows=8)
+        choose_layout("pmap", "auto", num_runs=16, num_windows=8)
 
 
 def test_a_program_is_lowered_from_shapes_for_the_last_device():

@@ -8,10 +8,10 @@ import pytest
 from configs.flatness.masked import get_config
 from el_jax import build
 from el_jax.runtime.errors import ConfigError
-from el_jax.training.adversary import Adversary, Update, unexplained, with_adversary
+from el_jax.training.adversary import Adversary, Update, against, unexplained
 from el_jax.training.fit import fit
+from el_jax.training.learner import learner_of
 from el_jax.training.sinks import History
-from el_jax.training.step import gradient_of
 
 
 def config(**adversary):
@@ -63,10 +63,19 @@ def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
     batch = task.batch_at(data, 3, key)
     labelled = task.labelled_at("state_3", 32, data, 3, key)
     num_classes = task.world.make().num_classes["state_3"]
-    alone = gradient_of(spec.objective)
-    (plain, _), _ = alone(params, batch, spec.hypers, key)
-    both = with_adversary(alone, model, adversary, num_classes)
-    (loss, grads), metrics = both(params, Update(batch, labelled), spec.hypers, key)
+    alone = learner_of(spec.objective, task.batch_at)
+    both = against(alone, task, model, adversary)
+    update = Update(batch, labelled)
+
+    def gradient(learner, batch):
+        def loss_of(params):
+            return learner.loss(params, batch, spec.hypers, key)
+
+        return jax.value_and_grad(loss_of, has_aux=True)(params)
+
+    (plain, _), without = gradient(alone, batch)
+    (loss, outputs), grads = gradient(both, update)
+    metrics = both.measure(outputs, update, spec.hypers)
 
     def total(params):
         features = model.features(params, labelled.windows).reshape(32, -1)
@@ -80,7 +89,6 @@ def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
     assert float(plain - loss) == pytest.approx(0.5 * min(float(share), cap), rel=1e-3)
     for ours, theirs in zip(jax.tree.leaves(grads), jax.tree.leaves(slopes), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-6)
-    _, without = alone(params, batch, spec.hypers, key)[0]
     same = jax.tree.map(lambda a, b: bool(jnp.allclose(a, b, rtol=1e-6)), grads, without)
     assert all(jax.tree.leaves(same)) != rewarded  # beyond the cap nothing is gained
 

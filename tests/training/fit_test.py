@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from el_jax.checkpoints.store import Checkpoints
+from el_jax.checkpoint import Checkpoints
 from el_jax.training.fit import Stopped, Training, fit
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History

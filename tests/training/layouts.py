@@ -2,8 +2,8 @@
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
-NAME is SHARD,METHOD,DEVICES,GROUPS[,AXIS[,UPDATES,EPSILON]] such as data,pmap,4,0 or
-runs,jit,4,0,map; ten updates and an epsilon of 1e-8 unless given. In OUT.npz an array NAME has the
+NAME is SHARD,METHOD,DEVICES[,AXIS[,UPDATES,EPSILON]] such as data,pmap,4 or
+runs,jit,4,map; ten updates and an epsilon of 1e-8 unless given. In OUT.npz an array NAME has the
 parameters of all runs at the end, one row each.
 """
 
@@ -50,11 +50,10 @@ if __name__ == "__main__":
     jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
     found = {}
     for name in sys.argv[3:]:
-        shard, method, devices, groups, *more = name.split(",")
+        shard, method, devices, *more = name.split(",")
         axis = more[0] if more else "vmap"
         updates, epsilon = (int(more[1]), float(more[2])) if len(more) > 1 else (UPDATES, 1e-8)
-        layout = Layout(shard, method, int(devices), int(groups))
-        dropout = 0.1 if layout.reduce_groups else 0.0
-        state, _ = trained(layout, updates, dropout=dropout, run_axis=axis, epsilon=epsilon)
+        layout = Layout(shard, method, int(devices))
+        state, _ = trained(layout, updates, run_axis=axis, epsilon=epsilon)
         found[name] = flat(state)
     np.savez(sys.argv[2], **found)

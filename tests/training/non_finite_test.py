@@ -15,10 +15,8 @@ from tests.training.small_training import built, small_config
 RUN, SEED, STEP = 1, 1, 7  # the second of three runs, in the midst of the first dispatch
 
 
-def config_of(policy, max_rewinds=3, run_axis="vmap"):
-    return small_config(
-        seeds=3, on_non_finite=policy, max_rewinds=max_rewinds, run_axis=run_axis, eval_every=10
-    )
+def config_of(policy, run_axis="vmap"):
+    return small_config(seeds=3, on_non_finite=policy, run_axis=run_axis, eval_every=10)
 
 
 def fitted(training):
@@ -73,30 +71,6 @@ def test_a_stopped_run_keeps_its_last_good_update_and_the_others_every_bit(healt
     (message,) = caplog.messages
     assert message.startswith(f"gradient is not finite at step {STEP} in run {RUN} (seed {SEED},")
     assert message.endswith("stopped it")
-
-
-def test_a_rewound_run_goes_on_from_the_start_of_the_dispatch_with_the_next_batch(healthy, caplog):
-    training = poisoned(built(config_of("rewind")), SEED, [13], "loss")
-    with caplog.at_level(logging.WARNING):
-        state, history = fitted(training)
-    assert state.health.rewinds.tolist() == [0, 1, 0]
-    assert state.health.stopped_at.tolist() == [-1, -1, -1]
-    assert_equal_runs(state.params, healthy[0].params, [0, 2])
-    program = training.program
-    expected, _, _ = program.advance(program.init(), 10)
-    skipped = expected._replace(step=expected.step + 4)  # updates 10 to 13 are undone
-    expected, _, _ = program.advance(skipped, 6)
-    for a, b in zip(jax.tree.leaves(state.params), jax.tree.leaves(expected.params), strict=True):
-        np.testing.assert_allclose(a[RUN], b[RUN], rtol=0, atol=1e-6)
-    assert "went back" in caplog.messages[0]
-    assert np.isfinite(history.rows[-1]["test_ce"]).all()
-
-
-def test_rewinds_are_counted_and_one_more_stops_the_run():
-    training = poisoned(built(config_of("rewind", max_rewinds=2)), SEED, [3, 5, 12], "loss")
-    state, _ = fitted(training)
-    assert state.health.rewinds.tolist() == [0, 2, 0]
-    assert state.health.stopped_at.tolist() == [-1, 12, -1]
 
 
 def test_it_is_an_error_once_no_run_is_left():

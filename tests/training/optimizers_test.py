@@ -115,6 +115,11 @@ def test_without_clip_norm_nothing_is_clipped():
     assert_close(updated(plain, [gradient], peak_lr=0.5, warmup_steps=0), expected)
 
 
+def linear(params):
+    """A loss as ``update`` hands it to an optimizer, with its outputs."""
+    return sum(leaf.sum() for leaf in jax.tree.leaves(params)), None
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_state_has_one_structure_whatever_the_numbers(name):
     """Every number of every optimizer may differ between the runs of one program."""
@@ -126,7 +131,7 @@ def test_state_has_one_structure_whatever_the_numbers(name):
 
     def update(numbers, state):
         optimizer = make_optimizer(OptimizerConfig(name), hypers(**numbers))
-        return optimizer.update(given, state, given)[1]
+        return optimizer.update(given, state, given, loss_of=linear)[1]
 
     state = jax.eval_shape(jax.vmap(start), values)
     assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(state))
@@ -136,15 +141,15 @@ def test_state_has_one_structure_whatever_the_numbers(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_number_of_a_run_does_what_the_shared_one_does(name):
-    own = OWN if name == "adamw" else MOMENTUM
+    own = {"adamw": OWN, "sgd": MOMENTUM, "sam": {"momentum": 0.5, "rho": 0.1}}[name]
     shared = OptimizerConfig(name, 10, "linear", {**own, "clip_norm": 0.5})
     pace = {"peak_lr": jnp.float32(PEAK_LR), "warmup_steps": jnp.int32(WARMUP_STEPS)}
     given = jax.tree.map(jnp.float32, tree(1))
 
     def first_update(config, numbers):
         optimizer = make_optimizer(config, hypers(**(pace | numbers)))
-        _, state = optimizer.update(given, optimizer.init(given), given)
-        return optimizer.update(given, state, given)[0]
+        _, state = optimizer.update(given, optimizer.init(given), given, loss_of=linear)
+        return optimizer.update(given, state, given, loss_of=linear)[0]
 
     traced = {k: jnp.float32(v) for k, v in {**own, "clip_norm": 0.5}.items()}
     expected = jax.jit(lambda: first_update(shared, {}))()

@@ -1,13 +1,15 @@
 """A run that was killed or stopped ends, once resumed, bit for bit as an uninterrupted one."""
 
 import os
+import random
 import shutil
 import signal
 import time
 
 import pytest
 
-from tests.campaigns import trainings
+from el_jax.checkpoint_step import verified
+from tests import trainings
 
 NUM_UPDATES = 600
 # long enough to be stopped in the midst of it
@@ -78,22 +80,51 @@ def test_damaged_checkpoint_costs_what_came_after_the_one_before(tmp_path, unint
     assert not trainings.differences(workdir, uninterrupted)
 
 
-def test_a_workdir_that_another_has_taken_over_is_left_and_not_touched(tmp_path, uninterrupted):
-    workdir, other = tmp_path / "run", tmp_path / "other"
-    shutil.copytree(uninterrupted, other)
-    process = started(workdir)
-    workdir.rename(tmp_path / "moved")
-    other.rename(workdir)
-    before = {path: path.read_bytes() for path in workdir.rglob("*") if path.is_file()}
-    assert process.wait(300) == 5, trainings.errors(workdir)
-    (line,) = trainings.errors(workdir).splitlines()
-    assert line.startswith("error: --workdir=")
-    assert "no longer this process's" in line
-    assert before == {path: path.read_bytes() for path in workdir.rglob("*") if path.is_file()}
-
-
 def test_finished_run_is_left_alone(uninterrupted):
     before = trainings.rows(uninterrupted)
     finished(uninterrupted)
     assert trainings.rows(uninterrupted) == before
     assert not trainings.errors(uninterrupted)
+
+
+@pytest.mark.slow
+def test_twenty_kills_lose_nothing_that_was_saved(tmp_path, uninterrupted):
+    """Half of them at any time, half while a checkpoint is being written."""
+    rng, workdir, newest = random.Random(0), tmp_path / "run", 0
+    for kill in range(20):
+        process = start(workdir)
+        if kill % 2:
+            while process.poll() is None and not any(workdir.glob("checkpoints/unfinished-*")):
+                time.sleep(0.001)
+            time.sleep(rng.uniform(0, 0.03))
+        else:
+            time.sleep(rng.uniform(0, 12))
+        process.kill()
+        process.wait()
+        for step in trainings.steps(workdir):
+            verified(workdir / "checkpoints" / str(step))
+        assert max(trainings.steps(workdir), default=0) >= newest
+        newest = max(trainings.steps(workdir), default=0)
+        if newest == NUM_UPDATES:  # begin another, of which there is nothing to lose
+            assert not trainings.differences(workdir, uninterrupted)
+            workdir, newest = tmp_path / f"run-{kill}", 0
+    assert not trainings.differences(finished(workdir), uninterrupted)
+
+
+@pytest.mark.slow
+def test_a_sweep_stopped_at_any_checkpoint_resumes_bit_for_bit(tmp_path):
+    sweep = [
+        *trainings.pace(60, log_every=10, eval_every=20, checkpoint_every=20),
+        "--config.sweep.loss.lam=(0.5,2.0)",
+        "--config.sweep.optim.peak_lr=(1e-3,1e-2)",
+        "--config.train.keep_checkpoints=0",
+    ]
+    whole = tmp_path / "whole"
+    trainings.finish(trainings.start(whole, *sweep), whole)
+    for step in (20, 40):
+        workdir = tmp_path / str(step)
+        shutil.copytree(whole, workdir)
+        for later in [made for made in trainings.steps(workdir) if made > step]:
+            shutil.rmtree(workdir / "checkpoints" / str(later))
+        trainings.finish(trainings.start(workdir, *sweep), workdir)
+        assert not trainings.differences(workdir, whole)

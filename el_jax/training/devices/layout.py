@@ -13,7 +13,6 @@ them into functions of global arrays that run on every device:
 
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import jax
@@ -23,7 +22,6 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSha
 
 from el_jax.runtime import target
 from el_jax.training.devices.by_pmap import by_pmap
-from el_jax.training.devices.fixed_order import one_by_one, sum_in_order
 from el_jax.training.devices.mesh import mesh_of
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.parts import Gradient, Parts, Within, placing
@@ -47,17 +45,12 @@ class Layout:
         method: the transformation of per-device functions. ``jit`` partitions global arrays over a
             mesh; ``pmap`` maps over a leading axis of devices. Functions and numbers are the same.
         num_devices: number of devices used, the first of ``target.devices()``.
-        reduce_groups: with 0, gradients are summed in the fastest order, which depends on the
-            number of devices. With G > 0, a multiple of the number of devices, an update's windows
-            are cut into G groups, whose gradients are summed in the order of the groups: the same
-            bits on any number of devices from 2 to G.
         reason: reason for the choice of this layout, in a few words.
     """
 
     shard: Literal["runs", "data", "fsdp", "none"] = "none"
     method: Method = "jit"
     num_devices: int = 1
-    reduce_groups: int = 0
     reason: str = "one device"
 
     def __str__(self) -> str:
@@ -177,27 +170,18 @@ class Layout:
         gradient = gradient_of(lambda loss: loss)
         if self.shard != "data":
             return gradient
-        num_groups = self.reduce_groups or self.num_devices
-        here = num_groups // self.num_devices
 
         def summed(params: Any, batch: Batch, hypers: Any, key: Key) -> Any:
-            # every device has the whole batch, and computes the gradients of its own groups only
-            num_supervised = batch.mask.sum(dtype=jnp.float32)
-            groups = jax.tree.map(lambda leaf: leaf.reshape(num_groups, -1, *leaf.shape[1:]), batch)
-
-            def one(group: Array) -> tuple[Any, dict[str, Moments]]:
-                part = jax.tree.map(lambda leaf: leaf[group], groups)
-                own = jax.random.fold_in(key, group)  # own dropout mask
-                return gradient(params, part, hypers, own, num_supervised)
-
-            first = jax.lax.axis_index(_DEVICES) * here
-            if not self.reduce_groups:
-                # psum chooses the order of summation by the number of devices; float addition is
-                # not associative, so the last bits depend on that number
-                sums, moments = one(first)
-                return jax.lax.psum(sums, _DEVICES), moments
-            sums, moments = one_by_one(lambda i: one(first + i), here)
-            return jax.tree.map(partial(sum_in_order, axis=_DEVICES), sums), pool_tree(moments)
+            # every device has the whole batch, and computes the gradient of its own windows only
+            num_supervised, here = batch.mask.sum(dtype=jnp.float32), jax.lax.axis_index(_DEVICES)
+            part = jax.tree.map(
+                lambda leaf: leaf.reshape(self.num_devices, -1, *leaf.shape[1:])[here], batch
+            )
+            own = jax.random.fold_in(key, here)  # own dropout mask
+            sums, moments = gradient(params, part, hypers, own, num_supervised)
+            # psum chooses the order of summation by the number of devices; float addition is not
+            # associative, so the last bits depend on that number
+            return jax.lax.psum(sums, _DEVICES), moments
 
         return summed
 

@@ -4,15 +4,12 @@ from el_jax.runtime import target
 from el_jax.training.devices.layout import Layout, Method, Shard
 
 
-def choose_layout(
-    method: Method, shard: Shard, reduce_groups: int, num_runs: int, num_windows: int
-) -> Layout:
+def choose_layout(method: Method, shard: Shard, num_runs: int, num_windows: int) -> Layout:
     """Choose the layout of a training on all devices that it is compiled for.
 
     Args:
         method: see ``Layout``.
         shard: axis to split; "auto" means the first of runs, data and none that divides evenly.
-        reduce_groups: see ``Layout``.
         num_runs: R.
         num_windows: windows of an update.
 
@@ -24,10 +21,6 @@ def choose_layout(
         raise ValueError(f"parallel='pmap': must be 'jit' on {num_processes} processes")
     if shard == "fsdp" and method == "pmap":
         raise ValueError("parallel='pmap': must be 'jit' with train.shard='fsdp'")
-    if reduce_groups:
-        _check_groups(shard, reduce_groups, num_devices, num_windows)
-        why = f"{reduce_groups} groups of windows on {num_devices} devices, summed in fixed order"
-        return Layout("data", method, num_devices, reduce_groups, why)
     sizes: dict[Shard, int] = {"runs": num_runs, "data": num_windows, "fsdp": num_windows}
     if shard in sizes and sizes[shard] % num_devices:
         what = "runs" if shard == "runs" else "windows of an update"
@@ -40,27 +33,17 @@ def choose_layout(
     runs, windows = f"{num_runs} runs", f"{num_windows} windows of an update"
     if shard == "fsdp":
         why = f"{windows} and a part of each parameter on {num_devices} devices"
-        return Layout("fsdp", method, num_devices, reason=why)
+        return Layout("fsdp", method, num_devices, why)
     # runs before windows: runs share nothing, so no gradients travel between devices
     if shard in ("auto", "runs") and num_runs % num_devices == 0:
-        return Layout("runs", method, num_devices, reason=f"{runs} on {num_devices} devices")
+        return Layout("runs", method, num_devices, f"{runs} on {num_devices} devices")
     if shard in ("auto", "data") and num_windows % num_devices == 0:
         why = f"{windows} on {num_devices} devices"
         why += f", which {runs} do not fill evenly" if shard == "auto" else ""
-        return Layout("data", method, num_devices, reason=why)
+        return Layout("data", method, num_devices, why)
     if num_processes > 1:
         raise ValueError(
             f"train.shard={shard!r}: the {num_devices} devices of {num_processes} processes must "
             f"divide the {runs} or the {windows}, and it must be auto, runs or data"
         )
     return Layout(reason=f"{num_devices} devices divide neither {runs} nor {windows}")
-
-
-def _check_groups(shard: Shard, reduce_groups: int, num_devices: int, num_windows: int) -> None:
-    if shard not in ("auto", "data"):
-        raise ValueError(f"train.reduce_groups={reduce_groups}: must be 0 with shard={shard!r}")
-    if num_windows % reduce_groups or reduce_groups % num_devices:
-        raise ValueError(
-            f"train.reduce_groups={reduce_groups}: must be 0, or a multiple of the {num_devices} "
-            f"devices that divides the {num_windows} windows of an update"
-        )

@@ -1,6 +1,6 @@
-"""Parameters in parts: every device keeps some of each, and sees whole ones where they are used.
+"""FSDP: parameters are sharded across devices and gathered where they are used.
 
-Known as fully sharded data parallelism, or the third stage of ZeRO (Rajbhandari et al. 2020, arXiv
+Fully sharded data parallelism, or the third stage of ZeRO (Rajbhandari et al. 2020, arXiv
 1910.02054). Losses and gradients are mapped over the devices, so that messages are those written
 here; what follows them, optimizer and policy, the compiler partitions as a program of whole arrays.
 """

@@ -52,8 +52,10 @@ class OptimizerConfig:
             require(name, value, declared[name].allows(value), declared[name].allowed)
 
 
-def make_optimizer(config: OptimizerConfig, hypers: Hypers) -> optax.GradientTransformation:
-    """The optimizer of one run.
+def make_optimizer(
+    config: OptimizerConfig, hypers: Hypers
+) -> optax.GradientTransformationExtraArgs:
+    """The optimizer of one run; its update takes ``loss_of``, which most optimizers ignore.
 
     Args:
         config: the options that all runs share.
@@ -69,4 +71,4 @@ def make_optimizer(config: OptimizerConfig, hypers: Hypers) -> optax.GradientTra
     def rate(step: ArrayLike) -> jax.Array:
         return learning_rate(step, config.num_updates, schedule=config.schedule, **pace)
 
-    return clipped(method(rate, **numbers), **clip)
+    return optax.with_extra_args_support(clipped(method(rate, **numbers), **clip))

@@ -5,6 +5,11 @@ from collections.abc import Callable
 import optax
 
 from el_jax.training.optimizers.adamw import adamw
+from el_jax.training.optimizers.sam import sam
 from el_jax.training.optimizers.sgd import sgd
 
-OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {"adamw": adamw, "sgd": sgd}
+OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {
+    "adamw": adamw,
+    "sam": sam,
+    "sgd": sgd,
+}

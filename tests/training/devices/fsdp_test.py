@@ -8,7 +8,7 @@ import pytest
 from jax.sharding import PartitionSpec
 
 from el_jax import build
-from el_jax.checkpoints.store import Checkpoints
+from el_jax.checkpoint import Checkpoints
 from el_jax.models import Part
 from el_jax.planning.compile_worker import compile_program
 from el_jax.planning.machines import machine_of
@@ -64,7 +64,7 @@ def test_two_devices_are_one(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("devices", [4, 8])
 def test_more_devices_are_one(tmp_path, devices):
-    names = [f"{how},map,20,{EPSILON}" for how in ("none,jit,1,0", f"fsdp,jit,{devices},0")]
+    names = [f"{how},map,20,{EPSILON}" for how in ("none,jit,1", f"fsdp,jit,{devices}")]
     found = run_layouts(tmp_path / "found.npz", devices, names)
     np.testing.assert_allclose(found[names[1]], found[names[0]], rtol=0, atol=TOLERANCE)
 

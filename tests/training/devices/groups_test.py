@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from el_jax.checkpoints.store import Checkpoints
+from el_jax.checkpoint import Checkpoints
 from el_jax.training.devices import memory, runs
 from tests.training.small_training import built, small_config
 

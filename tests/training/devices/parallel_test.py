@@ -27,26 +27,24 @@ def on(monkeypatch, devices, processes=1):
 
 
 @pytest.mark.parametrize(
-    ("shard", "groups", "runs", "devices", "expected"),
+    ("shard", "runs", "devices", "expected"),
     [
-        ("auto", 0, 8, 1, "none"),
-        ("auto", 0, 8, 4, "runs"),
-        ("auto", 0, 5, 4, "data"),
-        ("auto", 0, 5, 3, "none"),
-        ("auto", 4, 8, 4, "data"),
-        ("auto", 8, 3, 1, "data"),
-        ("runs", 0, 8, 4, "runs"),
-        ("data", 0, 8, 4, "data"),
-        ("data", 0, 8, 1, "none"),
-        ("fsdp", 0, 3, 4, "fsdp"),
-        ("fsdp", 0, 8, 1, "none"),
-        ("none", 0, 8, 4, "none"),
+        ("auto", 8, 1, "none"),
+        ("auto", 8, 4, "runs"),
+        ("auto", 5, 4, "data"),
+        ("auto", 5, 3, "none"),
+        ("runs", 8, 4, "runs"),
+        ("data", 8, 4, "data"),
+        ("data", 8, 1, "none"),
+        ("fsdp", 3, 4, "fsdp"),
+        ("fsdp", 8, 1, "none"),
+        ("none", 8, 4, "none"),
     ],
 )
-def test_what_is_split(monkeypatch, shard, groups, runs, devices, expected):
+def test_what_is_split(monkeypatch, shard, runs, devices, expected):
     on(monkeypatch, devices)
-    layout = choose_layout("jit", shard, groups, runs, 8)
-    assert (layout.shard, layout.reduce_groups) == (expected, groups)
+    layout = choose_layout("jit", shard, runs, 8)
+    assert layout.shard == expected
     assert layout.num_devices == (1 if expected == "none" else devices)
 
 
@@ -57,10 +55,6 @@ def test_what_is_split(monkeypatch, shard, groups, runs, devices, expected):
         ({"shard": "data", "devices": 3}, r"train.shard='data': .* 8 windows .* on 3 devices"),
         ({"shard": "fsdp", "devices": 3}, r"train.shard='fsdp': .* 8 windows .* on 3 devices"),
         ({"shard": "fsdp", "parallel": "pmap"}, "'pmap': must be 'jit' with train.shard='fsdp'"),
-        ({"reduce_groups": 6}, "train.reduce_groups=6: must be 0, or a multiple of the 4 devices"),
-        ({"reduce_groups": 16}, "reduce_groups=16: .* divides the 8 windows"),
-        ({"reduce_groups": -1}, "train.reduce_groups=-1: must be at least 0"),
-        ({"reduce_groups": 4, "shard": "runs"}, "must be 0 with shard='runs'"),
         ({"shard": "rows"}, "train.shard='rows': must be one of 'auto'"),
         ({"parallel": "xmap"}, "config.parallel='xmap': must be one of jit, pmap"),
         ({"parallel": "pmap", "processes": 2}, "config.parallel='pmap': must be 'jit' on 2"),
@@ -134,22 +128,14 @@ def run_layouts(out, devices, names):
 @pytest.mark.slow
 def test_four_devices_train_each_run_as_one_does(tmp_path):
     alone, *others = (
-        "none,jit,1,0,map",
-        "runs,jit,4,0,map",
-        "runs,pmap,4,0,map",
-        "data,jit,4,0,map",
-        "data,pmap,4,0,map",
+        "none,jit,1,map",
+        "runs,jit,4,map",
+        "runs,pmap,4,map",
+        "data,jit,4,map",
+        "data,pmap,4,map",
     )
     found = run_layouts(tmp_path / "found.npz", 4, [alone, *others])
     for name in others[:2]:
         np.testing.assert_array_equal(found[name], found[alone], err_msg=name)
     for name in others[2:]:
         np.testing.assert_allclose(found[name], found[alone], rtol=0, atol=TOLERANCE["data"])
-
-
-@pytest.mark.slow
-def test_sums_over_groups_are_the_same_bits_on_any_number_of_devices(tmp_path):
-    two, *others = [f"data,jit,{devices},8" for devices in (2, 4, 8)]
-    found = run_layouts(tmp_path / "found.npz", 8, [two, *others])
-    for name in others:
-        np.testing.assert_array_equal(found[name], found[two], err_msg=name)

@@ -1,0 +1,50 @@
+"""Whatever stands in place of a value, a config is accepted or refused in one line."""
+
+import math
+
+import pytest
+from ml_collections import ConfigDict
+
+from configs.el.copy import get_config
+from configs.flatness.masked import get_config as masked
+from el_jax import build
+from el_jax.runtime.errors import ConfigError
+from el_jax.runtime.launch import one_line
+
+VALUES = [
+    *(-1, 0, 10**30, 2**31, 0.5, math.nan, math.inf, -math.inf, True, None),
+    *("", "x", "é" * 2_000, b"x", (), (1, "x"), [math.nan], {}, {"a": 1}, object()),
+]
+
+
+def paths(node, start=()):
+    for key in node:
+        yield (*start, key)
+        if isinstance(node[key], ConfigDict):
+            yield from paths(node[key], (*start, key))
+
+
+def replaced(config, path, value):
+    *sections, key = path
+    node = config
+    for section in sections:
+        node = node[section]
+    with node.unlocked(), node.ignore_type():
+        node[key] = value
+    return config
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [lambda: get_config("loss=e1,smoke"), lambda: masked("smoke")])
+def test_any_value_of_any_key_is_accepted_or_one_line(make):
+    for path in list(paths(make())):
+        for value in VALUES:
+            try:
+                build.parse(replaced(make(), path, value))
+            except ConfigError as error:
+                line = one_line(str(error))
+                assert "\n" not in line
+                assert len(line) <= 1_000
+                assert path[-1] in line or path[0] in line, (path, value, line)
+            except Exception as error:
+                raise AssertionError(f"{path} = {value!r}: {type(error).__name__}") from error

@@ -1,0 +1,88 @@
+"""What holds of every experiment: it runs, its page and the report agree with its table."""
+
+import importlib
+import re
+from string import ascii_lowercase
+
+import pytest
+
+from el_jax import build
+from el_jax.runtime.errors import UserError
+from experiments.__main__ import main
+from experiments.harness.discovery import ExperimentError, discover
+from experiments.harness.report import report_of
+from tests.trainings import ROOT
+
+EXPERIMENTS = discover(ROOT / "experiments")
+DRAWN = [name for name in EXPERIMENTS if (ROOT / "experiments" / name / "results.csv").exists()]
+MAX_BYTES = 200_000
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Every figure of a committed table, laid out once."""
+    found = {}
+    for name in DRAWN:
+        figure = EXPERIMENTS[name].plot(EXPERIMENTS[name].folder)
+        figure.draw_without_rendering()
+        figure.draw_without_rendering()  # ticks depend on the layout
+        found[name] = figure
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_it_runs_at_the_smoke_scale(name, tmp_path):
+    assert main(["run", name, "--smoke", f"--out={tmp_path}"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {"results.csv", "figure.png"}
+
+
+def test_the_committed_report_is_that_of_the_committed_tables():
+    committed = (ROOT / "experiments" / "report.md").read_text(encoding="utf-8")
+    assert report_of(ROOT / "experiments") == committed
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("scale", ["smoke", "cpu", "paper"])
+def test_what_it_trains_can_be_parsed_at_every_scale(name, scale):
+    module = importlib.import_module(f"experiments.{name}.run")
+    try:
+        for study in module.studies(scale) if "studies" in vars(module) else []:
+            build.parse(study.config)
+    except (ExperimentError, UserError) as error:
+        if not re.search("no .* scale|pip install|weights|EL_JAX_GPT2", str(error)):
+            raise
+        pytest.skip(str(error))  # no such scale, or a package or weights that are not here
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_caption_has_the_numbers_of_the_title(name, drawn):
+    readme = (ROOT / "experiments" / name / "README.md").read_text(encoding="utf-8")
+    caption = readme.partition("](figure.png)\n\n*")[2].split("*\n\n")[0]
+    numbers = re.findall(r"[+−]?[\d,]*\.?\d+", re.sub(r"\$.*?\$", "", drawn[name].get_suptitle()))
+    assert not [number for number in numbers if number not in caption]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_nothing_in_the_figure_is_covered_or_cut_off(name, drawn):
+    figure = drawn[name]
+    panels, page = figure.axes, figure.bbox.padded(1)
+    titles = [ax.get_title(loc="left") for ax in panels]
+    if len(titles) > 1:
+        assert [title[:4] for title in titles] == [
+            f"({a}) " for a in ascii_lowercase[: len(titles)]
+        ]
+    legends = [each for each in (*figure.legends, *(ax.get_legend() for ax in panels)) if each]
+    for legend in legends:
+        box = legend.get_window_extent()
+        assert not any(box.overlaps(ax.get_window_extent()) for ax in panels)
+    texts = [
+        figure._suptitle,
+        *(ax._left_title for ax in panels),
+        *(ax.yaxis.label for ax in panels),
+    ]
+    for text in filter(lambda text: text.get_text(), texts):
+        box = text.get_window_extent()
+        assert page.contains(box.x0, box.y0), text.get_text()
+        assert page.contains(box.x1, box.y1), text.get_text()
+    assert (EXPERIMENTS[name].folder / "figure.png").stat().st_size < MAX_BYTES

@@ -1,0 +1,70 @@
+"""SAM gets the loss itself: as NumPy computes it, in every run of a sweep and on any devices."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.training.optimizers import OptimizerConfig, make_optimizer
+from el_jax.training.state import Hypers
+from tests.training.small_training import small_config
+
+RATES, RHOS = np.array([0.01, 0.05], np.float32), np.array([0.05, 0.5], np.float32)
+A = np.array([[3.0, 1.0], [1.0, 2.0]])
+START = np.array([1.0, -2.0])
+
+
+def numpy_sam(rate, rho, num_steps, momentum=0.9):
+    """Foret et al. 2021, algorithm 1, over heavy-ball descent of x'Ax / 2."""
+    x, velocity = START.copy(), np.zeros(2)
+    for _ in range(num_steps):
+        slope = A @ x
+        uphill = A @ (x + rho * slope / np.linalg.norm(slope))
+        velocity = momentum * velocity + uphill
+        x = x - rate * velocity
+    return x
+
+
+def test_every_run_of_a_sweep_is_numpys():
+    hypers = Hypers(jnp.zeros(2, jnp.uint32), {}, {"peak_lr": RATES, "rho": RHOS})
+
+    def loss_of(params):
+        return params["x"] @ jnp.asarray(A, jnp.float32) @ params["x"] / 2, "outputs"
+
+    def one_run(hypers):
+        optimizer = make_optimizer(OptimizerConfig("sam", 20), hypers)
+        params = {"x": jnp.asarray(START, jnp.float32)}
+
+        def step(carry, _):
+            params, state = carry
+            grads = jax.grad(lambda p: loss_of(p)[0])(params)
+            updates, state = optimizer.update(grads, state, params, loss_of=loss_of)
+            return (jax.tree.map(jnp.add, params, updates), state), None
+
+        return jax.lax.scan(step, (params, optimizer.init(params)), length=20)[0][0]["x"]
+
+    found = jax.vmap(one_run)(hypers)
+    expected = [numpy_sam(rate, rho, 20) for rate, rho in zip(RATES, RHOS, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@functools.cache
+def trained(shard):
+    config = small_config("loss=e1,optimizer=sam,smoke", seeds=1, shard=shard)
+    config.sweep.optim.rho = (0.01, 0.2)
+    config.train.num_updates = 10
+    program = build.build(build.parse(config)).program
+    state, _, _ = program.advance(program.init(), 10)
+    return program.layout.shard, jax.device_get(state.params)
+
+
+@pytest.mark.parametrize("shard", ["data", "fsdp"])
+def test_windows_of_several_devices_are_those_of_one(shard):
+    (kind, ours), (_, theirs) = trained(shard), trained("none")
+    assert kind == shard
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=2e-5)
+        assert not np.allclose(a[0], a[1], atol=1e-7)  # two distances uphill
