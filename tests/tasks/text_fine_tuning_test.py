@@ -90,7 +90,9 @@ def test_files_of_another_model_are_refused(folder):
     config = config_of(folder)
     config.model.mlp_width = 24
     settings = build.parse(config)
-    with pytest.raises(ConfigError, match=r"^config\.train\.init_from=.*mlp/in/bias \[2, 64\], wh"):
+    with pytest.raises(
+        ConfigError, match=r"^config\.train\.init_from=.*bias is float32\[2, 64\], wh"
+    ):
         start_from(settings.train.init_from, build.build(settings).program)
     with pytest.raises(ConfigError, match=r"init_from='gone\.gguf': gone\.gguf: "):
         start_from("gone.gguf", build.build(settings).program)
