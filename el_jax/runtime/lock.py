@@ -28,7 +28,7 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
     with (folder / LOCK).open("a+") as file:
         try:
             _lock(file.fileno())
-        except OSError as error:
+        except (BlockingIOError, PermissionError) as error:  # flock, msvcrt: it is held
             file.seek(0)
             holder = file.read(200).strip() or "another process"
             raise WorkdirBusyError(f"--workdir={folder} is in use by {holder}") from error

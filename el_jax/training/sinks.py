@@ -1,6 +1,7 @@
 """Sinks for rows of metrics: memory, metrics.jsonl, TensorBoard."""
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -67,10 +68,14 @@ class JsonLines:
             cut off, whatever its bytes, since those rows will be written again.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or is a link to a file of another run.
     """
 
     def __init__(self, path: pathlib.Path, num_bytes: int = 0) -> None:
+        linked = path.is_symlink() or (path.exists() and path.stat().st_nlink > 1)
+        if linked or (path.exists() and not path.is_file()):
+            why = f"{path.name} is a link or no ordinary file; delete it"
+            raise OSError(errno.ELOOP, why, str(path))
         self._path = path
         self._file = path.open("ab", buffering=0)
         # shortened in place: that needs no room on a full disk, and cannot be half done

@@ -45,7 +45,7 @@ class Measurement(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """What is measured, and how at each scale.
+    """A measurement, and its plan at each scale.
 
     Attributes:
         measure: gives the measurements of a plan.

@@ -1,4 +1,4 @@
-"""What is timed: the copy task as configured, or one batch again and again; planned memory."""
+"""The trainings that are timed, the copy task or one batch again and again; planned memory."""
 
 import dataclasses
 from typing import ClassVar

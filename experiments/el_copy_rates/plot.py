@@ -86,9 +86,9 @@ def answer(results: pd.DataFrame) -> str:
             for warm in (NONE, WARM)
         }
         return (
-            f"Warm-up takes cross-entropy from {means[CE, NONE]} to {means[CE, WARM]} "
-            f"of unseen hard strings\nE2 instead is right on {means[E2, NONE]} without and on "
-            f"{means[E2, WARM]} with warm-up"
+            "Of unseen hard strings cross-entropy is right on "
+            f"{means[CE, NONE]} without and {means[CE, WARM]} with warm-up,\n"
+            f"E2 on {means[E2, NONE]} without and {means[E2, WARM]} with it"
         )
     return "Accuracy on unseen hard strings without and with warm-up\n" + "\n".join(
         f"η = {rate:g}: cross-entropy {_mean(results, CE, rate, NONE)} and "

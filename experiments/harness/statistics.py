@@ -146,6 +146,8 @@ def _aligned(entries: Sequence[pd.Series]) -> Float[np.ndarray, "entries R"]:
 
 def describe(entry: pd.Series) -> str:
     """``mean ± standard error (number of seeds)``, to three decimals."""
+    if bad := int((~np.isfinite(entry)).sum()):
+        return f"not finite for {bad} of {describe_seeds([len(entry)])}"
     return f"{describe_mean(entry)} ({describe_seeds([len(entry)])})"
 
 

@@ -1,4 +1,4 @@
-"""Claims of Thrampoulidis (2024) on three optimisers and overparameterised data, Appendix A.2."""
+"""Claims of Thrampoulidis (2024) on three optimizers and overparameterised data, Appendix A.2."""
 
 import math
 

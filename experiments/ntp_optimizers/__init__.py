@@ -1,4 +1,4 @@
-"""Whose max margin does each optimiser lean to?
+"""Whose max margin does each optimizer lean to?
 
 Fan et al. 2025, and beyond one-hot data.
 """

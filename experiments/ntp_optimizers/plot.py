@@ -1,4 +1,4 @@
-"""Margin ratios of every optimiser, one-hot data beside larger supports."""
+"""Margin ratios of every optimizer, one-hot data beside larger supports."""
 
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def answer(results: pd.DataFrame) -> str:
         leads = [values_of(results, setting_name(m, S), "margin_ratio_own_lead") for m in OWN_NORM]
         shown.append(f"{sum(t_interval(lead).low > 0 for lead in leads)} of {len(leads)}")
     return (
-        f"On one-hot data {shown[0]} optimisers lean to the max margin of their own norm,\n"
+        f"On one-hot data {shown[0]} optimizers lean to the max margin of their own norm,\n"
         f"with {list(PANELS)[1]} tokens after each context {shown[1]} do"
     )
 

@@ -1,4 +1,4 @@
-"""Optimisers on the same problems, measured against the max-margin matrices of three norms."""
+"""Optimizers on the same problems, measured against the max-margin matrices of three norms."""
 
 import math
 from collections.abc import Iterator, Mapping

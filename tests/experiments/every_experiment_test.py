@@ -1,4 +1,4 @@
-"""What holds of every experiment: it runs, its page and the report agree with its table."""
+"""Laws of every experiment: it runs, its page and the report agree with its table."""
 
 import importlib
 import re

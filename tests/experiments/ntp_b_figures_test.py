@@ -1,4 +1,4 @@
-"""Figures and claims on optimisers, dimensions and text, on numbers made up for the purpose."""
+"""Figures and claims on optimizers, dimensions and text, on numbers made up for the purpose."""
 
 import math
 
@@ -51,7 +51,7 @@ def test_what_is_cut_is_the_embeddings_alone():
         np.testing.assert_array_equal(cut.next_token_probs, problem.next_token_probs)
 
 
-# ---- optimisers ---------------------------------------------------------------------------------
+# ---- optimizers ---------------------------------------------------------------------------------
 
 
 def test_the_lead_of_a_norm_is_over_the_better_of_the_others():

@@ -56,6 +56,17 @@ def test_resuming_drops_whatever_comes_after_the_rows_vouched_for(tmp_path, late
     assert path.read_text() == ""
 
 
+def test_rows_are_not_written_through_a_link(tmp_path):
+    path, other = tmp_path / "metrics.jsonl", tmp_path / "other"
+    other.write_text("kept")
+    for link in (path.symlink_to, path.hardlink_to):
+        link(other)
+        with pytest.raises(OSError, match="is a link or no ordinary file"):
+            JsonLines(path)
+        assert other.read_text() == "kept"
+        path.unlink()
+
+
 def test_a_row_that_finds_no_room_leaves_the_file_as_it_was(tmp_path):
     path = tmp_path / "metrics.jsonl"
     sink = JsonLines(path)
