@@ -17,13 +17,14 @@ from el_jax.probes import PROBES
 from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import ConfigError
 from el_jax.tasks import Task
+from el_jax.training.devices.memory import check_room, least_bytes
+from el_jax.training.devices.runs import free_everywhere
 from el_jax.training.fit import Training
 from el_jax.training.future import FUTURE, FutureHead, with_own_parameters
 from el_jax.training.heads import FusedHead, Head, LogitHead
-from el_jax.training.memory_plan import check_memory
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import optimizer_numbers
-from el_jax.training.program import Spec, make_program
+from el_jax.training.program import Spec, initial_state, make_program
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
 
@@ -115,7 +116,10 @@ def build(settings: Settings) -> Training:
     sizes = settings.evaluations
     # one program for all splits: several would take longer to compile
     draw = partial(Once(_evaluations, static_argnums=(0, 1)), task, tuple(sizes.items()))
-    check_memory(spec, jax.eval_shape(draw))
+    state = jax.eval_shape(initial_state(spec), spec.hypers)
+    data = jax.eval_shape(lambda: (task.train_set(), draw()))
+    # activations and copies are checked when the functions are compiled
+    check_room(least_bytes(spec.layout, state, data), free_everywhere(spec.layout))
     model = model_of(settings, exact=True)
     probes = tuple(_probe(name, task, model) for name in train.probes)
     program = make_program(spec)

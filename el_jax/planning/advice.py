@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 
 from el_jax.config.training import Settings
+from el_jax.planning.forecast import Memory
 from el_jax.planning.machines import Machine
-from el_jax.planning.memory import Memory
 from el_jax.planning.programs import Shapes
 from el_jax.planning.units import quantity
 from el_jax.training.devices.memory import USABLE
@@ -25,42 +25,21 @@ def advice(memory: Memory, settings: Settings, shapes: Shapes, machine: Machine)
     """
     if memory.fits:
         return
-    yield from _fewer_runs(memory, shapes)
-    yield from _smaller_activations(settings, shapes)
-    yield from _more_devices(settings, shapes, machine)
-    if math.isfinite(memory.needed):
-        yield f"a device with more than {quantity(memory.needed / USABLE, 'B')}"
-
-
-def _fewer_runs(memory: Memory, shapes: Shapes) -> Iterator[str]:
-    """Groups of runs, and fewer runs where their states are what does not fit."""
+    model, head, layout = settings.model.config, shapes.spec.objective.head, settings.layout
     if memory.runs_at_once > 1:
-        now = f"{memory.runs_at_once} of {memory.runs} at once"
-        yield f"--config.train.max_runs_at_once=1: runs in groups, one after the other (now {now})"
-    if 1 <= memory.runs_that_fit < memory.runs:
-        num_runs = shapes.spec.hypers.num_runs
-        fewer = memory.runs_that_fit * (num_runs // memory.runs)
-        yield f"--config.train.seeds: at most {fewer} runs in all (now {num_runs})"
-
-
-def _smaller_activations(settings: Settings, shapes: Shapes) -> Iterator[str]:
-    model, head = settings.model.config, shapes.spec.objective.head
+        yield "--config.train.max_runs_at_once=1: runs in groups, one after the other"
     if getattr(model, "dtype", "") == "float32":
         yield "--config.model.dtype=bfloat16: activations take half of the bytes"
     if isinstance(head, LogitHead) and head.model.readout is not None:
         yield "--config.loss.path=chunked: the logits of all classes are never in memory"
     if getattr(model, "remat_layers", True) is False:
         yield "--config.model.remat_layers=True: activations of one layer at a time"
-
-
-def _more_devices(settings: Settings, shapes: Shapes, machine: Machine) -> Iterator[str]:
-    """Windows divided over all devices, and parts of parameters, where ``choose_layout`` may."""
-    layout, num = settings.layout, machine.num_devices
-    windows = shapes.batch.tokens.shape[0]
-    if num == 1 or windows % num or settings.adversary is not None:
-        return
-    if layout.num_devices < num:
-        yield f"--config.train.shard=data: divide the windows over {num} devices"
-    if layout.shard != "fsdp":
-        by_jit = " --config.parallel=jit" if layout.method == "pmap" else ""
-        yield f"--config.train.shard=fsdp{by_jit}: a part of each parameter on {num} devices"
+    num, windows = machine.num_devices, shapes.batch.tokens.shape[0]
+    if num > 1 and windows % num == 0 and settings.adversary is None:  # see choose_layout
+        if layout.num_devices < num:
+            yield f"--config.train.shard=data: divide the windows over {num} devices"
+        if layout.shard != "fsdp":
+            by_jit = " --config.parallel=jit" if layout.method == "pmap" else ""
+            yield f"--config.train.shard=fsdp{by_jit}: a part of each parameter on {num} devices"
+    if math.isfinite(memory.needed):
+        yield f"a device with more than {quantity(memory.needed / USABLE, 'B')}"

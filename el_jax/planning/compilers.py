@@ -28,7 +28,6 @@ _NO_TPU_HERE = {
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # it locks a TPU's host, where only one process may compute
 }
-_SEVERAL_LINES = 400  # characters of a compiler's message that are told
 
 
 class CompilerError(RuntimeError):
@@ -52,36 +51,29 @@ def environment() -> OwnEnvironment:
 
 
 def compile_elsewhere(
-    config: dict[str, Any],
-    machine: Machine,
-    *,
-    programs: tuple[str, ...] = ("updates",),
-    install: bool = True,
+    config: dict[str, Any], machine: Machine, *, install: bool = True
 ) -> dict[str, Any]:
-    """Compile programs of a training for a machine, in a process that has its compiler.
+    """Compile a training's updates for a machine, in a process that has its compiler.
 
     Args:
         config: a resolved config, as plain values.
         machine: the machine.
-        programs: see ``compile_worker``.
         install: True if the compilers may be installed.
 
     Returns:
-        The facts by program, see ``compile_worker.facts``.
+        See ``compile_worker.compile_updates``.
 
     Raises:
         NoEnvironmentError: there is no compiler for the machine, or it cannot be installed.
         CompilerError: the compiler fails on the program.
     """
-    if not machine.compiles:
+    if not machine.chip.compiler:
         raise NoEnvironmentError(f"there is no compiler for a whole device of {machine.name}")
     here = machine.chip.platform == "cpu"  # which this environment compiles for
     python = sys.executable if here else environment().python(install=install)
     with tempfile.TemporaryDirectory() as folder:
         asked, answer = Path(folder) / "asked.json", Path(folder) / "answer.json"
-        asked.write_text(
-            json.dumps({"config": config, "machine": machine.name, "programs": programs})
-        )
+        asked.write_text(json.dumps({"config": config, "machine": machine.name}))
         done = subprocess.run(
             [python, "-m", "el_jax.planning.compile_worker", str(asked), str(answer)],
             env=variables_for(machine.chip.platform),
@@ -92,7 +84,7 @@ def compile_elsewhere(
         )
         if not answer.exists():
             said = " ".join((done.stderr.strip().splitlines() or ["no message"])[-3:])
-            raise CompilerError(f"compiler of {machine.name}: {said[-_SEVERAL_LINES:]}")
+            raise CompilerError(f"compiler of {machine.name}: {said[-400:]}")
         return json.loads(answer.read_text())
 
 

@@ -9,14 +9,11 @@ from typing import Any
 import jax
 
 from el_jax.config.training import Settings
-from el_jax.planning.advice import advice
-from el_jax.planning.compiled_text import BETWEEN_SLICES
 from el_jax.planning.machines import Machine
-from el_jax.planning.memory import Memory, memory_of
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
-from el_jax.training.devices.memory import num_bytes
-from el_jax.training.program import block_windows
+from el_jax.training.devices.memory import USABLE, largest_group, least_bytes, num_bytes
+from el_jax.training.program import block_windows, runs_of
 
 UTILISATION = 0.35  # of peak: what well-made trainings of transformers reach
 
@@ -37,59 +34,80 @@ class Interval:
 
 
 @dataclasses.dataclass(frozen=True)
+class Memory:
+    """Memory of one device while it updates, bytes.
+
+    Attributes:
+        available: of the device.
+        parts: bytes by name, by the compiler or else the least that the shapes need. Infinite for a
+            program that the compiler refuses without a number.
+        runs: number of runs that the device trains.
+        runs_at_once: number of runs that it computes at once.
+        room_for_runs: about as many runs would fit at once.
+    """
+
+    available: float
+    parts: Mapping[str, int | float]
+    runs: int
+    runs_at_once: int
+    room_for_runs: int
+
+    @property
+    def needed(self) -> int | float:
+        """Bytes in all."""
+        return sum(self.parts.values())
+
+    @property
+    def fits(self) -> bool:
+        """True if the device has room for it."""
+        return self.needed <= USABLE * self.available
+
+
+@dataclasses.dataclass(frozen=True)
 class Forecast:
     """The cost of a training on a machine; operations and bytes are of one update of all runs.
 
     Attributes:
         machine: its name.
-        chip_source: page with the numbers of its devices.
-        devices: number of devices that compute.
-        layout: distribution of runs or windows over them.
+        layout: distribution of runs or windows over its devices.
         runs: number of runs.
         parameters: of one run.
         tokens: tokens that one run reads in an update.
-        operations: of all matrix products, by formula.
-        operations_by_arithmetic: the same, apart.
-        compiler_operations: all operations by the compiler; None where it does not count them.
+        operations_by_arithmetic: of all matrix products, by formula.
         bytes_moved: by formula: operands and results of products, gradients, state.
         memory: of one device.
         messages: kind, bytes on a device and number an update of each message between devices;
             None where nothing was compiled.
-        host_transfers: exchanges with the host inside the updates.
         update: time of one update, of all runs.
         by: origin of the ideal time: "compiler" or "roofline".
-        evaluations: time of all evaluations.
         training: time of all updates and evaluations.
         num_updates: of the training.
         num_devices: of the machine.
         not_compiled: reason for which no compiler was asked; empty if it was.
-        stand_in: what was compiled in place of the training's own, and why; empty for its own.
         to_fit: changes that make it fit, each in a line; none if it fits.
     """
 
     machine: str
-    chip_source: str
-    devices: int
     layout: str
     runs: int
     parameters: int
     tokens: int
-    operations: float
     operations_by_arithmetic: Mapping[str, float]
-    compiler_operations: float | None
     bytes_moved: float
     memory: Memory
     messages: tuple[tuple[str, int, float], ...] | None
-    host_transfers: int
     update: Interval
     by: str
-    evaluations: Interval
     training: Interval
     num_updates: int
     num_devices: int
     not_compiled: str = ""
-    stand_in: str = ""
     to_fit: tuple[str, ...] = ()
+
+    @property
+    def operations(self) -> float:
+        """Operations of all matrix products."""
+        return sum(self.operations_by_arithmetic.values())
 
     @property
     def device_hours(self) -> Interval:
@@ -119,57 +137,47 @@ def forecast(
         machine: the machine.
         update: products of an update of all runs.
         block: products of an evaluated block of all runs.
-        compiled: the compiler's facts of the updates; None if there was no compiler.
+        compiled: see ``compile_worker.compile_updates``; None if there was no compiler.
         not_compiled: the reason, if there was none.
     """
-    layout, memory = settings.layout, memory_of(shapes, machine, compiled)
-    moved, share = _bytes_moved(update, shapes), 1 / layout.num_devices
+    layout, share = settings.layout, 1 / settings.layout.num_devices
+    # gradients and the state, each written once and read once
+    kept = 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
     # a device that has some of the windows still has all of the state
-    here = moved * share if not layout.splits_windows else moved - update.num_bytes * (1 - share)
-    messages = None if compiled is None else _messages(compiled)
-    sent = messages if messages is not None else _expected_messages(shapes, settings, machine)
+    here = update.num_bytes * share + kept * (1 if layout.splits_windows else share)
+    messages, sent = None, float(_expected_bytes(shapes))
+    if compiled is not None:
+        messages = tuple((kind, size, times) for kind, size, times in compiled["messages"])
+        sent = sum((size * times for _, size, times in messages), 0.0)
     operations = {name: n * share for name, n in update.operations.items()}
-    ideal = roofline(machine, operations, here, *_bytes_sent(sent))
-    cycles = (compiled or {}).get("cycles", 0.0)
+    ideal = roofline(machine, operations, here, sent)
+    cycles = compiled["cycles"] if compiled else 0.0
     by_compiler = cycles / machine.chip.clock if machine.chip.clock else 0.0
-    likely = max(ideal / UTILISATION, by_compiler)
-    one_update = Interval(by_compiler or ideal, likely)
+    one_update = Interval(by_compiler or ideal, max(ideal / UTILISATION, by_compiler))
     one_block = share * roofline(machine, block.operations, block.num_bytes, 0.0)
     evaluating = Interval(one_block, one_block / UTILISATION).times(_num_blocks(settings, shapes))
     num_updates = settings.train.num_updates
     return Forecast(
         machine=machine.name,
-        chip_source=machine.chip.source,
-        devices=layout.num_devices,
         layout=str(layout),
         runs=shapes.spec.hypers.num_runs,
         parameters=shapes.num_params,
         tokens=math.prod(shapes.batch.tokens.shape),
-        operations=update.total,
         operations_by_arithmetic=update.operations,
-        compiler_operations=_compiler_operations(compiled, update, machine, layout.num_devices),
-        bytes_moved=moved,
-        memory=memory,
+        bytes_moved=update.num_bytes + kept,
+        memory=_memory_of(shapes, machine, compiled),
         messages=messages,
-        host_transfers=len((compiled or {}).get("host_transfers", ())),
         update=one_update,
         by="compiler" if by_compiler else "roofline",
-        evaluations=evaluating,
         training=one_update.times(num_updates) + evaluating,
         num_updates=num_updates,
         num_devices=machine.num_devices,
         not_compiled=not_compiled,
-        stand_in=(compiled or {}).get("stand_in", ""),
-        to_fit=tuple(advice(memory, settings, shapes, machine)),
     )
 
 
 def roofline(
-    machine: Machine,
-    operations: Mapping[str, float],
-    num_bytes: int | float,
-    sent: int | float,
-    between_slices: int | float = 0.0,
+    machine: Machine, operations: Mapping[str, float], num_bytes: int | float, sent: int | float
 ) -> float:
     """The least time of one device: the longest of computing, reading and sending, in seconds.
 
@@ -178,65 +186,35 @@ def roofline(
         operations: by arithmetic.
         num_bytes: bytes read and written.
         sent: bytes sent to other devices.
-        between_slices: bytes sent to other slices of TPUs, beside these.
     """
     chip = machine.chip
     peaks = {"float32": chip.float32, "float32_highest": chip.float32_highest}
     computing = sum(ops / peaks.get(name, chip.bfloat16) for name, ops in operations.items())
-    reading, sending = num_bytes / chip.bandwidth, sent / machine.link
-    return max(computing, reading, sending, between_slices / chip.network)
+    return max(computing, num_bytes / chip.bandwidth, sent / machine.link)
 
 
-def _compiler_operations(
-    compiled: Mapping[str, Any] | None, update: Products, machine: Machine, num_devices: int
-) -> float | None:
-    """Operations of an update of all runs by the compiler; None where it does not count them.
-
-    On GPUs products are calls of cuBLAS, of which XLA counts no operation.
-    """
-    counted = (compiled or {}).get("operations")
-    if counted is None or machine.chip.platform == "gpu":
-        return None
-    nested = update.total / update.once if update.once else 1.0  # it counts a loop's body once
-    return counted * nested * num_devices
-
-
-def _bytes_moved(update: Products, shapes: Shapes) -> float:
-    """Bytes of the products, of gradients and of the state, each written once and read once."""
-    return update.num_bytes + 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
+def _memory_of(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | None) -> Memory:
+    """The compiler's bytes; without a compiler the least, of as many runs at once as fit."""
+    runs, available = runs_of(shapes.spec), machine.chip.memory
+    here, room = runs.layout.share(runs.num_runs), USABLE * available
+    if compiled is not None:
+        parts, at_once, of_all = compiled["parts"], compiled["at_once"], compiled["of_all"]
+    else:
+        least = functools.partial(least_bytes, runs.layout, shapes.state, shapes.data)
+        fixed = runs.at_once or (1 if runs.axis == "map" else 0)
+        most, limit = (fixed, math.inf) if fixed else (here, room)
+        group = largest_group(most, lambda size: sum(least(size).values()), limit)
+        parts, at_once, of_all = least(group.size), group.size, group.of_all
+    return Memory(available, parts, here, at_once, int(room // (of_all / here)))
 
 
-Messages = tuple[tuple[str, int, float], ...]  # kind, bytes, number an update
-
-
-def _messages(compiled: Mapping[str, Any]) -> Messages:
-    return tuple((kind, size, times) for kind, size, times, _ in compiled.get("messages", ()))
-
-
-def _bytes_sent(messages: Messages) -> tuple[float, float]:
-    """Bytes of an update to devices of the same slice, and to other slices."""
-    inside = between = 0.0
-    for kind, size, times in messages:
-        if kind.endswith(BETWEEN_SLICES):
-            between += size * times
-        else:
-            inside += size * times
-    return inside, between
-
-
-def _expected_messages(shapes: Shapes, settings: Settings, machine: Machine) -> Messages:
-    """Messages of each device: gradients for their sum, and parts of parameters to be whole.
-
-    Between slices every device sends its part of its slice's sum.
-    """
-    layout, size = settings.layout, num_bytes(shapes.state.params)
+def _expected_bytes(shapes: Shapes) -> int:
+    """Bytes that a device sends in an update: gradients for their sum, or parts of parameters."""
+    layout, size = shapes.spec.layout, num_bytes(shapes.state.params)
     if not layout.splits_windows:
-        return ()
-    between = (f"all-reduce{BETWEEN_SLICES}", size * machine.num_slices // machine.num_devices, 1.0)
-    across = (between,) if machine.num_slices > 1 else ()
-    if layout.shard == "fsdp":
-        return (("all-gather", size, 2.0), ("reduce-scatter", size, 1.0), *across)
-    return (("all-reduce", 2 * size, 1.0), *across)
+        return 0
+    # in parts: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
+    return (3 if layout.shard == "fsdp" else 2) * size
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:

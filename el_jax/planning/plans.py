@@ -1,8 +1,10 @@
 """From a config and a machine to a forecast."""
 
+import dataclasses
 import json
 
 from el_jax import build
+from el_jax.planning.advice import advice
 from el_jax.planning.compilers import CompilerError, compile_elsewhere
 from el_jax.planning.forecast import Forecast, forecast
 from el_jax.planning.machines import Machine
@@ -36,7 +38,9 @@ def plan(
     else:
         resolved = json.loads(config.to_json_best_effort())
         try:
-            facts = compile_elsewhere(resolved, machine, install=install)["updates"]
+            facts = compile_elsewhere(resolved, machine, install=install)
         except (NoEnvironmentError, CompilerError) as error:
             reason = str(error)
-    return forecast(settings, shapes, machine, update, block, facts, reason)
+    found = forecast(settings, shapes, machine, update, block, facts, reason)
+    to_fit = tuple(advice(found.memory, settings, shapes, machine))
+    return dataclasses.replace(found, to_fit=to_fit)

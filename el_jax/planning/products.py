@@ -21,12 +21,10 @@ class Products(NamedTuple):
         operations: by arithmetic ("bfloat16", "float32", "float32_highest", ...), with a
             multiplication and an addition as two.
         num_bytes: of all operands and results, each as often as a product reads or writes it.
-        once: operations in all, with each loop's body counted once, as XLA's cost analysis does.
     """
 
     operations: dict[str, float]
     num_bytes: float
-    once: float
 
     @property
     def total(self) -> float:
@@ -42,13 +40,11 @@ def count_products(function: Any, *args: Any) -> Products:
         *args: arrays, or ``jax.ShapeDtypeStruct`` in their place.
     """
     operations: defaultdict[str, float] = defaultdict(float)
-    num_bytes, once = 0.0, 0.0
+    num_bytes = 0.0
     for eqn, times in _products(jax.make_jaxpr(function)(*args).jaxpr, 1):
-        each = _operations(eqn)
-        operations[_arithmetic(eqn)] += times * each
+        operations[_arithmetic(eqn)] += times * _operations(eqn)
         num_bytes += times * sum(_size(v) for v in (*eqn.invars, *eqn.outvars))
-        once += each
-    return Products(dict(operations), num_bytes, once)
+    return Products(dict(operations), num_bytes)
 
 
 def _products(jaxpr: Jaxpr, times: int) -> Iterator[tuple[JaxprEqn, int]]:

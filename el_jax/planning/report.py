@@ -34,12 +34,15 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
     yield f"{title} on {machine.name}"
     peaks = f"{quantity(chip.bfloat16, 'op/s')} bfloat16, {quantity(chip.float32, 'op/s')} float32"
     memory = f"{quantity(chip.memory, 'B')} at {quantity(chip.bandwidth, 'B/s')}"
+    apart = ", ".join(
+        f"{quantity(n, 'op')} {name}" for name, n in plan.operations_by_arithmetic.items()
+    )
     rows = {
         "device": f"{peaks}; {memory}; {chip.source}",
         "layout": plan.layout,
         "runs": f"{plan.runs} of {quantity(plan.parameters, ' parameters')}; "
         f"{plan.tokens} tokens an update of each",
-        "operations": _operations(plan),
+        "operations": f"{quantity(plan.operations, 'op')} an update in matrix products ({apart})",
         "bytes": f"{quantity(plan.bytes_moved, 'B')} an update; {plan.intensity:.3g} operations a "
         f"byte, where the device's peaks have {chip.bfloat16 / chip.bandwidth:.3g}",
         "memory": _memory(plan),
@@ -55,24 +58,12 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         )
     if plan.not_compiled:
         rows["compiler"] = plan.not_compiled
-    if plan.stand_in:
-        rows["compiled"] = plan.stand_in
+    elif chip.platform == "gpu":
+        rows["compiled"] = "with plain attention; cuDNN's, which is not here, takes less memory"
     for name, text in rows.items():
         yield f"  {name:<13}{text}"
     for text in plan.to_fit:
         yield f"  {'to fit':<13}{text}"
-
-
-def _operations(plan: Forecast) -> str:
-    text = f"{quantity(plan.operations, 'op')} an update in matrix products"
-    apart = [f"{quantity(n, 'op')} {name}" for name, n in plan.operations_by_arithmetic.items()]
-    text += f" ({', '.join(apart)})"
-    if plan.compiler_operations:
-        ratio = plan.compiler_operations / plan.operations - 1
-        text += (
-            f"; {quantity(plan.compiler_operations, 'op')} in all by the compiler ({ratio:+.1%})"
-        )
-    return text
 
 
 def _memory(plan: Forecast) -> str:
@@ -83,7 +74,7 @@ def _memory(plan: Forecast) -> str:
     runs = f"{memory.runs_at_once} of {memory.runs} runs at once"
     return (
         f"{verdict}: {bound}{quantity(memory.needed, 'B')} of {quantity(memory.available, 'B')} a "
-        f"device{f' ({parts})' if parts else ''}; {runs}, room for about {memory.room_for_runs}"
+        f"device ({parts}); {runs}, room for about {memory.room_for_runs}"
     )
 
 
@@ -104,12 +95,13 @@ def as_json(plan: Forecast) -> dict[str, Any]:
     A number that is not finite, such as the bytes of a program that the compiler refuses without a
     number, is None.
     """
-    values = dataclasses.asdict(plan)
-    values["memory"]["fits"] = plan.memory.fits
-    values |= {
+    derived = {
+        "operations": plan.operations,
         "intensity": plan.intensity,
         "device_hours": dataclasses.asdict(plan.device_hours),
     }
+    values = dataclasses.asdict(plan) | derived
+    values["memory"] |= {"needed": plan.memory.needed, "fits": plan.memory.fits}
     return _finite(values)
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -62,14 +62,14 @@ class OwnEnvironment:
             with self._alone():
                 if not works(str(python), self.check):  # another process may have made it meanwhile
                     self._install(python)
-        except (OSError, subprocess.CalledProcessError) as error:  # of the disk, or of venv's pip
-            reason = _last_line(_output(error) or str(error))
+        except (OSError, subprocess.CalledProcessError) as error:  # of the disk, of venv or of pip
+            said = getattr(error, "stderr", None) or getattr(error, "output", None) or str(error)
             raise NoEnvironmentError(
-                f"{self.contents}: {self.folder} cannot be made ({reason[:200]})"
+                f"{self.contents}: {self.folder} cannot be made ({_last_line(said)})"
             ) from error
         if failed := failure(str(python), self.check):
             raise NoEnvironmentError(
-                f"{self.contents}: what is in {self.folder} does not work ({failed[:200]}); "
+                f"{self.contents}: what is in {self.folder} does not work ({failed}); "
                 "delete that folder"
             )
         return str(python)
@@ -91,24 +91,23 @@ class OwnEnvironment:
         if self.sees_ours:
             (packages,) = self.folder.glob("lib/python*/site-packages")
             (packages / "ours.pth").write_text(f"{_our_packages()}\n")
-        refused = "no choice"
+        try:
+            self._pip_install(python)
+        except subprocess.CalledProcessError:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    def _pip_install(self, python: Path) -> None:
+        """Install the first of the choices that pip takes, and the packages besides."""
+        command = [str(python), "-m", "pip", "install", "--quiet"]
         for arguments in self.choices:
-            refused = _pip_install(python, arguments)
-            if not refused and self.without_needs:
-                refused = _pip_install(python, ("--no-deps", *self.without_needs))
-            if not refused:
-                return
-        shutil.rmtree(self.folder, ignore_errors=True)
-        raise NoEnvironmentError(f"pip cannot install {self.contents} ({refused[:120]})")
-
-
-def _pip_install(python: Path, arguments: Sequence[str]) -> str:
-    """Install something; the last line of pip's refusal, or nothing if it did."""
-    command = [str(python), "-m", "pip", "install", "--quiet", *arguments]
-    done = subprocess.run(command, capture_output=True, check=False)
-    if done.returncode == 0:
-        return ""
-    return _last_line(done.stderr) or "pip failed"
+            done = subprocess.run([*command, *arguments], capture_output=True, check=False)
+            if done.returncode == 0:
+                break
+        done.check_returncode()
+        if self.without_needs:
+            besides = [*command, "--no-deps", *self.without_needs]
+            subprocess.run(besides, capture_output=True, check=True)
 
 
 def works(python: str, check: str) -> bool:
@@ -122,20 +121,13 @@ def failure(python: str, check: str) -> str:
         done = subprocess.run([python, "-c", check], capture_output=True, check=False)
     except OSError as error:  # no such file, or one that cannot be executed
         return str(error)
-    if done.returncode == 0:
-        return ""
-    return _last_line(done.stderr) or f"exit code {done.returncode}"
-
-
-def _output(error: OSError | subprocess.CalledProcessError) -> bytes | str:
-    """The output of a failed command; nothing for other errors."""
-    return (error.output or "") if isinstance(error, subprocess.CalledProcessError) else ""
+    return _last_line(done.stderr or b"no message") if done.returncode else ""
 
 
 def _last_line(said: bytes | str) -> str:
     """The last line of a message, which may be in an encoding that is not this process's."""
     text = said if isinstance(said, str) else said.decode(errors="replace")
-    return (text.strip().splitlines() or [""])[-1]
+    return (text.strip().splitlines() or [""])[-1][:200]
 
 
 def _our_packages() -> Path:

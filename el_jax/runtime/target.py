@@ -17,14 +17,12 @@ class Target(NamedTuple):
         num_processes: number of processes that train on it, one a host.
         devices: the devices, which need not be of this machine; empty if there is no compiler for
             them, and then layouts are chosen and programs traced, but nothing is compiled.
-        capability: compute capability of its GPUs, such as "7.5"; empty for other devices.
     """
 
     platform: str
     num_devices: int
     num_processes: int = 1
     devices: tuple[jax.Device, ...] = ()
-    capability: str = ""
 
 
 _ELSEWHERE: ContextVar[Target | None] = ContextVar("_ELSEWHERE", default=None)
@@ -47,11 +45,8 @@ def platform() -> str:
 
 
 def capability() -> str:
-    """The compute capability of the GPUs that programs are compiled for; empty if not known."""
-    elsewhere = _ELSEWHERE.get()
-    if elsewhere is None:
-        return str(getattr(jax.devices()[0], "compute_capability", ""))
-    return elsewhere.capability
+    """The compute capability of this machine's GPUs, such as "7.5"; empty if not known."""
+    return "" if _ELSEWHERE.get() else str(getattr(jax.devices()[0], "compute_capability", ""))
 
 
 def num_devices() -> int:

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from el_jax.runtime import own_environment
-from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, failure, works
+from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
 
 PRESENT = ("--no-index", "pip")  # is there already: nothing to fetch
 
@@ -36,10 +35,9 @@ def test_it_is_made_at_the_first_use_and_sees_our_packages(made, capfd, tmp_path
 
 
 def test_what_pip_refuses_is_one_line_and_leaves_nothing(made, tmp_path):
-    with pytest.raises(NoEnvironmentError) as raised:
+    said = r"^some packages: .* cannot be made \(ERROR: No matching distribution.*\)$"
+    with pytest.raises(NoEnvironmentError, match=said):
         made(("--no-index", "no-such-package")).python()
-    assert str(raised.value).startswith("pip cannot install some packages (ERROR: ")
-    assert "\n" not in str(raised.value)
     assert not (tmp_path / "el_jax" / "own").exists()
 
 
@@ -54,24 +52,6 @@ def test_a_cache_that_cannot_be_written_is_one_line(made, tmp_path, monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # root may write into any folder
     with pytest.raises(NoEnvironmentError, match=r"^some packages: .* cannot be made \(.*\)$"):
         made(PRESENT).python()
-
-
-def test_an_interpreter_without_pip_is_one_line(made, monkeypatch):
-    def fail(*_, **__):
-        raise subprocess.CalledProcessError(
-            1, ["python"], b"Traceback\nNo module named ensurep\xefp"
-        )
-
-    monkeypatch.setattr(own_environment.venv, "create", fail)
-    with pytest.raises(
-        NoEnvironmentError, match="cannot be made \\(No module named ensurep\ufffdp\\)"
-    ):
-        made(PRESENT).python()
-
-
-def test_what_a_failing_program_says_need_not_be_text():
-    written = "import os; os.write(2, b'no \\xff'); os._exit(1)"
-    assert failure(sys.executable, written) == "no \ufffd"
 
 
 def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
@@ -89,11 +69,7 @@ def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
     assert sum("installing" in line for lines in said for line in lines) == 1
 
 
-def test_some_packages_come_without_what_they_need(made, monkeypatch):
-    asked = []
-    monkeypatch.setattr(own_environment, "_pip_install", lambda _, words: asked.append(words) or "")
-    dataclasses.replace(made(PRESENT), without_needs=("no-such-package",)).python()
-    assert asked == [PRESENT, ("--no-deps", "no-such-package")]
-    monkeypatch.setattr(own_environment, "_pip_install", lambda _, words: words[-1])
-    with pytest.raises(NoEnvironmentError, match=r"pip cannot install some packages \(pip\)"):
-        dataclasses.replace(made(PRESENT), folder_name="other").python()
+def test_packages_besides_come_without_what_they_need(made):
+    besides = dataclasses.replace(made(PRESENT), without_needs=("--no-index", "no-such-package"))
+    with pytest.raises(NoEnvironmentError, match=r"cannot be made \(ERROR: No matching"):
+        besides.python()

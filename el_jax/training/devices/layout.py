@@ -18,11 +18,10 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from jax.sharding import AxisType, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from el_jax.runtime import target
 from el_jax.training.devices.by_pmap import by_pmap
-from el_jax.training.devices.mesh import mesh_of
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.parts import Gradient, Parts, Within, placing
 from el_jax.training.moments import Moments, pool_tree
@@ -207,7 +206,8 @@ class Layout:
 
     @property
     def _mesh(self) -> jax.sharding.Mesh:
-        return mesh_of(self.devices, _DEVICES)
+        automatic = (AxisType.Auto,)
+        return jax.make_mesh((self.num_devices,), (_DEVICES,), automatic, devices=self.devices)
 
     def _splits(self, axis: Axis) -> bool:
         return _SPLIT.get(self.shard) == axis

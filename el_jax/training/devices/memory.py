@@ -1,4 +1,4 @@
-"""Memory checks: data, state, and the number of runs computed at once.
+"""Memory of a device: what a training takes, what is free, and how many runs fit at once.
 
 Linux promises a process more memory than the machine has, and a process that uses it then waits
 for ever or is killed. So the bytes a training needs are compared with the free bytes before any
@@ -13,76 +13,106 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 
 from el_jax.runtime.compilation import release_freed_memory
 from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
+from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.on_devices import OnDevices
 
 USABLE = 0.9  # share of the free memory; the rest is lost between blocks
 _ROOT = pathlib.Path("/")
-# files of a control group, version 2 and 1: memory in use, its limit, and the cache in use
-_GROUP_FILES = {
-    "": ("memory.current", "memory.max", "inactive_file"),
-    "memory": ("memory.usage_in_bytes", "memory.limit_in_bytes", "total_inactive_file"),
-}
 
 
 class Group(NamedTuple):
-    """Number of runs computed at once, the function for so many, and the reason if not for all."""
+    """Runs that are computed at once.
+
+    Attributes:
+        size: their number.
+        needed: bytes that they need.
+        of_all: bytes that all runs at once would need.
+    """
 
     size: int
-    function: OnDevices
-    reason: str = ""
+    needed: int | float
+    of_all: int | float
 
 
-def fitting_group(
-    what: str,
-    make: Callable[[int], OnDevices],
-    num_runs: int,
-    free: int | None,
-    needed: Callable[[OnDevices], int | float],
-) -> Group:
-    """The largest of R, R/2, R/4 ... runs at once whose program fits.
-
-    Compiles one program per size tried. If all runs fit, that is one compilation, and the call
-    reuses it.
+def largest_group(num_runs: int, needed: Callable[[int], int | float], room: int | float) -> Group:
+    """The first of R, R/2, R/4 ... runs at once that needs no more than ``room`` bytes, or one run.
 
     Args:
-        what: name of the function, for the message.
-        make: from a number of runs to the function that computes them at once.
-        num_runs: R, runs of one device.
-        free: free bytes on each device; None if unknown, and then all runs are taken.
-        needed: bytes that a call allocates beside its arguments.
-
-    Raises:
-        NotEnoughMemoryError: not even one run fits.
+        num_runs: R.
+        needed: bytes of so many runs at once; usually compiles a program for each number tried.
+        room: usable bytes of a device.
     """
-    size, function = num_runs, make(num_runs)
-    # Without statistics to compare with nothing can be chosen: all runs are computed at once, and
-    # the device's allocator raises if they do not fit.
-    if free is None:
-        return Group(size, function)
-    usable = int(USABLE * free)
-    of_all = found = needed(function)
-    while found > usable and size > 1:
+    size, of_all = num_runs, needed(num_runs)
+    found = of_all
+    while found > room and size > 1:
         size = -(-size // 2)
-        function = make(size)
-        found = needed(function)
-    check_room({what: found}, free)
-    if size == num_runs:
-        return Group(size, function)
-    told = f"{size} of {num_runs} runs at once: all need {_gigabytes(of_all)}"
-    return Group(size, function, f"{told}, {_gigabytes(usable)} are free")
-
-
-def _gigabytes(num_bytes: int | float) -> str:
-    return f"{num_bytes / 1e9:.3g} GB" if math.isfinite(num_bytes) else "more than there is"
+        found = needed(size)
+    return Group(size, found, of_all)
 
 
 def num_bytes(tree: Any) -> int:
     """Bytes of all arrays of a tree, which may hold ``jax.ShapeDtypeStruct`` in their place."""
     return sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
+def least_bytes(layout: Layout, state: Any, data: Any, at_once: int = 1) -> dict[str, float]:
+    """The least that updates take on each device, by name of the part; activations come on top.
+
+    Args:
+        layout: of the runs over devices.
+        state: shapes of the state of all runs.
+        data: shapes of the data sets, which every device has.
+        at_once: number of runs that a device computes at once.
+    """
+    num_runs = jax.tree.leaves(state.params)[0].shape[0]
+    gradients = num_bytes(state.params) / num_runs * layout.share_of_run
+    return {
+        "parameters and optimizer state": num_bytes(state) * layout.share_of_state,
+        "gradients": gradients * at_once,
+        "data sets": num_bytes(data),
+    }
+
+
+def compiled_bytes(
+    lowered: jax.stages.Lowered,
+) -> tuple[dict[str, int | float], jax.stages.Compiled | None]:
+    """Bytes of a program on each device by name of the part, and the compiled program.
+
+    The bytes are the compiler's plan, and add up: the results are those beside what is given up.
+    Of a program that the compiler refuses for lack of memory there is one part: the bytes it asks
+    for, infinite if it does not say.
+    """
+    try:
+        compiled = lowered.compile()
+    except jax.errors.JaxRuntimeError as error:  # a TPU's compiler refuses by itself
+        if not is_out_of_memory(error):
+            raise
+        return {"refused by the compiler": _asked_for(str(error))}, None
+    release_freed_memory()
+    plan = compiled.memory_analysis()
+    if plan is None:  # as on platforms of others
+        return {}, compiled
+    parts = {
+        "arguments": plan.argument_size_in_bytes,
+        "results": plan.output_size_in_bytes - plan.alias_size_in_bytes,
+        "temporaries": plan.temp_size_in_bytes,
+        "code": plan.generated_code_size_in_bytes,
+    }
+    return parts, compiled
+
+
+def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
+    """Bytes that a call allocates on each device beside its arguments, by the compiler's plan."""
+    parts, _ = compiled_bytes(function.lower(*args))
+    return sum(parts.values()) - parts.get("arguments", 0)
+
+
+def _asked_for(message: str) -> float:
+    used = re.search(r"(?:[Uu]sed |\()([\d.]+)([KMGT]?)i?B?(?: of|\) exceeds)", message)
+    return float(used[1]) * 2.0 ** (10 * "KMGT".find(used[2] or " ") + 10) if used else math.inf
 
 
 def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
@@ -99,51 +129,16 @@ def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
     if free is None or total <= free:
         return
     large = sorted((part for part in needed.items() if part[1] > total / 100), key=lambda p: -p[1])
-    parts = ", ".join(f"{what} {_gigabytes(size)}" for what, size in large)
+    parts = ", ".join(f"{what} {gigabytes(size)}" for what, size in large)
     raise NotEnoughMemoryError(
-        f"memory: at least {_gigabytes(total)} needed ({parts}), {_gigabytes(free)} available; "
+        f"memory: at least {gigabytes(total)} needed ({parts}), {gigabytes(free)} available; "
         "lower model.width, train.seeds, the sizes in eval or train.eval_tokens"
     )
 
 
-def within_memory(
-    what: str, function: OnDevices, free: Callable[[], int | None]
-) -> Callable[..., Any]:
-    """``function`` with a check of its memory before the first call; tracing it checks nothing.
-
-    Args:
-        what: name of the function, for the message.
-        function: the check compiles it, and the call reuses that compilation.
-        free: returns the free bytes on each device; called before the first call.
-    """
-    checked: list[bool] = []
-
-    def call(*args: Any) -> Any:
-        # while a function is traced, as for its shapes, even a constant is a tracer
-        if not checked and not isinstance(jnp.zeros(()), jax.core.Tracer):
-            check_room({what: planned_bytes(function, args)}, free())
-            checked.append(True)
-        return function(*args)
-
-    return call
-
-
-def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
-    """Bytes that a call allocates on each device beside its arguments, by the compiler's plan.
-
-    Infinite if the compiler refuses the program for lack of memory; 0 if there is no plan.
-    """
-    try:
-        plan = function.lower(*args).compile().memory_analysis()
-    except jax.errors.JaxRuntimeError as error:  # a TPU's compiler refuses by itself
-        if not is_out_of_memory(error):
-            raise
-        return math.inf
-    release_freed_memory()
-    if plan is None:
-        return 0
-    fresh = plan.output_size_in_bytes - plan.alias_size_in_bytes
-    return plan.temp_size_in_bytes + fresh + plan.generated_code_size_in_bytes
+def gigabytes(size: int | float) -> str:
+    """Bytes as text."""
+    return f"{size / 1e9:.3g} GB" if math.isfinite(size) else "more than there is"
 
 
 def free_bytes(devices: Sequence[jax.Device]) -> int | None:
@@ -152,38 +147,29 @@ def free_bytes(devices: Sequence[jax.Device]) -> int | None:
     On CPUs: the machine's available memory, divided by the number of devices.
     """
     if devices[0].platform == "cpu":
-        available = _available_bytes(_ROOT)
-        return None if available is None else available // len(devices)
+        meminfo = _ROOT / "proc/meminfo"
+        text = meminfo.read_text() if meminfo.exists() else ""  # there is none but on Linux
+        found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
+        if found is None:
+            return None
+        return min([int(found[1]) * 1024, *_left_in_groups()]) // len(devices)
     stats = [device.memory_stats() or {} for device in devices]
     free = [s["bytes_limit"] - s["bytes_in_use"] for s in stats if "bytes_limit" in s]
     return min(free, default=None)
 
 
-def _available_bytes(root: pathlib.Path) -> int | None:
-    """Bytes Linux would give this container or job without swapping; None on other systems."""
-    meminfo = root / "proc/meminfo"
-    text = meminfo.read_text() if meminfo.exists() else ""
-    found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
-    return None if found is None else min([int(found[1]) * 1024, *_left_in_groups(root)])
-
-
-def _left_in_groups(root: pathlib.Path) -> Iterator[int]:
-    """Bytes left below the limit of each control group that this process is in.
+def _left_in_groups() -> Iterator[int]:
+    """Bytes left below the limit of each control group (version 2) that this process is in.
 
     Docker and SLURM limit memory by such groups, and kill a process that takes more. A container
     may see its own group as the top one, whatever the group's path is outside.
     """
-    listed = root / "proc/self/cgroup"
-    for line in listed.read_text().splitlines() if listed.exists() else []:
-        _, controllers, path = line.split(":", 2)
-        if controllers not in ("", "memory"):
-            continue
-        top = root / "sys/fs/cgroup" / controllers
-        used, limit, cache = _GROUP_FILES[controllers]
-        own = top / path.lstrip("/")
-        for group in (own, *own.parents):  # the limit of every ancestor holds as well
-            if group.is_relative_to(top) and (group / limit).exists():
-                largest = (group / limit).read_text().strip()
-                kept = re.search(rf"^{cache} (\d+)$", (group / "memory.stat").read_text(), re.M)
-                taken = int((group / used).read_text()) - int(kept[1] if kept else 0)
-                yield sys.maxsize if largest == "max" else int(largest) - taken
+    listed, top = _ROOT / "proc/self/cgroup", _ROOT / "sys/fs/cgroup"
+    text = listed.read_text() if listed.exists() else ""
+    own = top / "".join(re.findall(r"^0::/(.*)$", text, re.MULTILINE))
+    for group in (own, *own.parents):  # the limit of every ancestor holds as well
+        if group.is_relative_to(top) and (group / "memory.max").exists():
+            largest = (group / "memory.max").read_text().strip()
+            cached = re.search(r"^inactive_file (\d+)$", (group / "memory.stat").read_text(), re.M)
+            taken = int((group / "memory.current").read_text()) - int(cached[1] if cached else 0)
+            yield sys.maxsize if largest == "max" else int(largest) - taken

@@ -6,10 +6,18 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 
 from el_jax.runtime.processes import is_first, smallest
 from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.memory import fitting_group, free_bytes, planned_bytes, within_memory
+from el_jax.training.devices.memory import (
+    USABLE,
+    check_room,
+    free_bytes,
+    gigabytes,
+    largest_group,
+    planned_bytes,
+)
 from el_jax.training.devices.on_devices import OnDevices
 
 _LOG = logging.getLogger(__name__)
@@ -85,22 +93,41 @@ class Runs:
         return call
 
     def within_memory(self, what: str, function: OnDevices) -> Callable[..., Any]:
-        """``function`` with a check of its memory before the first call."""
-        return within_memory(what, function, lambda: free_everywhere(self.layout))
+        """``function`` with a check of its memory before the first call; tracing checks nothing."""
+        checked: list[bool] = []
+
+        def call(*args: Any) -> Any:
+            # while a function is traced, as for its shapes, even a constant is a tracer
+            if not checked and not isinstance(jnp.zeros(()), jax.core.Tracer):
+                check_room({what: planned_bytes(function, args)}, free_everywhere(self.layout))
+                checked.append(True)
+            return function(*args)
+
+        return call
 
     def _choose(
         self, what: str, make: Callable[[int], OnDevices], num_here: int, args: Any
     ) -> OnDevices:
-        before = self.groups.get(what)
-        group = fitting_group(
-            what,
-            make,
-            num_here if before is None else min(before, num_here),
-            free_everywhere(self.layout),
-            lambda compiled: planned_bytes(compiled, args),
-        )
+        """The function for as many runs as fit; the call reuses the compilation that tried it."""
+        before, free = self.groups.get(what), free_everywhere(self.layout)
+        most = num_here if before is None else min(before, num_here)
+        # Without statistics to compare with nothing can be chosen: all runs are computed at once,
+        # and the device's allocator raises if they do not fit.
+        if free is None:
+            self.groups[what] = most
+            return make(most)
+        made: dict[int, OnDevices] = {}
+
+        def needed(size: int) -> int | float:
+            made[size] = make(size)
+            return planned_bytes(made[size], args)
+
+        group = largest_group(most, needed, USABLE * free)
+        check_room({what: group.needed}, free)
         self.groups[what] = group.size
-        if group.reason and is_first():
+        if group.size < most and is_first():
+            told = f"{group.size} of {most} runs at once: all need {gigabytes(group.of_all)}"
             changed = "" if before is None else f"; {before} before: bits may differ from now on"
-            _LOG.warning("%s: %s%s", what, group.reason, changed)
-        return group.function
+            usable = gigabytes(USABLE * free)
+            _LOG.warning("%s: %s, %s are free%s", what, told, usable, changed)
+        return made[group.size]

@@ -1,7 +1,6 @@
 """A resumed training computes as many runs at once as it began with, or warns that it cannot."""
 
 import logging
-import math
 
 import jax
 import numpy as np
@@ -16,19 +15,13 @@ SCARCE, PLENTY = "room for one run", "room for all"
 
 @pytest.fixture
 def free(monkeypatch):
-    def for_one(what, make, num_runs, free, needed):
-        one = make(1)
-        return memory.fitting_group(
-            what,
-            lambda size: one if size == 1 else make(size),
-            num_runs,
-            10**9,
-            lambda function: 0 if function is one else math.inf,
-        )
-
     def there_is(room):
-        choose = for_one if room is SCARCE else memory.fitting_group
-        monkeypatch.setattr(runs, "fitting_group", choose)
+        def choose(num_runs, needed, usable):
+            bytes_of = {size: needed(size) for size in {num_runs, 1}}
+            size = 1 if room is SCARCE else num_runs
+            return memory.Group(size, 0, bytes_of[num_runs])
+
+        monkeypatch.setattr(runs, "largest_group", choose)
 
     return there_is
 

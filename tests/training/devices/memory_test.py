@@ -11,10 +11,9 @@ import pytest
 
 from el_jax import build
 from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
-from el_jax.training import memory_plan
 from el_jax.training.devices import memory, runs
 from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.memory import check_room, fitting_group, planned_bytes
+from el_jax.training.devices.memory import check_room, largest_group, planned_bytes
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.metrics import summarise
 from tests.training.small_training import built, small_config
@@ -23,51 +22,23 @@ GB = 10**9
 
 
 @pytest.mark.parametrize(
-    ("free", "size", "tried"),
+    ("room", "size", "tried"),
     [
-        (None, 10, []),
-        (12 * GB, 10, [10]),
-        (11 * GB, 5, [10, 5]),
-        (4 * GB, 3, [10, 5, 3]),
-        (1_110_000_000, 1, [10, 5, 3, 2, 1]),  # it fits, but for what is lost between blocks
+        (11, 10, [10]),
+        (6, 5, [10, 5]),
+        (4, 3, [10, 5, 3]),
+        (1, 1, [10, 5, 3, 2, 1]),  # not even one fits: the caller compares what it needs
     ],
 )
-def test_the_largest_half_that_fits_is_taken(free, size, tried):
-    sizes = {}
+def test_the_largest_half_that_fits_is_taken(room, size, tried):
+    looked = []
 
-    def make(at_once):
-        compiled = OnDevices(lambda: at_once, lambda: None)
-        sizes[id(compiled)] = at_once
-        kept.append(compiled)
-        return compiled
+    def needed(size):
+        looked.append(size)
+        return size * GB + GB // 10
 
-    kept, looked = [], []
-
-    def needed(compiled):
-        looked.append(sizes[id(compiled)])
-        return looked[-1] * GB + GB // 10
-
-    group = fitting_group("updates", make, 10, free, needed)
-    assert (group.size, group.function(), looked) == (size, size, tried)
-    expected = "all need 10.1 GB, " if size < 10 else ""
-    assert expected in group.reason
-    assert bool(group.reason) == (size < 10)
-
-
-def test_where_free_memory_is_not_known_all_runs_are_taken():
-    function = OnDevices(lambda: 1, lambda: None)
-    group = fitting_group("updates", lambda _: function, 4, None, lambda _: 1 / 0)
-    assert (group.size, group.reason) == (4, "")
-
-
-def test_where_not_even_one_run_fits_it_is_said():
-    def make(_):
-        return OnDevices(lambda: 1, lambda: None)
-
-    for num_runs in (4, 1):
-        with pytest.raises(NotEnoughMemoryError) as raised:
-            fitting_group("updates", make, num_runs, GB, lambda _: 3 * GB)
-        assert "at least 3 GB needed (updates 3 GB), 1 GB available; lower " in str(raised.value)
+    assert largest_group(10, needed, room * GB) == (size, size * GB + GB // 10, 10.1 * GB)
+    assert looked == tried
 
 
 @pytest.mark.parametrize(("donate", "least", "most"), [((), 4_000_000, 4_100_000), (0, 0, 100_000)])
@@ -77,23 +48,21 @@ def test_the_plan_is_what_a_call_allocates_beside_its_arguments(donate, least, m
     assert least <= planned_bytes(compiled, (jnp.ones(1_000_000),)) <= most
 
 
-def test_a_compiler_that_refuses_needs_more_than_there_is():
-    def refuse(message):
-        def lower():
-            raise jax.errors.JaxRuntimeError(message)
-
-        return lower
-
-    assert (
-        planned_bytes(OnDevices(lambda: 1, refuse("RESOURCE_EXHAUSTED: 3G of 2G")), ()) == math.inf
-    )
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("3G of 2G", math.inf),
+        ("Used 19.50G of 15.75G hbm", 19.5 * 2**30),
+        ("while allocating (3.0MiB) exceeds", 3 * 2**20),
+    ],
+)
+def test_a_compiler_that_refuses_needs_what_it_says_or_more_than_there_is(said, expected):
+    lowered = mock.Mock(spec=jax.stages.Lowered)
+    lowered.compile.side_effect = jax.errors.JaxRuntimeError(f"RESOURCE_EXHAUSTED: {said}")
+    assert planned_bytes(OnDevices(lambda: 1, lambda: lowered), ()) == expected
+    lowered.compile.side_effect = jax.errors.JaxRuntimeError("INTERNAL: bug")
     with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
-        planned_bytes(OnDevices(lambda: 1, refuse("INTERNAL: bug")), ())
-    needs = {4: math.inf, 2: math.inf, 1: 1}
-    group = fitting_group(
-        "updates", lambda k: OnDevices(lambda: k, lambda: 0), 4, GB, lambda f: needs[f()]
-    )
-    assert group.reason == "1 of 4 runs at once: all need more than there is, 0.9 GB are free"
+        planned_bytes(OnDevices(lambda: 1, lambda: lowered), ())
 
 
 def machine(root, cgroup="0::/"):
@@ -123,8 +92,6 @@ def test_cpu_devices_share_what_the_machine_has(tmp_path, monkeypatch):
         # the limit of a group above its own
         ({"job": ("1000000", 1000, 0), "job/step": ("max", 1000, 0)}, "0::/job/step", 999_000),
         ({"": ("1000000", 1000, 0)}, "0::/seen/from/outside", 999_000),
-        ({"memory/docker/3f": ("1000000", 1000, 0)}, "4:memory:/docker/3f", 999_000),
-        ({"memory": ("1000000", 1000, 0)}, "4:memory:/docker/3f", 999_000),
         ({}, "3:cpuset:/job", 3000 * 1024),
     ],
 )
@@ -133,12 +100,10 @@ def test_the_limit_of_a_container_or_a_job_counts(groups, line, expected, tmp_pa
     for group, numbers in groups.items():
         folder = tmp_path / "sys/fs/cgroup" / group
         folder.mkdir(parents=True, exist_ok=True)
-        v1 = group.startswith("memory")
-        names = ("limit_in_bytes", "usage_in_bytes") if v1 else ("max", "current")
-        for name, number in zip(names, numbers, strict=False):
+        for name, number in zip(("max", "current"), numbers, strict=False):
             (folder / f"memory.{name}").write_text(f"{number}\n")
-        cache = "total_inactive_file" if v1 else "inactive_file"
-        (folder / "memory.stat").write_text(f"anon 1\n{cache} {numbers[2]}\nactive_file 7\n")
+        stat = f"anon 1\ninactive_file {numbers[2]}\nactive_file 7\n"
+        (folder / "memory.stat").write_text(stat)
     monkeypatch.setattr(memory, "_ROOT", tmp_path)
     assert memory.free_bytes(jax.local_devices(backend="cpu")[:1]) == expected
 
@@ -234,7 +199,7 @@ def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
 def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
     monkeypatch.setattr(runs, "free_bytes", lambda devices: 1)
     monkeypatch.setattr(runs, "planned_bytes", lambda *_: GB)  # real plans are tested below
-    for room in (memory, memory_plan):
+    for room in (runs, build):
         monkeypatch.setattr(room, "check_room", lambda needed, free: None)
     with caplog.at_level(logging.WARNING):
         found = trained()
@@ -243,20 +208,27 @@ def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
     assert [m.partition(" of 4 ")[0] for m in told] == ["updates: 1", "evaluation: 1"]
 
 
-def test_what_is_planned_shrinks_with_the_group():
-    training = built(small_config(seeds=4, max_runs_at_once=0))
-    program, planned = training.program, {}
+def test_where_free_memory_is_not_known_all_runs_are_taken(monkeypatch):
+    program = built(small_config(seeds=4)).program
     state = program.init()
+    monkeypatch.setattr(runs, "free_bytes", lambda devices: None)
+    monkeypatch.setattr(runs, "planned_bytes", lambda *_: pytest.fail("nothing to compare with"))
+    program.advance(state, 10)
+    assert program.groups == {"updates": 4}
 
-    def spy(what, make, num_runs, free, needed):
-        for size in (4, 1):
-            planned[size] = needed(make(size))
-        return fitting_group(what, make, num_runs, None, needed)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "fitting_group", spy)
-        program.advance(state, 10)
-    assert planned[1] < planned[4]
+def test_what_is_planned_shrinks_with_the_group(monkeypatch):
+    planned = []
+    monkeypatch.setattr(
+        runs,
+        "largest_group",
+        lambda num_runs, needed, room: (
+            planned.extend(map(needed, (4, 1))) or memory.Group(num_runs, 0, 0)
+        ),
+    )
+    program = built(small_config(seeds=4, max_runs_at_once=0)).program
+    program.advance(program.init(), 10)
+    assert planned[1] < planned[0]
 
 
 def test_layouts_say_what_one_device_has():
@@ -270,7 +242,6 @@ def test_layouts_say_what_one_device_has():
         ({"model.width": 100_000}, "parameters and optimizer state "),
         ({"train.seeds": 100_000, "model.width": 1_024}, "parameters and optimizer state "),
         ({"eval.test": 2**31 - 1}, "data sets "),
-        ({"train.eval_tokens": 2**31 - 1}, "evaluation of one run "),
         ({"task.num_train": 2**31 - 8}, "data sets "),
     ],
 )
