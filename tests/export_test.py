@@ -10,8 +10,8 @@ import pytest
 import el_jax
 from el_jax import export
 from el_jax.models import PRESETS
-from el_jax.models.pretrained import FAMILIES, PretrainedError, load_pretrained
-from el_jax.models.pretrained.families import family_of
+from el_jax.models.pretrained import PretrainedError, load_pretrained
+from el_jax.models.pretrained.config_json import family_of
 from tests import trainings
 
 
@@ -92,7 +92,7 @@ def test_parameters_of_an_objective_on_later_tokens_are_left_out(tmp_path, capsy
 
 def test_budget_bert_has_no_hugging_face_form():
     with pytest.raises(PretrainedError, match="no Hugging Face form; to be ") as error:
-        family_of(FAMILIES, PRESETS["budget_bert"])
+        family_of(PRESETS["budget_bert"])
     assert "norm_placement='pre' must be 'post'" in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -5,12 +5,8 @@ The folders in tests/models/pretrained are made by: python -m tests.peers.make_f
 
 import dataclasses
 import json
-import math
 import pathlib
-import pickle
 import shutil
-import struct
-import tracemalloc
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +17,7 @@ from tiny_models import TINY, batch_of, random_params
 
 from el_jax.models import PRESETS, transformer
 from el_jax.models.pretrained import FAMILIES, PretrainedError, load_pretrained, save_pretrained
-from el_jax.models.pretrained.families import config_of, function_of
+from el_jax.models.pretrained.config_json import config_of, function_of
 
 FIXTURES = pathlib.Path(__file__).parent / "pretrained"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())
@@ -180,10 +176,6 @@ OLDER = {
         "bert",
         lambda t: t | {"bert.embeddings.position_ids": np.arange(10, dtype=np.int64)[None]},
     ),
-    "lm_head": (
-        "gpt_neox",
-        lambda t: {k.replace("embed_out", "lm_head"): v for k, v in t.items()},
-    ),
     "inv_freq": (
         "gpt_neox",
         lambda t: t | {"gpt_neox.layers.0.attention.rotary_emb.inv_freq": np.ones(1, np.float32)},
@@ -205,18 +197,12 @@ def test_files_of_other_versions_are_read(case, copy):
     ("name", "fields"),
     [
         ("gpt_neox_serial", {"rotary_pct": 1.0, "rotary_emb_base": 500}),
-        (
-            "gpt_neox_serial",
-            {
-                "rotary_pct": 1.0, "partial_rotary_factor": 1, "rope_scaling": None,
-                "rotary_emb_base": 500, "rope_theta": 500.0,
-            },
-        ),
+        ("gpt_neox_serial", {"partial_rotary_factor": 1, "rope_theta": 500.0}),
         ("llama_wide_heads", {"rope_theta": 100_000, "rope_scaling": {"type": "default"}}),
         ("gpt2", {"num_attention_heads": 3, "hidden_size": 12, "is_causal": True}),
-        ("bert", {"is_causal": False}),
+        ("gpt2", {"n_embd": None, "hidden_size": 12}),
     ],
-)  # fmt: skip
+)
 def test_options_of_other_versions_are_read(name, fields, copy):
     folder = copy(name)
     set_fields(folder, rope_parameters=None, **fields)
@@ -226,25 +212,9 @@ def test_options_of_other_versions_are_read(name, fields, copy):
 # ---- what is refused --------------------------------------------------------------------------
 
 
-def write_header(folder, header, data=b"", claimed=None):
-    text = json.dumps(header).encode()
-    size = struct.pack("<Q", len(text) if claimed is None else claimed)
-    (folder / "model.safetensors").write_bytes(size + text + data)
-
-
 def cut(folder):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-
-
-def claim_a_terabyte(folder):
-    sizes = {"dtype": "F32", "shape": [2**38], "data_offsets": [0, 2**40]}
-    write_header(folder, {"transformer.wte.weight": sizes}, b"\0" * 64)
-
-
-def keep_a_pickle_only(folder):
-    (folder / "model.safetensors").unlink()
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"a": 1}))
 
 
 def drop(name):
@@ -255,32 +225,14 @@ def put(name, value):
     return lambda folder: rewrite(folder, lambda t: t | {name: value})
 
 
-def double(name, other):
-    return lambda folder: rewrite(folder, lambda t: t | {other: t[name]})
-
-
 LN, TABLE = "transformer.h.1.ln_1.weight", "transformer.wte.weight"
 DAMAGE = {
     "no folder": (shutil.rmtree, r"gpt2: no such folder; nothing is downloaded: name a folder, a "),
     "no tensors": (
-        lambda f: (f / "model.safetensors").unlink(),
-        r"must have model\.safetensors or model\.safetensors\.index\.json$",
-    ),
-    "a pickle alone": (keep_a_pickle_only, r"; pytorch_model\.bin is not opened, since a pickle"),
-    "a pickle by that name": (
-        lambda f: (f / "model.safetensors").write_bytes(pickle.dumps({"a": 1})),
-        r"model\.safetensors: no whole safetensors file",
+        lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"),
+        r"gpt2: must have model\.safetensors or model\.safetensors\.index\.json; a pickle, such as",
     ),
     "truncated": (cut, r"model\.safetensors: no whole safetensors file"),
-    "empty": (
-        lambda f: (f / "model.safetensors").write_bytes(b""),
-        r"model\.safetensors: no whole safetensors file",
-    ),
-    "a long header": (
-        lambda f: write_header(f, {}, claimed=2**60),
-        r"model\.safetensors: no whole safetensors file",
-    ),
-    "a terabyte": (claim_a_terabyte, r"model\.safetensors: no whole safetensors file"),
     "foreign": (
         lambda f: shutil.copy(FIXTURES / "bert" / "model.safetensors", f),
         r"gpt2: has no tensor 'transformer\.wte\.weight' \(and 27 more\)$",
@@ -288,38 +240,26 @@ DAMAGE = {
     "missing": (drop(LN), rf"gpt2: has no tensor '{LN}'$"),
     "unexpected": (
         put("transformer.h.2.ln_1.weight", np.ones(12, np.float32)),
-        r"safetensors: the model has no tensor 'transformer\.h\.2\.ln_1\.weight'$",
+        r"gpt2: the model has no tensor 'transformer\.h\.2\.ln_1\.weight'$",
     ),
     "misshapen": (
         put(LN, np.ones(13, np.float32)),
-        rf"safetensors: tensor '{LN}': shape \[13\], must be \[12\]$",
-    ),
-    "transposed": (
-        lambda f: rewrite(f, lambda t: t | {TABLE: np.ascontiguousarray(t[TABLE].T)}),
-        rf"tensor '{TABLE}': shape \[12, 13\], must be \[13, 12\]$",
+        rf"gpt2: tensor '{LN}': shape \[13\], must be \[12\]$",
     ),
     "integers": (
         put(LN, np.ones(12, np.int8)),
-        rf"tensor '{LN}': dtype I8, must be one of BF16, F16, F32$",
+        rf"gpt2: tensor '{LN}': dtype int8, must be one of bfloat16, float16, float32$",
     ),
     "there twice": (
-        double("transformer.ln_f.bias", "ln_f.bias"),
-        r"the model has no tensor 'ln_f\.bias'$",
+        put("ln_f.bias", np.ones(12, np.float32)),
+        r"gpt2: tensor '.*ln_f\.bias': there again as 'transformer\.ln_f\.bias'$",
     ),
     "another head": (
         put("lm_head.weight", np.ones((13, 12), np.float32)),
         rf"tensor 'lm_head\.weight': must equal '{TABLE}', to which config\.json ties it$",
     ),
     "no config": (lambda f: (f / "config.json").unlink(), r"config\.json: No such file"),
-    "no JSON": (lambda f: (f / "config.json").write_text("{"), r"config\.json: no JSON"),
-    "a list": (
-        lambda f: (f / "config.json").write_text("[]"),
-        r"config\.json: must be a JSON object, not a list$",
-    ),
-    "deep JSON": (
-        lambda f: (f / "config.json").write_text("[" * 100_000),
-        r"config\.json: no JSON",
-    ),
+    "no JSON": (lambda f: (f / "config.json").write_text("{"), r"config\.json: no JSON object"),
 }
 
 
@@ -334,82 +274,36 @@ def test_a_folder_that_cannot_be_read_is_one_line(case, copy):
     assert str(error.value).startswith(str(folder))
 
 
-def test_both_names_of_a_norm_are_refused(copy):
-    folder = copy("bert")
-    name = "bert.embeddings.LayerNorm"
-    double(f"{name}.weight", f"{name}.gamma")(folder)
-    with pytest.raises(PretrainedError, match=r"LayerNorm\.\w+': there again as 'bert\.embeddings"):
+def test_a_shard_that_is_missing_is_named(copy):
+    folder = copy("llama_bfloat16_in_shards")
+    (folder / "model-00001-of-00003.safetensors").unlink()
+    with pytest.raises(PretrainedError, match=r"model-00001-of-00003\.safetensors: no whole"):
         load_pretrained(folder)
 
 
-def test_a_claim_is_refused_before_memory_is_taken(copy):
-    folder = copy("gpt2")
-    claim_a_terabyte(folder)
-    tracemalloc.start()
-    with pytest.raises(PretrainedError):
-        load_pretrained(folder)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 2**20
-
-
-def test_right_sizes_of_the_header_are_needed_before_memory_is_taken(copy):
-    """A config.json with giant sizes is compared with the header, not allocated."""
-    folder = copy("gpt2")
-    set_fields(folder, vocab_size=2**31 - 1)
-    with pytest.raises(PretrainedError, match=rf"must be \[{2**31 - 1}, 12\]$"):
-        load_pretrained(folder)
-    set_fields(folder, vocab_size=13, n_layer=10**9)
-    with pytest.raises(PretrainedError, match=r"asks for 10+ layers and has 28 tensors$"):
-        load_pretrained(folder)
-
-
-CAUSAL = ("gpt2", "gpt_neox", "opt", "llama")
 UNSUPPORTED = [
-    ("gpt2", {"model_type": "mamba"}, "model_type='mamba': must be one of 'gpt2', 'gpt_neox', "),
-    ("gpt2", {"model_type": None}, "model_type=None: must be one of "),
-    ("gpt2", {"n_embd": "12"}, "n_embd='12': must be of type int$"),
-    ("gpt2", {"n_layer": True}, "n_layer=True: must be of type int$"),
+    ("gpt2", {"model_type": "mamba"}, "model_type='mamba': must be one of gpt2, gpt_neox, opt, "),
+    ("gpt2", {"n_layer": 0}, "n_layer=0: must be a positive integer$"),
     ("gpt2", {"n_head": 5}, "n_head=5: must be a divisor of width=12"),
-    ("gpt2", {"n_head": 0}, "n_head=0: must be a positive integer$"),
-    ("gpt2", {"layer_norm_epsilon": math.nan}, "layer_norm_epsilon=nan: must be a positive"),
-    ("gpt2", {"activation_function": "mish"}, "activation_function='mish': must be one of 'gelu'"),
-    ("gpt2", {"tie_word_embeddings": 1}, "tie_word_embeddings=1: must be of type bool$"),
+    (
+        "gpt2",
+        {"activation_function": "mish"},
+        r"activation_function='mish': must be one of \['gelu'",
+    ),
     ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights=False: must be True$"),
-    ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "layer_idx=True: must be False$"),
-    ("gpt2", {"add_cross_attention": True}, "add_cross_attention=True: must be False$"),
     ("gpt2", {"quantization_config": {"bits": 4}}, "quantization_config=.*: must be None$"),
-    ("bert", {"pruned_heads": {"0": [1]}}, "pruned_heads=.*: must be {}$"),
-    ("bert", {"is_decoder": True}, "is_decoder=True: must be False$"),
     ("bert", {"position_embedding_type": "relative_key"}, "_type='relative_key': must be"),
-    ("opt", {"layerdrop": 0.1}, "layerdrop=0.1: must be 0.0$"),
-    ("opt", {"_remove_final_layer_norm": True}, "_norm=True: must be False$"),
-    ("opt", {"layer_norm_elementwise_affine": False}, "_affine=False: must be True$"),
+    ("bert", {"is_causal": True}, "is_causal=True: must be False$"),
+    ("opt", {"is_causal": False}, "is_causal=False: must be True$"),
     ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3': must be"),
     ("llama", {"rope_scaling": {"type": "linear"}, "rope_parameters": None}, "rope_type='linear'"),
-    ("llama", {"rope_parameters": 3}, "rope_parameters=3: must be an object or null$"),
     ("llama", {"num_key_value_heads": 3}, "num_key_value_heads=3: must be a divisor of num_heads"),
-    ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5: must be 1.0$"),
     ("gpt_neox", {"rotary_pct": 0.4, "rope_parameters": None}, "rotary_pct=0.4: must be such"),
-    *((n, {"is_causal": False}, "is_causal=False: must be True$") for n in CAUSAL),
-    ("bert", {"is_causal": True}, "is_causal=True: must be False$"),
-    ("gpt2", {"num_attention_heads": 4}, "num_attention_heads=4: must be 3, as n_head$"),
-    ("gpt2", {"n_head": None, "num_attention_heads": 3}, "heads=3: must be 12, as n_head$"),
     ("gpt2", {"hidden_size": 24}, "hidden_size=24: must be 12, as n_embd$"),
-    (
-        "llama",
-        {"rope_parameters": {"type": "default", "rope_type": "llama3"}},
-        "rope_parameters: rope_type='llama3': must be 'default', as rope_type$",
-    ),
-    ("llama", {"rope_parameters": {"type": None, "rope_type": "linear"}}, "rope_type='linear': "),
-    ("llama", {"rope_scaling": {"rope_type": "llama3"}}, "rope_scaling=.*: must be null or "),
-    ("llama", {"rope_scaling": {"type": "default"}}, "rope_scaling=.*: must be null or {'rope"),
-    ("llama", {"rope_theta": 5.0}, "rope_parameters: rope_theta=10000.0: must be 5.0, as rope_th"),
-    ("gpt_neox", {"rope_theta": 5.0}, "rope_theta=5.0: must be 10000.0, as rotary_emb_base$"),
+    ("llama", {"rope_scaling": {"type": "linear"}}, "rope_type='default': must be 'linear', as"),
+    ("llama", {"rope_theta": 5.0}, "rope_theta=10000.0: must be 5.0, as rope_theta$"),
     ("gpt_neox", {"rotary_pct": 0.5}, "partial_rotary_factor=0.25: must be 0.5, as rotary_pct$"),
-    ("gpt_neox", {"partial_rotary_factor": 1.0}, "factor=1.0: must be 0.25, as rotary_pct$"),
-    ("gpt2", {"vocab_size": 2**31}, r"vocab_size=2147483648: must be below 2\*\*31$"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "fields", "said"), UNSUPPORTED)
@@ -417,52 +311,4 @@ def test_an_unsupported_option_is_one_line(name, fields, said, copy):
     folder = copy(name)
     set_fields(folder, **fields)
     with pytest.raises(PretrainedError, match=rf"config\.json: .*{said}"):
-        load_pretrained(folder)
-
-
-# ---- shards -----------------------------------------------------------------------------------
-
-
-def change_index(change):
-    def damage(folder):
-        path = folder / "model.safetensors.index.json"
-        index = json.loads(path.read_text())
-        change(index["weight_map"])
-        path.write_text(json.dumps(index))
-
-    return damage
-
-
-FIRST, NORM = "model-00001-of-00003.safetensors", "model.norm.weight"
-DAMAGED_SHARDS = {
-    "missing": (lambda f: (f / FIRST).unlink(), rf"{FIRST}: no such file$"),
-    "no map": (
-        lambda f: (f / "model.safetensors.index.json").write_text("{}"),
-        "index.json: weight_map must name the file of each tensor$",
-    ),
-    "elsewhere": (
-        change_index(lambda names: names.update({NORM: "../llama/model.safetensors"})),
-        rf"tensor '{NORM}': '\.\./llama/model\.safetensors' must be a \.safetensors file of that",
-    ),
-    "a pickle": (
-        change_index(lambda names: names.update({NORM: "model.bin"})),
-        rf"tensor '{NORM}': 'model\.bin' must be a \.safetensors file",
-    ),
-    "the wrong shard": (
-        change_index(lambda names: names.update({NORM: FIRST})),
-        rf"safetensors: tensor '{NORM}': is only in ",
-    ),
-    "not in the index": (
-        change_index(lambda names: names.pop(NORM)),
-        rf"model-0000\d-of-00003\.safetensors: tensor '{NORM}': is only in its header$",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", DAMAGED_SHARDS)
-def test_shards_that_are_not_those_of_the_index_are_one_line(case, copy):
-    damage, said = DAMAGED_SHARDS[case]
-    folder = copy("llama_bfloat16_in_shards")
-    damage(folder)
-    with pytest.raises(PretrainedError, match=said):
         load_pretrained(folder)

@@ -6,39 +6,23 @@ GGUF files of Llama's form are read as well, and ``smollm2`` is the one in the p
     logits = model.apply(params, batch)
     save_pretrained("mine", config, params)
 
-A folder has a config.json and its tensors as safetensors, in one file or in shards. A family is one
-file here, tables of its options and tensors, and one line of ``FAMILIES``.
+A folder has a config.json and its tensors as safetensors, in one file or in shards. A family is a
+table of its options and tensors in families.py.
 """
 
 import pathlib
 
 from el_jax.models.config import TransformerConfig, exact
-from el_jax.models.pretrained.bert import BERT
-from el_jax.models.pretrained.families import Family, config_of, family_of, fields_of
-from el_jax.models.pretrained.files import (
-    CONFIG,
-    PretrainedError,
-    read_json,
-    stored_tensors,
-    write_folder,
-)
-from el_jax.models.pretrained.gguf import GGUF, gguf_config, load_gguf
-from el_jax.models.pretrained.gpt2 import GPT2
-from el_jax.models.pretrained.gpt_neox import GPT_NEOX
-from el_jax.models.pretrained.llama import LLAMA
-from el_jax.models.pretrained.opt import OPT
+from el_jax.models.pretrained.config_json import config_of, family_of, fields_of
+from el_jax.models.pretrained.families import FAMILIES
+from el_jax.models.pretrained.family import Family
+from el_jax.models.pretrained.files import CONFIG, read_json, read_tensors, write_folder
+from el_jax.models.pretrained.gguf import GGUF, gguf_config, gguf_model
 from el_jax.models.pretrained.parameters import params_of, tensors_of
 from el_jax.models.transformer import transformer
+from el_jax.runtime.errors import PretrainedError
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.types import ModelFns, Params
-
-FAMILIES: dict[str, Family] = {
-    "gpt2": GPT2,
-    "gpt_neox": GPT_NEOX,
-    "opt": OPT,
-    "bert": BERT,
-    "llama": LLAMA,
-}
 
 __all__ = [
     "FAMILIES",
@@ -85,9 +69,10 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
     """
     source = _source(path)
     if source.suffix == GGUF:
-        return load_gguf(source)
-    family, config = _configuration(source / CONFIG)
-    params = params_of(source, family, config, stored_tensors(source))
+        config, params = gguf_model(source)
+    else:
+        family, config = _configuration(source / CONFIG)
+        params = params_of(source, family, config, read_tensors(source))
     return transformer(config), params, config
 
 
@@ -102,20 +87,13 @@ def load_exact(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerC
 
 
 def read_config(path: str | pathlib.Path) -> tuple[str, TransformerConfig]:
-    """The configuration in a Hugging Face folder or a GGUF file, without the parameters.
+    """The name of the family in ``FAMILIES``, and the configuration, without the parameters.
 
-    Args:
-        path: as of :func:`load_pretrained`.
-
-    Returns:
-        The name of the family in ``FAMILIES``, and the configuration.
-
-    Raises:
-        PretrainedError: as of :func:`load_pretrained`.
+    Argument and errors are those of :func:`load_pretrained`.
     """
     source = _source(path)
     config = gguf_config(source) if source.suffix == GGUF else _configuration(source / CONFIG)[1]
-    return family_of(FAMILIES, config), config
+    return family_of(config), config
 
 
 def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params: Params) -> str:
@@ -136,7 +114,7 @@ def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params:
         PretrainedError: no family has such a model, or the folder has files already.
         OSError: the folder cannot be written.
     """
-    name = family_of(FAMILIES, config)
+    name = family_of(config)
     family = FAMILIES[name]
     tensors = tensors_of(family, config, params)
     write_folder(pathlib.Path(path), {"model_type": name} | fields_of(family, config), tensors)
@@ -155,9 +133,8 @@ def _source(path: str | pathlib.Path) -> pathlib.Path:
 def _configuration(path: pathlib.Path) -> tuple[Family, TransformerConfig]:
     fields = read_json(path)
     name = fields.get("model_type")
-    if not isinstance(name, str) or name not in FAMILIES:
-        names = ", ".join(map(repr, FAMILIES))
-        raise PretrainedError(f"{path}: model_type={name!r}: must be one of {names}")
+    if name not in FAMILIES:
+        raise PretrainedError(f"{path}: model_type={name!r}: must be one of {', '.join(FAMILIES)}")
     try:
         return FAMILIES[name], config_of(FAMILIES[name], fields)
     except ValueError as error:

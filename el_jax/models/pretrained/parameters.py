@@ -1,54 +1,55 @@
 """Parameters from the tensors of a family, and back."""
 
 import pathlib
+import re
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax.traverse_util import flatten_dict, unflatten_dict
 from jaxtyping import Float
 
 from el_jax.models.config import TransformerConfig
-from el_jax.models.pretrained.families import Family
-from el_jax.models.pretrained.files import PretrainedError, StoredTensor
-from el_jax.models.pretrained.layouts import Places, Shape
-from el_jax.models.pretrained.matching import matched
+from el_jax.models.pretrained.families import NO_PARAMETERS
+from el_jax.models.pretrained.family import Family
+from el_jax.models.pretrained.layouts import Place, Shape
 from el_jax.models.transformer import transformer
+from el_jax.runtime.errors import PretrainedError
 from el_jax.types import Params
+
+_EXACT_IN_FLOAT32 = ("bfloat16", "float16", "float32")
 
 
 def params_of(
     source: pathlib.Path,
     family: Family,
     config: TransformerConfig,
-    stored: Mapping[str, StoredTensor],
+    stored: Mapping[str, np.ndarray],
 ) -> Params:
-    """The parameters that a file or folder has.
+    """The parameters that a file or folder has, in float32.
 
     Args:
         source: the file or folder, for messages.
         family: of the model.
         config: of the model, as the source says.
-        stored: the source's tensors, by their names there.
+        stored: the source's tensors, by their names in Hugging Face folders.
 
     Raises:
-        PretrainedError: the tensors are not those of the configuration.
+        PretrainedError: names a tensor that is missing, unexpected, there twice, of another shape,
+            of a number format that float32 does not hold, or no copy where it must be one.
     """
-    if config.num_layers > len(stored):  # else the lists below would be of any length
-        raise PretrainedError(
-            f"{source}: asks for {config.num_layers} layers and has {len(stored)} tensors"
-        )
-    abstract = _abstract(config)
-    shapes = {path: leaf.shape for path, leaf in _by_path(abstract)}
+    shapes = _shapes(config)
     places = _places(family, config, shapes)
-    found = matched(source, family, places, shapes, stored)
-    params = dict[str, np.ndarray]()
+    found = _by_present_name(source, family, places, stored)
+    params = dict[str, jax.Array]()
     for name, place in places.items():
-        parts = place.unpack(found[name].read(), shapes[place.paths[0]])
-        params |= zip(place.paths, parts, strict=True)
-    leaves = [jnp.asarray(params[path]) for path in shapes]
-    return jax.tree.unflatten(jax.tree.structure(abstract), leaves)
+        part = shapes[place.paths[0]]
+        tensor = found[name]
+        _check(source, name, tensor, place.shape(part))
+        parts = place.unpack(np.asarray(tensor, np.float32), part)
+        params |= zip(place.paths, map(jnp.asarray, parts), strict=True)
+    return unflatten_dict(params, sep="/")
 
 
 def tensors_of(
@@ -59,8 +60,8 @@ def tensors_of(
     Raises:
         PretrainedError: the parameters are not of the configuration.
     """
-    shapes = {path: leaf.shape for path, leaf in _by_path(_abstract(config))}
-    leaves = {path: np.asarray(leaf, np.float32) for path, leaf in _by_path(params)}
+    shapes = _shapes(config)
+    leaves = {path: np.asarray(x, np.float32) for path, x in flatten_dict(params, sep="/").items()}
     if {path: leaf.shape for path, leaf in leaves.items()} != shapes:
         raise PretrainedError("the parameters are not of this configuration")
     tensors = {
@@ -72,16 +73,61 @@ def tensors_of(
     return tensors
 
 
-def _abstract(config: TransformerConfig) -> Params:
-    return jax.eval_shape(transformer(config).init, jax.random.key(0))
+def _shapes(config: TransformerConfig) -> dict[str, Shape]:
+    abstract = jax.eval_shape(transformer(config).init, jax.random.key(0))
+    return {path: leaf.shape for path, leaf in flatten_dict(abstract, sep="/").items()}
 
 
-def _by_path(params: Params) -> list[tuple[str, Any]]:
-    leaves = jax.tree_util.tree_leaves_with_path(params)
-    return [(jax.tree_util.keystr(path, simple=True, separator="/"), leaf) for path, leaf in leaves]
-
-
-def _places(family: Family, config: TransformerConfig, shapes: Mapping[str, Shape]) -> Places:
+def _places(
+    family: Family, config: TransformerConfig, shapes: Mapping[str, Shape]
+) -> dict[str, Place]:
     """The tensors of a model: those of its family whose parameters it has."""
     places = family.places(config.num_layers)
-    return {name: place for name, place in places if place.paths[0] in shapes}
+    return {name: place for name, place in places.items() if place.paths[0] in shapes}
+
+
+def _by_present_name(
+    source: pathlib.Path,
+    family: Family,
+    places: Mapping[str, Place],
+    stored: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The tensors by the names that ``places`` has for them."""
+    found, unknown = dict[str, np.ndarray](), list[str]()
+    for name, tensor in stored.items():
+        present = re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", name))
+        if present not in places and present not in family.copies:
+            present = family.prefix + present
+        if present in found:
+            raise PretrainedError(f"{source}: tensor {name!r}: there again as {present!r}")
+        if present in places or present in family.copies:
+            found[present] = tensor
+        elif not NO_PARAMETERS.fullmatch(name):
+            unknown.append(name)
+    if missing := [name for name in places if name not in found]:
+        raise PretrainedError(f"{source}: has no tensor {_first_of(missing)}")
+    if unknown:
+        raise PretrainedError(f"{source}: the model has no tensor {_first_of(unknown)}")
+    for copy, original in family.copies.items():
+        if copy in found and copy not in places and not _equal(found[copy], found[original]):
+            said = f"must equal {original!r}, to which config.json ties it"
+            raise PretrainedError(f"{source}: tensor {copy!r}: {said}")
+    return found
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    return np.array_equal(np.asarray(one, np.float32), np.asarray(other, np.float32))
+
+
+def _check(source: pathlib.Path, name: str, tensor: np.ndarray, shape: Shape) -> None:
+    if tensor.shape != shape:
+        said = f"shape {list(tensor.shape)}, must be {list(shape)}"
+        raise PretrainedError(f"{source}: tensor {name!r}: {said}")
+    if tensor.dtype.name not in _EXACT_IN_FLOAT32:
+        said = f"dtype {tensor.dtype}, must be one of {', '.join(_EXACT_IN_FLOAT32)}"
+        raise PretrainedError(f"{source}: tensor {name!r}: {said}")
+
+
+def _first_of(names: list[str]) -> str:
+    first, *others = names
+    return f"{first!r}" + (f" (and {len(others)} more)" if others else "")
