@@ -9,7 +9,7 @@ from tiny_models import TINY, B, T, batch_of, model, random_params, random_token
 import el_jax.models.attention as attention_room
 from el_jax.models import PRESETS, attention_choice, transformer
 from el_jax.models.attention import attend, flash_attend, rotate, scope, softmax
-from el_jax.runtime.target import Target, compiling_for
+from el_jax.runtime import target
 
 SUPERVISED = jnp.array([[6, 0, 3], [2, 2, 5]])
 DOCUMENTS = jnp.array([[0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 5, 5, 5, 2, 2, 2]])
@@ -167,8 +167,9 @@ def test_attention_is_chosen_by_what_a_gpu_can(capability, impl, reason, monkeyp
         dataclasses.replace(TINY["gpt_neox"], dtype="bfloat16"),
         batch_of(random_tokens()),
     )
-    with compiling_for(Target("gpu", 1, capability=capability)):
-        jax.eval_shape(transformer(config).apply, random_params(config), batch)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(target, "capability", lambda: capability)
+    jax.eval_shape(transformer(config).apply, random_params(config), batch)
     assert bool(calls) == (impl == "cudnn")
 
 
