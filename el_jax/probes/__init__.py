@@ -2,10 +2,9 @@
 
 A probe is one file and one line of ``PROBES``: from the task and the model to a ``Probe``.
 
-``linear_probe`` is none of these: it asks for features and labels, which ``sentence_features`` of a
-model and the ``labels`` of a world give, and trains a classifier on them, logistic regression for
-the probe ``downstream`` or naive Bayes for ``naive_bayes``; ``fine_tune`` trains the network with
-it, for the probe ``fine_tuned``.
+``linear_probe`` is none of these: it trains a classifier on features and labels, which
+``sentence_features`` of a model and the ``labels`` of a world give. ``downstream.py`` has the
+probes that use it.
 """
 
 from collections.abc import Callable
@@ -14,21 +13,21 @@ from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.probes.curvature import curvature
 from el_jax.probes.curvature_report import Curvature
-from el_jax.probes.downstream import by_naive_bayes, downstream
-from el_jax.probes.fine_tune import FineTuning, fine_tune
-from el_jax.probes.fine_tuned import fine_tuned
-from el_jax.probes.greedy_path import greedy_goal
-from el_jax.probes.linear_classifiers import (
-    LinearClassifier,
-    logistic_regression,
-    naive_bayes,
-)
-from el_jax.probes.linear_probe import (
-    ProbeResult,
-    disjoint_splits,
-    linear_probe,
+from el_jax.probes.downstream import (
+    by_naive_bayes,
+    downstream,
+    fine_tuned,
     project,
     sentence_features,
+)
+from el_jax.probes.fine_tune import FineTuning, fine_tune
+from el_jax.probes.greedy_path import greedy_goal
+from el_jax.probes.linear_probe import (
+    LinearClassifier,
+    disjoint_splits,
+    linear_probe,
+    logistic_regression,
+    naive_bayes,
 )
 from el_jax.probes.measurement import NotFiniteError, measurement
 from el_jax.probes.perplexity import perplexity
@@ -56,7 +55,6 @@ __all__ = [
     "FineTuning",
     "LinearClassifier",
     "NotFiniteError",
-    "ProbeResult",
     "attention_mass",
     "by_naive_bayes",
     "context_logits",

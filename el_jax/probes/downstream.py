@@ -1,4 +1,4 @@
-"""The worth of a masked language model's features for the labels of its world.
+"""The worth of a masked language model for the labels of its world: frozen, and trained on.
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199) pre-train, freeze, and train a linear classifier on the
 vectors of all tokens: of a grammar's sentences for the symbol that spans their first words, of a
@@ -9,9 +9,7 @@ has the least loss of all models, and its features are those conditionals, one w
 """
 
 import functools
-import operator
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -20,17 +18,30 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.probes.linear_classifiers import Fit, logistic_regression, naive_bayes
-from el_jax.probes.linear_probe import disjoint_splits, linear_probe, project, sentence_features
+from el_jax.probes.fine_tune import (
+    NO_FEATURES,
+    RECIPE,
+    FineTuning,
+    fine_tune,
+    hidden_states,
+    rows_of,
+)
+from el_jax.probes.linear_probe import (
+    Fit,
+    disjoint_splits,
+    linear_probe,
+    logistic_regression,
+    naive_bayes,
+)
 from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import require
 from el_jax.tasks import MaskedWords, Task
-from el_jax.types import Batch, Estimate, ModelFns, Params, Probe
-from el_jax.worlds import LabelRates, label_rates
+from el_jax.types import Batch, Estimate, Key, ModelFns, Params, Probe
+from el_jax.worlds import LabelRates, World, label_rates
 
 WIDEST = 512  # entries; wider features are projected, as in the paper
-NUM_SPLITS, TEST_FRACTION, SPLIT_SEED = 2, 0.4, 2
-TOLERANCE = 1e-4  # nats; far below what moves an accuracy
+SPLIT_SEED = 2
+LOGISTIC: Fit = functools.partial(logistic_regression, tolerance=1e-4)  # nats; moves no accuracy
 CHUNK = 256  # sentences at once
 
 
@@ -38,6 +49,7 @@ class Examples(NamedTuple):
     """Sentences with their labels, nothing of them hidden.
 
     Attributes:
+        world: their distribution.
         windows: the sentences.
         tokens: their words, ``[n, T]``.
         labels: label -> the class of each sentence, -1 for none.
@@ -45,6 +57,7 @@ class Examples(NamedTuple):
         rates: label -> the accuracies that need no classifier.
     """
 
+    world: World
     windows: Batch
     tokens: Int[Array, "n T"]
     labels: dict[str, Int[np.ndarray, " n"]]
@@ -55,6 +68,9 @@ class Examples(NamedTuple):
         """The sentences that have a class of a label, and those classes."""
         rows = np.flatnonzero(self.labels[name] >= 0)
         return rows, self.labels[name][rows]
+
+
+Accuracy = Callable[[str], Estimate]  # of a label; NaN for a run that is no longer finite
 
 
 def downstream(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
@@ -72,8 +88,7 @@ def downstream(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
         ValueError: the task's words are not masked words of a world with labels, a label has one
             class only, or the model has no features.
     """
-    fit = partial(logistic_regression, tolerance=TOLERANCE)
-    return _of_features("downstream", task, model, num, fit)
+    return _of_features("downstream", task, model, num, LOGISTIC)
 
 
 def by_naive_bayes(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
@@ -84,126 +99,171 @@ def by_naive_bayes(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
     return _of_features("naive_bayes", task, model, num, naive_bayes)
 
 
-def labelled_examples(prefix: str, task: Task, model: ModelFns, num: int) -> Examples:
-    """``num`` sentences with the labels of ``task.downstream``, or of all labels of its world.
+def fine_tuned(
+    task: Task, model: ModelFns, num: int = 10_000, recipe: FineTuning = RECIPE
+) -> Probe:
+    """Probe of the accuracy of the network trained on for each label, by its first token's vector.
 
-    Args:
-        prefix: of the names of the probe's numbers, for messages.
-        task: masked.
-        model: one with features.
-        num: sentences.
+    ``fine_tuned_LABEL`` is the accuracy of :func:`fine_tune`, ``fine_tuned_LABEL_sem`` its error
+    over the same two halves of the same ``num`` sentences as of the probe "downstream";
+    ``fine_tuned_LABEL_majority``, ``_bayes`` and ``_lookup`` are that probe's. Cost: by the recipe
+    ten passes over .6 of the sentences, for each label, run and evaluation.
 
     Raises:
-        ValueError: the task's words are not masked words of a world with labels, a label has one
-            class only, or the model has no features.
+        ValueError: as of :func:`downstream`, or a half has fewer training sentences than a batch.
     """
-    if not isinstance(task, MaskedWords):
-        raise ValueError(f"needs the task masked, not {type(task).__name__}")
-    if model.features is None:
-        raise ValueError("needs a model with features, one that has hidden states")
-    classes = task.world.make().num_classes
-    names = task.downstream or tuple(classes)
-    require("task.downstream", names, bool(names), "of a world with labels")
-    windows, tokens, labels, rates = Once(lambda: _drawn(task, num))()
-    found = {name: np.asarray(labels[name]) for name in names}
-    examples = Examples(windows, tokens, found, {name: classes[name] for name in names}, rates)
-    for name in names:
-        _check_classes(f"{prefix}_{name}: classes among its labels", examples.of_class(name)[1])
-    return examples
+    examples = _labelled("fine_tuned", task, model, num)
 
+    def of_run(params: Params) -> Accuracy:
+        def accuracy(name: str) -> Estimate:
+            if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(params)):
+                return _lost()
+            rows, labels = examples.of_class(name)
+            windows, num_classes = rows_of(examples.windows, rows), examples.num_classes[name]
+            key = jax.random.key(SPLIT_SEED)
+            return fine_tune(model, params, windows, labels, num_classes, key, recipe)
 
-def rates_beside(
-    prefix: str, task: Task, examples: Examples, fit: Fit
-) -> Callable[[], dict[str, float]]:
-    """The function to the accuracies that need no network, which it measures when first called.
+        return accuracy
 
-    Args:
-        prefix: of the names of the numbers.
-        task: masked.
-        examples: of the task.
-        fit: of the classifier on the true conditionals.
-    """
-    assert isinstance(task, MaskedWords)  # see labelled_examples
-    world = task.world.make()
-
-    def conditionals(tokens: Array) -> Array:
-        found = jax.lax.map(world.log_conditionals, tokens, batch_size=CHUNK)
-        return _narrow(jnp.nan_to_num(jnp.exp(found)).reshape(len(tokens), -1))  # of filling: none
-
-    @functools.cache
-    def measured() -> dict[str, float]:
-        features, found = np.asarray(jax.jit(conditionals)(examples.tokens)), {}
-        for name, rates in examples.rates.items():
-            if name in examples.labels:
-                lookup = _accuracy(features, examples, name, fit)
-                found[f"{prefix}_{name}_majority"] = float(rates.majority.mean)
-                found[f"{prefix}_{name}_bayes"] = float(rates.bayes.mean)
-                found[f"{prefix}_{name}_lookup"] = float(lookup.mean)
-        return found
-
-    return measured
-
-
-def over_runs(of_run: Callable[[Params], dict[str, Array | float]]) -> Probe:
-    """The probe of a function of the parameters of one run, called for one run after the other."""
-
-    def of_params(params: Params) -> dict[str, Array]:
-        num_runs = len(jax.tree.leaves(params)[0])
-        runs = [of_run(jax.tree.map(operator.itemgetter(i), params)) for i in range(num_runs)]
-        return {name: jnp.stack([jnp.asarray(run[name]) for run in runs]) for name in runs[0]}
-
-    return Probe(of_params=of_params)
+    return _probe("fine_tuned", examples, LOGISTIC, of_run)
 
 
 def _of_features(prefix: str, task: Task, model: ModelFns, num: int, fit: Fit) -> Probe:
-    examples = labelled_examples(prefix, task, model, num)
-    beside = rates_beside(prefix, task, examples, fit)
+    examples = _labelled(prefix, task, model, num)
 
     @jax.jit
     def read(params: Params, windows: Batch) -> Array:
         return _narrow(sentence_features(model, params, windows))
 
-    def of_run(params: Params) -> dict[str, Array | float]:
+    def of_run(params: Params) -> Accuracy:
         features = np.asarray(read(params, examples.windows))
+        return lambda name: _accuracy(features, examples, name, fit)
+
+    return _probe(prefix, examples, fit, of_run)
+
+
+@functools.partial(jax.jit, static_argnames=("model", "chunk"))
+def sentence_features(
+    model: ModelFns, params: Params, batch: Batch, *, chunk: int = 256
+) -> Float[Array, "B TD"]:
+    """The vectors of all tokens of each window, one after the other; dropout is off.
+
+    Args:
+        model: one with ``features``.
+        params: its parameters.
+        batch: windows of tokens; what they supervise does not matter.
+        chunk: windows at once.
+
+    Raises:
+        ValueError: if the model has no features.
+    """
+
+    def of_window(window: Batch) -> Float[Array, " TD"]:
+        return hidden_states(model, params, jax.tree.map(lambda leaf: leaf[None], window)).reshape(
+            -1
+        )
+
+    return jax.lax.map(of_window, batch, batch_size=chunk)
+
+
+def project(
+    features: Float[Array | np.ndarray, "n D"], key: Key, width: int = 512
+) -> Float[Array, "n {width}"]:
+    """Random Gaussian projection to ``width`` entries, which keeps squared lengths on average.
+
+    Args:
+        features: of each example.
+        key: of the matrix, the same for all sets of examples that are to be compared.
+        width: entries that are left; 512 in the paper.
+    """
+    require("width", width, width >= 1, "at least 1")
+    matrix = jax.random.normal(key, (features.shape[1], width)) / width**0.5
+    return jnp.matmul(features, matrix, precision="highest")
+
+
+def _labelled(prefix: str, task: Task, model: ModelFns, num: int) -> Examples:
+    """``num`` sentences with the labels of ``task.downstream``, or of all labels of its world."""
+    if not isinstance(task, MaskedWords):
+        raise ValueError(f"needs the task masked, not {type(task).__name__}")
+    if model.features is None:
+        raise ValueError(NO_FEATURES)
+    world = task.world.make()
+    names = task.downstream or tuple(world.num_classes)
+    require("task.downstream", names, bool(names), "of a world with labels")
+
+    def drawn() -> tuple[Batch, Array, dict[str, Array], dict[str, LabelRates]]:
+        sentences = task.downstream_set(num)
+        rates = label_rates(world, jax.random.key(task.data_seed), num)
+        return task.whole(sentences.tokens), sentences.tokens, world.labels(sentences), rates
+
+    windows, tokens, labels, rates = Once(drawn)()
+    found = {name: np.asarray(labels[name]) for name in names}
+    num_classes = {name: world.num_classes[name] for name in names}
+    examples = Examples(world, windows, tokens, found, num_classes, rates)
+    for name in names:
+        classes = examples.of_class(name)[1]
+        for train, _ in disjoint_splits(len(classes), jax.random.key(SPLIT_SEED)):
+            present = np.unique(classes[train]).tolist()  # a classifier must see more than one
+            what = f"{prefix}_{name}: classes among its labels"
+            require(what, present, len(present) > 1, "two or more")
+    return examples
+
+
+def _probe(
+    prefix: str, examples: Examples, fit: Fit, of_run: Callable[[Params], Accuracy]
+) -> Probe:
+    """The probe of accuracies, run by run, beside those that need no network."""
+    beside = functools.cache(lambda: _without_network(prefix, examples, fit))
+
+    def measured(params: Params) -> dict[str, Array | float]:
         found: dict[str, Array | float] = dict(beside())
+        accuracy = of_run(params)
         for name in examples.labels:
-            accuracy = _accuracy(features, examples, name, fit)
-            found[f"{prefix}_{name}"], found[f"{prefix}_{name}_sem"] = accuracy
+            found[f"{prefix}_{name}"], found[f"{prefix}_{name}_sem"] = accuracy(name)
         return found
 
-    return over_runs(of_run)
+    def of_params(params: Params) -> dict[str, Array]:
+        num_runs = len(jax.tree.leaves(params)[0])
+        runs = [measured(rows_of(params, run)) for run in range(num_runs)]
+        return {name: jnp.stack([jnp.asarray(run[name]) for run in runs]) for name in runs[0]}
+
+    return Probe(of_params=of_params)
 
 
-def _drawn(
-    task: MaskedWords, num: int
-) -> tuple[Batch, Array, dict[str, Array], dict[str, LabelRates]]:
-    """Windows with nothing hidden, their words, labels, and accuracies without a classifier."""
-    sentences, world = task.downstream_set(num), task.world.make()
-    rates = label_rates(world, jax.random.key(task.data_seed), num)
-    return task.whole(sentences.tokens), sentences.tokens, world.labels(sentences), rates
+def _without_network(prefix: str, examples: Examples, fit: Fit) -> dict[str, float]:
+    """Accuracies of the most frequent class, of the best classifier, and of the lookup table."""
+
+    def conditionals(tokens: Array) -> Array:
+        found = jax.lax.map(examples.world.log_conditionals, tokens, batch_size=CHUNK)
+        return _narrow(jnp.nan_to_num(jnp.exp(found)).reshape(len(tokens), -1))  # of filling: none
+
+    features, found = np.asarray(jax.jit(conditionals)(examples.tokens)), {}
+    for name in examples.labels:
+        rates = examples.rates[name]
+        found[f"{prefix}_{name}_majority"] = float(rates.majority.mean)
+        found[f"{prefix}_{name}_bayes"] = float(rates.bayes.mean)
+        found[f"{prefix}_{name}_lookup"] = float(_accuracy(features, examples, name, fit).mean)
+    return found
 
 
-def _check_classes(what: str, labels: Int[np.ndarray, " k"]) -> None:
-    """Refuses labels of which a classifier would see one class."""
-    key = jax.random.key(SPLIT_SEED)
-    for train, _ in disjoint_splits(
-        len(labels), key, num_splits=NUM_SPLITS, test_fraction=TEST_FRACTION
-    ):
-        present = np.unique(labels[train]).tolist()
-        require(what, present, len(present) > 1, "two or more")
+def _accuracy(features: np.ndarray, examples: Examples, name: str, fit: Fit) -> Estimate:
+    rows, labels = examples.of_class(name)
+    if not np.isfinite(features[rows]).all():
+        return _lost()
+    return linear_probe(
+        features[rows],
+        labels,
+        examples.num_classes[name],
+        jax.random.key(SPLIT_SEED),
+        fit=fit,
+    )
+
+
+def _lost() -> Estimate:
+    """The accuracy of a run that is no longer finite."""
+    return Estimate(jnp.array(jnp.nan), jnp.array(jnp.nan))
 
 
 def _narrow(features: Float[Array, "n D"]) -> Float[Array, "n d"]:
     wide = features.shape[1] > WIDEST
     return project(features, jax.random.key(1), WIDEST) if wide else features
-
-
-def _accuracy(features: np.ndarray, examples: Examples, name: str, fit: Fit) -> Estimate:
-    """Of a linear probe; NaN for the features of a run that is no longer finite."""
-    rows, label = examples.of_class(name)
-    if not np.isfinite(features[rows]).all():
-        return Estimate(jnp.array(jnp.nan), jnp.array(jnp.nan))
-    return linear_probe(
-        features[rows], label, examples.num_classes[name], jax.random.key(SPLIT_SEED),
-        fit=fit, num_splits=NUM_SPLITS, test_fraction=TEST_FRACTION,
-    ).accuracy  # fmt: skip

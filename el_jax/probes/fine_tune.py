@@ -5,9 +5,9 @@ Liu, Xie, Li, Ma 2023 (arXiv 2210.14199) fine-tune a linear classifier of the fi
 decay .01 and gradients clipped at 1.0 are those of the code that they released.
 """
 
+import dataclasses
 import functools
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,10 +20,12 @@ from el_jax.probes.linear_probe import check_labels, disjoint_splits, over_split
 from el_jax.runtime.errors import require
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
+NO_FEATURES = "needs a model with features, one that has hidden states"
 
-@dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True)
 class FineTuning:
-    """Constants of the training.
+    """Constants of a fine-tuning.
 
     Attributes:
         num_epochs: passes over the training examples.
@@ -43,35 +45,26 @@ class FineTuning:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("num_epochs", "batch_size"):
-            require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        for name in ("peak_lr", "clip"):
-            require(name, getattr(self, name), getattr(self, name) > 0, "positive")
+        require("num_epochs", self.num_epochs, self.num_epochs >= 1, "at least 1")
+        require("batch_size", self.batch_size, self.batch_size >= 1, "at least 1")
+        require("peak_lr", self.peak_lr, self.peak_lr > 0, "positive")
+        require("clip", self.clip, self.clip > 0, "positive")
         require("warmup", self.warmup, 0 <= self.warmup < 1, "in [0, 1)")
         require("weight_decay", self.weight_decay, self.weight_decay >= 0, "at least 0")
 
     def optimizer(self, num_updates: int) -> optax.GradientTransformation:
         """AdamW for a training of so many updates."""
         rising = round(self.warmup * num_updates)
-        rate = optax.join_schedules(
-            [
-                optax.linear_schedule(0.0, self.peak_lr, rising),
-                optax.linear_schedule(self.peak_lr, 0.0, num_updates - rising),
-            ],
-            [rising],
-        )
+        up = optax.linear_schedule(0.0, self.peak_lr, rising)
+        down = optax.linear_schedule(self.peak_lr, 0.0, num_updates - rising)
+        rate = optax.join_schedules([up, down], [rising])
         return optax.chain(
             optax.clip_by_global_norm(self.clip),
             optax.adamw(rate, weight_decay=self.weight_decay),
         )
 
 
-class _Tuned(NamedTuple):
-    """The trained parameters: the network's, and a classifier's, which start at 0."""
-
-    network: Params
-    kernel: Float[Array, "D C"]
-    bias: Float[Array, " C"]
+RECIPE = FineTuning()
 
 
 def fine_tune(
@@ -81,10 +74,7 @@ def fine_tune(
     labels: Int[Array | np.ndarray, " n"],
     num_classes: int,
     key: Key,
-    *,
-    recipe: FineTuning = FineTuning(),
-    num_splits: int = 2,
-    test_fraction: float = 0.4,
+    recipe: FineTuning = RECIPE,
 ) -> Estimate:
     """Accuracy on test examples of the network and a linear classifier, trained together.
 
@@ -96,22 +86,20 @@ def fine_tune(
         num_classes: C.
         key: of the splits and of the order of examples.
         recipe: constants of the training.
-        num_splits: disjoint parts of the examples, each with a training of its own.
-        test_fraction: share of a split's examples that are tested.
 
     Returns:
-        The mean over splits, and its standard error.
+        The mean over two halves of the examples, each with a training of its own, and its standard
+        error.
 
     Raises:
-        ValueError: if the model has no features, a label is not a class, or a split has fewer
+        ValueError: if the model has no features, a label is not a class, or a half has fewer
             training examples than a batch.
     """
-    labels = check_labels(np.asarray(labels), num_classes)
+    labels = np.asarray(labels)
+    check_labels(labels, num_classes)
     require("windows", len(windows.tokens), len(windows.tokens) == len(labels), f"{len(labels)}")
     split_key, order_key = jax.random.split(key)
-    splits = disjoint_splits(
-        len(labels), split_key, num_splits=num_splits, test_fraction=test_fraction
-    )
+    splits = disjoint_splits(len(labels), split_key)
     fewest = min(len(train) for train, _ in splits)
     allowed = f"at most the {fewest} training examples of a split"
     require("batch_size", recipe.batch_size, recipe.batch_size <= fewest, allowed)
@@ -119,11 +107,19 @@ def fine_tune(
     for number, (train, test) in enumerate(splits):
         of_split = jax.random.fold_in(order_key, number)
         tuned = _train(
-            model, params, _rows(windows, train), labels[train], num_classes, of_split, recipe
+            model, params, rows_of(windows, train), labels[train], num_classes, of_split, recipe
         )
-        right = _logits(model, tuned, _rows(windows, test)).argmax(1) == labels[test]
+        right = _logits(model, tuned, rows_of(windows, test)).argmax(1) == labels[test]
         accuracies.append(np.asarray(right, float).mean())
     return over_splits(accuracies)
+
+
+class _Tuned(NamedTuple):
+    """The trained parameters: the network's, and a classifier's, which start at 0."""
+
+    network: Params
+    kernel: Float[Array, "D C"]
+    bias: Float[Array, " C"]
 
 
 @functools.partial(jax.jit, static_argnames=("model", "num_classes", "recipe"))
@@ -138,11 +134,11 @@ def _train(
 ) -> _Tuned:
     num_batches = len(labels) // recipe.batch_size
     optimizer = recipe.optimizer(recipe.num_epochs * num_batches)
-    width = jax.eval_shape(functools.partial(_first, model), params, windows).shape[1]
+    width = jax.eval_shape(functools.partial(hidden_states, model), params, windows).shape[2]
     start = _Tuned(params, jnp.zeros((width, num_classes)), jnp.zeros(num_classes))
 
     def loss(tuned: _Tuned, rows: Int[Array, " batch"]) -> Float[Array, ""]:
-        logits = _logits(model, tuned, _rows(windows, rows))
+        logits = _logits(model, tuned, rows_of(windows, rows))
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels[rows]).mean()
 
     def update(
@@ -156,23 +152,28 @@ def _train(
         rows = jax.random.permutation(key, len(labels))[: num_batches * recipe.batch_size]
         return rows.reshape(num_batches, recipe.batch_size)
 
-    orders = jax.vmap(order)(jax.random.split(key, recipe.num_epochs))
-    rows = orders.reshape(-1, recipe.batch_size)
-    (tuned, _), _ = jax.lax.scan(update, (start, optimizer.init(start)), rows)
-    return tuned
+    rows = jax.vmap(order)(jax.random.split(key, recipe.num_epochs))
+    rows = rows.reshape(-1, recipe.batch_size)
+    return jax.lax.scan(update, (start, optimizer.init(start)), rows)[0][0]
 
 
 @functools.partial(jax.jit, static_argnames="model")
 def _logits(model: ModelFns, tuned: _Tuned, windows: Batch) -> Float[Array, "n C"]:
-    return _first(model, tuned.network, windows) @ tuned.kernel + tuned.bias[None]
+    first = hidden_states(model, tuned.network, windows)[:, 0]
+    return first @ tuned.kernel + tuned.bias[None]
 
 
-def _first(model: ModelFns, params: Params, windows: Batch) -> Float[Array, "n D"]:
-    """The vector of each window's first token."""
+def hidden_states(model: ModelFns, params: Params, windows: Batch) -> Float[Array, "n T D"]:
+    """The vectors of all tokens of windows.
+
+    Raises:
+        ValueError: if the model has none.
+    """
     if model.features is None:
-        raise ValueError("needs a model with features, one that has hidden states")
-    return model.features(params, windows)[:, 0]
+        raise ValueError(NO_FEATURES)
+    return model.features(params, windows)
 
 
-def _rows(windows: Batch, rows: Int[Array | np.ndarray, " k"]) -> Batch:
-    return jax.tree.map(lambda leaf: leaf[rows], windows)
+def rows_of(tree: Any, rows: Any) -> Any:
+    """Some rows of each leaf."""
+    return jax.tree.map(lambda leaf: leaf[rows], tree)

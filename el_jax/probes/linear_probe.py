@@ -1,90 +1,209 @@
 """Linear classifiers of frozen features: the features' worth for a task they were not trained for.
 
     features = sentence_features(model, params, batch)  # [n, T D], of sentences with labels
-    found = linear_probe(features, labels, num_classes=50, key=jax.random.key(0))
-    found.accuracy, found.majority, found.chance
+    accuracy = linear_probe(features, labels, num_classes=50, key=jax.random.key(0))
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199) train such a classifier on the vectors of all tokens for
 100 epochs of AdamW. Here it is the minimum of a convex objective, certified by a duality gap, so no
 schedule of its training comes between a model and its accuracy. ``naive_bayes`` on the same
-features tells a linear arrangement from one that few examples reveal.
+features tells a linear arrangement from one that few examples reveal. Both standardise the features
+first, so an affine change of any feature changes nothing, and both give one
+:class:`LinearClassifier` of the features as they were.
 """
 
-import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy  # whose parts are imported where they are used: a command starts sooner
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.probes.linear_classifiers import Fit, logistic_regression
+from el_jax.runtime.double_precision import float64
 from el_jax.runtime.errors import require
-from el_jax.types import Batch, Estimate, Key, ModelFns, Params
+from el_jax.types import Estimate, Key
+
+MAX_ITERATIONS = 10_000
+_LEAST_SLOPE = 1e-12  # of an entry of the gradient, below which float64 has nothing left to tell
+# A feature that varies by less, over its mean, holds float32's rounding and nothing else.
+_LEAST_VARIATION = 1e-6
 
 
-class ProbeResult(NamedTuple):
-    """Accuracies on test examples.
+class LinearClassifier(NamedTuple):
+    """The class with the largest entry of ``features @ kernel + bias``.
 
     Attributes:
-        accuracy: mean over the splits, with its standard error.
-        majority: likewise, of always answering the class that is most frequent in training.
-        chance: 1 / C.
-        gap: largest over the splits' classifiers, in nats.
-        of_splits: accuracy on each split; for paired differences of models, which see the same
-            splits where key and labels are the same.
+        kernel: ``[D, C]`` in float64.
+        bias: ``[C]``; -inf for a class without examples, which is never predicted.
+        gap: a bound on its objective above the least one, in nats; 0 for a closed form.
     """
 
-    accuracy: Estimate
-    majority: Estimate
-    chance: float
-    gap: float
-    of_splits: Float[np.ndarray, " splits"]
+    kernel: Float[np.ndarray, "D C"]
+    bias: Float[np.ndarray, " C"]
+    gap: float = 0.0
+
+    def predict(self, features: Float[np.ndarray, "n D"]) -> Int[np.ndarray, " n"]:
+        """The class of each example."""
+        return np.argmax(np.asarray(features, np.float64) @ self.kernel + self.bias, axis=1)
 
 
-@functools.partial(jax.jit, static_argnames=("model", "chunk"))
-def sentence_features(
-    model: ModelFns, params: Params, batch: Batch, *, chunk: int = 256
-) -> Float[Array, "B TD"]:
-    """The vectors of all tokens of each window, one after the other; dropout is off.
-
-    Args:
-        model: one with ``features``.
-        params: its parameters.
-        batch: windows of tokens; what they supervise does not matter.
-        chunk: windows at once.
-
-    Raises:
-        ValueError: if the model has no features.
-    """
-    features = model.features
-    if features is None:
-        raise ValueError("needs a model with features, one that has hidden states")
-
-    def of_window(window: Batch) -> Float[Array, " TD"]:
-        return features(params, jax.tree.map(lambda leaf: leaf[None], window)).reshape(-1)
-
-    return jax.lax.map(of_window, batch, batch_size=chunk)
+Fit = Callable[[Float[np.ndarray, "n D"], Int[np.ndarray, " n"], int], LinearClassifier]
 
 
-def project(
-    features: Float[Array | np.ndarray, "n D"], key: Key, width: int = 512
-) -> Float[Array, "n {width}"]:
-    """Random Gaussian projection, which keeps squared lengths on average.
+def logistic_regression(
+    features: Float[np.ndarray, "n D"],
+    labels: Int[np.ndarray, " n"],
+    num_classes: int,
+    *,
+    l2: float = 1e-2,
+    shrinkage: float = 1e-2,
+    tolerance: float = 1e-6,
+) -> LinearClassifier:
+    """Multinomial logistic regression, cross-entropy + l2 / 2 Σ_c w_cᵀ (S + δ I) w_c, minimised.
+
+    w_c acts on features of mean 0 and variance 1 in the examples, S is their correlation matrix,
+    and the bias is free. The penalty is the variance of the logits and a little of |w_c|², so that
+    a direction in which features vary little is not lost for being small. |w_c|² alone makes
+    the problem ill-conditioned where features are correlated, as those of transformers are. In
+    float64, by L-BFGS in coordinates where the penalty is round.
 
     Args:
         features: of each example.
-        key: of the matrix, the same for all sets of examples that are to be compared.
-        width: entries that are left; 512 in the paper.
+        labels: the class of each example.
+        num_classes: C.
+        l2: weight of the penalty, positive.
+        shrinkage: δ, positive.
+        tolerance: largest duality gap, in nats.
+
+    Raises:
+        ValueError: if ``l2`` or ``shrinkage`` is not positive, or there is one class only, or no
+            feature varies.
+        RuntimeError: if the gap stays above ``tolerance``.
     """
-    require("width", width, width >= 1, "at least 1")
-    matrix = jax.random.normal(key, (features.shape[1], width)) / width**0.5
-    return jnp.matmul(features, matrix, precision="highest")
+    require("l2", l2, l2 > 0, "positive, for a minimum to exist")
+    require("shrinkage", shrinkage, shrinkage > 0, "positive, as features may repeat each other")
+    given = _standardised(features, labels)
+    variances, directions = np.linalg.eigh(given.x.T @ given.x / len(given.x))
+    root = directions / np.sqrt(np.maximum(variances, 0) + shrinkage)  # of (S + δ I)⁻¹
+    x = given.x @ root
+    with float64():
+        data = jnp.asarray(x), jnp.asarray(given.targets), jnp.asarray(l2)
+
+        def value_and_gradient(flat: Float[np.ndarray, " k"]) -> tuple[float, np.ndarray]:
+            value, gradient = _value_and_gradient(jnp.asarray(flat), *data)
+            return float(value), np.asarray(gradient)
+
+        at, gap = np.zeros((x.shape[1] + 1) * len(given.present)), np.inf
+        slope, iterations = tolerance, 0
+        while (
+            gap > tolerance and slope > _LEAST_SLOPE and (left := MAX_ITERATIONS - iterations) > 0
+        ):
+            slope /= 100  # leaves a small gap, except where a class is rare
+            options = {"maxiter": left, "maxfun": 2 * left, "ftol": 0, "gtol": slope}
+            found = scipy.optimize.minimize(
+                value_and_gradient, at, jac=True, method="L-BFGS-B", options=options
+            )
+            iterations += found.nit
+            at, weights = found.x, found.x.reshape(-1, len(given.present))
+            gap = float(found.fun) - dual_value(weights, x, given.targets, l2)
+    if not gap <= tolerance:
+        raise RuntimeError(
+            f"duality gap {gap:.2g} nats after {iterations} iterations: must be at most "
+            f"{tolerance:.2g}; a larger l2 than {l2:.2g} is easier"
+        )
+    return given.classifier(root @ weights[:-1], weights[-1], num_classes, gap)
+
+
+def dual_value(
+    weights: Float[np.ndarray, "Dplus1 C"],
+    x: Float[np.ndarray, "n D"],
+    targets: Float[np.ndarray, "n C"],
+    l2: float,
+) -> float:
+    """A lower bound on the regularised cross-entropy of every classifier, in nats.
+
+    For laws p_i with the same mean as the targets y_i, weak duality gives
+    Σ H(p_i) / n - |Xᵀ (Y - P) / n|² / (2 l2). It is tight at the laws of the best classifier.
+
+    Args:
+        weights: a classifier's kernel and, in the last row, bias, from which the laws are made.
+        x: features in coordinates where the penalty is l2 / 2 times the square of the kernel.
+        targets: one-hot labels, of classes that occur.
+        l2: weight of the penalty.
+    """
+    laws = scipy.special.softmax(x @ weights[:-1] + weights[-1], axis=1)
+    frequencies, means = targets.mean(0), laws.mean(0)
+    # The mean is right up to the gradient of the bias; a share of one more law makes it right.
+    kept = (frequencies / means).min()
+    laws = kept * laws + (frequencies - kept * means)
+    slope = x.T @ (targets - laws) / len(x)
+    return float(scipy.special.entr(laws).sum() / len(x) - np.square(slope).sum() / (2 * l2))
+
+
+def naive_bayes(
+    features: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"], num_classes: int
+) -> LinearClassifier:
+    """Gaussian naive Bayes: a mean for each class, and one variance for each feature.
+
+    Zheng et al. 2023, "Revisiting Discriminative vs. Generative Classifiers": the variance is the
+    mean of those of the classes, weighted by their frequency, plus 1e-9 of the feature's own.
+
+    Raises:
+        ValueError: if there is one class only, or no feature varies.
+    """
+    given = _standardised(features, labels)
+    counts = given.targets.sum(0)
+    centres = given.targets.T @ given.x / counts[:, None]
+    variance = np.square(given.x - centres[given.targets.argmax(1)]).mean(0) + 1e-9
+    bias = np.log(counts / len(given.x)) - (np.square(centres) / variance).sum(1) / 2
+    return given.classifier((centres / variance).T, bias, num_classes)
+
+
+def linear_probe(
+    features: Float[Array | np.ndarray, "n D"],
+    labels: Int[Array | np.ndarray, " labels"],
+    num_classes: int,
+    key: Key,
+    *,
+    fit: Fit = logistic_regression,
+    num_splits: int = 2,
+    test_fraction: float = 0.4,
+) -> Estimate:
+    """Test accuracy of a linear classifier of frozen features, over disjoint splits of examples.
+
+    Args:
+        features: of each example, for instance :func:`~el_jax.probes.sentence_features`.
+        labels: the class of each example, ``0 .. num_classes - 1``.
+        num_classes: C.
+        key: of the splits.
+        fit: ``fit(features, labels, num_classes)``; such as :func:`naive_bayes`.
+        num_splits: splits; the paper has 5 seeds.
+        test_fraction: share of a split's examples that are tested.
+
+    Returns:
+        The mean over splits, and its standard error.
+
+    Raises:
+        ValueError: if the examples are not as described, or the training part of a split has one
+            class only or no feature that varies.
+    """
+    features, labels = np.asarray(features), np.asarray(labels)
+    shape, num = features.shape, labels.size
+    require("features.shape", shape, (*shape[:1], len(shape)) == (num, 2), f"[{num} labels, D]")
+    require("features", "NaN or inf", bool(np.isfinite(features).all()), "finite")
+    check_labels(labels, num_classes)
+    accuracies = []
+    splits = disjoint_splits(num, key, num_splits=num_splits, test_fraction=test_fraction)
+    for train, test in splits:
+        classifier = fit(features[train], labels[train], num_classes)
+        accuracies.append(np.mean(classifier.predict(features[test]) == labels[test]))
+    return over_splits(accuracies)
 
 
 def disjoint_splits(
-    num: int, key: Key, *, num_splits: int = 5, test_fraction: float = 0.2
+    num: int, key: Key, *, num_splits: int = 2, test_fraction: float = 0.4
 ) -> list[tuple[Int[np.ndarray, " train"], Int[np.ndarray, " test"]]]:
     """Training and test examples of each split; no two splits share an example.
 
@@ -103,68 +222,69 @@ def disjoint_splits(
     return [(part[num_test:], part[:num_test]) for part in order.reshape(num_splits, size)]
 
 
-def linear_probe(
-    features: Float[Array | np.ndarray, "n D"],
-    labels: Int[Array | np.ndarray, " labels"],
-    num_classes: int,
-    key: Key,
-    *,
-    fit: Fit = logistic_regression,
-    num_splits: int = 5,
-    test_fraction: float = 0.2,
-) -> ProbeResult:
-    """Accuracy of a linear classifier of frozen features, over disjoint splits of the examples.
-
-    Args:
-        features: of each example, for instance :func:`sentence_features`.
-        labels: the class of each example, ``0 .. num_classes - 1``.
-        num_classes: C.
-        key: of the splits.
-        fit: ``fit(features, labels, num_classes)``, such as ``naive_bayes``.
-        num_splits: splits; 5 in the paper.
-        test_fraction: share of a split's examples that are tested.
+def check_labels(labels: Int[np.ndarray, " n"], num_classes: int) -> None:
+    """Raise unless each label is one of ``0 .. num_classes - 1``.
 
     Raises:
-        ValueError: if the examples are not as described, or the training part of a split has one
-            class only or no feature that varies.
-    """
-    features, labels = np.asarray(features), np.asarray(labels)
-    _check_examples(features, labels, num_classes)
-    splits = disjoint_splits(len(labels), key, num_splits=num_splits, test_fraction=test_fraction)
-    accuracies, majorities, gaps = [], [], []
-    for train, test in splits:
-        classifier = fit(features[train], labels[train], num_classes)
-        accuracies.append(np.mean(classifier.predict(features[test]) == labels[test]))
-        majorities.append(np.mean(labels[test] == np.bincount(labels[train]).argmax()))
-        gaps.append(classifier.gap)
-    return ProbeResult(
-        over_splits(accuracies),
-        over_splits(majorities),
-        1 / num_classes,
-        max(gaps),
-        np.array(accuracies),
-    )
-
-
-def _check_examples(features: np.ndarray, labels: np.ndarray, num_classes: int) -> None:
-    shape, num = features.shape, labels.size
-    require("features.shape", shape, (*shape[:1], len(shape)) == (num, 2), f"[{num} labels, D]")
-    require("features", "NaN or inf", bool(np.isfinite(features).all()), "finite")
-    check_labels(labels, num_classes)
-
-
-def check_labels(labels: Int[np.ndarray, " n"], num_classes: int) -> Int[np.ndarray, " n"]:
-    """The labels.
-
-    Raises:
-        ValueError: one of them is none of ``0 .. num_classes - 1``.
+        ValueError: naming one that is not.
     """
     outside = labels[(labels < 0) | (labels >= num_classes)]
     require("labels", outside[:1].tolist(), not outside.size, f"in 0 .. {num_classes - 1}")
-    return labels
 
 
 def over_splits(values: list[np.floating]) -> Estimate:
     """Mean and standard error of the numbers of independent splits."""
     error = np.std(values, ddof=1) / len(values) ** 0.5
     return Estimate(jnp.asarray(np.mean(values)), jnp.asarray(error))
+
+
+def _objective(
+    flat: Float[Array, " k"],
+    x: Float[Array, "n D"],
+    targets: Float[Array, "n C"],
+    l2: Float[Array, ""],
+) -> Float[Array, ""]:
+    weights = flat.reshape(-1, targets.shape[1])
+    log_laws = jax.nn.log_softmax(x @ weights[:-1] + weights[-1][None])
+    return -(targets * log_laws).sum(1).mean() + l2 / 2 * jnp.square(weights[:-1]).sum()
+
+
+_value_and_gradient = jax.jit(jax.value_and_grad(_objective))
+
+
+class _Standardised(NamedTuple):
+    """Features of mean 0 and variance 1, and one-hot labels of the classes that occur.
+
+    A feature that does not vary has deviation inf, so that it is 0 in any example.
+    """
+
+    x: Float[np.ndarray, "n D"]
+    targets: Float[np.ndarray, "n present"]
+    mean: Float[np.ndarray, " D"]
+    deviation: Float[np.ndarray, " D"]
+    present: Int[np.ndarray, " present"]
+
+    def classifier(
+        self, kernel: np.ndarray, bias: np.ndarray, num_classes: int, gap: float = 0.0
+    ) -> LinearClassifier:
+        """The classifier of features as they were given, among all classes."""
+        of_features = kernel / self.deviation[:, None]
+        whole = np.zeros((len(self.mean), num_classes)), np.full(num_classes, -np.inf)
+        whole[0][:, self.present] = of_features
+        whole[1][self.present] = bias - self.mean @ of_features
+        return LinearClassifier(*whole, gap)
+
+
+def _standardised(
+    features: Float[np.ndarray, "n D"], labels: Int[np.ndarray, " n"]
+) -> _Standardised:
+    present, index = np.unique(labels, return_inverse=True)
+    require("classes among the labels", present.tolist(), len(present) > 1, "two or more")
+    features = np.asarray(features, np.float64)
+    mean, deviation = features.mean(0), features.std(0)
+    varies = deviation > _LEAST_VARIATION * np.abs(mean)
+    require("features that vary", int(varies.sum()), bool(varies.any()), "one or more")
+    deviation = np.where(varies, deviation, np.inf)
+    return _Standardised(
+        (features - mean) / deviation, np.eye(len(present))[index], mean, deviation, present
+    )
