@@ -53,15 +53,9 @@ from IPython.display import Markdown
 from configs import common
 from configs.flatness.masked import get_config
 from el_jax import build, plots
-from el_jax.curvature import (
-    exact_hessian_trace,
-    fisher_trace,
-    hessian_trace,
-    hutch_plus_plus,
-    xtrace,
-)
+from el_jax.curvature import Fisher, Hessian, hutch_plus_plus, xtrace
 from el_jax.probes import context_logits, contexts_of
-from el_jax.probes.spectrum import mean_cross_entropy, spectrum
+from el_jax.probes.contexts import context_cross_entropy
 from el_jax.runtime import arithmetic
 from el_jax.runtime.compilation import use_compilation_cache
 from el_jax.training.fit import Training, fit
@@ -219,22 +213,31 @@ NUM_CONTEXTS = 128  # @param {type:"slider", min:32, max:1024, step:32}
 
 windows, labels = contexts_of(task.pack(task.train_set()), most=NUM_CONTEXTS)
 model = build.model_of(build.parse(configure()), exact=True)
-loss = mean_cross_entropy(model, windows)
+cross_entropy = context_cross_entropy(context_logits(model))
 
 
 def first_seed(result):
     return jax.tree.map(lambda leaf: leaf[0], result.params)
 
 
-measure_spectrum = jax.jit(lambda params: spectrum(loss, params, jax.random.key(0), num_steps=20))
+@jax.jit
+def measure_spectrum(params):
+    """The largest eigenvalue, the least, and the density."""
+    hessian = Hessian(cross_entropy, params).over(windows, chunk=NUM_CONTEXTS)
+    keys = jax.random.split(jax.random.key(0), 3)
+    largest = hessian.eigenvalues(keys[0], 1, num_steps=20)
+    least = hessian.eigenvalues(keys[1], 1, num_steps=20, end="smallest")
+    return largest, least, hessian.density(keys[2], num_probes=4, num_steps=20)
+
+
 figure, ((ax,),) = plots.new_figure(size=(8, 3.8))
 ends = {}
 for (name, result), colour in zip(results.items(), COLOURS, strict=True):
-    found = measure_spectrum(first_seed(result))
-    ends[name] = found.smallest[0], found.largest[0]
-    print(f"{name}: largest {found.largest[0]:.3f} ± {found.residuals[0][0]:.1g}, ", end="")
-    print(f"least {found.smallest[0]:.3f} ± {found.residuals[1][0]:.1g}")
-    nodes, shares = np.asarray(found.density.nodes), np.asarray(found.density.weights)
+    largest, least, density = measure_spectrum(first_seed(result))
+    ends[name] = least.values[0], largest.values[0]
+    print(f"{name}: largest {largest.values[0]:.3f} ± {largest.residuals[0]:.1g}, ", end="")
+    print(f"least {least.values[0]:.3f} ± {least.residuals[0]:.1g}")
+    nodes, shares = np.asarray(density.nodes), np.asarray(density.weights)
     shares = np.maximum(shares / len(shares), 1e-12)  # the mean over probes
     ax.plot(nodes.ravel(), shares.ravel(), "o", color=colour, label=name)
 ax.set_yscale("log")
@@ -264,28 +267,30 @@ INPUTS, TARGETS = jax.random.normal(key, (64, 10)), jnp.sin(jnp.arange(64.0))
 my_params = {"in": jax.random.normal(key, (10, 16)) / 3, "out": jnp.ones(16) / 16}
 
 estimators = {
-    "Hutchinson, 60 probes": lambda: hessian_trace(my_loss, my_params, key, 60),
-    "Hutch++, 20": lambda: hutch_plus_plus(my_loss, my_params, key, 20),
-    "XTrace, 20": lambda: xtrace(my_loss, my_params, key, 20),
+    "Hutchinson, 60 probes": lambda: Hessian(my_loss, my_params).trace(key, 60),
+    "Hutch++, 20": lambda: hutch_plus_plus(Hessian(my_loss, my_params), key, 20),
+    "XTrace, 20": lambda: xtrace(Hessian(my_loss, my_params), key, 20),
 }
 rows = ["|estimator|trace|standard error|", "|---|---|---|"]
 for name, estimate in estimators.items():
     mean, sem = jax.jit(estimate)()
     rows.append(f"|{name}|{mean:.4f}|{sem:.4f}|")
-rows.append(f"|exact|{jax.jit(lambda: exact_hessian_trace(my_loss, my_params))():.4f}|0|")
+rows.append(f"|exact|{jax.jit(lambda: Hessian(my_loss, my_params).exact_trace())():.4f}|0|")
 Markdown("\n".join(rows))
 
 # %% [markdown]
 # For language models the error of the *contexts* is the larger one, and most estimators in use
-# leave it out. `fisher_trace` tells both apart: here with all labels, where none is drawn, and with
-# four drawn in each context.
+# leave it out. The traces of `Fisher` tell both apart: here with all labels, where none is drawn,
+# and with four drawn in each context.
 
 # %%
-for name, kind in {"all labels": "all", "4 drawn labels": "sampled"}.items():
+kinds = {
+    "all labels": Fisher.all_labels_trace,
+    "4 drawn labels": lambda fisher: fisher.sampled_trace(key, num_labels=4),
+}
+for name, trace in kinds.items():
     found = jax.jit(
-        lambda params, kind=kind: fisher_trace(
-            context_logits(model), params, windows, labels=kind, key=key, num_labels=4
-        )
+        lambda params, trace=trace: trace(Fisher(context_logits(model), params, windows))
     )(first_seed(results["ordinary"]))
     print(f"{name}: {found.mean:.2f} ± {found.sem:.2f}, of which by drawing {found.probe_sem:.2f}")
 

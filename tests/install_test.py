@@ -15,7 +15,7 @@ BARE = """
 import sys, jax.numpy as jnp
 import el_jax
 from el_jax import curvature, linear_ntp, losses, worlds
-curvature.hessian_trace, linear_ntp.analyze, losses.e1, worlds.block_hmm
+curvature.Hessian, linear_ntp.analyze, losses.e1, worlds.block_hmm
 print({"flax", "orbax", "ml_collections", "matplotlib", "pandas", "rich"} & {*sys.modules})
 """
 

@@ -47,7 +47,7 @@ def check_operator(
         matvec: ``matvec(params, v)``, a tree like ``params``.
         params: θ.
         key: of the directions and of the change of θ.
-        dense: A(θ) in the order of ``jax.flatten_util.ravel_pytree``; ``dense_hessian`` makes it.
+        dense: A(θ) in the order of ``jax.flatten_util.ravel_pytree``; ``Hessian.dense`` makes it.
         split_matvec: the operator on the same data in uneven pieces.
         constant: True for a matrix that is the same everywhere, as of a quadratic loss.
         tolerance: largest relative error allowed; 1e3 machine epsilons of the products when None.

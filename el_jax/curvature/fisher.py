@@ -1,262 +1,250 @@
-"""The trace of the Fisher matrix, and the Hessian's trace by way of it.
+"""The Fisher matrix of a model, its trace by squared scores, and the Hessian's trace by way of it.
 
 With s_y = ∇ log p_y(x) the score of label y in context x, and N contexts with labels y_i:
 
-==============  ===========================  ===============================================
-``"all"``       Σ_i Σ_y p_y ‖s_y‖² / N       trace of the Fisher matrix
-``"sampled"``   likewise, y drawn from p     the same, estimated
-``"data"``      Σ_i ‖s_{y_i}‖² / N           trace of the empirical Fisher matrix
-Tr H            -Σ_i Tr ∇² log p_{y_i} / N   trace of the Hessian of cross entropy
-==============  ===========================  ===============================================
+====================  ===========================  ==============================================
+``all_labels_trace``  Σ_i Σ_y p_y ‖s_y‖² / N       trace of the Fisher matrix
+``sampled_trace``     likewise, y drawn from p     the same, estimated
+``empirical_trace``   Σ_i ‖s_{y_i}‖² / N           trace of the empirical Fisher matrix
+Tr H                  -Σ_i Tr ∇² log p_{y_i} / N   trace of the Hessian of cross entropy
+====================  ===========================  ==============================================
 
 The Fisher matrix is the generalised Gauss-Newton matrix of softmax and cross entropy. All four
 agree in expectation where the model's distribution is that of the labels, and nowhere else: Liu,
-Xie, Li, Ma 2023 (arXiv 2210.14199) measure ``"sampled"`` with 50 labels in appendix B.1, while
+Xie, Li, Ma 2023 (arXiv 2210.14199) measure ``sampled_trace`` with 50 labels in appendix B.1, while
 their released code estimates Tr H.
-
-A model is a function ``logits(params, context) -> [V]`` of one context. It is normalised here, so
-log-probabilities serve as well.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.curvature.arguments import check_count, check_examples, check_finite, check_params
+from el_jax.curvature.arguments import check_count, check_examples
 from el_jax.curvature.gradient_norms import gradient_norms
-from el_jax.curvature.products import second_derivative
+from el_jax.curvature.hessian import GaussNewton, second_derivative
+from el_jax.curvature.operator import Operator
 from el_jax.curvature.sampling import (
     SampledEstimate,
     map_in_chunks,
     mean_over_contexts,
     numbered_keys,
     signs,
+    weighted_mean,
 )
-from el_jax.runtime.errors import require
 from el_jax.types import Key, Params
 
-Logits = Callable[[Params, Any], Array]
-LABELS = ("all", "sampled", "data")
+SquaresAt = Callable[[Int[Array, " m"]], Float[Array, "m parts"]]
 
 
-def fisher_trace(
-    logits: Logits,
-    params: Params,
-    contexts: Any,
-    *,
-    labels: str,
-    observed: Int[Array, " N"] | None = None,
-    key: Key | None = None,
-    num_labels: int = 50,
-    weights: Float[Array, " N"] | None = None,
-    chunk: int = 8,
-    label_chunk: int = 1,
-) -> SampledEstimate:
-    """The trace of the Fisher matrix, or of the empirical one; see the head of this module.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fisher(Operator):
+    """F = Σ_i Σ_y p_y s_y s_yᵀ / N, over contexts i and the labels y of a model's own distribution.
 
-    Cost: one forward pass for each context, and for each context and label half to two thirds of a
-    backward pass, since gradients of matrices are not made (``gradient_norms.py``). Memory:
+    Traces cost one forward pass for each context, and for each context and label half to two thirds
+    of a backward pass, since gradients of matrices are not made (``gradient_norms.py``). Memory is
     ``chunk * label_chunk`` times what comes back to each layer, and the gradients of what is no
     matrix. A weight that is used twice is one parameter: its contributions add up before they are
     squared.
 
-    Args:
-        logits: of one context, ``[V]``.
+    Attributes:
+        logits: of one context, ``logits(params, context) -> [V]``. They are normalised here, so
+            log-probabilities serve as well.
         params: θ.
         contexts: a pytree whose leaves have one entry for each context, ``[N, ...]``.
-        labels: at which labels the scores are taken, one of ``LABELS``.
-        observed: the labels of the data, for ``"data"``.
-        key: of the draws, for ``"sampled"``; with the same key two checkpoints see the same draws.
-        num_labels: draws for each context, for ``"sampled"``; 50 in the paper.
         weights: of the contexts; equal when None.
         chunk: contexts at once.
         label_chunk: labels of a context at once.
 
-    Returns:
-        The estimate; ``probe_sem`` is the error of sampled labels, 0 for the others.
-
     Raises:
-        ValueError: if there are fewer than two contexts or draws, if ``observed`` or ``key`` is
-            missing, or if the result is not finite.
+        ValueError: if there are fewer than two contexts, leaves or weights differ in N, or a chunk
+            is below 1.
     """
-    whole = {"trace": jax.tree.map(lambda _: 1.0, params)}
-    return fisher_traces(
-        logits, params, contexts, whole,
-        labels=labels, observed=observed, key=key, num_labels=num_labels,
-        weights=weights, chunk=chunk, label_chunk=label_chunk,
-    )["trace"]  # fmt: skip
 
+    logits: Callable[[Params, Any], Array]
+    params: Params
+    contexts: Any
+    _: dataclasses.KW_ONLY
+    weights: Float[Array, " N"] | None = None
+    chunk: int = 8
+    label_chunk: int = 1
+    source: ClassVar[str] = "logits(params, context)"
 
-def fisher_traces(
-    logits: Logits,
-    params: Params,
-    contexts: Any,
-    parts: Mapping[str, Any],
-    *,
-    labels: str,
-    observed: Int[Array, " N"] | None = None,
-    key: Key | None = None,
-    num_labels: int = 50,
-    weights: Float[Array, " N"] | None = None,
-    chunk: int = 8,
-    label_chunk: int = 1,
-) -> dict[str, SampledEstimate]:
-    """Weighted sums Σ_l a_l Tr F_ll over the leaves of the parameters, all from the same scores.
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("chunk", self.chunk)
+        check_count("label_chunk", self.label_chunk)
+        check_examples("contexts", self.contexts, self.weights)
 
-    As many as are asked for cost what :func:`fisher_trace` costs, whose other arguments, errors and
-    results these are.
+    def matvec(self, v: Params) -> Params:
+        """F v, as the Gauss-Newton matrix of all contexts."""
+        return self._gauss_newton().matvec(v)
 
-    Args:
-        logits: of one context, ``[V]``.
-        params: θ.
-        contexts: a pytree whose leaves have one entry for each context, ``[N, ...]``.
-        parts: name -> a tree like ``params`` of numbers a_l: 1 for the leaves of a group and 0 for
-            others gives the trace of its block, ‖W_l‖² the scale-free trace.
-        labels: see :func:`fisher_trace`, as for all below.
-        observed: the labels of the data.
-        key: of the draws.
-        num_labels: draws for each context.
-        weights: of the contexts.
-        chunk: contexts at once.
-        label_chunk: labels of a context at once.
-    """
-    num = _check(params, contexts, weights, label_chunk)
-    require("labels", labels, labels in LABELS, f"one of {', '.join(LABELS)}")
-    if labels == "sampled":
+    def quadratic_form(self, v: Params) -> Float[Array, ""]:
+        """vᵀ F v; see :meth:`GaussNewton.quadratic_form`."""
+        return self._gauss_newton().quadratic_form(v)
+
+    def value(self) -> Array:
+        """The logits of all contexts, ``[N, V]``."""
+        return self._all_logits(self.params)
+
+    def of_block(self, merged: Callable[[Any], Params], block: dict[str, Array]) -> "Fisher":
+        """See :meth:`Operator.of_block`."""
+        logits = self.logits
+        return dataclasses.replace(
+            self, logits=lambda block, context: logits(merged(block), context), params=block
+        )
+
+    def all_labels_trace(self) -> SampledEstimate:
+        """Tr F with no error but that of the contexts: each label counts with its probability."""
+
+        def of_context(context: Any, _: None) -> Float[Array, "1 parts"]:
+            return _fisher_of(*self._scores(context, self._whole()))[None]
+
+        return self._mean(of_context, None)[0]
+
+    def sampled_trace(self, key: Key, num_labels: int = 50) -> SampledEstimate:
+        """Tr F from labels drawn from the model (Liu, Xie, Li, Ma 2023, appendix B.1).
+
+        Args:
+            key: of the draws; with the same key two checkpoints see the same draws.
+            num_labels: draws for each context; 50 in the paper.
+
+        Returns:
+            The estimate; ``probe_sem`` is the error of the drawn labels.
+
+        Raises:
+            ValueError: if there are fewer than two draws.
+        """
+        whole = {"trace": jax.tree.map(lambda _: 1.0, self.params)}
+        return self.sampled_traces(whole, key, num_labels)["trace"]
+
+    def sampled_traces(
+        self, parts: Mapping[str, Any], key: Key, num_labels: int = 50
+    ) -> dict[str, SampledEstimate]:
+        """Weighted sums Σ_l a_l Tr F_ll over the leaves of the parameters, from the same scores.
+
+        As many as are asked for cost what :meth:`sampled_trace` costs, whose other arguments and
+        errors these are.
+
+        Args:
+            parts: name -> a tree like the parameters of numbers a_l: 1 for the leaves of a group
+                and 0 for others gives the trace of its block, ‖W_l‖² the scale-free trace.
+            key: of the draws.
+            num_labels: draws for each context.
+        """
         check_count("num_labels", num_labels, least=2)
-        given: Array | None = None if key is None else numbered_keys(key, num)
-        require("key", key, key is not None, "a key, for labels='sampled'")
-    else:
-        given = observed if labels == "data" else jnp.arange(num)
-        require("observed", given, given is not None, "one label a context, for labels='data'")
-        check_examples("contexts and observed", (contexts, given), weights)
-    rows = [jnp.stack([jnp.asarray(a) for a in jax.tree.leaves(part)]) for part in parts.values()]
+        rows = [jnp.stack([jnp.asarray(a) for a in jax.tree.leaves(p)]) for p in parts.values()]
 
-    def of_context(context_and_given: tuple[Any, Array]) -> Float[Array, "m parts"]:
-        context, given = context_and_given
-        norms_at, log_probs = _score_norms(logits, params, context, label_chunk, rows)
-        if labels == "all":
-            return _fisher_of(norms_at, log_probs)[None]
-        if labels == "data":
-            return norms_at(given[None])
-        return norms_at(jax.random.categorical(given, log_probs, shape=(num_labels,)))
+        def of_context(context: Any, key: Key) -> Float[Array, "m parts"]:
+            squares_at, log_probs = self._scores(context, rows)
+            return squares_at(jax.random.categorical(key, log_probs, shape=(num_labels,)))
 
-    values = map_in_chunks(of_context, (contexts, given), chunk)
-    return {
-        name: _finite_mean(values[:, :, place], weights, logits, params, contexts)
-        for place, name in enumerate(parts)
-    }
+        found = self._mean(of_context, numbered_keys(key, self._num_contexts()))
+        return dict(zip(parts, found, strict=True))
+
+    def empirical_trace(self, observed: Int[Array, " N"]) -> SampledEstimate:
+        """The trace of the empirical Fisher matrix, at the labels of the data.
+
+        Raises:
+            ValueError: if there is not one label a context.
+        """
+        check_examples("contexts and observed", (self.contexts, observed), self.weights)
+
+        def of_context(context: Any, label: Int[Array, ""]) -> Float[Array, "1 parts"]:
+            squares_at, _ = self._scores(context, self._whole())
+            return squares_at(label[None])
+
+        return self._mean(of_context, observed)[0]
+
+    def controlled_hessian_trace(
+        self, targets: Int[Array, " N"] | Float[Array, "N V"], key: Key, num_probes: int = 2
+    ) -> SampledEstimate:
+        """Tr H of cross entropy: Tr F of all labels, and random probes for H - F.
+
+        For log-probabilities u with derivatives u̇ and ü along a probe v, and targets q,
+        vᵀ(H - F)v = -Σ_c (q_c ü_c + p_c u̇_c²), which one second derivative forwards gives. Probes
+        err by H - F alone: not at all where q is the model's own distribution p, and with labels
+        drawn from p by a sum with mean zero. The price is that of :meth:`all_labels_trace` and
+        ``num_probes`` products more for each context.
+
+        Args:
+            targets: labels of the data, or the distribution of the label in each context.
+            key: of the probes; each context has probes of its own.
+            num_probes: for each context.
+
+        Raises:
+            ValueError: if there is not one target a context, or there are fewer than two probes.
+        """
+        check_examples("contexts and targets", (self.contexts, targets), self.weights)
+        check_count("num_probes", num_probes, least=2)
+
+        def of_context(context: Any, given: tuple[Array, Key]) -> Float[Array, "m 1"]:
+            target, key = given
+            squares_at, log_probs = self._scores(context, self._whole())
+            probs = jnp.exp(log_probs)
+            q = target if target.ndim else jax.nn.one_hot(target, probs.size, dtype=probs.dtype)
+
+            def remainder(key: Key) -> Float[Array, ""]:
+                slope, curve = second_derivative(
+                    lambda p: jax.nn.log_softmax(self.logits(p, context)),
+                    self.params,
+                    signs(key, self.params),
+                )
+                return -(q * curve + probs * jnp.square(slope)).sum()
+
+            remainders = jax.lax.map(remainder, numbered_keys(key, num_probes))
+            return (_fisher_of(squares_at, log_probs) + remainders)[:, None]
+
+        return self._mean(of_context, (targets, numbered_keys(key, self._num_contexts())))[0]
+
+    def _mean(
+        self, of_context: Callable[[Any, Any], Float[Array, "m parts"]], given: Any
+    ) -> list[SampledEstimate]:
+        """The mean over contexts of each part, from what is given for each context."""
+        values = map_in_chunks(lambda one: of_context(*one), (self.contexts, given), self.chunk)
+        estimates = [
+            mean_over_contexts(values[:, :, part], self.weights) for part in range(values.shape[2])
+        ]
+        for estimate in estimates:
+            self.check_finite("trace", estimate.mean)
+        return estimates
+
+    def _scores(
+        self, context: Any, rows: Sequence[Float[Array, " L"]]
+    ) -> tuple[SquaresAt, Float[Array, " V"]]:
+        """The function from labels to squared scores, summed by ``rows``; and log-probabilities."""
+        log_probs, norms = gradient_norms(
+            lambda params: jax.nn.log_softmax(self.logits(params, context)), self.params
+        )
+
+        def squares(label: Int[Array, ""]) -> Float[Array, " parts"]:
+            of_leaves = norms((jnp.arange(log_probs.size) == label).astype(log_probs.dtype))
+            return jnp.stack([(row * of_leaves).sum() for row in rows])
+
+        return lambda labels: map_in_chunks(squares, labels, self.label_chunk), log_probs
+
+    def _whole(self) -> list[Float[Array, " L"]]:
+        return [jnp.ones(len(jax.tree.leaves(self.params)))]
+
+    def _num_contexts(self) -> int:
+        return check_examples("contexts", self.contexts, self.weights)
+
+    def _all_logits(self, params: Params) -> Float[Array, "N V"]:
+        of_context = jax.checkpoint(self.logits)
+        return map_in_chunks(lambda one: of_context(params, one), self.contexts, self.chunk)
+
+    def _gauss_newton(self) -> GaussNewton:
+        def normaliser(logits: Float[Array, "N V"]) -> Float[Array, ""]:
+            return weighted_mean(jax.nn.logsumexp(logits, axis=1), self.weights)
+
+        return GaussNewton(self._all_logits, normaliser, self.params)
 
 
-def controlled_hessian_trace(
-    logits: Logits,
-    params: Params,
-    contexts: Any,
-    targets: Int[Array, " N"] | Float[Array, "N V"],
-    key: Key,
-    num_probes: int = 2,
-    *,
-    weights: Float[Array, " N"] | None = None,
-    chunk: int = 8,
-    label_chunk: int = 1,
-) -> SampledEstimate:
-    """Tr H of cross entropy: the exact Fisher trace, and random probes for H minus Fisher.
-
-    For log-probabilities u with derivatives u̇ and ü along a probe v, and targets q,
-    vᵀ(H - F)v = -Σ_c (q_c ü_c + p_c u̇_c²), which one second derivative forwards gives. Probes err
-    by H - F alone: not at all where q is the model's own distribution p, and with labels drawn
-    from p by a sum with mean zero. The price is that of ``fisher_trace(labels="all")`` and
-    ``num_probes`` products more for each context.
-
-    Args:
-        logits: of one context, ``[V]``.
-        params: θ.
-        contexts: a pytree whose leaves have one entry for each context, ``[N, ...]``.
-        targets: labels of the data, or the distribution of the label in each context.
-        key: of the probes; each context has probes of its own.
-        num_probes: for each context.
-        weights: of the contexts; equal when None.
-        chunk: contexts at once.
-        label_chunk: labels of a context at once.
-
-    Raises:
-        ValueError: if there are fewer than two contexts or probes, or the result is not finite.
-    """
-    num = _check(params, contexts, weights, label_chunk)
-    check_examples("contexts and targets", (contexts, targets), weights)
-    check_count("num_probes", num_probes, least=2)
-
-    def of_context(inputs: tuple[Any, Array, Key]) -> Float[Array, " m"]:
-        context, target, key = inputs
-        norms_at, log_probs = _score_norms(logits, params, context, label_chunk)
-        fisher = _fisher_of(norms_at, log_probs)[0]
-        q = target if target.ndim else jax.nn.one_hot(target, log_probs.size, dtype=log_probs.dtype)
-
-        def remainder(key: Key) -> Float[Array, ""]:
-            slope, curve = second_derivative(
-                lambda p: jax.nn.log_softmax(logits(p, context)), params, signs(key, params)
-            )
-            return -(q * curve + jnp.exp(log_probs) * jnp.square(slope)).sum()
-
-        remainders = jax.lax.map(remainder, numbered_keys(key, num_probes))
-        return fisher + remainders
-
-    values = map_in_chunks(of_context, (contexts, targets, numbered_keys(key, num)), chunk)
-    return _finite_mean(values, weights, logits, params, contexts)
-
-
-def _score_norms(
-    logits: Logits,
-    params: Params,
-    context: Any,
-    label_chunk: int,
-    rows: Sequence[Float[Array, " L"]] | None = None,
-) -> tuple[Callable[[Array], Array], Float[Array, " V"]]:
-    """The function from labels ``[m]`` to sums of squared scores, and log-probabilities.
-
-    The sums are ``[m, parts]``, over the L leaves with the weights of each of ``rows``; of None,
-    the one sum over all.
-    """
-    log_probs, norms = gradient_norms(lambda p: jax.nn.log_softmax(logits(p, context)), params)
-
-    def squares(label: Int[Array, ""]) -> Float[Array, " parts"]:
-        of_leaves = norms((jnp.arange(log_probs.size) == label).astype(log_probs.dtype))
-        if rows is None:
-            return of_leaves.sum()[None]
-        return jnp.stack([(row * of_leaves).sum() for row in rows])
-
-    return lambda labels: map_in_chunks(squares, labels, label_chunk), log_probs
-
-
-def _fisher_of(
-    squares_at: Callable[[Array], Array], log_probs: Float[Array, " V"]
-) -> Float[Array, " parts"]:
+def _fisher_of(squares_at: SquaresAt, log_probs: Float[Array, " V"]) -> Float[Array, " parts"]:
     """Σ_y p_y ‖s_y‖² of one context."""
     return (jnp.exp(log_probs)[:, None] * squares_at(jnp.arange(log_probs.size))).sum(0)
-
-
-def _check(params: Params, contexts: Any, weights: Array | None, label_chunk: int) -> int:
-    check_params(params)
-    check_count("label_chunk", label_chunk)
-    return check_examples("contexts", contexts, weights)
-
-
-def _finite_mean(
-    values: Float[Array, "N m"],
-    weights: Float[Array, " N"] | None,
-    logits: Logits,
-    params: Params,
-    contexts: Any,
-) -> SampledEstimate:
-    estimate = mean_over_contexts(values, weights)
-    check_finite(
-        "trace",
-        estimate.mean,
-        "logits(params, context)",
-        lambda: jax.lax.map(lambda context: logits(params, context), contexts),
-    )
-    return estimate

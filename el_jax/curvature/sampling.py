@@ -76,6 +76,13 @@ def mean_and_sem(values: Float[Array, "n *shape"]) -> Estimate:
     return Estimate(values.mean(0), values.std(0, ddof=1) / jnp.sqrt(values.shape[0] * 1.0))
 
 
+def weighted_mean(
+    values: Float[Array, " N"], weights: Float[Array, " N"] | None = None
+) -> Float[Array, ""]:
+    """The mean of values, equal weights when None."""
+    return values.mean() if weights is None else (weights * values).sum() / weights.sum()
+
+
 def mean_over_contexts(
     values: Float[Array, "N m"], weights: Float[Array, " N"] | None = None
 ) -> SampledEstimate:

@@ -4,6 +4,7 @@ No second derivative is taken, so any attention kernel will do.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,10 +13,11 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from el_jax.curvature.arguments import check_count, check_finite, check_params, check_tangent
-from el_jax.curvature.products import Loss
 from el_jax.curvature.sampling import normals
 from el_jax.runtime.errors import require
 from el_jax.types import Key, Params
+
+Loss = Callable[[Params], Array]
 
 
 class CriticalSharpness(NamedTuple):

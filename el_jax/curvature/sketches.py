@@ -1,6 +1,6 @@
-"""The trace of the Hessian where few directions hold most of it: Hutch++ and XTrace.
+"""The trace of an operator where few directions hold most of it: Hutch++ and XTrace.
 
-All multiply H with random vectors, take the trace on the space of the products exactly, and send
+Both multiply A with random vectors, take the trace on the space of the products exactly, and send
 random probes only into what is left. Where eigenvalues decay the error falls with the number of
 products itself instead of its square root. Signs and normal numbers are as in ``sampling.py``.
 
@@ -19,8 +19,8 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from el_jax.curvature.arguments import check_count, check_finite, check_params
-from el_jax.curvature.products import Loss, hvp, quadratic_form
+from el_jax.curvature.arguments import check_count
+from el_jax.curvature.operator import Operator
 from el_jax.curvature.sampling import map_in_chunks, mean_and_sem, normals, numbered_keys, signs
 from el_jax.runtime.errors import require
 from el_jax.types import Estimate, Key, Params
@@ -29,19 +29,16 @@ _times = functools.partial(jnp.matmul, precision="highest")
 Rows = Float[Array, "m P"]  # one vector a row, in the order of ``ravel_pytree``
 
 
-def hutch_plus_plus(
-    loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int = 1
-) -> Estimate:
-    """Tr H by Hutch++ (Meyer, Musco, Musco, Woodruff 2021, arXiv 2010.09649).
+def hutch_plus_plus(operator: Operator, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
+    """Tr A by Hutch++ (Meyer, Musco, Musco, Woodruff 2021, arXiv 2010.09649).
 
-    With Q an orthonormal basis of H S, S random signs, Tr H = Tr QᵀHQ + Tr (I - QQᵀ)H(I - QQᵀ);
+    With Q an orthonormal basis of A S, S random signs, Tr A = Tr QᵀAQ + Tr (I - QQᵀ)A(I - QQᵀ);
     the first is computed, the second is the mean of quadratic forms of other random signs.
 
     Args:
-        loss: a twice differentiable function of the parameters.
-        params: θ.
+        operator: A.
         key: of the signs.
-        num_probes: m; the price is m :func:`hvp` and 2 m :func:`quadratic_form`.
+        num_probes: m; the price is m products and 2 m quadratic forms.
         chunk: products held at once, the factor by which their memory grows.
 
     Returns:
@@ -49,31 +46,28 @@ def hutch_plus_plus(
 
     Raises:
         ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below
-            1, or loss or trace not finite.
+            1, or function or trace not finite.
     """
-    _check(params, num_probes)
+    _check(operator, num_probes)
     for_basis, for_rest = jax.random.split(key)
-    sketch = _draw(signs, for_basis, params, num_probes)
-    basis = jnp.linalg.qr(_products(loss, params, sketch, chunk).T)[0]
-    probes = _draw(signs, for_rest, params, num_probes)
-    known = _forms(loss, params, basis.T, chunk).sum()
-    rest = mean_and_sem(
-        _forms(loss, params, probes - _times(_times(probes, basis), basis.T), chunk)
-    )
-    return _finite(Estimate(known + rest.mean, rest.sem), loss, params)
+    sketch = _draw(signs, for_basis, operator.params, num_probes)
+    basis = jnp.linalg.qr(_products(operator, sketch, chunk).T)[0]
+    probes = _draw(signs, for_rest, operator.params, num_probes)
+    known = _forms(operator, basis.T, chunk).sum()
+    rest = mean_and_sem(_forms(operator, probes - _times(_times(probes, basis), basis.T), chunk))
+    return _finite(Estimate(known + rest.mean, rest.sem), operator)
 
 
-def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
-    """Tr H by XTrace (Epperly, Tropp, Webber 2024, arXiv 2301.07825), with normal probes.
+def xtrace(operator: Operator, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
+    """Tr A by XTrace (Epperly, Tropp, Webber 2024, arXiv 2301.07825), with normal probes.
 
     Each probe in turn is left out of the basis and sent into what the others leave, rescaled to
     its dimension; the estimate is the mean over probes.
 
     Args:
-        loss: a twice differentiable function of the parameters.
-        params: θ.
+        operator: A.
         key: of the probes.
-        num_probes: m; the price is 2 m :func:`hvp`.
+        num_probes: m; the price is 2 m products.
         chunk: products held at once, the factor by which their memory grows.
 
     Returns:
@@ -85,11 +79,11 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
 
     Raises:
         ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below
-            1, or loss or trace not finite.
+            1, or function or trace not finite.
     """
-    _check(params, num_probes)
-    probes = _draw(normals, key, params, num_probes)
-    of = _sketch(loss, params, probes, chunk)
+    _check(operator, num_probes)
+    probes = _draw(normals, key, operator.params, num_probes)
+    of = _sketch(operator, probes, chunk)
     seen = _times(of.basis.T, of.of_basis.T)
     inside = _times(of.basis.T, probes.T)
     inside -= of.lost * (of.lost * inside).sum(axis=0, keepdims=True)
@@ -99,16 +93,16 @@ def xtrace(loss: Loss, params: Params, key: Key, num_probes: int, *, chunk: int 
     values = jnp.trace(seen) - (of.lost * _times(seen, of.lost)).sum(axis=0)
     values += dimensions * forms / jnp.square(rest).sum(axis=1)
     known = jnp.where(of.low_rank, jnp.trace(seen), values)
-    return _finite(mean_and_sem(known), loss, params)
+    return _finite(mean_and_sem(known), operator)
 
 
 class _Sketch(NamedTuple):
     """Probes' products, a basis of them, and what of it each probe adds.
 
     Attributes:
-        products: H v of each probe v.
+        products: A v of each probe v.
         basis: Q, one column a vector.
-        of_basis: H q of each column q.
+        of_basis: A q of each column q.
         lost: column i, in coordinates of the basis, is orthogonal to all products but that of i.
         low_rank: True if there are fewer directions than probes: the basis holds them all.
     """
@@ -120,10 +114,10 @@ class _Sketch(NamedTuple):
     low_rank: Array
 
 
-def _sketch(loss: Loss, params: Params, probes: Rows, chunk: int) -> _Sketch:
-    products = _products(loss, params, probes, chunk)
+def _sketch(operator: Operator, probes: Rows, chunk: int) -> _Sketch:
+    products = _products(operator, probes, chunk)
     basis, corner = jnp.linalg.qr(products.T)
-    of_basis = _products(loss, params, basis.T, chunk)
+    of_basis = _products(operator, basis.T, chunk)
     # R as Qᵀ A, which waits for Q: of two LAPACK calls of a batch each holds one thread of XLA's
     # pool while it waits for others, and on two cores there are none (jaxlib 0.10 to 0.12).
     waiting = jnp.triu(_times(basis.T, products.T))
@@ -136,11 +130,10 @@ def _sketch(loss: Loss, params: Params, probes: Rows, chunk: int) -> _Sketch:
     return _Sketch(products, basis, of_basis, lost, low_rank)
 
 
-def _check(params: Params, num_probes: int) -> None:
-    check_params(params)
+def _check(operator: Operator, num_probes: int) -> None:
     check_count("num_probes", num_probes, least=2)
-    size = sum(jax.typeof(leaf).size for leaf in jax.tree.leaves(params))
-    allowed = f"at most the number of parameters, {size}; exact_hessian_trace costs less"
+    size = sum(jax.typeof(leaf).size for leaf in jax.tree.leaves(operator.params))
+    allowed = f"at most the number of parameters, {size}; exact_trace costs less"
     require("num_probes", num_probes, num_probes <= size, allowed)
 
 
@@ -148,20 +141,17 @@ def _draw(draw: Callable[[Key, Params], Params], key: Key, params: Params, num_p
     return jax.vmap(lambda key: ravel_pytree(draw(key, params))[0])(numbered_keys(key, num_probes))
 
 
-def _products(loss: Loss, params: Params, vectors: Rows, chunk: int) -> Rows:
-    """H v of each row v."""
-    restore = ravel_pytree(params)[1]
-    return map_in_chunks(
-        lambda row: ravel_pytree(hvp(loss, params, restore(row)))[0], vectors, chunk
-    )
+def _products(operator: Operator, vectors: Rows, chunk: int) -> Rows:
+    """A v of each row v."""
+    return map_in_chunks(operator.flat_product(), vectors, chunk)
 
 
-def _forms(loss: Loss, params: Params, vectors: Rows, chunk: int) -> Float[Array, " m"]:
-    """vᵀ H v of each row v."""
-    restore = ravel_pytree(params)[1]
-    return map_in_chunks(lambda row: quadratic_form(loss, params, restore(row)), vectors, chunk)
+def _forms(operator: Operator, vectors: Rows, chunk: int) -> Float[Array, " m"]:
+    """vᵀ A v of each row v."""
+    restore = ravel_pytree(operator.params)[1]
+    return map_in_chunks(lambda row: operator.quadratic_form(restore(row)), vectors, chunk)
 
 
-def _finite(estimate: Estimate, loss: Loss, params: Params) -> Estimate:
-    check_finite("trace", estimate.mean, "loss(params)", lambda: loss(params))
+def _finite(estimate: Estimate, operator: Operator) -> Estimate:
+    operator.check_finite("trace", estimate.mean)
     return estimate

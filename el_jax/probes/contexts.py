@@ -1,7 +1,7 @@
 """The contexts of a task one by one, as the curvature of single examples wants them.
 
 windows, labels = contexts_of(batch)
-fisher_trace(context_logits(model), params, windows, labels="sampled", key=key)
+Fisher(context_logits(model), params, windows).sampled_trace(key)
 """
 
 from collections.abc import Callable
@@ -13,6 +13,8 @@ from jaxtyping import Float, Int
 
 from el_jax.runtime.errors import require
 from el_jax.types import Batch, ModelFns, Params
+
+Logits = Callable[[Params, Batch], Float[Array, " V"]]
 
 
 def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array, " N"]]:
@@ -54,10 +56,22 @@ def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array
     return windows, windows.labels[:, 0]
 
 
-def context_logits(model: ModelFns) -> Callable[[Params, Batch], Float[Array, " V"]]:
+def context_logits(model: ModelFns) -> Logits:
     """The logits of one context of :func:`contexts_of`; dropout is off."""
 
     def logits(params: Params, window: Batch) -> Array:
         return model.apply(params, jax.tree.map(lambda leaf: leaf[None], window))[0, 0]
 
     return logits
+
+
+def context_cross_entropy(logits: Logits) -> Callable[[Params, Batch], Float[Array, ""]]:
+    """The cross-entropy of one context, in nats, from its logits.
+
+    ``Hessian(context_cross_entropy(logits), params).over(windows)`` is the Hessian of the mean.
+    """
+
+    def cross_entropy(params: Params, window: Batch) -> Array:
+        return -jax.nn.log_softmax(logits(params, window))[window.labels[0]]
+
+    return cross_entropy

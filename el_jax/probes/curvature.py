@@ -5,20 +5,24 @@ so their differences have far smaller errors than the traces themselves.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.curvature import SampledEstimate, example_hessian_trace, fisher_traces
-from el_jax.probes.contexts import context_logits, contexts_of
+from el_jax.curvature import Fisher, Hessian, SampledEstimate
+from el_jax.probes.contexts import (
+    Logits,
+    context_cross_entropy,
+    context_logits,
+    contexts_of,
+)
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, Key, ModelFns, Params, Probe
 
-Logits = Callable[[Params, Batch], Array]
 Grouping = Literal["kind", "layer", "module"]
 
 NUM_LABELS = 4  # drawn in each context: their error is below that of the contexts
@@ -78,64 +82,20 @@ def traces(
     """
     label_key, probe_key = jax.random.split(key)
 
-    def cross_entropy(params: Params, window: Batch) -> Array:
-        return -jax.nn.log_softmax(logits(params, window))[window.labels[0]]
-
-    hessian = example_hessian_trace(
-        cross_entropy, params, windows, probe_key, num_probes, chunk=CHUNK
-    )
+    fisher = Fisher(logits, params, windows, chunk=CHUNK)
+    hessian = Hessian(context_cross_entropy(logits), params).over(windows, chunk=CHUNK)
     ones = jax.tree.map(lambda _: 1.0, params)
     squared = jax.tree.map(lambda leaf: jnp.square(leaf).sum(), params)
     parts = {"fisher_trace": ones, "scale_free_trace": squared}
     if grouping is not None:
         of_groups = group_parts(params, grouping)
         parts |= {f"fisher_trace, {group}": part for group, part in of_groups.items()}
-    fisher = sampled_traces(logits, params, windows, parts, label_key, num_labels)
-    return {**fisher, "hessian_trace": hessian}
-
-
-def sampled_traces(
-    logits: Logits,
-    params: Params,
-    windows: Batch,
-    parts: Mapping[str, Any],
-    key: Key,
-    num_labels: int = NUM_LABELS,
-) -> dict[str, SampledEstimate]:
-    """:func:`~el_jax.curvature.fisher_traces` at drawn labels, with the errors of contexts."""
-    return fisher_traces(
-        logits, params, windows, parts,
-        labels="sampled", key=key, num_labels=num_labels, chunk=CHUNK,
-    )  # fmt: skip
-
-
-def group_traces(
-    logits: Logits,
-    params: Params,
-    windows: Batch,
-    key: Key,
-    grouping: Grouping | Callable[[str], str],
-    *,
-    num_labels: int = NUM_LABELS,
-) -> dict[str, SampledEstimate]:
-    """The trace of the Fisher matrix of each group of leaves; they add up to the whole.
-
-    Args:
-        logits: of one context.
-        params: θ.
-        windows: the contexts.
-        key: of labels; with the key of :func:`traces` they are its labels.
-        grouping: see :func:`group_function`.
-        num_labels: draws in each context.
-    """
-    label_key, _ = jax.random.split(key)
-    return sampled_traces(
-        logits, params, windows, group_parts(params, grouping), label_key, num_labels
-    )
+    found = fisher.sampled_traces(parts, label_key, num_labels)
+    return {**found, "hessian_trace": hessian.sampled_trace(probe_key, num_probes)}
 
 
 def group_parts(params: Params, grouping: Grouping | Callable[[str], str]) -> dict[str, Any]:
-    """Group -> 1 for its leaves and 0 for others, a tree like ``params``, for ``fisher_traces``.
+    """Group -> 1 for its leaves and 0 for others, a tree like ``params``, for ``sampled_traces``.
 
     Args:
         params: θ.

@@ -1,6 +1,8 @@
 """All that is measured of a checkpoint's curvature: loss, traces, groups, spectrum."""
 
+import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,17 +12,16 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, ScalarLike
 
 from el_jax.curvature import (
+    Hessian,
     SampledEstimate,
+    SampledHessian,
     SpectralDensity,
-    restrict,
     smoothed,
-    spectral_density,
     split_params,
-    top_eigenvalues,
 )
 from el_jax.curvature.arguments import leaves_by_name
 from el_jax.curvature.sampling import mean_over_contexts
-from el_jax.probes.contexts import context_logits
+from el_jax.probes.contexts import context_cross_entropy, context_logits
 from el_jax.probes.curvature import (
     NUM_LABELS,
     NUM_PROBES,
@@ -30,7 +31,6 @@ from el_jax.probes.curvature import (
     weight_norm,
 )
 from el_jax.probes.curvature_report import Curvature
-from el_jax.probes.spectrum import Spectrum, mean_cross_entropy
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.runtime.compilation import Once
 from el_jax.runtime.errors import NOT_FINITE, UserError
@@ -39,6 +39,7 @@ from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
 DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # of the range of eigenvalues
 OF_GROUP = "fisher_trace, "
+SPECTRUM_CHUNK = 256  # contexts at once
 FEW = 256  # contexts: below, programs that compile in less time and run longer are done first
 
 
@@ -72,7 +73,7 @@ def measurement(
         grouping: groups whose traces and largest eigenvalues are told; None for none.
         num_labels: see :func:`~el_jax.probes.curvature.traces`, as for ``num_probes``.
         num_probes: probes of the Hessian in each context.
-        num_eigenvalues: see :func:`~el_jax.probes.spectrum.spectrum`; 0 for no spectrum.
+        num_eigenvalues: the largest ones; 0 for no spectrum.
         lanczos_steps: products for each end of the spectrum and each probe.
         density_probes: probes of the density.
 
@@ -89,9 +90,8 @@ def measurement(
 
     @compiled
     def losses(params: Params, windows: Batch) -> SampledEstimate:
-        values = jax.lax.map(
-            lambda w: -jax.nn.log_softmax(logits(params, w))[w.labels[0]], windows, batch_size=256
-        )
+        of_context = context_cross_entropy(logits)
+        values = jax.lax.map(lambda w: of_context(params, w), windows, batch_size=256)
         return mean_over_contexts(values[:, None])
 
     @compiled
@@ -120,10 +120,25 @@ def measurement(
         if not num_eigenvalues:
             return Curvature(numbers, groups, {}, None)
         found, of_blocks = of_spectra(params, windows)
-        numbers |= _eigenvalues(found)
+        numbers |= {f"eigenvalue_{i + 1}": value for i, value in enumerate(found.largest)}
+        numbers["least_eigenvalue"] = found.least
         return Curvature(numbers, groups, of_blocks, _curve(found))
 
     return of
+
+
+class Spectrum(NamedTuple):
+    """Both ends of a spectrum, and its density.
+
+    Attributes:
+        largest: eigenvalues with their residuals, the largest first.
+        least: the least eigenvalue, with its residual.
+        density: of all.
+    """
+
+    largest: list[Estimate]
+    least: Estimate
+    density: SpectralDensity
 
 
 def _spectra(
@@ -137,54 +152,58 @@ def _spectra(
     num_probes: int,
 ) -> Callable[[Params, Batch], tuple[Spectrum, dict[str, Estimate]]]:
     """The spectrum, and the largest eigenvalue of every group's block with its residual."""
+    group_of, hessian = group_function(grouping or "kind"), functools.partial(_hessian, model)
 
     @compiled
     def of_end(
         params: Params, windows: Batch, sign: ScalarLike, inside: Params, start: Params
     ) -> tuple[Array, Array]:
         """Eigenvalues of H, or of a block of it, and their residuals: one program for all."""
-        loss = mean_cross_entropy(model, windows)
+        loss = hessian(params, windows).at
 
         def of_block(step: Params) -> Array:
             moved = jax.tree.map(lambda at, one, by: at + one * by, params, inside, step)
             return jnp.asarray(sign) * loss(moved)
 
         nowhere = jax.tree.map(jnp.zeros_like, params)
-        top = top_eigenvalues(of_block, nowhere, key, num, num_steps=num_steps, start=start)
+        top = Hessian(of_block, nowhere).eigenvalues(key, num, num_steps=num_steps, start=start)
         return jnp.asarray(sign) * top.values, top.residuals
 
     @compiled
     def of_density(params: Params, windows: Batch, key: Key) -> SpectralDensity:
-        loss = mean_cross_entropy(model, windows)
-        return spectral_density(loss, params, key, num_probes=num_probes, num_steps=num_steps)
+        whole = hessian(params, windows)
+        return whole.density(key, num_probes=num_probes, num_steps=num_steps)
+
+    def end(
+        params: Params, windows: Batch, sign: float, key: Key, group: str | None = None
+    ) -> list[Estimate]:
+        def belongs(name: str) -> bool:
+            return group in (None, group_of(name))
+
+        block = hessian(params, windows).restrict(belongs)
+        if group and sum(leaf.size for leaf in block.params.values()) < num_steps:
+            # a process of as many steps would leave so small a block
+            values, residuals, _ = block.eigenvalues(key, 1, num_steps=num_steps)
+        else:
+            values, residuals = of_end(params, windows, sign, *_inside(params, belongs, key))
+        return list(map(Estimate, values, residuals))
 
     def of(params: Params, windows: Batch) -> tuple[Spectrum, dict[str, Estimate]]:
-        group_of = group_function(grouping or "kind")
-        loss = mean_cross_entropy(model, windows)
-
-        def end(sign: float, key: Key, group: str | None = None) -> tuple[Array, Array]:
-            def belongs(name: str) -> bool:
-                return group in (None, group_of(name))
-
-            of_block, block = restrict(loss, params, belongs)
-            if group and sum(leaf.size for leaf in block.values()) < num_steps:
-                # a process of as many steps would leave so small a block
-                top = top_eigenvalues(of_block, block, key, 1, num_steps=num_steps)
-                return top.values, top.residuals
-            return of_end(params, windows, sign, *_inside(params, belongs, key))
-
         keys = jax.random.split(key, 3)
-        largest, of_largest = end(1.0, keys[0])
-        least, of_least = end(-1.0, keys[1])
-        density = of_density(params, windows, keys[2])
-        whole = Spectrum(largest, least[:1], (of_largest, of_least[:1]), density)
-        if grouping is None:
-            return whole, {}
-        groups = dict.fromkeys(map(group_of, leaves_by_name(params)))
-        tops = {group: end(1.0, key, group) for group in groups}
-        return whole, {g: Estimate(top[0], off[0]) for g, (top, off) in tops.items()}
+        largest, least = (
+            end(params, windows, sign, of_sign)
+            for sign, of_sign in zip((1.0, -1.0), keys, strict=False)
+        )
+        whole = Spectrum(largest, least[0], of_density(params, windows, keys[2]))
+        groups = dict.fromkeys(map(group_of, leaves_by_name(params))) if grouping else {}
+        return whole, {g: end(params, windows, 1.0, key, g)[0] for g in groups}
 
     return of
+
+
+def _hessian(model: ModelFns, params: Params, windows: Batch) -> SampledHessian:
+    of_context = context_cross_entropy(context_logits(model))
+    return Hessian(of_context, params).over(windows, chunk=SPECTRUM_CHUNK)
 
 
 def _inside(params: Params, belongs: Callable[[str], bool], key: Key) -> tuple[Params, Params]:
@@ -200,7 +219,7 @@ def _inside(params: Params, belongs: Callable[[str], bool], key: Key) -> tuple[P
 
 def _curve(found: Spectrum) -> Float[np.ndarray, "2 points"]:
     """The density between both ends of a spectrum, and a little beyond."""
-    low, high = float(found.smallest[0]), float(found.largest[0])
+    low, high = float(found.least.mean), float(found.largest[0].mean)
     width = DENSITY_WIDTH * (high - low)
     at = jnp.linspace(low - 5 * width, high + 5 * width, DENSITY_POINTS)
     return np.stack([at, smoothed(found.density, at, width)])
@@ -218,12 +237,3 @@ def _divergence(found: dict[str, Array]) -> dict[str, Estimate]:
         "kl": Estimate(kl, found["kl_sem"][0]),
         "entropy": _without_error(entropy),
     }
-
-
-def _eigenvalues(found: Spectrum) -> dict[str, Estimate]:
-    of_largest, of_least = found.residuals
-    numbers = {
-        f"eigenvalue_{i + 1}": Estimate(value, residual)
-        for i, (value, residual) in enumerate(zip(found.largest, of_largest, strict=True))
-    }
-    return numbers | {"least_eigenvalue": Estimate(found.smallest[0], of_least[0])}

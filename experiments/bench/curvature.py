@@ -17,14 +17,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from el_jax.curvature import (
-    SampledEstimate,
-    fisher_trace,
-    ggn_vp,
-    hvp,
-    mean_over_parts,
-    quadratic_form,
-)
+from el_jax.curvature import Fisher, GaussNewton, Hessian, SampledEstimate, mean_over_parts
 from el_jax.curvature.sampling import signs
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models import PRESETS, TransformerConfig, transformer
@@ -137,11 +130,11 @@ def products(network: Network) -> Products:
         return jax.grad(loss)(params)
 
     def hessian(part: Batch, params: Params, v: Params) -> Params:
-        return hvp(partial(loss_of, part), params, v)
+        return Hessian(partial(loss_of, part), params).matvec(v)
 
     def gauss_newton(part: Batch, params: Params, v: Params) -> Params:
         outputs = partial(lambda part, params: model.apply(params, part), part)
-        return ggn_vp(outputs, partial(of_outputs, part), params, v)
+        return GaussNewton(outputs, partial(of_outputs, part), params).matvec(v)
 
     def of_part(part: Batch, params: Params, v: Params) -> Params:
         del v
@@ -160,7 +153,7 @@ def products(network: Network) -> Products:
             "gradient": gradient,
             "step": step,
             CONTROL: in_parts(of_part),
-            "form": partial(quadratic_form, loss),
+            "form": lambda params, v: Hessian(loss, params).quadratic_form(v),
             **{name: in_parts(product) for name, product in curved.items()},
             **{AT_ONCE[name]: partial(product, batch) for name, product in curved.items()},
         },
@@ -194,15 +187,8 @@ def measure_fisher(
     params = model.init(jax.random.key(0))
 
     def trace(params: Params, windows: Batch) -> SampledEstimate:
-        return fisher_trace(
-            context_logits(model),
-            params,
-            windows,
-            labels="sampled",
-            key=jax.random.key(1),
-            num_labels=num_labels,
-            chunk=chunk,
-        )
+        fisher = Fisher(context_logits(model), params, windows, chunk=chunk)
+        return fisher.sampled_trace(jax.random.key(1), num_labels)
 
     compiled = jax.jit(trace).lower(params, windows).compile()
     start = time.perf_counter()

@@ -19,7 +19,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from el_jax.curvature import dense_hessian
+from el_jax.curvature import Hessian
 from el_jax.types import ModelFns, Params
 from experiments.harness.written_out import Problem, divergence, log_probs
 
@@ -60,7 +60,7 @@ def compare(model: ModelFns, params: Params, problem: Problem) -> Compared:
         return divergence(model, params, problem)
 
     covariance, fisher = second_moment(problem.truth), second_moment(probs)
-    hessian = dense_hessian(loss, params)
+    hessian = Hessian(loss, params).dense()
     length = jnp.linalg.norm(hessian)
     value, slope = jax.value_and_grad(loss)(params)
     return Compared(

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.stats
 from jaxtyping import Float
 
-from el_jax.curvature import exact_hessian_trace
+from el_jax.curvature import Hessian
 from el_jax.runtime.double_precision import float64
 from el_jax.worlds import Dyck
 from el_jax.worlds.dyck import BracketInputs
@@ -62,7 +62,7 @@ _squared_gradient = jax.jit(model.squared_gradient, static_argnames="kink")
 
 @jax.jit
 def _hessian_trace(net: Net, masked: BracketInputs) -> jax.Array:
-    return exact_hessian_trace(lambda net: model.squared_error(net, masked), net, chunk=16)
+    return Hessian(lambda net: model.squared_error(net, masked), net).exact_trace(chunk=16)
 
 
 def read(net: Net, given: Data) -> Float[np.ndarray, "n m"]:

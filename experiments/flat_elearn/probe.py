@@ -15,9 +15,9 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.curvature import fisher_traces, top_eigenvalues
+from el_jax.curvature import Fisher, Hessian
 from el_jax.probes import PROBES, context_logits, contexts_of
-from el_jax.probes.curvature import Logits
+from el_jax.probes.contexts import Logits
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -99,10 +99,8 @@ def _traces(logits: Logits, params: Params, windows: Batch) -> dict[str, Array]:
         FISHER: jax.tree.map(lambda _: 1.0, params),
         SCALE_FREE: jax.tree.map(lambda leaf: jnp.square(leaf).sum(), params),
     }
-    found = fisher_traces(
-        logits, params, windows, parts,
-        labels="sampled", key=jax.random.key(_SEED), num_labels=NUM_LABELS, chunk=CHUNK,
-    )  # fmt: skip
+    fisher = Fisher(logits, params, windows, chunk=CHUNK)
+    found = fisher.sampled_traces(parts, jax.random.key(_SEED), NUM_LABELS)
     return {name: estimate.mean for name, estimate in found.items()}
 
 
@@ -114,7 +112,7 @@ def _largest(logits: Logits, params: Params, windows: Batch) -> Array:
         return cross_entropy(z, windows.labels[:, 0])
 
     key = jax.random.key(_SEED)
-    return top_eigenvalues(loss, params, key, 1, num_steps=LANCZOS_STEPS).values[0]
+    return Hessian(loss, params).eigenvalues(key, 1, num_steps=LANCZOS_STEPS).values[0]
 
 
 PROBES["matched_curvature"] = matched_curvature

@@ -1,7 +1,7 @@
 """Every estimator of ``el_jax.curvature``, as it is tried, with its price and its exact value.
 
 Prices are in gradients of the population loss (all n contexts): with the operations that
-``curvature/products.py`` counts a product H v is 2.7 of them and a form vᵀ H v 1.7; a forward pass
+``curvature/operator.py`` counts a product H v is 2.7 of them and a form vᵀ H v 1.7; a forward pass
 is a third and a backward pass two thirds.
 """
 
@@ -12,16 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.curvature import (
-    controlled_hessian_trace,
-    example_hessian_trace,
-    fisher_trace,
-    hessian_trace,
-    hutch_plus_plus,
-    scale_free_trace,
-    trace_difference,
-    xtrace,
-)
+from el_jax.curvature import Fisher, Hessian, SampledEstimate, hutch_plus_plus, xtrace
 from el_jax.types import Estimate, Key, Params
 from experiments.flat_estimators.network import WORDS, Context, Given, divergence, logits
 from experiments.harness.written_out import Problem
@@ -54,8 +45,8 @@ class Estimator(NamedTuple):
     freedom: int
 
 
-def _loss(problem: Problem) -> Callable[[Params], Array]:
-    return lambda params: divergence(params, problem)
+def _hessian(problem: Problem, params: Params) -> Hessian:
+    return Hessian(lambda params: divergence(params, problem), params)
 
 
 def _example_loss(params: Params, example: tuple[Context, Array]) -> Array:
@@ -72,63 +63,73 @@ def _drawn(problem: Problem, key: Key) -> tuple[Context, Array]:
 
 
 def _hutchinson(given: Given, key: Key) -> Estimate:
-    return hessian_trace(_loss(given.problem), given.params, key, PROBES, chunk=PROBES)
+    return _hessian(given.problem, given.params).trace(key, PROBES, chunk=PROBES)
 
 
 def _hutch_plus_plus(given: Given, key: Key) -> Estimate:
-    return hutch_plus_plus(_loss(given.problem), given.params, key, SKETCH, chunk=SKETCH)
+    return hutch_plus_plus(_hessian(given.problem, given.params), key, SKETCH, chunk=SKETCH)
 
 
 def _xtrace(given: Given, key: Key) -> Estimate:
-    return xtrace(_loss(given.problem), given.params, key, LEFT_OUT, chunk=LEFT_OUT)
+    return xtrace(_hessian(given.problem, given.params), key, LEFT_OUT, chunk=LEFT_OUT)
 
 
 def _scale_free(given: Given, key: Key) -> Estimate:
-    return scale_free_trace(_loss(given.problem), given.params, key, PROBES, chunk=PROBES)
+    return _hessian(given.problem, given.params).scale_free_trace(key, PROBES, chunk=PROBES)
 
 
 def _difference(given: Given, key: Key) -> Estimate:
-    return trace_difference(
-        _loss(given.problem), given.other, given.params, key, PAIRS, chunk=PAIRS
-    )
+    difference = _hessian(given.problem, given.other).difference_to(given.params)
+    return difference.trace(key, PAIRS, chunk=PAIRS)
 
 
 def _examples(given: Given, key: Key) -> Estimate:
     draw_key, probe_key = jax.random.split(key)
-    return _with_sampling(example_hessian_trace(
-        _example_loss, given.params, _drawn(given.problem, draw_key), probe_key, EACH,
-        chunk=EXAMPLES,
-    ))  # fmt: skip
+    examples = _drawn(given.problem, draw_key)
+    hessian = Hessian(_example_loss, given.params).over(examples, chunk=EXAMPLES)
+    return _with_sampling(hessian.sampled_trace(probe_key, EACH))
 
 
 def _controlled_examples(given: Given, key: Key) -> Estimate:
     draw_key, probe_key = jax.random.split(key)
     contexts, labels = _drawn(given.problem, draw_key)
-    return _with_sampling(controlled_hessian_trace(
-        logits, given.params, contexts, labels, probe_key, EACH, chunk=EXAMPLES, label_chunk=WORDS
-    ))  # fmt: skip
+    fisher = Fisher(logits, given.params, contexts, chunk=EXAMPLES, label_chunk=WORDS)
+    return _with_sampling(fisher.controlled_hessian_trace(labels, probe_key, EACH))
 
 
 def _controlled(given: Given, key: Key) -> Estimate:
     """All contexts and the true laws of their words: only the probes err."""
     problem = given.problem
-    found = controlled_hessian_trace(
-        logits, given.params, problem.contexts, problem.truth, key, EACH_OF_ALL,
+    fisher = Fisher(
+        logits, given.params, problem.contexts,
         weights=problem.weights, chunk=CONTEXTS, label_chunk=WORDS,
     )  # fmt: skip
+    found = fisher.controlled_hessian_trace(problem.truth, key, EACH_OF_ALL)
     return Estimate(found.mean, found.probe_sem)
 
 
-def _fisher(labels: str) -> Callable[[Given, Key], Estimate]:
+def _fisher(
+    trace: Callable[[Fisher, Array, Key], SampledEstimate],
+) -> Callable[[Given, Key], Estimate]:
     def estimate(given: Given, key: Key) -> Estimate:
         draw_key, label_key = jax.random.split(key)
         contexts, observed = _drawn(given.problem, draw_key)
-        return _with_sampling(fisher_trace(
-            logits, given.params, contexts, labels=labels, observed=observed, key=label_key,
-            num_labels=LABELS, chunk=EXAMPLES, label_chunk=LABELS,
-        ))  # fmt: skip
+        fisher = Fisher(logits, given.params, contexts, chunk=EXAMPLES, label_chunk=LABELS)
+        return _with_sampling(trace(fisher, observed, label_key))
 
     return estimate
+
+
+def _all_labels(fisher: Fisher, _: Array, __: Key) -> SampledEstimate:
+    return fisher.all_labels_trace()
+
+
+def _sampled_labels(fisher: Fisher, _: Array, key: Key) -> SampledEstimate:
+    return fisher.sampled_trace(key, LABELS)
+
+
+def _observed_labels(fisher: Fisher, observed: Array, _: Key) -> SampledEstimate:
+    return fisher.empirical_trace(observed)
 
 
 def _with_sampling(found: Any) -> Estimate:
@@ -152,12 +153,12 @@ ESTIMATORS = {
     "difference": Estimator(_difference, "difference", 2 * PAIRS * FORM, PAIRS - 1),
     "scale-free": Estimator(_scale_free, "scale_free", PROBES * FORM, PROBES - 1),
     "Fisher, all labels": Estimator(
-        _fisher("all"), "fisher", SHARE * EVERY_LABEL, EXAMPLES - 1
+        _fisher(_all_labels), "fisher", SHARE * EVERY_LABEL, EXAMPLES - 1
     ),
     "Fisher, sampled labels": Estimator(
-        _fisher("sampled"), "fisher", SHARE * (FORWARD + LABELS * BACKWARD), EXAMPLES - 1
+        _fisher(_sampled_labels), "fisher", SHARE * (FORWARD + LABELS * BACKWARD), EXAMPLES - 1
     ),
     "Fisher, observed labels": Estimator(
-        _fisher("data"), "empirical_fisher", SHARE * (FORWARD + BACKWARD), EXAMPLES - 1
+        _fisher(_observed_labels), "empirical_fisher", SHARE * (FORWARD + BACKWARD), EXAMPLES - 1
     ),
 }  # fmt: skip

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.curvature import exact_hessian_diagonal, fisher_trace
+from el_jax.curvature import Fisher, Hessian
 from el_jax.models import PRESETS, transformer
 from el_jax.types import Params
 from el_jax.worlds import World, block_hmm
@@ -89,21 +89,18 @@ def exact_traces(given: Given) -> Exact:
 
     def of_leaves(params: Params) -> tuple[Array, Array]:
         """Tr H, and the same with the block of each leaf times the leaf's squared norm."""
-        diagonal = exact_hessian_diagonal(lambda p: divergence(p, problem), params, chunk=CHUNK)
+        diagonal = Hessian(lambda p: divergence(p, problem), params).exact_diagonal(chunk=CHUNK)
         sums = jnp.stack([leaf.sum() for leaf in jax.tree.leaves(diagonal)])
         squares = jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(params)])
         return sums.sum(), sums @ squares
 
     hessian, scale_free = of_leaves(given.params)
-    fisher = fisher_trace(
-        logits, given.params, problem.contexts, labels="all", weights=problem.weights
-    )
+    fisher = Fisher(logits, given.params, problem.contexts, weights=problem.weights)
     pairs = jax.tree.map(lambda leaf: jnp.repeat(leaf, WORDS, axis=0), problem.contexts)
-    empirical = fisher_trace(
-        logits, given.params, pairs, labels="data",
-        observed=jnp.tile(jnp.arange(WORDS), len(problem.weights)),
-        weights=(problem.weights[:, None] * problem.truth).ravel(),
-    )  # fmt: skip
+    weights = (problem.weights[:, None] * problem.truth).ravel()
+    labels = jnp.tile(jnp.arange(WORDS), len(problem.weights))
+    empirical = Fisher(logits, given.params, pairs, weights=weights).empirical_trace(labels)
     before, _ = of_leaves(given.other)
     excess = divergence(given.params, problem)
-    return Exact(hessian, fisher.mean, empirical.mean, scale_free, hessian - before, excess)
+    whole = fisher.all_labels_trace()
+    return Exact(hessian, whole.mean, empirical.mean, scale_free, hessian - before, excess)

@@ -12,8 +12,8 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.curvature import fisher_traces
-from el_jax.curvature.products import second_derivative
+from el_jax.curvature import Fisher
+from el_jax.curvature.hessian import second_derivative
 from el_jax.curvature.sampling import signs
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.curvature import group_parts
@@ -108,10 +108,8 @@ def layer_traces(
     model: ModelFns, params: Params, windows: Batch, key: Key, num_labels: int
 ) -> dict[str, Float[Array, ""]]:
     """The trace of the Fisher matrix of every layer, and of what is outside of layers."""
-    found = fisher_traces(
-        context_logits(model), params, windows, group_parts(params, "layer"),
-        labels="sampled", key=key, num_labels=num_labels, chunk=1,
-    )  # fmt: skip
+    fisher = Fisher(context_logits(model), params, windows, chunk=1)
+    found = fisher.sampled_traces(group_parts(params, "layer"), key, num_labels)
     return {group: estimate.mean for group, estimate in found.items()}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.curvature import dense_hessian, exact_hessian_trace
+from el_jax.curvature import Hessian
 from el_jax.runtime.double_precision import float64
 from el_jax.worlds import block_hmm
 from experiments.flat_sgd_flow import drift, network, product
@@ -154,7 +154,8 @@ def _curvature(net: Net, given: Contexts) -> tuple[Array, Array]:
     def loss(net: Net) -> Array:
         return network.divergence(net, given)
 
-    return jnp.linalg.eigvalsh(dense_hessian(loss, net)), exact_hessian_trace(loss, net, chunk=64)
+    hessian = Hessian(loss, net)
+    return jnp.linalg.eigvalsh(hessian.dense()), hessian.exact_trace(chunk=64)
 
 
 def of_minimum(net: Net, given: Contexts) -> dict[str, float]:

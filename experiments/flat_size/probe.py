@@ -8,8 +8,9 @@ from typing import Any
 import jax
 from jax import Array
 
+from el_jax.curvature import Fisher
 from el_jax.probes import PROBES, context_logits, contexts_of
-from el_jax.probes.curvature import group_traces
+from el_jax.probes.curvature import CHUNK, NUM_LABELS, group_parts
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -33,8 +34,9 @@ def size_traces(task: Task, model: ModelFns, num: int = 512) -> Probe:
     windows, _ = contexts_of(Once(lambda: task.pack(task.train_set()))(), most=num)
 
     def of_run(params: Params, windows: Batch) -> dict[str, Array]:
-        logits, key = context_logits(model), jax.random.key(0)
-        found = group_traces(logits, params, windows, key, group_of)
+        label_key, _ = jax.random.split(jax.random.key(0))
+        fisher = Fisher(context_logits(model), params, windows, chunk=CHUNK)
+        found = fisher.sampled_traces(group_parts(params, group_of), label_key, NUM_LABELS)
         return {f"fisher_{group}": estimate.mean for group, estimate in found.items()}
 
     @jax.jit

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import OperatorError, check_operator, dense_hessian, ggn_vp, hvp
+from el_jax.curvature import GaussNewton, Hessian, OperatorError, check_operator
 from tests.curvature.small_losses import (
     classifier_params,
     contexts,
@@ -25,7 +25,7 @@ def loss(params):
 
 
 def hessian(params, v):
-    return hvp(loss, params, v)
+    return Hessian(loss, params).matvec(v)
 
 
 def in_pieces(weigh):
@@ -33,7 +33,7 @@ def in_pieces(weigh):
 
     def matvec(params, v):
         parts = [
-            hvp(cross_entropy(contexts()[piece], observed()[piece]), params, v)
+            Hessian(cross_entropy(contexts()[piece], observed()[piece]), params).matvec(v)
             for piece in (slice(0, 5), slice(5, 8))
         ]
         return jax.tree.map(lambda a, b: weigh[0] * a + weigh[1] * b, *parts)
@@ -48,7 +48,7 @@ def test_ours_obey_every_law():
             hessian,
             params,
             KEY,
-            dense=dense_hessian(loss, params),
+            dense=Hessian(loss, params).dense(),
             split_matvec=in_pieces((5 / 8, 3 / 8)),
         )
         assert list(errors) == ["linear", "symmetric", "dense", "split", "parameters"]
@@ -56,7 +56,7 @@ def test_ours_obey_every_law():
 
         def gauss_newton(params, v):
             model = lambda p: jax.vmap(lambda x: logits(p, x))(contexts())  # noqa: E731
-            return ggn_vp(model, lambda z: jax.nn.logsumexp(z, 1).mean(), params, v)
+            return GaussNewton(model, lambda z: jax.nn.logsumexp(z, 1).mean(), params).matvec(v)
 
         check_operator(gauss_newton, params, KEY)
     check_operator(hessian, classifier_params(), KEY)  # float32
@@ -67,11 +67,11 @@ def tree_times(factor, tree):
 
 
 BROKEN = {  # law -> an operator that breaks it, of the kinds found in public code
-    "linear": lambda p, v: hvp(loss, v, v),  # at the direction instead of the parameters
+    "linear": lambda p, v: Hessian(loss, v).matvec(v),  # at the direction instead of the parameters
     "symmetric": lambda p, v: hessian(p, {**v, "bias": v["bias"][::-1]}),
     "dense": lambda p, v: tree_times(8, hessian(p, v)),  # summed over batches, not divided
     "split": hessian,
-    "parameters": lambda p, v: hvp(loss, classifier_params(), v),
+    "parameters": lambda p, v: Hessian(loss, classifier_params()).matvec(v),
 }
 
 
@@ -79,7 +79,7 @@ BROKEN = {  # law -> an operator that breaks it, of the kinds found in public co
 def test_a_broken_law_is_named_with_its_error(law):
     with jax.enable_x64(True):
         params = classifier_params()
-        dense, split = dense_hessian(loss, params), in_pieces((1 / 2, 1 / 2))
+        dense, split = Hessian(loss, params).dense(), in_pieces((1 / 2, 1 / 2))
         with pytest.raises(
             OperatorError, match=rf"{law}: relative (error|change) [\d.e-]+"
         ) as info:
@@ -102,7 +102,7 @@ def test_a_constant_matrix_is_said_to_be_one():
         at, matrix = tree_of(np.ones(19)), symmetric_matrix()
 
         def matvec(params, v):
-            return hvp(quadratic(matrix), params, v)
+            return Hessian(quadratic(matrix), params).matvec(v)
 
         errors = check_operator(matvec, at, KEY, constant=True)
         assert list(errors) == ["linear", "symmetric"]

@@ -11,17 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from el_jax.curvature import (
-    controlled_hessian_trace,
-    dense_hessian,
-    exact_hessian_trace,
-    example_hessian_trace,
-    fisher_trace,
-    hessian_diagonal,
-    hessian_trace,
-    xtrace,
-)
-from el_jax.types import Estimate
+from el_jax.curvature import Fisher, Hessian, xtrace
 from tests.curvature.small_losses import (
     classifier_params,
     contexts,
@@ -50,47 +40,34 @@ def sample(key):
 
 
 def probes(key):
-    return hessian_trace(LOSS, PARAMS, key, 64, chunk=64)
-
-
-def diagonal(key):
-    """The entry of one weight of the head."""
-    mean, sem = hessian_diagonal(LOSS, PARAMS, key, 64)
-    return Estimate(mean["out"][0, 0], sem["out"][0, 0])
+    return Hessian(LOSS, PARAMS).trace(key, 64, chunk=64)
 
 
 def examples(key):
     inputs, labels, draws = sample(key)
-    return example_hessian_trace(example_loss, PARAMS, (inputs, labels), draws, 2, chunk=DRAWN)
+    return Hessian(example_loss, PARAMS).over((inputs, labels), chunk=DRAWN).sampled_trace(draws, 2)
 
 
 def controlled(key):
     inputs, labels, draws = sample(key)
-    return controlled_hessian_trace(logits, PARAMS, inputs, labels, draws, 2, chunk=DRAWN)
+    return Fisher(logits, PARAMS, inputs, chunk=DRAWN).controlled_hessian_trace(labels, draws, 2)
 
 
 def fisher(key):
     inputs, _, draws = sample(key)
-    asked = {"labels": "sampled", "key": draws, "num_labels": 2, "chunk": DRAWN}
-    return fisher_trace(logits, PARAMS, inputs, **asked)
-
-
-def entry_of_the_head():
-    start = sum(leaf.size for name, leaf in PARAMS.items() if name < "out")
-    return dense_hessian(LOSS, PARAMS)[start, start]
+    return Fisher(logits, PARAMS, inputs, chunk=DRAWN).sampled_trace(draws, 2)
 
 
 def trace_of_the_population():
-    return exact_hessian_trace(cross_entropy(*population()), PARAMS, chunk=4)
+    return Hessian(cross_entropy(*population()), PARAMS).exact_trace(chunk=4)
 
 
 def fisher_of_the_population():
-    return fisher_trace(logits, PARAMS, population()[0], labels="all", chunk=500).mean
+    return Fisher(logits, PARAMS, population()[0], chunk=500).all_labels_trace().mean
 
 
 TRUTHS = {
-    probes: lambda: exact_hessian_trace(LOSS, PARAMS, chunk=25),
-    diagonal: entry_of_the_head,
+    probes: lambda: Hessian(LOSS, PARAMS).exact_trace(chunk=25),
     examples: trace_of_the_population,
     controlled: trace_of_the_population,
     fisher: fisher_of_the_population,
@@ -114,7 +91,8 @@ def test_the_interval_that_xtrace_advises_covers_the_truth(power):
     matrix = jnp.asarray((basis * sizes) @ basis.T)
 
     def estimate(key):
-        return xtrace(lambda x: x @ matrix @ x / 2, jnp.zeros(num), key, probes, chunk=probes)
+        hessian = Hessian(lambda x: x @ matrix @ x / 2, jnp.zeros(num))
+        return xtrace(hessian, key, probes, chunk=probes)
 
     found = jax.jit(jax.vmap(estimate))(jax.random.split(jax.random.key(2), 800))
     off = np.abs(np.asarray(found.mean) - sizes.sum()) / np.asarray(found.sem)

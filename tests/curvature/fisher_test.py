@@ -5,13 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import (
-    controlled_hessian_trace,
-    exact_hessian_trace,
-    fisher_trace,
-    fisher_traces,
-    restrict,
-)
+from el_jax.curvature import Fisher, Hessian
 from tests.curvature.small_losses import (
     NUM_CLASSES,
     classifier_params,
@@ -43,43 +37,58 @@ def test_each_kind_of_labels_is_its_formula():
             np.exp(jax.vmap(log_probs, (None, 0))(params, inputs)),
         )
         every = (probs * norms).sum(1)
-        found = fisher_trace(logits, params, inputs, labels="all", chunk=4, label_chunk=2)
+        found = Fisher(logits, params, inputs, chunk=4, label_chunk=2).all_labels_trace()
         np.testing.assert_allclose(found.mean, every.mean(), rtol=1e-12)
         np.testing.assert_allclose(found.sem, every.std(ddof=1) / np.sqrt(8), rtol=1e-12)
         assert found.probe_sem == 0
-        data = fisher_trace(logits, params, inputs, labels="data", observed=labels)
+        data = Fisher(logits, params, inputs).empirical_trace(labels)
         np.testing.assert_allclose(data.mean, norms[np.arange(8), labels].mean(), rtol=1e-12)
         weights = jnp.arange(8.0)
-        found = fisher_trace(logits, params, inputs, labels="all", weights=weights)
+        found = Fisher(logits, params, inputs, weights=weights).all_labels_trace()
         np.testing.assert_allclose(found.mean, np.average(every, weights=weights), rtol=1e-12)
 
 
-@pytest.mark.parametrize("labels", ["all", "sampled", "data"])
-def test_sums_over_leaves_are_those_of_each_leaf_alone(labels):
+def test_sums_over_leaves_are_those_of_each_leaf_alone():
     with jax.enable_x64(True):
-        params, inputs = classifier_params(), contexts()
-        asked = {"labels": labels, "key": KEY, "observed": observed(), "num_labels": 3}
+        params = classifier_params()
+        fisher = Fisher(logits, params, contexts())
         rates = dict(zip(params, (0.5, -2.0, 3.0), strict=False))
-        alone = {}
-        for name in params:
-            merged, block = restrict(lambda full: full, params, name.__eq__)
-
-            def of_block(block, context, merged=merged):
-                return logits(merged(block), context)
-
-            alone[name] = fisher_trace(of_block, block, inputs, **asked).mean
+        alone = {n: fisher.restrict(n.__eq__).sampled_trace(KEY, 3).mean for n in params}
         parts = {name: {leaf: float(leaf == name) for leaf in params} for name in params}
-        found = fisher_traces(logits, params, inputs, {**parts, "sum": rates}, **asked)
+        found = fisher.sampled_traces({**parts, "sum": rates}, KEY, 3)
         for name, value in alone.items():
             np.testing.assert_allclose(found[name].mean, value, rtol=1e-12)
         expected = sum(rates[name] * alone[name] for name in params)
         np.testing.assert_allclose(found["sum"].mean, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "trace", [Fisher.all_labels_trace, lambda fisher: fisher.empirical_trace(observed())]
+)
+def test_traces_of_leaves_add_up(trace):
+    with jax.enable_x64(True):
+        params = classifier_params()
+        fisher = Fisher(logits, params, contexts())
+        parts = [trace(fisher.restrict(name.__eq__)).mean for name in params]
+        np.testing.assert_allclose(sum(parts), trace(fisher).mean, rtol=1e-12)
+
+
+def test_products_and_traces_are_of_one_matrix():
+    with jax.enable_x64(True):
+        weights = jnp.arange(8.0)
+        fisher = Fisher(logits, classifier_params(), contexts(), weights=weights, chunk=3)
+        whole = fisher.all_labels_trace().mean
+        np.testing.assert_allclose(fisher.exact_trace(chunk=8), whole, rtol=1e-12)
+        values = np.linalg.eigvalsh(fisher.dense())
+        np.testing.assert_allclose(values.sum(), whole, rtol=1e-12)
+        top = fisher.eigenvalues(KEY, 1)
+        np.testing.assert_allclose(top.values[0], values[-1], rtol=1e-12)
+
+
 def test_log_probabilities_serve_as_logits():
     with jax.enable_x64(True):
         found = [
-            fisher_trace(model, classifier_params(), contexts(), labels="all").mean
+            Fisher(model, classifier_params(), contexts()).all_labels_trace().mean
             for model in (logits, log_probs)
         ]
         np.testing.assert_allclose(*found, rtol=1e-12)
@@ -87,12 +96,10 @@ def test_log_probabilities_serve_as_logits():
 
 def test_sampled_labels_are_unbiased_and_their_error_is_apart():
     params, inputs = classifier_params(), contexts()
-    exact = fisher_trace(logits, params, inputs, labels="all")
+    exact = Fisher(logits, params, inputs).all_labels_trace()
 
     def sampled(key):
-        return fisher_trace(
-            logits, params, inputs, labels="sampled", key=key, num_labels=4, label_chunk=4
-        )
+        return Fisher(logits, params, inputs, label_chunk=4).sampled_trace(key, 4)
 
     found = jax.jit(jax.vmap(sampled))(jax.random.split(KEY, 800))
     spread = found.mean.var()
@@ -110,7 +117,7 @@ def test_a_weight_used_twice_is_one_parameter():
     with jax.enable_x64(True):
         rng = np.random.default_rng(0)
         params, inputs = {"w": jnp.asarray(rng.normal(size=(3, 2)))}, contexts(num=2)
-        found = fisher_trace(tied, params, inputs, labels="all").mean
+        found = Fisher(tied, params, inputs).all_labels_trace().mean
         expected = 0.0
         for x in inputs:
             u = lambda w, x=x: jax.nn.log_softmax(tied({"w": w}, x))  # noqa: E731
@@ -121,10 +128,10 @@ def test_a_weight_used_twice_is_one_parameter():
 
 def test_the_controlled_trace_is_that_of_the_hessian():
     params, inputs, labels = classifier_params(), contexts(), observed()
-    exact = exact_hessian_trace(cross_entropy(inputs, labels), params, chunk=26)
+    exact = Hessian(cross_entropy(inputs, labels), params).exact_trace(chunk=26)
 
     def trial(key):
-        return controlled_hessian_trace(logits, params, inputs, labels, key, 3)
+        return Fisher(logits, params, inputs).controlled_hessian_trace(labels, key, 3)
 
     found = jax.jit(jax.vmap(trial))(jax.random.split(KEY, 500))
     spread = found.mean.var()
@@ -136,8 +143,8 @@ def test_control_leaves_no_error_of_probes_where_the_model_is_the_truth():
     with jax.enable_x64(True):
         params, inputs = classifier_params(), contexts()
         truth = jnp.exp(jax.vmap(lambda x: log_probs(params, x))(inputs))
-        found = controlled_hessian_trace(logits, params, inputs, truth, KEY, 2)
-        fisher = fisher_trace(logits, params, inputs, labels="all")
+        found = Fisher(logits, params, inputs).controlled_hessian_trace(truth, KEY, 2)
+        fisher = Fisher(logits, params, inputs).all_labels_trace()
         np.testing.assert_allclose(found.mean, fisher.mean, rtol=1e-12)
         assert found.probe_sem < 1e-12
 
@@ -147,8 +154,8 @@ def test_fisher_traces_of_several_runs_are_one_program():
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
     inputs, labels = contexts(), observed()
     measures = (
-        lambda p: fisher_trace(logits, p, inputs, labels="sampled", key=KEY, num_labels=3),
-        lambda p: controlled_hessian_trace(logits, p, inputs, labels, KEY, chunk=4),
+        lambda p: Fisher(logits, p, inputs).sampled_trace(KEY, 3),
+        lambda p: Fisher(logits, p, inputs, chunk=4).controlled_hessian_trace(labels, KEY),
     )
     for measure in measures:
         together = jax.jit(jax.vmap(measure))(stacked)
@@ -160,29 +167,28 @@ def test_fisher_traces_of_several_runs_are_one_program():
 
 
 REFUSED = {
-    "labels='true': must be one of all, sampled, data": {"labels": "true"},
-    "key=None: must be a key, for labels='sampled'": {"labels": "sampled"},
-    "observed=None: must be one label a context": {"labels": "data"},
-    "num_labels=1: must be at least 2": {"labels": "sampled", "key": KEY, "num_labels": 1},
-    "chunk=0: must be at least 1": {"labels": "all", "chunk": 0},
-    "label_chunk=0: must be at least 1": {"labels": "all", "label_chunk": 0},
-    r"contexts and observed have first axes \[\(3,\), \(8,\)\]": {
-        "labels": "data",
-        "observed": jnp.zeros(3, int),
-    },
+    "num_labels=1: must be at least 2": lambda make: make().sampled_trace(KEY, 1),
+    "num_probes=1: must be at least 2": lambda make: make().controlled_hessian_trace(
+        observed(), KEY, 1
+    ),
+    "chunk=0: must be at least 1": lambda make: make(chunk=0),
+    "label_chunk=0: must be at least 1": lambda make: make(label_chunk=0),
+    r"contexts and observed have first axes \[\(3,\), \(8,\)\]": lambda make: (
+        make().empirical_trace(jnp.zeros(3, int))
+    ),
 }
 
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_arguments_that_do_not_fit_are_refused(message):
     with pytest.raises(ValueError, match=message):
-        fisher_trace(logits, classifier_params(), contexts(), **REFUSED[message])
+        REFUSED[message](partial(Fisher, logits, classifier_params(), contexts()))
 
 
 def test_a_model_that_is_not_finite_is_named():
     broken = classifier_params() | {"bias": jnp.full(3, jnp.nan)}
     message = r"^logits\(params, context\)=\[nan\]: must be finite$"
     with pytest.raises(ValueError, match=message):
-        fisher_trace(logits, broken, contexts(), labels="all")
+        Fisher(logits, broken, contexts()).all_labels_trace()
     with pytest.raises(ValueError, match=message):
-        controlled_hessian_trace(logits, broken, contexts(), observed(), KEY)
+        Fisher(logits, broken, contexts()).controlled_hessian_trace(observed(), KEY)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import ggn_vp, hvp, mean_over_parts, quadratic_form
+from el_jax.curvature import GaussNewton, Hessian, mean_over_parts
 from el_jax.curvature.sampling import signs
 from tests.curvature.small_losses import (
     classifier_params,
@@ -38,9 +38,11 @@ def of_outputs(data, outputs):
 
 
 PRODUCTS = {
-    "hvp": lambda data, p, v: hvp(partial(loss_of, data), p, v),
-    "form": lambda data, p, v: quadratic_form(partial(loss_of, data), p, v),
-    "ggn": lambda data, p, v: ggn_vp(partial(outputs_of, data), partial(of_outputs, data), p, v),
+    "hvp": lambda data, p, v: Hessian(partial(loss_of, data), p).matvec(v),
+    "form": lambda data, p, v: Hessian(partial(loss_of, data), p).quadratic_form(v),
+    "ggn": lambda data, p, v: GaussNewton(
+        partial(outputs_of, data), partial(of_outputs, data), p
+    ).matvec(v),
 }
 
 

@@ -6,14 +6,7 @@ from hypothesis import given, settings, strategies as st
 from jax.extend.core import Primitive
 from jax.flatten_util import ravel_pytree
 
-from el_jax.curvature import (
-    dense_hessian,
-    ggn_vp,
-    hessian_trace,
-    hvp,
-    quadratic_form,
-    restrict,
-)
+from el_jax.curvature import GaussNewton, Hessian
 from el_jax.losses.fused import fused_token_stats
 from tests.curvature.small_losses import (
     classifier_params,
@@ -55,9 +48,9 @@ def test_products_of_a_quadratic_are_those_of_its_matrix():
     with jax.enable_x64(True):
         matrix, v = symmetric_matrix(), np.random.default_rng(5).normal(size=19)
         at, loss = tree_of(np.random.default_rng(6).normal(size=19)), quadratic(matrix)
-        found = flat_of(hvp(loss, at, tree_of(v)))
+        found = flat_of(Hessian(loss, at).matvec(tree_of(v)))
         np.testing.assert_allclose(found, matrix @ v, atol=1e-12)
-        form = quadratic_form(loss, at, tree_of(v))
+        form = Hessian(loss, at).quadratic_form(tree_of(v))
         assert form.dtype == jnp.float64
         np.testing.assert_allclose(form, v @ matrix @ v, atol=1e-12)
 
@@ -65,7 +58,7 @@ def test_products_of_a_quadratic_are_those_of_its_matrix():
 def test_dense_hessian_is_that_of_finite_differences():
     with jax.enable_x64(True):
         params, loss = classifier_params(), cross_entropy(contexts(), observed())
-        found = dense_hessian(loss, params)
+        found = Hessian(loss, params).dense()
         np.testing.assert_allclose(found, finite_difference_hessian(loss, params), atol=1e-6)
         np.testing.assert_allclose(found, found.T, atol=1e-14)
 
@@ -75,10 +68,14 @@ def test_dense_hessian_is_that_of_finite_differences():
 def test_products_are_those_of_the_dense_hessian(seed):
     with jax.enable_x64(True):
         params, loss = classifier_params(seed), cross_entropy(contexts(), observed())
-        v, dense = direction(params, seed + 1), dense_hessian(loss, params)
+        v, dense = direction(params, seed + 1), Hessian(loss, params).dense()
         flat = ravel_pytree(v)[0]
-        np.testing.assert_allclose(ravel_pytree(hvp(loss, params, v))[0], dense @ flat, atol=1e-12)
-        np.testing.assert_allclose(quadratic_form(loss, params, v), flat @ dense @ flat, rtol=1e-10)
+        np.testing.assert_allclose(
+            ravel_pytree(Hessian(loss, params).matvec(v))[0], dense @ flat, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            Hessian(loss, params).quadratic_form(v), flat @ dense @ flat, rtol=1e-10
+        )
 
 
 @settings(max_examples=6)
@@ -98,7 +95,7 @@ def test_ggn_is_the_fisher_matrix_of_softmax_written_out(seed):
 
         v = direction(params, seed + 1)
         model = lambda p: jax.vmap(lambda x: logits(p, x))(inputs)  # noqa: E731
-        found = ggn_vp(model, loss_of_outputs, params, v)
+        found = GaussNewton(model, loss_of_outputs, params).matvec(v)
         np.testing.assert_allclose(
             ravel_pytree(found)[0], fisher @ ravel_pytree(v)[0], rtol=1e-10, atol=1e-12
         )
@@ -109,8 +106,8 @@ def test_ggn_of_a_linear_model_is_its_hessian():
         params = {"out": classifier_params()["out"]}
         model, v = lambda p: contexts() @ p["out"], direction(params, 3)
         loss = lambda z: jnp.square(z).sum() + jnp.exp(z).mean()  # noqa: E731
-        found = ggn_vp(model, loss, params, v)["out"]
-        exact = hvp(lambda p: loss(model(p)), params, v)["out"]
+        found = GaussNewton(model, loss, params).matvec(v)["out"]
+        exact = Hessian(lambda p: loss(model(p)), params).matvec(v)["out"]
         np.testing.assert_allclose(found, exact, rtol=1e-12)
 
 
@@ -120,12 +117,14 @@ def test_products_are_linear_and_symmetric(seed, scale):
     with jax.enable_x64(True):
         params, loss = classifier_params(seed), cross_entropy(contexts(), observed())
         u, v = direction(params, seed + 1), direction(params, seed + 2)
-        product = lambda d: ravel_pytree(hvp(loss, params, d))[0]  # noqa: E731
+        product = lambda d: ravel_pytree(Hessian(loss, params).matvec(d))[0]  # noqa: E731
         both = product(jax.tree.map(lambda a, b: a + scale * b, u, v))
         np.testing.assert_allclose(both, product(u) + scale * product(v), atol=1e-12)
         flat_u, flat_v = ravel_pytree(u)[0], ravel_pytree(v)[0]
         np.testing.assert_allclose(flat_u @ product(v), flat_v @ product(u), atol=1e-12)
-        np.testing.assert_allclose(quadratic_form(loss, params, v), flat_v @ product(v), atol=1e-12)
+        np.testing.assert_allclose(
+            Hessian(loss, params).quadratic_form(v), flat_v @ product(v), atol=1e-12
+        )
 
 
 def test_products_of_several_runs_are_those_of_each():
@@ -133,10 +132,10 @@ def test_products_of_several_runs_are_those_of_each():
     runs = [classifier_params(seed) for seed in range(3)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
     v = direction(runs[0], 9)
-    for product in (hvp, quadratic_form):
-        together = jax.jit(jax.vmap(lambda p, product=product: product(loss, p, v)))(stacked)
+    for product in (Hessian.matvec, Hessian.quadratic_form):
+        together = jax.jit(jax.vmap(lambda p, f=product: f(Hessian(loss, p), v)))(stacked)
         for number, params in enumerate(runs):
-            alone = product(loss, params, v)
+            alone = product(Hessian(loss, params), v)
             jax.tree.map(
                 lambda a, b, i=number: np.testing.assert_allclose(a[i], b, rtol=2e-5, atol=2e-6),
                 together,
@@ -152,7 +151,7 @@ def test_a_compiled_form_is_that_of_single_operations_and_of_float64():
     v = jax.tree.map(jnp.ones_like, params)
 
     def form(params, inputs, v):
-        return quadratic_form(cross_entropy(inputs, labels), params, v)
+        return Hessian(cross_entropy(inputs, labels), params).quadratic_form(v)
 
     compiled = jax.jit(form)(params, inputs, v)
     np.testing.assert_allclose(compiled, form(params, inputs, v), rtol=1e-4)
@@ -164,13 +163,11 @@ def test_a_compiled_form_is_that_of_single_operations_and_of_float64():
 def test_a_block_is_the_diagonal_block_of_the_hessian():
     with jax.enable_x64(True):
         matrix, at = symmetric_matrix(), tree_of(np.arange(19.0))
-        loss, block = restrict(quadratic(matrix), at, lambda name: name.startswith("layer/"))
-        assert list(block) == ["layer/bias", "layer/kernel"]
+        found = Hessian(quadratic(matrix), at).restrict(lambda name: name.startswith("layer/"))
+        assert list(found.params) == ["layer/bias", "layer/kernel"]
         order = [*range(12, 15), *range(12)]  # the bias comes first among the names
-        np.testing.assert_allclose(
-            dense_hessian(loss, block), matrix[np.ix_(order, order)], atol=1e-12
-        )
-        np.testing.assert_allclose(loss(block), quadratic(matrix)(at), rtol=1e-12)
+        np.testing.assert_allclose(found.dense(), matrix[np.ix_(order, order)], atol=1e-12)
+        np.testing.assert_allclose(found.value(), quadratic(matrix)(at), rtol=1e-12)
 
 
 PARAMS = {"w": jnp.ones((2, 2)), "b": jnp.ones(2)}
@@ -188,33 +185,33 @@ def test_a_direction_unlike_the_parameters_is_refused(message):
     def loss(params):
         return jnp.sum(params["w"] @ params["b"])
 
-    for product in (hvp, quadratic_form):
+    for product in (Hessian.matvec, Hessian.quadratic_form):
         with pytest.raises(ValueError, match=message):
-            product(loss, PARAMS, REFUSED[message])
+            product(Hessian(loss, PARAMS), REFUSED[message])
     with pytest.raises(ValueError, match=message):
-        ggn_vp(lambda p: p["w"], jnp.sum, PARAMS, REFUSED[message])
+        GaussNewton(lambda p: p["w"], jnp.sum, PARAMS).matvec(REFUSED[message])
 
 
 def test_what_is_no_loss_or_no_parameter_is_refused():
-    for product in (hvp, quadratic_form):
+    for product in (Hessian.matvec, Hessian.quadratic_form):
         with pytest.raises(ValueError, match=r"loss returns float32\[2\]: must return one real"):
-            product(lambda p: p["b"], PARAMS, PARAMS)
+            product(Hessian(lambda p: p["b"], PARAMS), PARAMS)
     with pytest.raises(ValueError, match=r"loss_of_outputs returns float32\[2,2\]"):
-        ggn_vp(lambda p: p["w"], lambda z: z, PARAMS, PARAMS)
+        GaussNewton(lambda p: p["w"], lambda z: z, PARAMS).matvec(PARAMS)
     with pytest.raises(ValueError, match=r"params\['step'\] is int32\[\]: must be real"):
-        dense_hessian(lambda p: p["w"] * 1.0, {"step": jnp.int32(3), "w": jnp.ones(())})
+        Hessian(lambda p: p["w"] * 1.0, {"step": jnp.int32(3), "w": jnp.ones(())}).dense()
     with pytest.raises(ValueError, match=r"v='PyTreeDef.*: must be nested like params, PyTreeDef"):
-        hvp(lambda p: p[0].sum(), [jnp.ones(2)], (jnp.ones(2),))
+        Hessian(lambda p: p[0].sum(), [jnp.ones(2)]).matvec((jnp.ones(2),))
     with pytest.raises(ValueError, match=r"params=\{\}: must be a pytree with at least one array"):
-        dense_hessian(lambda p: 1.0, {})
+        Hessian(lambda p: 1.0, {}).dense()
 
 
 def test_a_group_without_parameters_is_refused():
     def norms(name):
         return "norm" in name
 
-    with pytest.raises(ValueError, match="belongs='norms': must be true for at least one of b, w"):
-        restrict(lambda p: 0.0, PARAMS, norms)
+    with pytest.raises(ValueError, match=r"leaves that belong=\[\]: must be some of b, w"):
+        Hessian(lambda p: 0.0, PARAMS).restrict(norms)
 
 
 def blockwise(params):
@@ -237,11 +234,11 @@ def without_a_rule(params):
 def test_a_function_without_derivatives_forwards_is_named_with_the_remedy(loss, cause):
     said = f"backwards alone .*{cause}.*: must be .*attention_impl='xla'.*loss.path='plain'"
     for product in (
-        hvp,
-        quadratic_form,
-        lambda loss, at, v: ggn_vp(loss, jnp.square, at, v),
-        lambda loss, at, _: dense_hessian(loss, at),
-        lambda loss, at, _: hessian_trace(loss, at, jax.random.key(0), 2),
+        lambda loss, at, v: Hessian(loss, at).matvec(v),
+        lambda loss, at, v: Hessian(loss, at).quadratic_form(v),
+        lambda loss, at, v: GaussNewton(loss, jnp.square, at).matvec(v),
+        lambda loss, at, _: Hessian(loss, at).dense(),
+        lambda loss, at, _: Hessian(loss, at).trace(jax.random.key(0), 2),
     ):
         with pytest.raises(ValueError, match=said) as error:
             product(loss, PARAMS, PARAMS)
@@ -250,4 +247,4 @@ def test_a_function_without_derivatives_forwards_is_named_with_the_remedy(loss, 
 
 def test_another_mistake_of_a_loss_is_left_as_it_is():
     with pytest.raises(TypeError, match="unsupported operand"):
-        quadratic_form(lambda p: p["w"] + "text", PARAMS, PARAMS)
+        Hessian(lambda p: p["w"] + "text", PARAMS).quadratic_form(PARAMS)

@@ -8,12 +8,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from matfree import stochtrace
 
-from el_jax.curvature import (
-    hessian_trace,
-    hutch_plus_plus,
-    hvp,
-    xtrace,
-)
+from el_jax.curvature import Hessian, hutch_plus_plus, xtrace
 from el_jax.curvature.sampling import normals, numbered_keys
 from tests.curvature.small_losses import (
     classifier_params,
@@ -46,7 +41,7 @@ def over_keys(estimate, trials):
 def test_a_matrix_of_low_rank_has_its_exact_trace(estimator, rank):
     values = np.r_[np.arange(1.0, rank + 1), np.zeros(19 - rank)]
     loss = quadratic(symmetric_matrix(eigenvalues=values))
-    mean, sem = estimator(loss, tree_of(AT), KEY, 6)
+    mean, sem = estimator(Hessian(loss, tree_of(AT)), KEY, 6)
     assert abs(mean - values.sum()) < 1e-10
     assert sem < 1e-10
 
@@ -54,14 +49,14 @@ def test_a_matrix_of_low_rank_has_its_exact_trace(estimator, rank):
 @each
 def test_as_many_probes_as_parameters_are_exact(estimator):
     loss = quadratic(symmetric_matrix())
-    mean, _ = estimator(loss, tree_of(AT), KEY, 19)
+    mean, _ = estimator(Hessian(loss, tree_of(AT)), KEY, 19)
     assert abs(mean - np.trace(symmetric_matrix())) < 1e-8
 
 
 @each
 def test_the_mean_over_keys_is_the_trace_and_the_error_is_the_spread(estimator):
     loss, at = quadratic(DECAYING), tree_of(AT)
-    found = over_keys(lambda key: estimator(loss, at, key, 5), 2000)
+    found = over_keys(lambda key: estimator(Hessian(loss, at), key, 5), 2000)
     spread = found.mean.std()
     assert abs(found.mean.mean() - np.trace(DECAYING)) < 4 * spread / 2000**0.5
     stated = np.sqrt(np.square(found.sem).mean())
@@ -71,8 +66,8 @@ def test_the_mean_over_keys_is_the_trace_and_the_error_is_the_spread(estimator):
 @each
 def test_it_errs_less_than_plain_probes_of_the_same_price(estimator):
     loss, at = quadratic(DECAYING), tree_of(AT)
-    plain = over_keys(lambda key: hessian_trace(loss, at, key, 18), 500)
-    found = over_keys(lambda key: estimator(loss, at, key, 5), 500)
+    plain = over_keys(lambda key: Hessian(loss, at).trace(key, 18), 500)
+    found = over_keys(lambda key: estimator(Hessian(loss, at), key, 5), 500)
     assert found.mean.std() < plain.mean.std() / 2
 
 
@@ -81,7 +76,9 @@ def test_of_two_lapack_calls_one_waits_for_the_other(estimator):
     """Else each holds a thread of XLA's pool until others have done its batch: two cores hang."""
     loss, at = quadratic(DECAYING), tree_of(AT)
     keys = jax.random.split(KEY, 3)
-    program = jax.jit(jax.vmap(lambda key: estimator(loss, at, key, 5))).lower(keys).compile()
+    program = (
+        jax.jit(jax.vmap(lambda key: estimator(Hessian(loss, at), key, 5))).lower(keys).compile()
+    )
     needs = {}
     for line in program.as_text().splitlines():
         name, _, rest = line.strip().removeprefix("ROOT ").partition(" = ")
@@ -110,10 +107,10 @@ def test_xtrace_is_that_of_matfree():
         )
         with jax.numpy_rank_promotion("allow"):
             theirs = stochtrace.leave_one_out_xtrace()(
-                lambda v: ravel_pytree(hvp(loss, params, restore(v)))[0], samples
+                lambda v: ravel_pytree(Hessian(loss, params).matvec(restore(v)))[0], samples
             )
         assert samples.shape == (num, flat.size)
-        mean, sem = xtrace(loss, params, KEY, num)
+        mean, sem = xtrace(Hessian(loss, params), KEY, num)
         np.testing.assert_allclose(mean, theirs.mean(), rtol=1e-9)
         np.testing.assert_allclose(sem, theirs.std(ddof=1) / num**0.5, rtol=1e-7)
 
@@ -122,9 +119,9 @@ def test_xtrace_is_that_of_matfree():
 def test_chunks_and_a_run_axis_change_nothing(estimator):
     loss = cross_entropy(contexts(), observed())
     runs = [classifier_params(seed) for seed in range(2)]
-    single = [estimator(loss, params, KEY, 5) for params in runs]
+    single = [estimator(Hessian(loss, params), KEY, 5) for params in runs]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
-    together = jax.vmap(lambda params: estimator(loss, params, KEY, 5, chunk=3))(stacked)
+    together = jax.vmap(lambda params: estimator(Hessian(loss, params), KEY, 5, chunk=3))(stacked)
     for i, one in enumerate(single):
         for expected, found in zip(one, together, strict=True):
             np.testing.assert_allclose(found[i], expected, rtol=1e-9)
@@ -137,10 +134,12 @@ def test_chunks_and_a_run_axis_change_nothing(estimator):
 )
 def test_a_bad_number_of_probes_is_one_line(estimator, num, message):
     with pytest.raises(ValueError, match=message):
-        estimator(quadratic(DECAYING), tree_of(AT), KEY, num)
+        estimator(Hessian(quadratic(DECAYING), tree_of(AT)), KEY, num)
 
 
 @each
 def test_a_loss_that_is_not_finite_is_named(estimator):
     with pytest.raises(ValueError, match=r"loss\(params\)"):
-        estimator(lambda params: jnp.nan * quadratic(DECAYING)(params), tree_of(AT), KEY, 3)
+        estimator(
+            Hessian(lambda params: jnp.nan * quadratic(DECAYING)(params), tree_of(AT)), KEY, 3
+        )

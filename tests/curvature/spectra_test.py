@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from el_jax.curvature import (
-    blocks,
-    dense_hessian,
-    hessian_trace,
-    hvp,
-    smoothed,
-    spectral_density,
-    top_eigenvalues,
-)
+from el_jax.curvature import Hessian, smoothed
 from tests.curvature.small_losses import (
     classifier_params,
     contexts,
@@ -36,7 +28,7 @@ def loss():
 def test_all_eigenvalues_of_a_matrix_come_at_full_length():
     with jax.enable_x64(True):
         matrix = symmetric_matrix()
-        found = top_eigenvalues(quadratic(matrix), tree_of(AT), KEY, 19)
+        found = Hessian(quadratic(matrix), tree_of(AT)).eigenvalues(KEY, 19)
         exact = np.linalg.eigvalsh(matrix)
         np.testing.assert_allclose(found.values, exact[::-1], atol=1e-10)
         assert found.residuals.max() < 1e-10
@@ -46,26 +38,26 @@ def test_blocks_have_the_spectra_of_the_diagonal_blocks():
     with jax.enable_x64(True):
         matrix, params = symmetric_matrix(), tree_of(AT)
         groups = {"head": np.r_[15:19], "layer": np.r_[0:15]}
-        found = blocks(quadratic(matrix), params, lambda name: name.partition("/")[0])
-        assert list(found) == list(groups)
+        whole = Hessian(quadratic(matrix), params)
         for group, at in groups.items():
             exact = np.linalg.eigvalsh(matrix[np.ix_(at, at)])
-            top = top_eigenvalues(*found[group], KEY, len(at))
+            block = whole.restrict(lambda name, group=group: name.startswith(group))
+            top = block.eigenvalues(KEY, len(at))
             np.testing.assert_allclose(top.values, exact[::-1], atol=1e-10)
 
 
 def test_both_ends_with_vectors_and_true_residuals():
     with jax.enable_x64(True):
         params, loss = classifier_params(), cross_entropy(contexts(), observed())
-        exact = np.linalg.eigvalsh(dense_hessian(loss, params))
+        exact = np.linalg.eigvalsh(Hessian(loss, params).dense())
         for end, expected in (("largest", exact[::-1]), ("smallest", exact)):
-            found = top_eigenvalues(loss, params, KEY, 3, num_steps=9, end=end)
+            found = Hessian(loss, params).eigenvalues(KEY, 3, num_steps=9, end=end)
             for number in range(3):
                 value = found.values[number]
                 vector = jax.tree.map(lambda x, i=number: x[i], found.vectors)
                 flat = ravel_pytree(vector)[0]
                 np.testing.assert_allclose(jnp.linalg.norm(flat), 1, rtol=1e-12)
-                missed = ravel_pytree(hvp(loss, params, vector))[0] - value * flat
+                missed = ravel_pytree(Hessian(loss, params).matvec(vector))[0] - value * flat
                 residual = found.residuals[number]
                 np.testing.assert_allclose(residual, jnp.linalg.norm(missed), atol=1e-12)
                 assert np.abs(exact - value).min() <= residual + 1e-12
@@ -77,10 +69,10 @@ def test_repeated_and_zero_eigenvalues_bring_no_false_ones():
     with jax.enable_x64(True):
         exact = np.array([5.0] * 3 + [2.0] * 10 + [-1.0] * 6)
         loss = quadratic(symmetric_matrix(eigenvalues=exact))
-        found = top_eigenvalues(loss, tree_of(AT), KEY, 19)
+        found = Hessian(loss, tree_of(AT)).eigenvalues(KEY, 19)
         np.testing.assert_allclose(found.values, exact, atol=1e-10)
         flat = quadratic(np.zeros((19, 19)))
-        found = top_eigenvalues(flat, tree_of(AT), KEY, 2)
+        found = Hessian(flat, tree_of(AT)).eigenvalues(KEY, 2)
         np.testing.assert_array_equal(found.values, 0)
         np.testing.assert_array_equal(found.residuals, 0)
 
@@ -88,7 +80,7 @@ def test_repeated_and_zero_eigenvalues_bring_no_false_ones():
 def test_float32_keeps_its_basis_orthogonal():
     values = np.geomspace(1e-4, 1e2, 19)
     loss = quadratic(symmetric_matrix(eigenvalues=values), jnp.float32)
-    found = top_eigenvalues(loss, tree_of(np.float32(AT)), KEY, 19)
+    found = Hessian(loss, tree_of(np.float32(AT))).eigenvalues(KEY, 19)
     np.testing.assert_allclose(found.values, values[::-1], atol=1e-4)
     flat = np.concatenate([x.reshape(19, -1) for x in jax.tree.leaves(found.vectors)], axis=1)
     np.testing.assert_allclose(flat @ flat.T, np.eye(19), atol=1e-5)
@@ -97,40 +89,26 @@ def test_float32_keeps_its_basis_orthogonal():
 def test_the_density_has_the_moments_of_the_matrix():
     with jax.enable_x64(True):
         matrix = symmetric_matrix(eigenvalues=VALUES)
-        found = spectral_density(quadratic(matrix), tree_of(AT), KEY, num_probes=3, num_steps=6)
+        found = Hessian(quadratic(matrix), tree_of(AT)).density(KEY, num_probes=3, num_steps=6)
         assert found.nodes.shape == (3, 6)
         np.testing.assert_allclose(found.weights.sum(1), 1, rtol=1e-12)
         assert (found.weights >= 0).all()
         first = 19 * (found.weights * found.nodes).sum(1)
-        trace = hessian_trace(quadratic(matrix), tree_of(AT), KEY, 3)  # the same probes
+        trace = Hessian(quadratic(matrix), tree_of(AT)).trace(KEY, 3)  # the same probes
         np.testing.assert_allclose(first.mean(), trace.mean, rtol=1e-10)
 
 
 def test_a_full_quadrature_integrates_any_function():
     with jax.enable_x64(True):
         diagonal = np.arange(1.0, 20)  # signs see the whole trace of a diagonal matrix
-        found = spectral_density(quadratic(np.diag(diagonal)), tree_of(AT), KEY, num_probes=1)
+        found = Hessian(quadratic(np.diag(diagonal)), tree_of(AT)).density(KEY, num_probes=1)
         assert found.nodes.shape == (1, 19)
         np.testing.assert_allclose(found.nodes[0], diagonal, rtol=1e-10)
         np.testing.assert_allclose(found.weights, 1 / 19, rtol=1e-8)
 
 
-def test_without_a_basis_the_density_and_not_the_memory_is_the_same(loss):
-    at = tree_of(np.float32(AT))
-
-    def density(steps, **how):
-        return lambda p: spectral_density(loss, p, KEY, num_probes=2, num_steps=steps, **how)
-
-    kept, free = (density(8, reorthogonalise=how)(at) for how in (True, False))
-    grid = jnp.linspace(-4.0, 9.0, 40)
-    np.testing.assert_allclose(smoothed(free, grid, 0.5), smoothed(kept, grid, 0.5), atol=1e-3)
-    program = str(jax.make_jaxpr(density(17, reorthogonalise=False))(at))
-    assert "[17,19]" not in program
-    assert "[17,19]" in str(jax.make_jaxpr(density(17))(at))
-
-
 def test_a_smoothed_density_is_one(loss):
-    found = spectral_density(loss, tree_of(np.float32(AT)), KEY, num_probes=2, num_steps=5)
+    found = Hessian(loss, tree_of(np.float32(AT))).density(KEY, num_probes=2, num_steps=5)
     grid = jnp.linspace(-12.0, 18.0, 2000)
     curve = smoothed(found, grid, 0.3)
     np.testing.assert_allclose(curve.sum() * (grid[1] - grid[0]), 1, rtol=1e-4)
@@ -143,8 +121,8 @@ def test_spectra_of_several_runs_are_one_program():
     runs = [classifier_params(seed) for seed in range(2)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
     for measure in (
-        lambda p: top_eigenvalues(loss, p, KEY, 2, num_steps=8).values,
-        lambda p: spectral_density(loss, p, KEY, num_probes=2, num_steps=4).nodes,
+        lambda p: Hessian(loss, p).eigenvalues(KEY, 2, num_steps=8).values,
+        lambda p: Hessian(loss, p).density(KEY, num_probes=2, num_steps=4).nodes,
     ):
         alone = jnp.stack([measure(params) for params in runs])
         np.testing.assert_allclose(jax.vmap(measure)(stacked), alone, rtol=1e-3, atol=1e-4)
@@ -154,19 +132,19 @@ def test_arguments_that_do_not_fit_are_refused(loss):
     at = tree_of(np.float32(AT))
     for num in (0, 20):
         with pytest.raises(ValueError, match=f"num={num}: must be from 1 to 19, the number of"):
-            top_eigenvalues(loss, at, KEY, num)
+            Hessian(loss, at).eigenvalues(KEY, num)
     with pytest.raises(ValueError, match="num=5: must be from 1 to 4"):
-        top_eigenvalues(loss, at, KEY, 5, num_steps=4)
+        Hessian(loss, at).eigenvalues(KEY, 5, num_steps=4)
     with pytest.raises(ValueError, match="end='top': must be 'largest' or 'smallest'"):
-        top_eigenvalues(loss, at, KEY, 1, end="top")
+        Hessian(loss, at).eigenvalues(KEY, 1, end="top")
     for name in ("num_probes", "num_steps", "chunk"):
         with pytest.raises(ValueError, match=f"{name}=0: must be at least 1"):
-            spectral_density(loss, at, KEY, **{name: 0})
+            Hessian(loss, at).density(KEY, **{name: 0})
     with pytest.raises(ValueError, match=r"width=0\.0: must be positive"):
-        smoothed(spectral_density(loss, at, KEY, num_probes=1, num_steps=1), jnp.zeros(1), 0.0)
+        smoothed(Hessian(loss, at).density(KEY, num_probes=1, num_steps=1), jnp.zeros(1), 0.0)
     for measure in (
-        lambda: top_eigenvalues(broken, at, KEY, 1),
-        lambda: spectral_density(broken, at, KEY),
+        lambda: Hessian(broken, at).eigenvalues(KEY, 1),
+        lambda: Hessian(broken, at).density(KEY),
     ):
         with pytest.raises(ValueError, match=r"loss\(params\)=\[nan\]: must be finite"):
             measure()
@@ -186,7 +164,7 @@ def test_a_start_within_a_block_finds_the_block_s_largest_eigenvalue():
             return quadratic(matrix)(masked)
 
         start = tree_of(np.where(inside, np.random.default_rng(0).normal(size=19), 0))
-        found = top_eigenvalues(of_block, nowhere, KEY, 1, num_steps=4, start=start)
+        found = Hessian(of_block, nowhere).eigenvalues(KEY, 1, num_steps=4, start=start)
         exact = np.linalg.eigvalsh(matrix[15:, 15:])
         assert exact[-1] < 0
         np.testing.assert_allclose(found.values, exact[-1:], atol=1e-10)

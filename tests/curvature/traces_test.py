@@ -3,26 +3,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from jax.flatten_util import ravel_pytree
 
-from el_jax.curvature import (
-    dense_hessian,
-    exact_cost,
-    exact_hessian_diagonal,
-    exact_hessian_trace,
-    example_hessian_trace,
-    hessian_diagonal,
-    hessian_trace,
-    hutch_plus_plus,
-    hvp,
-    paired_difference,
-    quadratic_form,
-    restrict,
-    scale_free_trace,
-    trace_difference,
-    xtrace,
-)
-from el_jax.curvature.sampling import mean_over_contexts, numbered_keys, signs
+from el_jax.curvature import Hessian, hutch_plus_plus, paired_difference, xtrace
+from el_jax.curvature.sampling import mean_over_contexts, numbered_keys
 from el_jax.models import transformer
 from tests.curvature.small_losses import (
     classifier_params,
@@ -58,17 +41,17 @@ def test_probes_in_turn_take_the_memory_of_one():
     def memory(run, *args):
         return jax.jit(run).lower(*args).compile().memory_analysis().temp_size_in_bytes
 
-    one = memory(lambda v: quadratic_form(loss, params, v), params)
+    one = memory(lambda v: Hessian(loss, params).quadratic_form(v), params)
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(params))
-    assert memory(lambda key: hessian_trace(loss, params, key, 5), KEY) < 1.2 * one + 3 * size
+    assert memory(lambda key: Hessian(loss, params).trace(key, 5), KEY) < 1.2 * one + 3 * size
 
 
 def test_the_exact_trace_and_diagonal_are_those_of_the_matrix():
     with jax.enable_x64(True):
         loss, at = quadratic(MATRIX), tree_of(AT)
         for chunk in (1, 5, 100):
-            assert abs(exact_hessian_trace(loss, at, chunk=chunk) - np.trace(MATRIX)) < 1e-10
-        diagonal = exact_hessian_diagonal(loss, at, chunk=4)
+            assert abs(Hessian(loss, at).exact_trace(chunk=chunk) - np.trace(MATRIX)) < 1e-10
+        diagonal = Hessian(loss, at).exact_diagonal(chunk=4)
         jax.tree.map(
             lambda a, b: np.testing.assert_allclose(a, b, atol=1e-12),
             diagonal,
@@ -79,26 +62,20 @@ def test_the_exact_trace_and_diagonal_are_those_of_the_matrix():
 def test_the_exact_trace_of_a_classifier_is_that_of_its_dense_hessian():
     with jax.enable_x64(True):
         loss, params = cross_entropy(contexts(), observed()), classifier_params()
-        exact = np.trace(dense_hessian(loss, params))
-        assert abs(exact_hessian_trace(loss, params, chunk=8) - exact) < 1e-10
-
-
-def test_the_cost_of_an_exact_trace_is_told_without_computing():
-    shapes = jax.eval_shape(lambda: {"w": jnp.ones((10, 10)), "b": jnp.ones(5)})
-    assert exact_cost(shapes, chunk=20) == (105, 6, 20 * 105 * 4)
-    assert exact_cost(shapes, chunk=500) == (105, 1, 105 * 105 * 4)
+        exact = np.trace(Hessian(loss, params).dense())
+        assert abs(Hessian(loss, params).exact_trace(chunk=8) - exact) < 1e-10
 
 
 def test_signs_are_exact_on_a_diagonal_hessian():
     loss = quadratic(np.diag(np.arange(19.0)))
-    estimate = hessian_trace(loss, tree_of(np.zeros(19)), KEY, 3)
+    estimate = Hessian(loss, tree_of(np.zeros(19))).trace(KEY, 3)
     np.testing.assert_allclose(estimate.mean, 171, rtol=1e-6)
     assert estimate.sem < 1e-4
 
 
 def test_the_trace_is_unbiased_with_the_variance_of_its_formula():
     loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
-    found = over_keys(lambda key: hessian_trace(loss, at, key, 4), 4000)
+    found = over_keys(lambda key: Hessian(loss, at).trace(key, 4), 4000)
     variance = 2 * (np.square(MATRIX).sum() - np.square(np.diag(MATRIX)).sum()) / 4
     error = np.sqrt(variance / 4000)
     assert abs(found.mean.mean() - np.trace(MATRIX)) < 4 * error
@@ -108,18 +85,18 @@ def test_the_trace_is_unbiased_with_the_variance_of_its_formula():
 
 def test_probes_do_not_depend_on_the_chunk_nor_on_how_many_there_are():
     loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
-    few, more = (hessian_trace(loss, at, KEY, 7, chunk=chunk) for chunk in (1, 3))
+    few, more = (Hessian(loss, at).trace(KEY, 7, chunk=chunk) for chunk in (1, 3))
     np.testing.assert_allclose(few, more, rtol=1e-5)
     first = numbered_keys(KEY, 7)
     np.testing.assert_array_equal(*map(jax.random.key_data, (first, numbered_keys(KEY, 9)[:7])))
-    other = hessian_trace(loss, at, jax.random.key(1), 7)
+    other = Hessian(loss, at).trace(jax.random.key(1), 7)
     assert other.mean != few.mean
 
 
 def test_leaves_and_probes_are_independent():
     ones = np.ones((19, 19))  # Tr = 19; vᵀ H v = (sum v)², which shared signs would inflate
     loss, at = quadratic(ones, jnp.float32), tree_of(np.zeros(19, np.float32))
-    found = over_keys(lambda key: hessian_trace(loss, at, key, 2), 3000)
+    found = over_keys(lambda key: Hessian(loss, at).trace(key, 2), 3000)
     np.testing.assert_allclose(found.mean.mean(), 19, atol=4 * np.sqrt(2 * 19 * 18 / 6000))
 
 
@@ -127,20 +104,21 @@ def test_group_traces_add_up_and_a_block_sees_its_entries_only():
     with jax.enable_x64(True):
         loss, params = cross_entropy(contexts(), observed()), classifier_params()
         parts = [
-            exact_hessian_trace(*restrict(loss, params, lambda name, part=part: name == part))
+            Hessian(loss, params).restrict(lambda name, part=part: name == part).exact_trace()
             for part in params
         ]
-        np.testing.assert_allclose(sum(parts), exact_hessian_trace(loss, params), rtol=1e-12)
+        np.testing.assert_allclose(sum(parts), Hessian(loss, params).exact_trace(), rtol=1e-12)
     matrix = np.zeros((19, 19))
     matrix[:12, 12:] = matrix[12:, :12] = 1  # nothing inside the blocks
-    only = restrict(quadratic(matrix, jnp.float32), tree_of(np.float32(AT)), lambda n: "kern" in n)
-    np.testing.assert_allclose(hessian_trace(*only, KEY, 4), 0, atol=1e-5)
+    whole = Hessian(quadratic(matrix, jnp.float32), tree_of(np.float32(AT)))
+    only = whole.restrict(lambda name: "kern" in name)
+    np.testing.assert_allclose(only.trace(KEY, 4), 0, atol=1e-5)
 
 
 def test_the_scale_free_trace_weighs_blocks_by_their_weights():
     with jax.enable_x64(True):
         at, diagonal = tree_of(AT), np.arange(19.0)
-        estimate = scale_free_trace(quadratic(np.diag(diagonal)), at, KEY, 2)
+        estimate = Hessian(quadratic(np.diag(diagonal)), at).scale_free_trace(KEY, 2)
         norms = [np.sum(np.square(AT[a:b])) for a, b in ((0, 12), (12, 15), (15, 19))]
         sums = [diagonal[a:b].sum() for a, b in ((0, 12), (12, 15), (15, 19))]
         np.testing.assert_allclose(estimate.mean, np.dot(norms, sums), rtol=1e-10)
@@ -150,34 +128,14 @@ def test_paired_differences_err_less_than_two_estimates():
     with jax.enable_x64(True):
         loss, before = cross_entropy(contexts(), observed()), classifier_params()
         after = jax.tree.map(lambda x: 1.01 * x, before)
-        dense = jax.jit(lambda at: jnp.trace(dense_hessian(loss, at)))
+        dense = jax.jit(lambda at: jnp.trace(Hessian(loss, at).dense()))
         exact = dense(after) - dense(before)
-        paired = trace_difference(loss, before, after, KEY, 50, chunk=50)
-        estimate = jax.jit(lambda at: hessian_trace(loss, at, KEY, 50, chunk=50))
+        paired = Hessian(loss, before).difference_to(after).trace(KEY, 50, chunk=50)
+        estimate = jax.jit(lambda at: Hessian(loss, at).trace(KEY, 50, chunk=50))
         alone = [estimate(at) for at in (before, after)]
         np.testing.assert_allclose(paired.mean, alone[1].mean - alone[0].mean, rtol=1e-9)
         assert abs(paired.mean - exact) < 3 * paired.sem
         assert paired.sem < 0.1 * np.hypot(alone[0].sem, alone[1].sem)
-
-
-def test_the_estimated_diagonal_is_unbiased_with_its_errors():
-    loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
-    mean, sem = hessian_diagonal(loss, at, KEY, 400)
-    assert jax.tree.structure(sem) == jax.tree.structure(at)
-    rows = np.square(MATRIX).sum(1) - np.square(np.diag(MATRIX))  # the variance of each entry
-    flat = lambda tree: np.concatenate([x.ravel() for x in jax.tree.leaves(tree)])  # noqa: E731
-    errors = flat(jax.tree.map(np.asarray, tree_of(np.sqrt(rows / 400))))
-    np.testing.assert_allclose(flat(sem), errors, rtol=0.15)
-    off = (flat(mean) - flat(tree_of(np.diag(MATRIX)))) / flat(sem)
-    assert np.abs(off).max() < 4
-    assert 0.5 < np.square(off).mean() < 2
-    probes = [signs(key, at) for key in numbered_keys(KEY, 3)]
-    entries = np.array([flat(jax.tree.map(jnp.multiply, v, hvp(loss, at, v))) for v in probes])
-    few = hessian_diagonal(loss, at, KEY, 3)
-    np.testing.assert_allclose(flat(few.mean), entries.mean(0), atol=1e-5)
-    np.testing.assert_allclose(flat(few.sem), entries.std(0, ddof=1) / np.sqrt(3), atol=1e-5)
-    total = hessian_trace(loss, at, KEY, 400, chunk=400).mean
-    np.testing.assert_allclose(flat(mean).sum(), total, rtol=1e-4)  # the same probes
 
 
 @settings(max_examples=5)
@@ -214,8 +172,10 @@ def test_weights_count_contexts():
 def test_the_trace_over_examples_is_that_of_their_mean_loss():
     params, labels = classifier_params(), observed(seed=3)  # whose trace is well away from 0
     examples = contexts(), labels
-    exact = exact_hessian_trace(cross_entropy(*examples), params, chunk=26)
-    found = over_keys(lambda key: example_hessian_trace(example_loss, params, examples, key), 600)
+    exact = Hessian(cross_entropy(*examples), params).exact_trace(chunk=26)
+    found = over_keys(
+        lambda key: Hessian(example_loss, params).over(examples).sampled_trace(key), 600
+    )
     error = found.mean.std() / np.sqrt(600)
     assert abs(found.mean.mean() - exact) < 4 * error < 0.2 * exact
     np.testing.assert_allclose(np.square(found.probe_sem).mean(), found.mean.var(), rtol=0.2)
@@ -227,12 +187,12 @@ def test_the_difference_over_the_same_contexts_is_that_of_the_hessians_with_a_sm
         params, examples = classifier_params(), (contexts(num=200), observed(num=200))
         moved = jax.tree.map(lambda x: 1.01 * x, params)
         before, after = (
-            example_hessian_trace(example_loss, at, examples, KEY, 3, chunk=50)
+            Hessian(example_loss, at).over(examples, chunk=50).sampled_trace(KEY, 3)
             for at in (params, moved)
         )
         found = paired_difference(before, after)
         loss = cross_entropy(*examples)
-        exact = [exact_hessian_trace(loss, at, chunk=26) for at in (moved, params)]
+        exact = [Hessian(loss, at).exact_trace(chunk=26) for at in (moved, params)]
         np.testing.assert_allclose(found.mean, after.mean - before.mean, rtol=1e-9)
         assert abs(found.mean - (exact[0] - exact[1])) < 3 * found.probe_sem
         assert found.sem < 0.1 * np.hypot(before.sem, after.sem)
@@ -251,10 +211,9 @@ def test_traces_of_several_runs_are_one_program():
     runs = [classifier_params(seed) for seed in range(3)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
     measures = {
-        "trace": lambda p: hessian_trace(loss, p, KEY, 6, chunk=4),
-        "exact": lambda p: exact_hessian_trace(loss, p, chunk=5),
-        "diagonal": lambda p: ravel_pytree(hessian_diagonal(loss, p, KEY, 3))[0],
-        "scale free": lambda p: scale_free_trace(loss, p, KEY, 3),
+        "trace": lambda p: Hessian(loss, p).trace(KEY, 6, chunk=4),
+        "exact": lambda p: Hessian(loss, p).exact_trace(chunk=5),
+        "scale free": lambda p: Hessian(loss, p).scale_free_trace(KEY, 3),
     }
     for measure in measures.values():
         together = jax.jit(jax.vmap(measure))(stacked)
@@ -275,40 +234,38 @@ def test_a_transformer_in_float32_has_the_trace_of_its_estimates():
         log_probs = jax.nn.log_softmax(model.apply(params, batch))
         return -jnp.take_along_axis(log_probs, batch.labels[..., None], -1).mean()
 
-    norms = restrict(loss, params, lambda name: "/ln" in name)
-    exact = jax.jit(lambda block: exact_hessian_trace(norms[0], block, chunk=32))(norms[1])
-    estimate = jax.jit(lambda b: hessian_trace(norms[0], b, KEY, 64, chunk=16))(norms[1])
+    def norms(params):
+        return Hessian(loss, params).restrict(lambda name: "/ln" in name)
+
+    exact = jax.jit(lambda params: norms(params).exact_trace(chunk=32))(params)
+    estimate = jax.jit(lambda params: norms(params).trace(KEY, 64, chunk=16))(params)
     assert abs(estimate.mean - exact) < 3 * estimate.sem
     assert 0 < estimate.sem < abs(exact)
 
 
 def test_numbers_that_measure_nothing_are_refused():
     loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
-    for estimate in (hessian_trace, scale_free_trace, hessian_diagonal):
+    for estimate in (Hessian.trace, Hessian.scale_free_trace):
         for probes in (0, 1):
             with pytest.raises(ValueError, match=f"num_probes={probes}: must be at least 2"):
-                estimate(loss, at, KEY, probes)
+                estimate(Hessian(loss, at), KEY, probes)
     with pytest.raises(ValueError, match="chunk=0: must be at least 1"):
-        hessian_trace(loss, at, KEY, 2, chunk=0)
-    for exact in (
-        exact_hessian_trace,
-        exact_hessian_diagonal,
-        lambda _, at, **c: exact_cost(at, **c),
-    ):
+        Hessian(loss, at).trace(KEY, 2, chunk=0)
+    for exact in (Hessian.exact_trace, Hessian.exact_diagonal):
         with pytest.raises(ValueError, match="chunk=-1: must be at least 1"):
-            exact(loss, at, chunk=-1)
+            exact(Hessian(loss, at), chunk=-1)
     with pytest.raises(ValueError, match=r"after\['head'\] is missing"):
-        trace_difference(loss, at, {"layer": at["layer"]}, KEY, 2)
+        Hessian(loss, at).difference_to({"layer": at["layer"]}).trace(KEY, 2)
     one = (contexts()[:1], observed()[:1])
     with pytest.raises(ValueError, match="number of examples=1: must be at least 2"):
-        example_hessian_trace(example_loss, classifier_params(), one, KEY)
+        Hessian(example_loss, classifier_params()).over(one).sampled_trace(KEY)
     uneven = (contexts(), observed()[:3])
     with pytest.raises(ValueError, match=r"examples have first axes \[\(3,\), \(8,\)\]: must"):
-        example_hessian_trace(example_loss, classifier_params(), uneven, KEY)
+        Hessian(example_loss, classifier_params()).over(uneven).sampled_trace(KEY)
     with pytest.raises(ValueError, match=r"weights have shape \(3,\): must be \[N\] = \(8,\)"):
-        example_hessian_trace(
-            example_loss, classifier_params(), (contexts(), observed()), KEY, weights=jnp.ones(3)
-        )
+        Hessian(example_loss, classifier_params()).over(
+            (contexts(), observed()), weights=jnp.ones(3)
+        ).sampled_trace(KEY)
 
 
 def test_a_loss_that_is_not_finite_is_told_from_one_without_curvature():
@@ -321,9 +278,8 @@ def test_a_loss_that_is_not_finite_is_told_from_one_without_curvature():
         return jnp.sqrt(params["w"] - 1).sum()
 
     for measure in (
-        lambda loss: hessian_trace(loss, at, KEY, 2),
-        lambda loss: exact_hessian_trace(loss, at),
-        lambda loss: hessian_diagonal(loss, at, KEY, 2),
+        lambda loss: Hessian(loss, at).trace(KEY, 2),
+        lambda loss: Hessian(loss, at).exact_trace(),
     ):
         with pytest.raises(ValueError, match=r"^loss\(params\)=\[nan\]: must be finite$"):
             measure(broken)
@@ -336,8 +292,8 @@ def test_a_nan_loss_with_a_finite_hessian_is_told():
         return jnp.square(params["w"]).sum() + jnp.nan
 
     at, said = {"w": jnp.ones(2)}, r"^loss\(params\)=\[nan\]: must be finite$"
-    for measure in (hessian_trace, hessian_diagonal, scale_free_trace, hutch_plus_plus, xtrace):
+    for measure in (Hessian.trace, Hessian.scale_free_trace, hutch_plus_plus, xtrace):
         with pytest.raises(ValueError, match=said):
-            measure(lost, at, KEY, 2)
-    compiled = jax.jit(lambda at: hessian_trace(lost, at, KEY, 2))(at)
+            measure(Hessian(lost, at), KEY, 2)
+    compiled = jax.jit(lambda at: Hessian(lost, at).trace(KEY, 2))(at)
     assert compiled.mean == 4  # traced numbers have no value yet, as check_finite says

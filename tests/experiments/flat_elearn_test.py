@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from el_jax import build
-from el_jax.curvature import dense_hessian
+from el_jax.curvature import Hessian
 from el_jax.types import ModelFns
 from experiments.flat_elearn import claims, probe, run, settings
 from experiments.harness.claims import Verdict, with_holm
@@ -73,7 +73,7 @@ def test_measures_are_those_of_dense_matrices(monkeypatch):
         def loss(params, scale=scale):
             return probe.cross_entropy(scale * model.apply(params, few)[:, 0], of_few)
 
-        hessian = dense_hessian(loss, {"w": own})
+        hessian = Hessian(loss, {"w": own}).dense()
         top = float(jnp.linalg.eigvalsh(hessian)[-1])
         assert np.exp(found[name(settings.TOP)]) == pytest.approx(top, rel=1e-3)
 

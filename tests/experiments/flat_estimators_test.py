@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import dense_hessian, fisher_trace
+from el_jax.curvature import Fisher, Hessian
 from el_jax.types import Estimate
 from experiments.flat_estimators import claims, network, run
 from experiments.flat_estimators.estimators import ESTIMATORS
@@ -44,18 +44,20 @@ def test_training_lowers_the_divergence():
 def test_exact_traces_are_those_of_the_dense_hessian(given, exact):
     def trace(params):
         loss = lambda p: network.divergence(p, given.problem)  # noqa: E731
-        return jnp.trace(dense_hessian(loss, params))
+        return jnp.trace(Hessian(loss, params).dense())
 
     hessian, before = map(jax.jit(trace), (given.params, given.other))
     assert exact.hessian == pytest.approx(float(hessian), rel=1e-3)
     assert exact.difference == pytest.approx(float(hessian - before), rel=1e-2)
     problem = given.problem
     labels = jnp.full(len(problem.weights), 1)
-    one = fisher_trace(
-        network.logits, given.params, problem.contexts, labels="data", observed=labels,
-        weights=problem.weights * problem.truth[:, 1],
-    )  # fmt: skip
-    assert 0 < one.mean * (problem.weights @ problem.truth[:, 1]) < exact.empirical_fisher
+    weights = problem.weights * problem.truth[:, 1]
+    one = Fisher(network.logits, given.params, problem.contexts, weights=weights)
+    assert (
+        0
+        < one.empirical_trace(labels).mean * (problem.weights @ problem.truth[:, 1])
+        < exact.empirical_fisher
+    )
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.curvature import ggn_vp, quadratic_form
+from el_jax.curvature import GaussNewton, Hessian
 from el_jax.curvature.sampling import signs
 from el_jax.models import PRESETS, transformer
 from el_jax.tasks.text_windows import reading_windows
@@ -58,10 +58,12 @@ def test_forms_are_those_of_the_hessian_and_of_the_gauss_newton_matrix(params, w
     @jax.jit
     def expected(v):
         at = [
-            quadratic_form(lambda p, labels=labels: cross_entropy(outputs(p), labels), params, v)
+            Hessian(
+                lambda p, labels=labels: cross_entropy(outputs(p), labels), params
+            ).quadratic_form(v)
             for labels in (text, other)
         ]
-        product = ggn_vp(outputs, lambda logits: cross_entropy(logits, text), params, v)
+        product = GaussNewton(outputs, lambda logits: cross_entropy(logits, text), params).matvec(v)
         return jnp.stack([*at, sum(jax.tree.leaves(jax.tree.map(jnp.vdot, v, product)))])
 
     places = [settings.LABELS.index(kind) for kind in (settings.TEXT, settings.OTHER)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from el_jax.curvature import dense_hessian, exact_hessian_trace
+from el_jax.curvature import Hessian
 from el_jax.worlds import block_hmm, exact_entropy_floor
 from experiments.flat_sgd_flow import drift, network, product, run
 
@@ -67,9 +67,9 @@ def test_the_direction_is_the_slope_of_the_trace_in_the_null_space_of_the_hessia
 
     def hessian_trace(theta):
         loss = lambda net: network.divergence(net, given)  # noqa: E731
-        return exact_hessian_trace(loss, restore(theta), chunk=64)
+        return Hessian(loss, restore(theta)).exact_trace(chunk=64)
 
-    values, vectors = np.linalg.eigh(dense_hessian(lambda n: network.divergence(n, given), net))
+    values, vectors = np.linalg.eigh(Hessian(lambda n: network.divergence(n, given), net).dense())
     tangent = vectors[:, values < 1e-9 * values[-1]]
     expected = -tangent @ (tangent.T @ jax.grad(hessian_trace)(theta))
     np.testing.assert_allclose(network.flattening(net, given), expected, atol=1e-6)

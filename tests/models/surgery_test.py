@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tiny_models import TINY, batch_of, random_params, random_tokens
 
-from el_jax.curvature import exact_hessian_diagonal, fisher_trace, restrict
+from el_jax.curvature import Fisher, Hessian
 from el_jax.models import enlarge, replication, transformer
 from el_jax.runtime.compilation import Once
 
@@ -104,12 +104,8 @@ def fisher_function(config, groups):
     of_context = logits(config)
 
     def trace(params, names):
-        def of_block(block, context):
-            loss = lambda full: of_context(full, context)  # noqa: E731
-            return restrict(loss, params, names.__contains__)[0](block)
-
-        block = restrict(lambda full: full, params, names.__contains__)[1]
-        return fisher_trace(of_block, block, contexts(), labels="all", label_chunk=4).mean
+        fisher = Fisher(of_context, params, contexts(), label_chunk=4)
+        return fisher.restrict(names.__contains__).all_labels_trace().mean
 
     return Once(lambda params: {group: trace(params, names) for group, names in groups})
 
@@ -192,7 +188,7 @@ def hessian_factors(small, large, scale, targets_of):
             found = jax.vmap(lambda c: logits(config)(params, c))(contexts())
             return -(targets * jax.nn.log_softmax(found)).sum(-1).mean()
 
-        diagonal = Once(lambda p: exact_hessian_diagonal(loss, p, chunk=32))(params)
+        diagonal = Once(lambda p: Hessian(loss, p).exact_diagonal(chunk=32))(params)
         flat = jax.tree_util.tree_leaves_with_path(diagonal)
         sums = {jax.tree_util.keystr(p, simple=True, separator="/"): x.sum() for p, x in flat}
         return {group: float(sum(sums[n] for n in members)) for group, members in names}

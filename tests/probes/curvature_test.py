@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from el_jax.curvature import fisher_trace
+from el_jax.curvature import Fisher
 from el_jax.models import MODELS, PRESETS, transformer
 from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig
 from el_jax.probes import context_logits, contexts_of, curvature
@@ -62,7 +62,7 @@ def test_traces_of_a_transformer_are_those_over_all_labels():
     params, found = measured(model, seeds=(3,))
     windows, _ = contexts_of(TASK.pack(TASK.train_set()))
     alone = jax.tree.map(lambda leaf: leaf[0], params)
-    exact = jax.jit(lambda p: fisher_trace(context_logits(model), p, windows, labels="all"))(alone)
+    exact = jax.jit(lambda p: Fisher(context_logits(model), p, windows).all_labels_trace())(alone)
     assert abs(found["fisher_trace"][0] - exact.mean) < 4 * found["fisher_trace_sem"][0]
     assert found["fisher_trace_sem"][0] < 0.1 * exact.mean
 
