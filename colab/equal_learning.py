@@ -192,11 +192,8 @@ PANELS = {
     "accuracy, training": "train_{}_accuracy",
     "accuracy, test": "test_{}_accuracy",
 }
-STYLES = {"easy": plots.EASY, "hard": plots.HARD}
-
-
-def seeds_of(result):
-    return tuple(int(seed) for seed in result.training.spec.hypers.seed)
+STYLES = {"easy": plots.DASHED, "hard": plots.SOLID}
+COLOURS = (*plots.COLOURS, *plots.SPARE_COLOURS)  # of the losses, in the order of training
 
 
 def final_accuracy(result, group):
@@ -204,27 +201,22 @@ def final_accuracy(result, group):
     return result.history.curve(f"test_precise_{group}_accuracy")[1][-1]
 
 
-def curve_table(results):
-    table = {}
-    for name, result in results.items():
-        for metric in [panel.format(group) for panel in PANELS.values() for group in STYLES]:
-            steps, values = result.history.curve(metric)
-            table[name, metric] = plots.Curve(seeds_of(result), steps, values.T)
-    return table
+def curve_of(result, metric):
+    steps, values = result.history.curve(metric)
+    return plots.Curve(steps, values.T)
 
 
 def plot_learning(results):
     """One row per loss: loss, gradient, accuracy in training and in the test."""
-    table = curve_table(results)
     size = (11, 1.2 + 2.1 * len(results))
     figure, axes = plots.new_figure(len(results), len(PANELS), size=size, share_x=True)
-    for row, name in zip(axes, results, strict=True):
+    for row, name, colour in zip(axes, results, COLOURS, strict=False):
         for ax, metric in zip(row, PANELS.values(), strict=True):
             for group, style in STYLES.items():
-                plots.plot_curves(
-                    ax, table, metric.format(group), [name],
-                    line_style=style, num_sems=1.0, show_seeds=True,
-                )  # fmt: skip
+                curve = curve_of(results[name], metric.format(group))
+                plots.plot_curve(
+                    ax, curve, colour=colour, line_style=style, num_sems=1.0, show_seeds=True
+                )
         row[0].set_ylabel(name)
         for ax in row[:2]:
             low, high = ax.dataLim.intervaly
@@ -301,7 +293,7 @@ def mechanism_table(results):
                 result.params
             )
             for metric, values in measured.items():
-                table[name, metric] = plots.SeedValues(seeds_of(result), np.asarray(values))
+                table[name, metric] = np.asarray(values)
     return table
 
 
@@ -311,11 +303,15 @@ def plot_mechanism(results):
     size = (10, 1.8 + 0.5 * len(results))
     figure, (axes,) = plots.new_figure(1, len(MECHANISM), size=size, share_y=True)
     for letter, ax, (metric, title) in zip("abcd", axes, MECHANISM.items(), strict=True):
-        plots.plot_seed_dots(ax, table, metric, list(results), num_sems=1.0)
+        groups = [
+            plots.Group(name, table[name, metric], colour)
+            for name, colour in zip(results, COLOURS, strict=False)
+        ]
+        plots.plot_seed_dots(ax, groups, num_sems=1.0)
         plots.add_title(ax, f"({letter}) {title}")
         ax.set_xlim(-0.05, 1.05)
         ax.set_xlabel("share of strings" if metric.startswith("swap") else "share of attention")
-    copies = {name: table[name, "swap_copies"].values.mean() for name in results}
+    copies = {name: table[name, "swap_copies"].mean() for name in results}
     plain, best = copies["cross-entropy"], max(copies, key=copies.get)
     plots.add_question(
         figure,
@@ -324,7 +320,7 @@ def plot_mechanism(results):
     )
     plots.add_note(
         figure,
-        "dot: one seed; diamond and bar: mean ± 1 standard error; filled: with warm-up",
+        "dot: one seed; diamond and bar: mean ± 1 standard error",
     )
     return figure
 

@@ -169,24 +169,17 @@ PANELS = {
 COLOURS = ("#0072b2", "#d55e00")
 
 
-def seeds_of(result):
-    return tuple(int(seed) for seed in result.training.spec.hypers.seed)
-
-
 def last(name, metric):
     """The mean over seeds after the last update."""
     return results[name].history.curve(metric)[1][-1].mean()
 
 
-table = {}
-for name, result in results.items():
-    for metric in PANELS:
-        steps, values = result.history.curve(metric)
-        table[name, metric] = plots.Curve(seeds_of(result), steps, values.T)
-
 figure, (axes,) = plots.new_figure(1, 3, size=(11, 3.9))
 for letter, ax, (metric, title) in zip("abc", axes, PANELS.items(), strict=True):
-    plots.plot_curves(ax, table, metric, list(results), colours=COLOURS, num_sems=1.0)
+    for (name, result), colour in zip(results.items(), COLOURS, strict=True):
+        steps, values = result.history.curve(metric)
+        curve = plots.Curve(steps, values.T)
+        plots.plot_curve(ax, curve, colour=colour, label=name, num_sems=1.0)
     plots.add_title(ax, f"({letter}) {title}")
     ax.set_xlabel("updates")
 bayes = last("ordinary", f"downstream_{LABEL}_bayes")

@@ -199,7 +199,7 @@ def conclude(experiment: Experiment, heading: str, out: Path) -> None:
     if provenance.scale == "smoke":
         print("smoke scale: too small for verdicts")
     else:
-        print_claims(console, experiment.claims(results, provenance.not_measured))
+        print_claims(console, experiment.judged(results, provenance))
     figure = experiment.plot(out)
     save_figure(figure, out / "figure.png")
     print(f"\n{figure.get_suptitle()}\nwrote {out / 'figure.png'}")

@@ -1,15 +1,15 @@
-"""Figures from tables of numbers, shared by experiments and notebooks; knows no experiment."""
+"""Figures from arrays of numbers, shared by experiments and notebooks; knows no experiment."""
 
+from el_jax.plots.arrays import Curve, half_width, mean_and_sem
 from el_jax.plots.curvature import plot_curvature
-from el_jax.plots.curves import plot_curves, plot_median
-from el_jax.plots.dots import plot_lines_vs, plot_seed_dots, spread
+from el_jax.plots.curves import plot_curve, plot_median
+from el_jax.plots.dots import Group, plot_lines_vs, plot_seed_dots, spread
 from el_jax.plots.linear_ntp import plot_geometry, plot_trajectory
 from el_jax.plots.style import (
-    CONDITION_COLOURS,
-    EASY,
-    HARD,
-    LOSS_COLOURS,
-    OPTIMIZER_COLOURS,
+    COLOURS,
+    DASHED,
+    SOLID,
+    SPARE_COLOURS,
     THEORY_COLOUR,
     add_chance_line,
     add_legend,
@@ -18,25 +18,19 @@ from el_jax.plots.style import (
     add_question,
     add_title,
     add_titles,
-    colours_of,
-    in_order,
     new_figure,
     save_figure,
 )
-from el_jax.plots.tables import Curve, CurveTable, SeedTable, SeedValues, look_up, mean_and_sem
 from el_jax.plots.training import plot_training
 
 __all__ = [
-    "CONDITION_COLOURS",
-    "EASY",
-    "HARD",
-    "LOSS_COLOURS",
-    "OPTIMIZER_COLOURS",
+    "COLOURS",
+    "DASHED",
+    "SOLID",
+    "SPARE_COLOURS",
     "THEORY_COLOUR",
     "Curve",
-    "CurveTable",
-    "SeedTable",
-    "SeedValues",
+    "Group",
     "add_chance_line",
     "add_legend",
     "add_note",
@@ -44,13 +38,11 @@ __all__ = [
     "add_question",
     "add_title",
     "add_titles",
-    "colours_of",
-    "in_order",
-    "look_up",
+    "half_width",
     "mean_and_sem",
     "new_figure",
     "plot_curvature",
-    "plot_curves",
+    "plot_curve",
     "plot_geometry",
     "plot_lines_vs",
     "plot_median",

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots.style import (
-    LOSS_COLOURS,
+    COLOURS,
     SPARE_COLOURS,
     add_legend,
     add_question,
@@ -33,7 +33,7 @@ class HasError(Protocol):
 
 
 LEAST_SHARE = 1e-6  # of the largest density, below which a probe sees nothing
-_COLOURS = (*LOSS_COLOURS.values(), *SPARE_COLOURS)
+_COLOURS = (*COLOURS, *SPARE_COLOURS)
 
 
 def plot_curvature(

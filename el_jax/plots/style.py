@@ -1,12 +1,10 @@
-"""The look every figure shares: one rcParams dict, fixed meanings of colour and line style.
+"""The look every figure shares: one rcParams dict, colours, titles, notes and legends.
 
-The same loss has the same colour in every figure; hard is solid, easy is dashed; a filled marker
-means learning-rate warm-up, a hollow one none. Colours are those of Okabe and Ito (2008), which
-stay apart under the common colour-vision deficiencies.
+Colours are those of Okabe and Ito (2008), which stay apart under the common colour-vision
+deficiencies.
 """
 
 import io
-import re
 import string
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,69 +33,16 @@ RC_PARAMS: dict[Any, Any] = {
     "lines.linewidth": 1.6,
 }
 
-LOSS_COLOURS: dict[str, str] = {
-    "cross-entropy": "#000000",
-    "E1": "#0072b2",
-    "E2": "#d55e00",
-    "E3": "#009e73",
-}
+COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73")
 SPARE_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c")
 CHANCE_COLOUR = "#777777"
-OPTIMIZER_COLOURS: dict[str, str] = {
-    "gd": "#000000",
-    "ngd": "#e69f00",
-    "sign": "#d55e00",
-    "adam": "#0072b2",
-    "spectral": "#009e73",
-    "muon": "#cc79a7",
-}
-CONDITION_COLOURS: dict[str, str] = {"compatible": "#0072b2", "separable": "#e69f00"}
 NOTE_COLOUR = "#555555"
 THEORY_COLOUR = "#c1272d"  # what a formula predicts, always dashed
 
-HARD: Any = "-"  # line style of the strings a shortcut does not solve
-EASY: Any = (0, (4, 1.5))  # line style of those it does: dashed
+SOLID: Any = "-"
+DASHED: Any = (0, (4, 1.5))
 LEGEND_FONT_SIZE = 8
 DPI = 200
-
-
-def loss_of(setting: str) -> str:
-    """The loss in a setting's name: ``"E1 λ=1, warm-up"`` -> ``"E1"``."""
-    return setting.split(",")[0].split(" ")[0]
-
-
-def colours_of(settings: Sequence[str]) -> list[str]:
-    """One colour per setting: its loss's own, or a spare one for a loss without.
-
-    Spare colours go to unknown losses in order of first appearance, so they are only comparable
-    inside one figure; give a loss a line in ``LOSS_COLOURS`` to fix its colour everywhere.
-    """
-    colours = dict(LOSS_COLOURS)
-    for setting in settings:
-        num_spare = len(colours) - len(LOSS_COLOURS)
-        colours.setdefault(loss_of(setting), SPARE_COLOURS[num_spare % len(SPARE_COLOURS)])
-    return [colours[loss_of(setting)] for setting in settings]
-
-
-def in_order(settings: Iterable[str]) -> list[str]:
-    """Settings as figures list them: losses as in ``LOSS_COLOURS``, others after, then by name.
-
-    Numbers inside names count as numbers: ``E1 λ=2`` comes before ``E1 λ=10``.
-    """
-    losses = list(LOSS_COLOURS)
-
-    def rank(setting: str) -> tuple[int, list[str | float]]:
-        loss = loss_of(setting)
-        parts = re.split(r"(\d+(?:\.\d+)?)", setting)  # text and numbers alternate
-        named = [float(part) if place % 2 else part for place, part in enumerate(parts)]
-        return losses.index(loss) if loss in losses else len(losses), named
-
-    return sorted(settings, key=rank)
-
-
-def marker_fill(setting: str, colour: str) -> str:
-    """Face colour of a setting's marker: filled with warm-up, white without."""
-    return colour if "warm-up" in setting else "white"
 
 
 def new_figure(

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots.style import (
+    COLOURS,
     LEGEND_FONT_SIZE,
-    LOSS_COLOURS,
     SPARE_COLOURS,
     add_chance_line,
     add_question,
@@ -42,7 +42,7 @@ def plot_training(
     figure, axes = new_figure(len(points), len(panels), size=size, share_x=True)
     for column, (label, courses) in zip(axes.T, panels.items(), strict=True):
         for ax, (point, places) in zip(column, points.items(), strict=True):
-            colours = cycle([*LOSS_COLOURS.values(), *SPARE_COLOURS])
+            colours = cycle([*COLOURS, *SPARE_COLOURS])
             for (name, (steps, values)), colour in zip(courses.items(), colours, strict=False):
                 of_point = values[:, list(places)] if places else values
                 _plot_runs(ax, (steps, of_point), name, colour)

@@ -4,3 +4,4 @@ Against PyTorch and against itself.
 """
 
 SCALES = ("smoke", "cpu", "gpu")
+ONLY = "benchmark"

@@ -6,109 +6,89 @@ what they take at once, and the control is a gradient in parts. ``fisher`` is th
 protocol of Liu, Xie, Li, Ma (2023), appendix B.1, in seconds.
 """
 
-import dataclasses
+import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
 
 import jax
-import numpy as np
 import optax
 from jax import Array
 
 from el_jax.curvature import Fisher, GaussNewton, Hessian, SampledEstimate, mean_over_parts
 from el_jax.curvature.sampling import signs
 from el_jax.losses import cross_entropy, token_stats
-from el_jax.models import PRESETS, TransformerConfig, transformer
+from el_jax.models import TransformerConfig, transformer
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.tasks import MaskedWords
 from el_jax.types import Batch, Params
 from el_jax.worlds import choose_world
-from experiments.bench.paired import Benchmark, Measurement, Timing, compare, seconds_of
-from experiments.bench.trainings import random_batch, temporary_bytes
+from experiments.bench.curvature_peers import LANGUAGE_MODEL, MANY_WINDOWS, SMOKE
+from experiments.bench.paired import (
+    Benchmark,
+    Case,
+    Comparison,
+    Timing,
+    Values,
+    compare,
+    seconds_of,
+)
+from experiments.bench.trainings import network, random_batch, temporary_bytes
 
 VOCAB_SIZE = 65
 NAMES = {"form": "v'Hv", "hvp": "H v", "ggn": "G v"}
 AT_ONCE = {"hvp": "hvp at once", "ggn": "ggn at once"}  # of those that are means over parts
-CONTROL = "gradient in parts"
+CONTROL = "gradient_in_parts"
 CONTEXTS = 10_000  # of the Fisher trace's protocol
+Product = Callable[[Params, Params], object]
 
 
-class Network(NamedTuple):
-    """Sizes of the language model, of its windows, and the number of their parts."""
-
-    width: int
-    num_layers: int
-    num_heads: int
-    windows: int
-    length: int
-    parts: int
-
-    def __str__(self) -> str:
-        return f"{self.num_layers}L/{self.width}, {self.windows}x{self.length} tokens"
-
-    def config(self) -> TransformerConfig:
-        """The network, without dropout and with attention that can be differentiated twice."""
-        return dataclasses.replace(
-            PRESETS["gpt_neox"],
-            vocab_size=VOCAB_SIZE,
-            width=self.width,
-            num_layers=self.num_layers,
-            num_heads=self.num_heads,
-            max_length=self.length,
-            attention_impl="xla",
-        )
-
-    def batch(self) -> Batch:
-        """Windows all of whose positions are asked for."""
-        return random_batch(VOCAB_SIZE, self.windows, self.length, None)
+def config_of(case: Case) -> TransformerConfig:
+    """The network, without dropout and with attention that can be differentiated twice."""
+    own = {"vocab_size": VOCAB_SIZE, "max_length": case["length"], "attention_impl": "xla"}
+    return network("gpt_neox", case, **own)
 
 
-class Products(NamedTuple):
-    """Parameters, a direction, and what is timed, as functions of both.
-
-    Attributes:
-        params: of the model.
-        v: signs.
-        of: by name, the gradient, a training step, and the products of ``NAMES``; those of
-            ``AT_ONCE`` at once as well; and ``CONTROL``.
-    """
-
-    params: Params
-    v: Params
-    of: dict[str, Callable[[Params, Params], object]]
+def batch_of(case: Case) -> Batch:
+    """Windows all of whose positions are asked for."""
+    return random_batch(VOCAB_SIZE, case["windows"], case["length"])
 
 
-def measure(network: Network, num_products: int, rounds: int) -> Iterator[Measurement]:
+def measure(case: Case, num_products: int, rounds: int) -> Values:
     """Time over a gradient's, and temporary memory over that of a training step."""
-    params, v, functions = products(network)
-    compiled = {name: jax.jit(f).lower(params, v).compile() for name, f in functions.items()}
-    step = temporary_bytes(compiled["step"])
+    params, v, functions = products(case)
+
+    @functools.cache
+    def compiled(name: str) -> jax.stages.Compiled:
+        return jax.jit(functions[name]).lower(params, v).compile()
 
     def timing(name: str) -> Timing:
-        once = partial(compiled[name], params, v)
+        once = partial(compiled(name), params, v)
         return seconds_of(lambda: [once() for _ in range(num_products)])
 
-    for name, words in NAMES.items():
-        found = compare(timing("gradient"), timing(name), rounds)
-        values: dict[str, float | np.ndarray] = {
-            "time / gradient": found.ratios,
-            "memory / training step": temporary_bytes(compiled[name]) / step,
-            "gradient, ms": 1e3 * found.first_seconds / num_products,
-        }
-        if whole := AT_ONCE.get(name):
-            at_once = compare(timing("gradient"), timing(whole), rounds)
-            values["at once, time / gradient"] = at_once.ratios
-            values["at once, memory / training step"] = temporary_bytes(compiled[whole]) / step
-        yield Measurement(f"{words}, {network}", values)
-    control = compare(timing("gradient"), timing(CONTROL), rounds)
-    yield Measurement(f"{CONTROL}, {network}", {"time / gradient": control.ratios})
+    def against(name: str) -> Comparison:
+        return compare(timing("gradient"), timing(name), rounds)
+
+    name, step = case["product"], temporary_bytes(compiled("step"))
+    found = against(name)
+    values: Values = {"time / gradient": found.ratios}
+    if name == CONTROL:
+        return values
+    values["memory / training step"] = temporary_bytes(compiled(name)) / step
+    values["gradient, ms"] = 1e3 * found.first_seconds / num_products
+    if whole := AT_ONCE.get(name):
+        values["at once, time / gradient"] = against(whole).ratios
+        values["at once, memory / training step"] = temporary_bytes(compiled(whole)) / step
+    return values
 
 
-def products(network: Network) -> Products:
-    """The gradient, a step and the products, of mean cross-entropy."""
-    model, batch = transformer(network.config()), network.batch()
+def products(case: Case) -> tuple[Params, Params, dict[str, Product]]:
+    """Parameters, a direction of signs, and what is timed, as functions of both.
+
+    By name the gradient of mean cross-entropy, a training step, the products of ``NAMES``, those
+    of ``AT_ONCE`` at once as well, and ``CONTROL``.
+    """
+    model, batch = transformer(config_of(case)), batch_of(case)
     params, optimizer = model.init(jax.random.key(0)), optax.adamw(1e-3)
     state = optimizer.init(params)
 
@@ -118,16 +98,12 @@ def products(network: Network) -> Products:
     def loss_of(part: Batch, params: Params) -> Array:
         return of_outputs(part, model.apply(params, part))
 
-    loss = partial(loss_of, batch)
+    def gradient(part: Batch, params: Params, _: Params) -> Params:
+        return jax.grad(partial(loss_of, part))(params)
 
     def step(params: Params, v: Params) -> object:
-        del v
-        updates, after = optimizer.update(jax.grad(loss)(params), state, params)
+        updates, after = optimizer.update(gradient(batch, params, v), state, params)
         return optax.apply_updates(params, updates), after
-
-    def gradient(params: Params, v: Params) -> Params:
-        del v
-        return jax.grad(loss)(params)
 
     def hessian(part: Batch, params: Params, v: Params) -> Params:
         return Hessian(partial(loss_of, part), params).matvec(v)
@@ -136,86 +112,74 @@ def products(network: Network) -> Products:
         outputs = partial(lambda part, params: model.apply(params, part), part)
         return GaussNewton(outputs, partial(of_outputs, part), params).matvec(v)
 
-    def of_part(part: Batch, params: Params, v: Params) -> Params:
-        del v
-        return jax.grad(partial(loss_of, part))(params)
-
-    def in_parts(product: Callable) -> Callable[[Params, Params], Params]:
+    def in_parts(product: Callable) -> Product:
         return lambda params, v: mean_over_parts(
-            lambda part: product(part, params, v), batch, network.parts
+            lambda part: product(part, params, v), batch, case["parts"]
         )
 
     curved = {"hvp": hessian, "ggn": gauss_newton}
-    return Products(
-        params,
-        signs(jax.random.key(1), params),
-        {
-            "gradient": gradient,
-            "step": step,
-            CONTROL: in_parts(of_part),
-            "form": lambda params, v: Hessian(loss, params).quadratic_form(v),
-            **{name: in_parts(product) for name, product in curved.items()},
-            **{AT_ONCE[name]: partial(product, batch) for name, product in curved.items()},
-        },
-    )
+    timed: dict[str, Product] = {
+        "gradient": partial(gradient, batch),
+        "step": step,
+        CONTROL: in_parts(gradient),
+        "form": lambda params, v: Hessian(partial(loss_of, batch), params).quadratic_form(v),
+        **{name: in_parts(product) for name, product in curved.items()},
+        **{AT_ONCE[name]: partial(product, batch) for name, product in curved.items()},
+    }
+    return params, signs(jax.random.key(1), params), timed
 
 
-def measure_fisher(
-    width: int,
-    num_layers: int,
-    num_heads: int,
-    depth: int,
-    num_contexts: int,
-    num_labels: int,
-    chunk: int,
-) -> Iterator[Measurement]:
+def measure_fisher(case: Case, depth: int, chunk: int) -> Values:
     """Seconds of one trace, measured once, compilation left out; and the error of the contexts.
 
     Contexts come one chunk after the other, so that fewer than the protocol's tell its time.
     """
     task = MaskedWords(choose_world("pcfg", {"depth": depth}))
-    windows, _ = contexts_of(task.pack(task.test_set(num_contexts)))
-    config = dataclasses.replace(
-        PRESETS["budget_bert"],
-        vocab_size=task.vocab_size,
-        width=width,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        max_length=task.window_length,
-    )
-    model = transformer(config)
+    windows, _ = contexts_of(task.pack(task.test_set(case["num_contexts"])))
+    own = {"vocab_size": task.vocab_size, "max_length": task.window_length}
+    model = transformer(network("budget_bert", case, **own))
     params = model.init(jax.random.key(0))
 
     def trace(params: Params, windows: Batch) -> SampledEstimate:
         fisher = Fisher(context_logits(model), params, windows, chunk=chunk)
-        return fisher.sampled_trace(jax.random.key(1), num_labels)
+        return fisher.sampled_trace(jax.random.key(1), case["num_labels"])
 
     compiled = jax.jit(trace).lower(params, windows).compile()
     start = time.perf_counter()
     found = jax.block_until_ready(compiled(params, windows))
     seconds = time.perf_counter() - start
-    values = {
-        "trace of 10,000 contexts, s": seconds * CONTEXTS / num_contexts,
+    return {
+        "trace of 10,000 contexts, s": seconds * CONTEXTS / case["num_contexts"],
         "standard error / trace": float(found.sem / found.mean),
     }
-    case = f"{num_layers}L/{width}, {num_contexts} contexts x {num_labels} labels"
-    yield Measurement(case, values)
+
+
+def _products(sizes: Mapping[str, Case]) -> dict[str, Case]:
+    ((words, network),) = sizes.items()
+    named = {**NAMES, CONTROL: "gradient in parts"}
+    return {f"{said}, {words}": {"product": key, **network} for key, said in named.items()}
+
+
+def _contexts(layers: int, width: int, heads: int, num: int, labels: int) -> dict[str, Case]:
+    sizes = {"num_layers": layers, "width": width, "num_heads": heads, "num_contexts": num}
+    words = f"{layers}L/{width}, {num} contexts x {labels} labels"
+    return {words: {**sizes, "num_labels": labels}}
 
 
 CURVATURE = Benchmark(
     measure,
     {
-        "smoke": (Network(16, 1, 2, 2, 8, 2), 1, 1),
-        "cpu": (Network(128, 4, 4, 12, 64, 3), 2, 9),
-        "gpu": (Network(128, 4, 4, 256, 64, 4), 20, 20),
+        "smoke": (_products(SMOKE), 1, 1),
+        "cpu": (_products(LANGUAGE_MODEL), 2, 9),
+        "gpu": (_products(MANY_WINDOWS), 20, 20),
     },
     one_core=True,
 )
 FISHER = Benchmark(
     measure_fisher,
     {
-        "smoke": (16, 1, 2, 2, 16, 2, 8),
-        "cpu": (128, 4, 4, 5, 1_000, 50, 8),
-        "gpu": (128, 4, 4, 5, 10_000, 50, 256),
+        "smoke": (_contexts(1, 16, 2, 16, 2), 2, 8),
+        "cpu": (_contexts(4, 128, 4, 1_000, 50), 5, 8),
+        "gpu": (_contexts(4, 128, 4, 10_000, 50), 5, 256),
     },
 )

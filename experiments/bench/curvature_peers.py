@@ -1,6 +1,6 @@
 """Products with curvature matrices against PyHessian and curvlinops, on one network.
 
-python -m experiments.bench.curvature_peers --worker ours|theirs FOLDER JSON
+python -m experiments.bench.curvature_peers ours|theirs FOLDER JSON
 
 A probe of Hutchinson's trace is a form v'Hv here, and a product H v with a scalar product in
 PyHessian; both libraries draw signs, so that as many probes have one standard error. A task of
@@ -15,7 +15,7 @@ norm wrongly. ``torch.func.grad`` in its place gives PyHessian's product, and ou
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ import numpy as np
 
 from experiments.bench.paired import (
     Benchmark,
+    Case,
     DisagreementError,
-    Measurement,
-    Worker,
+    Values,
     compare,
-    cores,
     serve,
+    two_workers,
 )
 from experiments.bench.pytorch import python_with_pytorch
 
@@ -39,49 +39,31 @@ PAIRS = {  # our task, theirs, and the name of the ratio of their time to ours
     "ggn": ("curvlinops_ggn", "G v, curvlinops / ours"),
 }
 MUST_AGREE = ("form", "ggn")
+_SIZES = ("num_layers", "width", "num_heads", "windows", "length", "parts")
+SMOKE = {"tiny": dict(zip(_SIZES, (1, 16, 2, 2, 8, 2), strict=True))}
+LANGUAGE_MODEL = {"4L/128, 12x64 tokens": dict(zip(_SIZES, (4, 128, 4, 12, 64, 3), strict=True))}
+MANY_WINDOWS = {"4L/128, 256x64 tokens": dict(zip(_SIZES, (4, 128, 4, 256, 64, 4), strict=True))}
 ERROR = "H v by curvlinops, relative error of the worst leaf"
 
 
-def measure(sizes: tuple[int, ...], num_products: int, rounds: int) -> Iterator[Measurement]:
+def measure(case: Case, num_products: int, rounds: int) -> Values:
     """Times of the peers over ours, both on one core.
-
-    Args:
-        sizes: of the network and its windows, the fields of ``curvature.Network``.
-        num_products: of a timing.
-        rounds: number of rounds.
 
     Raises:
         DisagreementError: the sides do not compute the same.
     """
-    from el_jax.runtime.own_environment import NoEnvironmentError
-    from experiments.bench.curvature import Network
-
-    case = str(Network(*sizes))
-    try:
-        python = python_with_pytorch()
-    except NoEnvironmentError as error:
-        yield Measurement(case, not_measured=str(error))
-        return
-    values: dict[str, float | np.ndarray] = {}
-    core = next(iter(cores()), None)
+    python, values = python_with_pytorch(), Values()
     with tempfile.TemporaryDirectory() as folder:
-        asked = [folder, json.dumps([num_products, sizes])]
-        with Worker(__name__, ["--worker", "ours", *asked], core) as ours:
-            ours.ready()
-            with Worker(__name__, ["--worker", "theirs", *asked], core, python) as theirs:
-                theirs.ready()
-                values[ERROR] = check_agreement(Path(folder))
-                for name, (other, ratio) in PAIRS.items():
-                    found = compare(ours.timing(name), theirs.timing(other), rounds)
-                    values[ratio] = found.ratios
-    yield Measurement(case, values)
+        asked = [folder, json.dumps([num_products, dict(case)])]
+        with two_workers(__name__, ("ours", "theirs"), asked, python) as (ours, theirs):
+            values[ERROR] = check_agreement(Path(folder))
+            for name, (other, ratio) in PAIRS.items():
+                values[ratio] = compare(ours.timing(name), theirs.timing(other), rounds).ratios
+    return values
 
 
 def check_agreement(folder: Path) -> float:
-    """Check that the sides give the same forms, where they must.
-
-    Args:
-        folder: the folder of ``ours.json`` and ``theirs.json``, numbers by task.
+    """Check that the forms of ours.json and theirs.json agree where they must.
 
     Returns:
         The largest relative error of a leaf of curvlinops' H v, by PyHessian's.
@@ -89,9 +71,7 @@ def check_agreement(folder: Path) -> float:
     Raises:
         DisagreementError: names the task and both numbers.
     """
-    ours, theirs = (
-        json.loads((folder / f"{side}.json").read_text()) for side in ("ours", "theirs")
-    )
+    ours, theirs = (json.loads((folder / f"{s}.json").read_text()) for s in ("ours", "theirs"))
     for name in MUST_AGREE:
         other = PAIRS[name][0]
         if not abs(theirs[other] / ours[name] - 1) <= AGREEMENT:
@@ -99,22 +79,21 @@ def check_agreement(folder: Path) -> float:
     return theirs["worst_leaf"]
 
 
-def _ours(folder: Path, num_products: int, sizes: list[int]) -> dict[str, Callable[[], object]]:
+def _ours(folder: Path, num_products: int, case: Case) -> dict[str, Callable[[], object]]:
     """Write the network, the direction and the windows for the other side, and our forms."""
     import jax
     import optax
 
     from el_jax.models.pretrained import save_pretrained
     from el_jax.runtime.compilation import use_compilation_cache
-    from experiments.bench.curvature import Network, products
+    from experiments.bench.curvature import batch_of, config_of, products
 
     use_compilation_cache()
-    network = Network(*sizes)
-    params, v, functions = products(network)
-    batch = jax.device_get(network.batch())
-    save_pretrained(folder / "model", network.config(), params)
+    params, v, functions = products(case)
+    batch = jax.device_get(batch_of(case))
+    save_pretrained(folder / "model", config_of(case), params)
     # a folder holds any tree of these shapes
-    save_pretrained(folder / "direction", network.config(), v)
+    save_pretrained(folder / "direction", config_of(case), v)
     np.savez(folder / "batch.npz", tokens=batch.tokens, labels=batch.labels)
     compiled = {name: jax.jit(functions[name]) for name in PAIRS}
     found = {name: product(params, v) for name, product in compiled.items()}
@@ -128,7 +107,7 @@ def _ours(folder: Path, num_products: int, sizes: list[int]) -> dict[str, Callab
     return {name: several(product) for name, product in compiled.items()}
 
 
-def _theirs(folder: Path, num_products: int, _: list[int]) -> dict[str, Callable[[], object]]:
+def _theirs(folder: Path, num_products: int, _: Case) -> dict[str, Callable[[], object]]:
     """Load our network, direction and windows, and write PyHessian's and curvlinops' forms."""
     import torch
     import transformers
@@ -182,16 +161,15 @@ def _theirs(folder: Path, num_products: int, _: list[int]) -> dict[str, Callable
     return {"pyhessian_probe": lambda: probes(num_products), **works}
 
 
-_SMALL = (128, 4, 4, 12, 64, 3)
 BENCHMARK = Benchmark(
     measure,
     {
-        "smoke": ((16, 1, 2, 2, 8, 2), 1, 1),
-        "cpu": (_SMALL, 5, 9),
-        "gpu": (_SMALL, 2, 9),  # nothing here is made for a GPU
+        "smoke": (SMOKE, 1, 1),
+        "cpu": (LANGUAGE_MODEL, 5, 9),
+        "gpu": ({},),  # nothing here is made for a GPU
     },
 )
 
 if __name__ == "__main__":
-    side = {"ours": _ours, "theirs": _theirs}[sys.argv[2]]
-    serve(side(Path(sys.argv[3]), *json.loads(sys.argv[4])))
+    side = {"ours": _ours, "theirs": _theirs}[sys.argv[1]]
+    serve(side(Path(sys.argv[2]), *json.loads(sys.argv[3])))

@@ -1,16 +1,16 @@
 """GPT-2 124M in bfloat16: tokens a second, and the share of the device's speed it uses."""
 
-import dataclasses
 import time
-from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from el_jax.models import PRESETS, TransformerConfig, transformer
-from experiments.bench.paired import Benchmark, Measurement, seconds_of
-from experiments.bench.trainings import Updates, on_one_batch, random_batch
+from el_jax.models import TransformerConfig, transformer
+from experiments.bench.paired import Benchmark, Case, NotMeasuredError, Values, seconds_of
+from experiments.bench.trainings import Updates, network, on_one_batch, random_batch
+
+PRODUCT = 8192  # rows and columns of the matrices whose product is the yardstick
 
 
 def model_flops(model: TransformerConfig, num_params: int, length: int) -> float:
@@ -22,51 +22,31 @@ def model_flops(model: TransformerConfig, num_params: int, length: int) -> float
     return 6.0 * num_params + 12.0 * model.num_layers * model.num_heads * model.head_dim * length
 
 
-def measure(windows: int, num_updates: int, timings: int, product: int) -> Iterator[Measurement]:
-    """Tokens a second and utilisation, on an accelerator.
+def measure(case: Case, num_updates: int, timings: int) -> Values:
+    """Tokens a second with all positions supervised, and the share of a product's speed.
 
-    Args:
-        windows: of an update.
-        num_updates: updates of a timing.
-        timings: number of timings.
-        product: rows and columns of the matrices whose product is the yardstick.
+    Raises:
+        NotMeasuredError: there is no accelerator.
     """
-    model = dataclasses.replace(
-        PRESETS["gpt2"],
-        embedding_dropout=0.0,
-        attention_dropout=0.0,
-        residual_dropout=0.0,
-        dtype="bfloat16",
-        attention_impl="cudnn" if jax.default_backend() == "gpu" else "xla",
-    )
-    case = f"GPT-2 124M, {windows}x{model.max_length} tokens, bfloat16"
     if jax.default_backend() == "cpu":
-        yield Measurement(case, not_measured="no accelerator")
-    else:
-        yield Measurement(case, utilisation(model, windows, num_updates, timings, product))
-
-
-def utilisation(
-    model: TransformerConfig, windows: int, num_updates: int, timings: int, product: int
-) -> dict[str, np.ndarray]:
-    """Tokens a second with all positions supervised, and the share of a product's speed."""
-    batch = random_batch(model.vocab_size, windows, model.max_length)
+        raise NotMeasuredError("no accelerator")
+    attention = "cudnn" if jax.default_backend() == "gpu" else "xla"
+    model = network(case["preset"], case, dtype="bfloat16", attention_impl=attention)
+    batch = random_batch(model.vocab_size, case["windows"], case["length"])
     timing = seconds_of(Updates(on_one_batch(model, batch), num_updates))
     seconds = np.array([timing() for _ in range(timings + 1)][1:])
     tokens = batch.tokens.size * num_updates / seconds
     used = tokens * _flops_a_token(model)
     return {
         "tokens a second": tokens,
-        f"model FLOPs / those of an {product} product": used / product_flops(product),
+        f"model FLOPs / those of an {PRODUCT} product": used / product_flops(PRODUCT),
     }
 
 
 def _flops_a_token(model: TransformerConfig) -> float:
     shapes = jax.eval_shape(transformer(model).init, jax.random.key(0))
-    sizes = {
-        name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in shapes.items()
-    }
-    return model_flops(model, sum(sizes.values()) - sizes["pos_emb"], model.max_length)
+    num_params = sum(leaf.size for leaf in jax.tree.leaves({**shapes, "pos_emb": ()}))
+    return model_flops(model, num_params, model.max_length)
 
 
 def product_flops(size: int, times: int = 20) -> float:
@@ -79,4 +59,6 @@ def product_flops(size: int, times: int = 20) -> float:
     return 2.0 * size**3 * times / (time.perf_counter() - start)
 
 
-BENCHMARK = Benchmark(measure, dict.fromkeys(("smoke", "cpu", "gpu"), (32, 10, 10, 8192)))
+_CASE = {"preset": "gpt2", "windows": 32, "length": 1024}
+_PLAN = ({"GPT-2 124M, 32x1024 tokens, bfloat16": _CASE}, 10, 10)
+BENCHMARK = Benchmark(measure, dict.fromkeys(("smoke", "cpu", "gpu"), _PLAN))

@@ -8,51 +8,36 @@ Here is that procedure on tuples, where theirs is on objects of NLTK, which are 
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
-from experiments.bench.paired import Benchmark, DisagreementError, Measurement
+from experiments.bench.paired import Benchmark, Case, DisagreementError, Values
 
 Cell = Mapping[str, float]  # symbol -> inside probability of a span
 
 
 class RuleTables(NamedTuple):
-    """The rules of a grammar by their right sides.
+    """The rules of a grammar by their right sides; ``starts`` is what S may become alone."""
 
-    Attributes:
-        pairs: by the first symbol of two, the second, the left side and the probability.
-        words: by a word, the left side and the probability.
-        starts: what the first symbol may become alone.
-    """
-
-    pairs: Mapping[str, Sequence[tuple[str, str, float]]]
-    words: Mapping[str, Sequence[tuple[str, float]]]
+    pairs: Mapping[str, Sequence[tuple[str, str, float]]]  # first -> second, left, probability
+    words: Mapping[str, Sequence[tuple[str, float]]]  # word -> left, probability
     starts: Sequence[str]
 
 
-def measure(
-    depth: int, at_once: int, times: int, theirs: int, rounds: int
-) -> Iterator[Measurement]:
+def measure(case: Case, at_once: int, times: int, theirs: int, rounds: int) -> Values:
     """Time of a sentence, the reference's over ours.
 
     A round of ours draws new sentences, all their masked conditionals and all labels; one of the
     reference has one label of some of these sentences.
 
-    Args:
-        depth: of the grammar.
-        at_once: sentences that ours makes at once, as an update of a training does.
-        times: how often it does.
-        theirs: sentences that the reference labels.
-        rounds: number of rounds.
-
     Raises:
         DisagreementError: names the sentence.
     """
-    world = tree_grammar(depth=depth)
+    world = tree_grammar(depth=case["depth"])
     tables = tables_of(text_of(world))
     made = jax.jit(lambda key: _all_of(world, key, at_once))
     jax.block_until_ready(made(jax.random.key(0)))
@@ -66,13 +51,14 @@ def measure(
         start = time.perf_counter()
         found = [sentence_label(tables, words) for words in sentences]
         of_theirs[i] = (time.perf_counter() - start) / theirs
-        check_agreement(sentences, np.asarray(labels), found)
-    values = {
+        for words, label, other in zip(sentences, np.asarray(labels), found, strict=False):
+            if f"S{label}" != other:
+                raise DisagreementError(f"{' '.join(words)!r}: we S{label}, reference {other}")
+    return {
         "labels in Python / sentences, conditionals and labels": of_theirs / of_ours,
         "ours, ms a sentence": 1e3 * of_ours,
         "reference, ms a sentence": 1e3 * of_theirs,
     }
-    yield Measurement(f"PCFG of {world.length} words", values)
 
 
 def _all_of(world: TreeGrammar, key: jax.Array, num: int) -> tuple[jax.Array, ...]:
@@ -80,17 +66,6 @@ def _all_of(world: TreeGrammar, key: jax.Array, num: int) -> tuple[jax.Array, ..
     sentences = world.sample(key, num)
     labels = world.labels(sentences)["sentence"]
     return sentences.tokens, labels, world.log_conditionals(sentences.tokens)
-
-
-def check_agreement(sentences: list[list[str]], ours: np.ndarray, theirs: list[str]) -> None:
-    """Check that both sides give the same label of every sentence that both have.
-
-    Raises:
-        DisagreementError: names the sentence and both labels.
-    """
-    for words, label, other in zip(sentences, ours, theirs, strict=False):
-        if f"S{label}" != other:
-            raise DisagreementError(f"{' '.join(words)!r}: we S{label}, reference {other}")
 
 
 def text_of(world: TreeGrammar) -> str:
@@ -163,9 +138,9 @@ def _joined(tables: RuleTables, parts: Sequence[tuple[Cell, Cell]]) -> Cell:
 BENCHMARK = Benchmark(
     measure,
     {
-        "smoke": (3, 8, 2, 2, 1),
-        "cpu": (5, 256, 32, 20, 9),  # the paper's sentences of 32 words
-        "gpu": (5, 65536, 2, 20, 9),
+        "smoke": ({"tiny": {"depth": 3}}, 8, 2, 2, 1),
+        "cpu": ({"PCFG of 32 words": {"depth": 5}}, 256, 32, 20, 9),  # the paper's length
+        "gpu": ({"PCFG of 32 words": {"depth": 5}}, 65_536, 2, 20, 9),
     },
     one_core=True,
 )

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,36 +26,32 @@ _READY, _SECONDS = "READY", "SECONDS "
 
 Timing = Callable[[], float]  # does the work once and gives its seconds
 Works = Mapping[str, Callable[[], object]]
+Case = Mapping[str, Any]  # the factors of a case: model, sizes, loss
+Values = dict[str, float | Sequence[float] | np.ndarray]
+"""Quantity, with its unit unless it is a ratio -> a value for each round, or one number."""
 
 
-class Measurement(NamedTuple):
-    """One case, measured in rounds, or the reason why it was not.
-
-    Attributes:
-        case: model, sizes and loss.
-        values: quantity, with its unit unless it is a ratio -> a value for each round; or one
-            number, measured once.
-        not_measured: the reason why there are no values; empty if there are.
-    """
-
-    case: str
-    values: Mapping[str, float | Sequence[float] | np.ndarray] = MappingProxyType({})
-    not_measured: str = ""
+Plan = tuple[Mapping[str, Case], *tuple[Any, ...]]
+"""Cases by their names in claims, and the further arguments of the measurement."""
 
 
 class Benchmark(NamedTuple):
     """A measurement, and its plan at each scale.
 
     Attributes:
-        measure: gives the measurements of a plan.
-        plans: by scale, the arguments of ``measure``.
+        measure: gives the values of a case, and raises ``NotMeasuredError`` where it cannot.
+        plans: by scale.
         one_core: measures in its own process, where a neighbour's threads disturb it least on one
             core; the others start processes, or are a training as people start it.
     """
 
-    measure: Callable[..., Iterator[Measurement]]
-    plans: Mapping[str, tuple[Any, ...]]
+    measure: Callable[..., Values]
+    plans: Mapping[str, Plan]
     one_core: bool = False
+
+
+class NotMeasuredError(RuntimeError):
+    """A case cannot be measured here; the message says why."""
 
 
 class DisagreementError(RuntimeError):
@@ -121,16 +116,10 @@ def serve(works: Works) -> None:
 
 
 class Worker(contextlib.AbstractContextManager):
-    """A process that times a task on request, ended on leaving.
+    """A process, ``python -m MODULE ARGUMENTS``, that serves timings and is ended on leaving.
 
-    Args:
-        module: the module that ``python -m`` starts, which calls ``serve``.
-        arguments: the module's command line.
-        core: the one core it computes on, with one thread; None for all cores.
-        python: the interpreter.
-
-    Raises:
-        WorkerError: on a request after the process has ended.
+    It has one thread on ``core``, or all cores with None. A request after it has ended is a
+    ``WorkerError``.
     """
 
     def __init__(
@@ -190,3 +179,19 @@ class Worker(contextlib.AbstractContextManager):
         self._process.wait()
         self._log.seek(0)
         raise WorkerError(f"{self._command}: {self._log.read()[-2000:].strip()}")
+
+
+@contextlib.contextmanager
+def two_workers(
+    module: str, sides: tuple[str, str], arguments: Sequence[str], python: str = sys.executable
+) -> Iterator[tuple[Worker, Worker]]:
+    """Both sides of ``python -m MODULE SIDE ARGUMENTS`` on the same core, warm.
+
+    ``python`` is the interpreter of the second side.
+    """
+    core = next(iter(cores()), None)
+    with Worker(module, [sides[0], *arguments], core) as first:
+        first.ready()
+        with Worker(module, [sides[1], *arguments], core, python) as second:
+            second.ready()
+            yield first, second

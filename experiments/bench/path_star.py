@@ -11,40 +11,29 @@ lines alone are timed beside it.
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import jax
 import numpy as np
 
 from el_jax.tasks import PathStar
-from experiments.bench.paired import Benchmark, Measurement, Timing, compare, seconds_of
+from experiments.bench.paired import Benchmark, Case, Timing, Values, compare, seconds_of
 
 Graph = tuple[list[tuple[int, int]], list[int]]  # edges in the order of the line, and the path
 _TOKENS = re.compile(r"\d+|[|=/]")
 
 
-def measure(
-    sizes: Sequence[tuple[int, int]], num_nodes: int, num_graphs: int, rounds: int
-) -> Iterator[Measurement]:
-    """Time of the graphs one by one over that of the same number on the device, as windows.
-
-    Args:
-        sizes: graphs, as arms and nodes of an arm.
-        num_nodes: number of labels.
-        num_graphs: graphs of a timing.
-        rounds: number of rounds.
-    """
-    for degree, length in sizes:
-        task = PathStar(degree=degree, path_length=length, num_nodes=num_nodes)
-        ours = _on_device(task, num_graphs)
-        values: dict[str, float | np.ndarray] = {}
-        for name, side in (("lines", line_of), ("tokens", tokens_of)):
-            found = compare(ours, _one_by_one(task, num_graphs, side), rounds)
-            values[f"{name} one by one / windows on the device"] = found.ratios
-            values[f"{name} one by one, µs a graph"] = 1e6 * found.second_seconds / num_graphs
-        values["windows on the device, µs a graph"] = 1e6 * found.first_seconds / num_graphs
-        yield Measurement(f"G({degree},{length}), {num_nodes} labels", values)
+def measure(case: Case, num_graphs: int, rounds: int) -> Values:
+    """Time of graphs one by one over that of the same number on the device, as windows."""
+    task = PathStar(**case)
+    ours, values = _on_device(task, num_graphs), Values()
+    for name, side in (("lines", line_of), ("tokens", tokens_of)):
+        found = compare(ours, _one_by_one(task, num_graphs, side), rounds)
+        values[f"{name} one by one / windows on the device"] = found.ratios
+        values[f"{name} one by one, µs a graph"] = 1e6 * found.second_seconds / num_graphs
+    values["windows on the device, µs a graph"] = 1e6 * found.first_seconds / num_graphs
+    return values
 
 
 def _on_device(task: PathStar, num: int) -> Timing:
@@ -61,16 +50,7 @@ def _one_by_one(task: PathStar, num: int, side: Callable[[PathStar, Graph], obje
 
 
 def draw_graph(task: PathStar, rng: np.random.RandomState, shuffler: random.Random) -> Graph:
-    """A graph by the reference's procedure.
-
-    Args:
-        task: its degree, path length and number of labels.
-        rng: draws labels, one a call.
-        shuffler: orders the edges.
-
-    Returns:
-        The edges in the order of the line, and the path from start to goal.
-    """
+    """A graph by the reference's procedure; labels are drawn one a call."""
 
     def label() -> int:
         return rng.randint(0, task.num_nodes, 1)[0]
@@ -113,13 +93,18 @@ def tokens_of(task: PathStar, graph: Graph) -> list[int]:
     return [special[word] if word in special else int(word) for word in words]
 
 
-_SIZES = ((2, 3), (5, 3), (5, 5))
+def _star(degree: int, length: int, num_nodes: int = 50) -> dict[str, Case]:
+    case = {"degree": degree, "path_length": length, "num_nodes": num_nodes}
+    return {f"G({degree},{length}), {num_nodes} labels": case}
+
+
+_CASES = {**_star(2, 3), **_star(5, 3), **_star(5, 5)}
 BENCHMARK = Benchmark(
     measure,
     {
-        "smoke": (((2, 3),), 10, 8, 1),
-        "cpu": (_SIZES, 50, 4096, 15),
-        "gpu": (_SIZES, 50, 65_536, 15),
+        "smoke": (_star(2, 3, 10), 8, 1),
+        "cpu": (_CASES, 4096, 15),
+        "gpu": (_CASES, 65_536, 15),
     },
     one_core=True,
 )

@@ -1,6 +1,6 @@
 """One update of a training against the same update in PyTorch.
 
-python -m experiments.bench.pytorch --worker ours|theirs FOLDER JSON
+python -m experiments.bench.pytorch ours|theirs FOLDER JSON
 
 Our worker writes into FOLDER the model and batches that the other side starts from, and both write
 the logits and losses that must agree. Tasks are ``asked`` and ``all``, updates with those positions
@@ -8,11 +8,11 @@ supervised, and of ours ``plain``, gradient and AdamW alone with all of them. Py
 in an environment of its own that has no JAX.
 """
 
-import dataclasses
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,22 @@ import numpy as np
 
 from experiments.bench.paired import (
     Benchmark,
+    Case,
     DisagreementError,
-    Measurement,
-    Worker,
+    NotMeasuredError,
+    Values,
     compare,
-    cores,
     serve,
+    two_workers,
 )
 
 AGREEMENT = 1e-4  # of logits and losses
-PRESET_NAMES = {"gpt_neox": "GPT-NeoX", "gpt2": "GPT-2"}
 PEAK_LR = 1e-3
+PAIRS = (  # our task, PyTorch's, what is timed
+    ("asked", "asked", "update"),
+    ("all", "all", "update, all positions"),
+    ("plain", "all", "gradient and AdamW alone, all positions"),
+)
 
 # PyTorch without CUDA, 0.2 GB instead of 3 GB, where the configured index has it
 TORCHES = ("torch==2.13.0+cpu", "torch")
@@ -53,9 +58,9 @@ def python_with_pytorch(*, install: bool = True) -> str:
         install: True if an environment may be made; otherwise only an existing one is used.
 
     Raises:
-        NoEnvironmentError: pip could not install it; the message is one line.
+        NotMeasuredError: pip could not install it; the message is one line.
     """
-    from el_jax.runtime.own_environment import OwnEnvironment, works
+    from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
 
     own = OwnEnvironment(
         folder_name="pytorch",
@@ -65,81 +70,29 @@ def python_with_pytorch(*, install: bool = True) -> str:
         check=_CHECK,
         without_needs=WITHOUT_NEEDS,
     )
-    return sys.executable if works(sys.executable, own.check) else own.python(install=install)
+    if works(sys.executable, own.check):
+        return sys.executable
+    try:
+        return own.python(install=install)
+    except NoEnvironmentError as error:
+        raise NotMeasuredError(str(error)) from error
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """A model and its windows.
-
-    Attributes:
-        preset: "gpt_neox" or "gpt2".
-        vocab_size: V.
-        width: D.
-        num_layers: N.
-        num_heads: H.
-        windows: B.
-        length: T.
-        asked: P, supervised positions of each window; None for all T.
-        num_updates: updates in one timing.
-    """
-
-    preset: str
-    vocab_size: int
-    width: int
-    num_layers: int
-    num_heads: int
-    windows: int
-    length: int
-    asked: int | None
-    num_updates: int
-
-    def __str__(self) -> str:
-        name = PRESET_NAMES[self.preset]
-        asked = "" if self.asked is None else f", {self.asked} asked in each"
-        return f"{name} {self.num_layers}L/{self.width}, {self.windows}x{self.length} tokens{asked}"
-
-    def pairs(self) -> Iterator[tuple[str, str, str]]:
-        """Our task, PyTorch's, and the name of the ratio of their times."""
-        if self.asked is not None:
-            yield "asked", "asked", "update / PyTorch"
-        yield "all", "all", "update, all positions / PyTorch"
-        yield "plain", "all", "gradient and AdamW alone, all positions / PyTorch"
-
-
-def measure(cases: Sequence[Case], rounds: int) -> Iterator[Measurement]:
+def measure(case: Case, rounds: int) -> Values:
     """Ratios of times of an update, ours over PyTorch's, both on one core.
 
     Raises:
         DisagreementError: the two sides do not compute the same.
     """
-    from el_jax.runtime.own_environment import NoEnvironmentError
-
-    try:
-        python = python_with_pytorch()
-    except NoEnvironmentError as error:
-        yield from (Measurement(str(case), not_measured=str(error)) for case in cases)
-        return
-    for case in cases:
-        yield Measurement(str(case), _compare(case, rounds, python))
-
-
-def _compare(case: Case, rounds: int, python: str) -> dict[str, np.ndarray]:
-    """Time both sides in turns, on the same core."""
-    values: dict[str, np.ndarray] = {}
-    core = next(iter(cores()), None)
+    python, values = python_with_pytorch(), Values()
     with tempfile.TemporaryDirectory() as folder:
-        asked = [folder, json.dumps(dataclasses.asdict(case))]
-        with Worker(__name__, ["--worker", "ours", *asked], core) as ours:
-            ours.ready()
-            with Worker(__name__, ["--worker", "theirs", *asked], core, python) as theirs:
-                theirs.ready()
-                check_agreement(Path(folder))
-                for name, other, ratio in case.pairs():
-                    found = compare(theirs.timing(other), ours.timing(name), rounds)
-                    values[ratio] = found.ratios
-                    took = 1e3 * found.second_seconds / case.num_updates
-                    values.setdefault(f"{ratio.partition(' / ')[0]}, ms", took)
+        asked = [folder, json.dumps(dict(case))]
+        with two_workers(__name__, ("ours", "theirs"), asked, python) as (ours, theirs):
+            check_agreement(Path(folder))
+            for name, other, words in PAIRS["asked" not in case :]:
+                found = compare(theirs.timing(other), ours.timing(name), rounds)
+                values[f"{words} / PyTorch"] = found.ratios
+                values[f"{words}, ms"] = 1e3 * found.second_seconds / case["num_updates"]
     return values
 
 
@@ -167,30 +120,25 @@ def _ours(folder: Path, case: Case) -> dict[str, Callable[[], None]]:
     import jax
 
     from el_jax.losses import cross_entropy, token_stats
-    from el_jax.models import PRESETS, transformer
+    from el_jax.models import transformer
     from el_jax.models.pretrained import save_pretrained
     from el_jax.runtime.compilation import use_compilation_cache
-    from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
+    from experiments.bench.trainings import (
+        PlainUpdates,
+        Updates,
+        network,
+        on_one_batch,
+        random_batch,
+    )
 
     use_compilation_cache()
-    model = dataclasses.replace(
-        PRESETS[case.preset],
-        vocab_size=case.vocab_size,
-        width=case.width,
-        num_layers=case.num_layers,
-        num_heads=case.num_heads,
-        max_length=case.length,
-        rotary_fraction=0.5,
-        embedding_dropout=0.0,
-        attention_dropout=0.0,
-        residual_dropout=0.0,
-    )
+    model = network(case["preset"], case, rotary_fraction=0.5, max_length=case["length"])
     apply = jax.jit(transformer(model).apply)
-    names = {"all": None} if case.asked is None else {"all": None, "asked": case.asked}
+    names = {"all": None} | ({"asked": case["asked"]} if "asked" in case else {})
     works: dict[str, Callable[[], None]] = {}
     arrays: dict[str, np.ndarray] = {}
     for name, asked in names.items():
-        batch = random_batch(case.vocab_size, case.windows, case.length, asked)
+        batch = random_batch(case["vocab_size"], case["windows"], case["length"], asked)
         one, losses = PlainUpdates(model, batch, 1), []
         if asked is None:
             save_pretrained(folder / "model", model, jax.device_get(one.params))
@@ -201,16 +149,12 @@ def _ours(folder: Path, case: Case) -> dict[str, Callable[[], None]]:
             one()
         arrays[f"{name}_losses"] = np.array(losses)
         read = {"tokens": batch.tokens, "supervised": batch.supervised, "labels": batch.labels}
-        _save(folder / f"batch_{name}.npz", jax.device_get(read))
-        works[name] = Updates(on_one_batch(model, batch), case.num_updates)
+        np.savez(folder / f"batch_{name}.npz", **jax.device_get(read))
+        works[name] = Updates(on_one_batch(model, batch), case["num_updates"])
         if asked is None:
-            works["plain"] = PlainUpdates(model, batch, case.num_updates)
-    _save(folder / "ours.npz", arrays)
+            works["plain"] = PlainUpdates(model, batch, case["num_updates"])
+    np.savez(folder / "ours.npz", allow_pickle=False, **arrays)
     return works
-
-
-def _save(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    np.savez(path, allow_pickle=False, **dict(arrays))
 
 
 def _theirs(folder: Path, case: Case) -> dict[str, Callable[[], None]]:
@@ -227,17 +171,14 @@ def _theirs(folder: Path, case: Case) -> dict[str, Callable[[], None]]:
         losses = [loss().item()]
         update()
         arrays[f"{name}_losses"] = np.array([*losses, loss().item()])
-        works[name] = _repeat(update, case.num_updates)
-    _save(folder / "theirs.npz", arrays)
+        works[name] = partial(_repeat, update, case["num_updates"])
+    np.savez(folder / "theirs.npz", allow_pickle=False, **arrays)
     return works
 
 
-def _repeat(update: Callable[[], None], times: int) -> Callable[[], None]:
-    def work() -> None:
-        for _ in range(times):
-            update()
-
-    return work
+def _repeat(update: Callable[[], None], times: int) -> None:
+    for _ in range(times):
+        update()
 
 
 def _torch_training(
@@ -273,26 +214,31 @@ def _torch_training(
     return logits, loss, update
 
 
-def _cases(copy_updates: int, language_updates: int) -> tuple[Case, ...]:
+def _cases(copy_updates: int, language_updates: int) -> dict[str, Case]:
     """The copy task's model with one supervised letter a window, and a small language model."""
-    copy = Case("gpt_neox", 29, 32, 3, 2, 8, 55, 1, copy_updates)
-    language = Case("gpt_neox", 65, 128, 4, 4, 12, 64, None, language_updates)
-    return tuple(
-        dataclasses.replace(case, preset=preset)
-        for case in (copy, language)
-        for preset in PRESET_NAMES
-    )
+    names = ("vocab_size", "width", "num_layers", "num_heads", "windows", "length", "num_updates")
+    copy = dict(zip(names, (29, 32, 3, 2, 8, 55, copy_updates), strict=True))
+    language = dict(zip(names, (65, 128, 4, 4, 12, 64, language_updates), strict=True))
+    sizes = {
+        "3L/32, 8x55 tokens, 1 asked in each": {**copy, "asked": 1},
+        "4L/128, 12x64 tokens": language,
+    }
+    return {
+        f"{name} {words}": {"preset": preset, **case}
+        for preset, name in (("gpt_neox", "GPT-NeoX"), ("gpt2", "GPT-2"))
+        for words, case in sizes.items()
+    }
 
 
 BENCHMARK = Benchmark(
     measure,
     {
-        "smoke": (_cases(1, 1)[:1], 1),
+        "smoke": (dict([*_cases(1, 1).items()][:1]), 1),
         "cpu": (_cases(10, 3), 9),
-        "gpu": ((), 9),  # PyTorch's side is made for a CPU
+        "gpu": ({},),  # PyTorch's side is made for a CPU
     },
 )
 
 if __name__ == "__main__":
-    side = {"ours": _ours, "theirs": _theirs}[sys.argv[2]]
-    serve(side(Path(sys.argv[3]), Case(**json.loads(sys.argv[4]))))
+    side = {"ours": _ours, "theirs": _theirs}[sys.argv[1]]
+    serve(side(Path(sys.argv[2]), json.loads(sys.argv[3])))

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jax.extend.backend import clear_backends
@@ -23,15 +24,15 @@ from experiments.bench import (
     labeller,
     losses,
     max_margin,
-    overhead,
     path_star,
     products,
     pytorch,
-    relaunch,
     runs_at_once,
+    training_loop,
 )
-from experiments.bench.paired import Benchmark, cores
+from experiments.bench.paired import Benchmark, NotMeasuredError, cores
 from experiments.harness.discovery import ExperimentError
+from experiments.harness.names import name_of
 from experiments.harness.provenance import gather_provenance, write_provenance
 from experiments.harness.shards import WHOLE, Shard, join
 from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results
@@ -43,8 +44,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "fused": losses.FUSED,
     "runs_at_once": runs_at_once.BENCHMARK,
     "last_block": losses.LAST_BLOCK,
-    "relaunch": relaunch.BENCHMARK,
-    "overhead": overhead.BENCHMARK,
+    "relaunch": training_loop.RELAUNCH,
+    "overhead": training_loop.OVERHEAD,
     "gpt2": gpt2.BENCHMARK,
     "max_margin": max_margin.BENCHMARK,
     "curvature": curvature.CURVATURE,
@@ -92,18 +93,21 @@ def measure(name: str, scale: str, out: Path) -> None:
         os.sched_setaffinity(0, cores()[:1])
     use_compilation_cache()
     arithmetic.check()
-    plan = benchmark.plans[scale]
-    rows: list[tuple[str, int, str, float]] = []
-    seconds, reasons = dict[str, float](), dict[str, str]()
-    started = time.monotonic()
-    for case, values, reason in benchmark.measure(*plan):
-        setting = f"{name}: {case}"
-        for quantity, by_round in values.items():
-            rows += [(setting, i, quantity, v) for i, v in enumerate(np.atleast_1d(by_round))]
-        if reason:
-            reasons[setting] = reason
-        seconds[setting], started = time.monotonic() - started, time.monotonic()
-    hashes = {setting: config_hash({"setting": setting, "plan": repr(plan)}) for setting in seconds}
+    cases, *options = benchmark.plans[scale]
+    rows: list[dict[str, Any]] = []
+    seconds, reasons, hashes = dict[str, float](), dict[str, str](), dict[str, str]()
+    for case in cases.values():
+        factors = {"benchmark": name, **case}
+        started = time.monotonic()
+        try:
+            for metric, by_round in benchmark.measure(case, *options).items():
+                of_metric = factors | {"metric": metric}
+                rounds = enumerate(np.atleast_1d(by_round))
+                rows += [of_metric | {"seed": i, "value": value} for i, value in rounds]
+        except NotMeasuredError as error:
+            reasons[name_of(factors)] = str(error)
+        seconds[name_of(factors)] = time.monotonic() - started
+        hashes[name_of(factors)] = config_hash({"case": factors, "options": repr(options)})
     gathered = gather_provenance("bench", scale, config_hashes=hashes, wall_seconds=seconds)
     out.mkdir()
     write_results(out / "results.csv", results_frame(rows))

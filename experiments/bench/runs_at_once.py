@@ -1,77 +1,62 @@
 """Many runs of one training at once against one after another.
 
-python -m experiments.bench.runs_at_once --worker JSON
+python -m experiments.bench.runs_at_once JSON
 
 The worker makes updates of one run or of many, in a process of its own.
 """
 
-import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
 
 import numpy as np
 
 from el_jax import build
 from el_jax.runtime.compilation import use_compilation_cache
-from experiments.bench.paired import Benchmark, Measurement, Timing, Worker, compare, cores, serve
+from experiments.bench.paired import (
+    Benchmark,
+    Case,
+    Timing,
+    Values,
+    Worker,
+    compare,
+    cores,
+    serve,
+)
 from experiments.bench.trainings import Updates, copy_config
 
-ONE_BY_ONE = "one by one"
 
-
-class Plan(NamedTuple):
-    """A training, and the ways of making many runs of it."""
-
-    case: str
-    smoke_model: bool
-    sizes: dict[str, int]  # of the model, in place of the config's
-    num_runs: int
-    num_updates: int
-    rounds: int
-    ways: tuple[str, ...]
-
-
-def measure(*plans: Plan) -> Iterator[Measurement]:
+def measure(case: Case, smoke: bool, num_updates: int, rounds: int, ways: Sequence[str]) -> Values:
     """Speed-up of each way over one run after another, and of the best way once more."""
-    for plan in plans:
-        with ExitStack() as stack:
-            started = {way: _start(stack, plan, way) for way in (ONE_BY_ONE, *plan.ways)}
-            for worker in itertools.chain.from_iterable(started.values()):
-                worker.ready()
-            timings = {way: _together(workers) for way, workers in started.items()}
-            one_by_one = timings.pop(ONE_BY_ONE)
-            found = {
-                way: compare(timing, one_by_one, plan.rounds).ratios
-                for way, timing in timings.items()
-            }
-        found["the best of these"] = max(found.values(), key=np.median)
-        values = {f"one after another / {way}": ratios for way, ratios in found.items()}
-        yield Measurement(f"{plan.case}, {plan.num_runs} runs of the copy task", values)
+    num_runs = case["num_runs"]
+    model = {name: case[name] for name in ("width", "num_layers", "num_heads") if name in case}
+    with ExitStack() as stack:
 
+        def worker(runs: int, axis: str, calls: int = 1, core: int | None = None) -> Worker:
+            asked = json.dumps([smoke, model, runs, axis, num_updates, calls])
+            return stack.enter_context(Worker(__name__, [asked], core))
 
-def _start(stack: ExitStack, plan: Plan, way: str) -> list[Worker]:
-    """Start the processes that make the updates of all runs in one way."""
+        def started(way: str) -> list[Worker]:
+            if way != "processes":
+                return [worker(num_runs, way)]
+            places = cores() or range(os.cpu_count() or 1)
+            shares = [len(range(i, num_runs, len(places))) for i in range(len(places))]
+            by_core = zip(places, shares, strict=True)
+            return [worker(1, "map", calls=share, core=core) for core, share in by_core if share]
 
-    def worker(num_runs: int, axis: str, calls: int = 1, core: int | None = None) -> Worker:
-        asked = [plan.smoke_model, plan.sizes, num_runs, axis, plan.num_updates, calls]
-        return stack.enter_context(Worker(__name__, ["--worker", json.dumps(asked)], core))
-
-    if way == ONE_BY_ONE:
-        return [worker(1, "map", calls=plan.num_runs)]  # no axis of one run
-    if way != "processes":
-        return [worker(plan.num_runs, way)]
-    places = cores() or range(os.cpu_count() or 1)
-    shares = [len(range(i, plan.num_runs, len(places))) for i in range(len(places))]
-    return [
-        worker(1, "map", calls=share, core=core)
-        for core, share in zip(places, shares, strict=True)
-        if share
-    ]
+        one_by_one = [worker(1, "map", calls=num_runs)]  # no axis of one run
+        at_once = {way: started(way) for way in ways}
+        for one in (*one_by_one, *(one for workers in at_once.values() for one in workers)):
+            one.ready()
+        found = {
+            way: compare(_together(workers), _together(one_by_one), rounds).ratios
+            for way, workers in at_once.items()
+        }
+    found["the best of these"] = max(found.values(), key=np.median)
+    return {f"one after another / {way}": ratios for way, ratios in found.items()}
 
 
 def _together(workers: Sequence[Worker]) -> Timing:
@@ -89,26 +74,34 @@ def _together(workers: Sequence[Worker]) -> Timing:
 
 
 def _worker(
-    smoke: bool, sizes: dict[str, int], seeds: int, run_axis: str, num_updates: int, calls: int
+    smoke: bool, model: Case, seeds: int, run_axis: str, num_updates: int, calls: int
 ) -> None:
     use_compilation_cache()
     config = copy_config(smoke=smoke, seeds=seeds, run_axis=run_axis)
-    config.model.update(sizes)
+    config.model.update(model)
     serve({"updates": Updates(build.build(build.parse(config)), num_updates, calls)})
 
 
-_LARGER = {"width": 128, "num_layers": 4, "num_heads": 4}
+_GPU = {"device": "gpu", "num_runs": 10}
+_CASES = {
+    "GPU, 10 runs of the copy task": _GPU,
+    "GPU, 4L/128, 10 runs of the copy task": {
+        **_GPU,
+        "num_layers": 4,
+        "width": 128,
+        "num_heads": 4,
+    },
+}
+_TINY = {"tiny": {"device": "cpu", "num_runs": 2}}
+_CPU = {"CPU, 10 runs of the copy task": {"device": "cpu", "num_runs": 10}}
 BENCHMARK = Benchmark(
     measure,
     {
-        "smoke": (Plan("CPU", True, {}, 2, 2, 1, ("vmap", "processes")),),
-        "cpu": (Plan("CPU", False, {}, 10, 10, 9, ("vmap", "map", "processes")),),
-        "gpu": (
-            Plan("GPU", False, {}, 10, 100, 10, ("vmap", "map")),
-            Plan("GPU, 4L/128", False, _LARGER, 10, 100, 10, ("vmap", "map")),
-        ),
+        "smoke": (_TINY, True, 2, 1, ("vmap", "processes")),
+        "cpu": (_CPU, False, 10, 9, ("vmap", "map", "processes")),
+        "gpu": (_CASES, False, 100, 10, ("vmap", "map")),
     },
 )
 
 if __name__ == "__main__":
-    _worker(*json.loads(sys.argv[2]))
+    _worker(*json.loads(sys.argv[1]))

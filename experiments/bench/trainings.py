@@ -1,7 +1,7 @@
 """The trainings that are timed, the copy task or one batch again and again; planned memory."""
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,15 +13,16 @@ from configs.el.copy import get_config
 from el_jax import build
 from el_jax.config.models import ModelChoice
 from el_jax.losses import cross_entropy, token_stats
-from el_jax.models import TransformerConfig, transformer
+from el_jax.models import PRESETS, TransformerConfig, transformer
 from el_jax.types import Batch, Params
+from experiments.bench.paired import Case
 
 ENDLESS = 1_000_000  # updates; no timing gets there
 PEAK_LR = 1e-3
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OneBatch:
+class _OneBatch:
     """A task that reads the same windows in every update, of tokens below ``vocab_size``."""
 
     batch: Batch
@@ -32,23 +33,18 @@ class OneBatch:
 
     @property
     def window_length(self) -> int:
-        """Tokens of a window."""
         return self.batch.tokens.shape[1]
 
     def train_set(self) -> Batch:
-        """The windows."""
         return self.batch
 
     def test_set(self, num: int) -> Batch:  # noqa: ARG002  (what every task has)
-        """The windows."""
         return self.batch
 
     def pack(self, examples: Batch) -> Batch:
-        """The windows, which need no packing."""
         return examples
 
     def batch_at(self, train_set: Batch, *_: object) -> Batch:
-        """The windows."""
         return train_set
 
 
@@ -66,6 +62,15 @@ def random_batch(
         places = np.sort(generator.permuted(places, axis=1)[:, :supervised], axis=1)
     labels = np.take_along_axis(labels, places, axis=1)
     return Batch(*map(jnp.asarray, (tokens, places, labels, labels >= 0, 0 * labels)))
+
+
+def network(preset: str, case: Case, **own: Any) -> TransformerConfig:
+    """A preset in the sizes of a case, without dropout."""
+    sizes = ("vocab_size", "width", "num_layers", "num_heads")
+    for place in ("embedding", "attention", "residual"):
+        own[f"{place}_dropout"] = 0.0
+    own |= {name: case[name] for name in sizes if name in case}
+    return dataclasses.replace(PRESETS[preset], **own)
 
 
 def temporary_bytes(run: jax.stages.Compiled) -> int:
@@ -99,18 +104,12 @@ def on_one_batch(model: TransformerConfig, batch: Batch) -> build.Training:
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0, b2=0.999)
     config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
-    task, chosen = OneBatch(batch, model.vocab_size), ModelChoice("transformer", model)
+    task, chosen = _OneBatch(batch, model.vocab_size), ModelChoice("transformer", model)
     return build.build(dataclasses.replace(settings, task=task, model=chosen))
 
 
 class Updates:
-    """Updates of a training, some at each call, going on from the end of the last call.
-
-    Args:
-        training: the training.
-        num_updates: updates in one dispatch.
-        calls: dispatches at each call.
-    """
+    """Updates of a training, in ``calls`` dispatches at each call, going on from the last call."""
 
     def __init__(self, training: build.Training, num_updates: int, calls: int = 1) -> None:
         self._state = training.program.init()
@@ -129,41 +128,27 @@ class Updates:
 
 
 class PlainUpdates:
-    """Gradient of cross-entropy and AdamW, and nothing else that a training does.
-
-    Args:
-        model: the network.
-        batch: the windows of every update.
-        num_updates: updates of one call, made in one dispatch.
-    """
+    """Gradient of cross-entropy and AdamW, and nothing else that a training does."""
 
     def __init__(self, model: TransformerConfig, batch: Batch, num_updates: int) -> None:
         network, optimizer = transformer(model), optax.adamw(PEAK_LR, weight_decay=0.0)
-        params = network.init(jax.random.key(0))
-        self._state, self._batch = (params, optimizer.init(params)), batch
+        self.params = network.init(jax.random.key(0))
+        self._memory, self._batch = optimizer.init(self.params), batch
 
-        def loss(params: Params, batch: Batch) -> Array:
-            return cross_entropy(token_stats(network.apply(params, batch), batch.labels)).mean()
+        def update(carry: tuple[Params, Any], batch: Batch) -> tuple[Params, Any]:
+            def loss(params: Params) -> Array:
+                return cross_entropy(token_stats(network.apply(params, batch), batch.labels)).mean()
 
-        def update(
-            state: tuple[Params, optax.OptState], batch: Batch
-        ) -> tuple[Params, optax.OptState]:
-            params, opt_state = state
-            changes, opt_state = optimizer.update(jax.grad(loss)(params, batch), opt_state, params)
-            return optax.apply_updates(params, changes), opt_state
+            changes, memory = optimizer.update(jax.grad(loss)(carry[0]), carry[1], carry[0])
+            return optax.apply_updates(carry[0], changes), memory
 
-        advance = jax.jit(
-            lambda state, batch: jax.lax.scan(
-                lambda state, _: (update(state, batch), None), state, length=num_updates
-            )[0],
-            donate_argnums=0,
-        )
-        self._advance = advance.lower(self._state, self._batch).compile()
+        def advance(params: Params, memory: Any, batch: Batch) -> tuple[Params, Any]:
+            return jax.lax.scan(
+                lambda carry, _: (update(carry, batch), None), (params, memory), length=num_updates
+            )[0]
 
-    @property
-    def params(self) -> Params:
-        """The parameters."""
-        return self._state[0]
+        donating = jax.jit(advance, donate_argnums=(0, 1))
+        self._advance = donating.lower(self.params, self._memory, self._batch).compile()
 
     @property
     def operations(self) -> float:
@@ -180,4 +165,5 @@ class PlainUpdates:
 
     def __call__(self) -> None:
         """Make the updates and wait until they are done."""
-        self._state = jax.block_until_ready(self._advance(self._state, self._batch))
+        after = self._advance(self.params, self._memory, self._batch)
+        self.params, self._memory = jax.block_until_ready(after)

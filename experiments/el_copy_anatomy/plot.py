@@ -3,31 +3,30 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import (
-    EASY,
-    HARD,
-    CurveTable,
+    DASHED,
+    SOLID,
     add_chance_line,
     add_legend,
     add_question,
     add_titles,
-    in_order,
-    look_up,
     new_figure,
-    plot_curves,
+    plot_curve,
 )
-from experiments.harness.figures import decimal, t_note, t_sems
-from experiments.harness.tables import curve_table, read_curves
+from experiments.harness.figures import colour_of, curve_of, decimal, t_note, t_sems
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where, cells, exactly, read_curves
 
 # a column of panels: the metrics of strings that it draws, in the line style of their group
 COLUMNS: dict[str, dict[str, Any]] = {
-    "training strings": {"train_easy_accuracy": EASY, "train_hard_accuracy": HARD},
-    "gradient of hard ones": {"train_hard_gradient_share": HARD},
-    "unseen strings": {"test_easy_accuracy": EASY, "test_hard_accuracy": HARD},
+    "training strings": {"train_easy_accuracy": DASHED, "train_hard_accuracy": SOLID},
+    "gradient of hard ones": {"train_hard_gradient_share": SOLID},
+    "unseen strings": {"test_easy_accuracy": DASHED, "test_hard_accuracy": SOLID},
     "swap test": {},
 }
 # the last column has strings of one kind, so that colours tell its answers apart
@@ -41,18 +40,18 @@ CHANCE = 1 / 26
 
 def plot(out: Path) -> Figure:
     """Columns: accuracy in training, gradient share, accuracy on unseen strings, swap test."""
-    frame = read_curves(out / "curves.csv")
-    settings = in_order(set(frame["setting"]))
-    table = curve_table(frame)
+    curves = read_curves(out / "curves.csv")
+    settings = cells(curves, {})
     size = (8.4, 1.5 + 1.75 * len(settings))
     figure, axes = new_figure(len(settings), len(COLUMNS), size=size, share_x=True, share_y=True)
-    add_question(figure, answer(table))
+    add_question(figure, answer(curves))
     for setting, row in zip(settings, axes, strict=True):
         for ax, metrics in zip(row, COLUMNS.values(), strict=True):
-            for metric, line_style in metrics.items():
-                plot_curves(ax, table, metric, [setting], line_style=line_style, num_sems=t_sems)
-        _draw_answers(row[-1], table, setting)
-        row[0].set_ylabel(setting)
+            for metric, style in metrics.items():
+                _draw(ax, curves, setting, metric, colour_of(setting), style)
+        for metric, (colour, _) in ANSWERS.items():
+            _draw(row[-1], curves, setting, metric, colour)
+        row[0].set_ylabel(name_of(setting))
         add_chance_line(row[1], HARD_FRACTION, name="of tokens")
         add_chance_line(row[2], CHANCE, label=False)
         add_chance_line(row[3], CHANCE)
@@ -61,29 +60,32 @@ def plot(out: Path) -> Figure:
         ax.set_xlabel("updates")
     add_titles(axes.ravel(), [*COLUMNS] * len(settings))
     note = (
-        f"means, bands: {t_note(frame)}; gradient: the hard strings' share of the squared one\n"
+        f"means, bands: {t_note(curves)}; gradient: the hard strings' share of the squared one\n"
         "swap test: share of answers where the padding says another letter than the one to copy"
     )
     add_legend(figure, _handles(), num_columns=4, note=note)
     return figure
 
 
-def answer(table: CurveTable) -> str:
+def answer(curves: pd.DataFrame) -> str:
     """Share of copied answers of every setting in the swap test, at the last step."""
     shown = "; ".join(
-        f"{setting}: {decimal(look_up(table, setting, 'swap_copies').values[:, -1].mean())}"
-        for setting in in_order({setting for setting, _ in table})
+        f"{name_of(setting)}: "
+        f"{decimal(curve_of(curves, exactly(curves, setting), 'swap_copies').values[:, -1].mean())}"
+        for setting in cells(curves, {})
     )
     return f"Share that copies where the padding says another letter\n{shown}"
 
 
-def _draw_answers(ax: Axes, table: CurveTable, setting: str) -> None:
-    for metric, (colour, _) in ANSWERS.items():
-        plot_curves(ax, table, metric, [setting], colours=[colour], num_sems=t_sems)
+def _draw(
+    ax: Axes, curves: pd.DataFrame, setting: Where, metric: str, colour: str, style: Any = SOLID
+) -> None:
+    curve = curve_of(curves, exactly(curves, setting), metric)
+    plot_curve(ax, curve, colour=colour, line_style=style, num_sems=t_sems)
 
 
 def _handles() -> list[Line2D]:
-    groups = {"easy strings": EASY, "hard strings": HARD}
+    groups = {"easy strings": DASHED, "hard strings": SOLID}
     answers = {label: colour for colour, label in ANSWERS.values()}
     return [
         *(Line2D([], [], color="black", linestyle=s, label=n) for n, s in groups.items()),

@@ -4,201 +4,184 @@ Their number of a claim is the bound where they give one. The main setting has s
 strings a letter, so that 1.00 can be reached; it was chosen on data seeds from 100 up.
 """
 
-from collections.abc import Mapping
+from typing import Any
 
-import pandas as pd
-
-from experiments.el_copy_attribution.settings import (
-    CE,
-    E_LOSSES,
-    FEW,
-    LABELS,
-    LONG,
-    NARROW,
-    NONE,
-    SHORT,
-    WARM,
-    cells,
-    main,
-    switched,
-)
-from experiments.harness.claims import (
-    Claim,
-    change,
-    claim_contrast,
-    claim_greater,
-    claim_level,
-    difference,
-)
-from experiments.harness.tables import settings_with
+from experiments.harness.claims import Claim, Terms, contrast, effect, greater, level
+from experiments.harness.names import name_of
 
 HARD = "test_precise_hard_accuracy"
 FIGURE_4, TABLE_3 = "Yang et al. 2025, Figure 4", "Yang et al. 2025, Table 3"
-OURS = "not in the paper"
-E1, E2, E3 = E_LOSSES
-# E2's 1.00 with room for a hundredth; E1's is Table 3's number at λ = 4, the one it chose
-REACHED = {E1: (0.78, TABLE_3, "0.780"), E2: (0.99, FIGURE_4, "1.00")}
-OVER_WARM_UP = {E1: "0.780 against 0.246", E2: "1.00, no number for warm-up alone", E3: "no number"}
+CE = {"loss": "cross_entropy"}
+E1, E2, E3 = {"loss": "e1", "lam": 2.0}, {"loss": "e2", "lam": 4.0}, {"loss": "e3", "b": 1.0}
+E_LOSSES = (E1, E2, E3)
+ALL_E = {"loss": ("e1", "e2", "e3")}
+COLD, WARM = {"warmup_steps": 0}, {"warmup_steps": 1000}
+SHORT, LONG = 0.95, 0.999  # decay of Adam's second moment
+MAIN: dict[str, Any] = {"width": 64}  # β₂ = .95, without decay
+NARROW: dict[str, Any] = {"width": 32, "num_train": 800}
+FEW: dict[str, Any] = {"num_train": 400, "b2_later": None}
+
+_FITS = level(
+    "Cross-entropy fits the hard training strings",
+    "train_hard_accuracy",
+    CE | COLD | MAIN,
+    at_least=0.99,
+    paper="1.00",
+    source=FIGURE_4,
+)
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv; those on settings that were not trained are left out."""
-    known = settings_with(results, HARD)
-    if not known.issuperset(main(loss, WARM) for loss in E_LOSSES):
-        return _quick(results)
-    found = _main_setting(results)
-    if known.issuperset(cells(NARROW, [CE])):
-        found += _width_32(results)
-    if known.issuperset(cells(FEW, [CE])):
-        found += [*_400_strings(results), *_memory(results)]
-    return found
+def _reaches(loss: dict[str, Any], bound: float, source: str, paper: str) -> Claim:
+    text = f"{name_of(loss)} with warm-up reaches the paper's {paper}"
+    return level(text, HARD, loss | WARM | MAIN, at_least=bound, paper=paper, source=source)
 
 
-def _quick(results: pd.DataFrame) -> list[Claim]:
-    """Comparisons of two losses with and without warm-up, which few seeds can decide."""
-    warm_up = difference([main(CE, WARM), main(E2, WARM)], [main(CE, NONE), main(E2, NONE)])
-    loss = difference([main(E2, NONE), main(E2, WARM)], [main(CE, NONE), main(CE, WARM)])
-    return [
-        _cross_entropy_fits(results),
-        *_contrasts(
-            results, HARD,
-            {
-                "Warm-up makes both losses copy better": warm_up,
-                "It does more than the loss": change(warm_up, loss),
-            },
-        ),
-        claim_greater(
-            results, HARD, main(E2, WARM), main(E2, NONE),
-            text=f"{E2} without warm-up does not do it",
-            source=TABLE_3, paper_value="0.593 without, 0.780 with (E1 λ=4)",
-        ),
-    ]  # fmt: skip
+def _adds(loss: dict[str, Any], source: str, paper: str) -> Claim:
+    better, worse = loss | WARM | MAIN, CE | WARM | MAIN
+    text = f"{name_of(loss)} adds to warm-up"
+    return greater(text, HARD, better, worse, paper=paper, source=source)
 
 
-def _cross_entropy_fits(results: pd.DataFrame) -> Claim:
-    return claim_level(
-        results, main(CE, NONE), "train_hard_accuracy", at_least=0.99,
-        text="Cross-entropy fits the hard training strings",
-        source=FIGURE_4, paper_value="1.00",
-    )  # fmt: skip
+_MAIN_SETTING = [
+    _FITS,
+    level(
+        "Cross-entropy without warm-up does not copy unseen hard strings",
+        HARD,
+        CE | COLD | MAIN,
+        at_most=0.4,
+        paper="about 0.3 (said of easy strings)",
+        source=FIGURE_4,
+    ),
+    level(
+        "Warm-up alone does not make it copy",
+        HARD,
+        CE | WARM | MAIN,
+        at_most=0.4,
+        paper="0.246",
+        source=TABLE_3,
+    ),
+    greater(
+        "Warm-up makes cross-entropy better",
+        HARD,
+        CE | WARM | MAIN,
+        CE | COLD | MAIN,
+        paper="slightly (0.246)",
+        source=TABLE_3,
+    ),
+    # E2's 1.00 with room for a hundredth; E1's is Table 3's number at λ = 4, the one it chose
+    _reaches(E1, 0.78, TABLE_3, "0.780"),
+    _reaches(E2, 0.99, FIGURE_4, "1.00"),
+    _adds(E1, TABLE_3, "0.780 against 0.246"),
+    _adds(E2, FIGURE_4, "1.00, no number for warm-up alone"),
+    _adds(E3, FIGURE_4, "no number"),
+]
 
+# main effects in the whole factorial, and the losses' at fixed warm-up
+_WIDTH_32 = [
+    *(
+        effect(f"{name_of(loss)} adds to warm-up (width 32)", HARD, loss, CE, within=NARROW | WARM)
+        for loss in E_LOSSES
+    ),
+    effect(
+        "Warm-up raises accuracy, whatever the loss (width 32)", HARD, WARM, COLD, within=NARROW
+    ),
+    effect(
+        "A memory of β₂ = .95 raises it over .999 (width 32)",
+        HARD,
+        {"b2": SHORT},
+        {"b2": LONG},
+        within=NARROW,
+    ),
+    effect(
+        "Weight decay of .1 raises it (width 32)",
+        HARD,
+        {"weight_decay": 0.1},
+        {"weight_decay": 0.0},
+        within=NARROW,
+    ),
+]
 
-def _main_setting(results: pd.DataFrame) -> list[Claim]:
-    return [
-        _cross_entropy_fits(results),
-        claim_level(
-            results, main(CE, NONE), HARD, at_most=0.4,
-            text="Cross-entropy without warm-up does not copy unseen hard strings",
-            source=FIGURE_4, paper_value="about 0.3 (said of easy strings)",
-        ),
-        claim_level(
-            results, main(CE, WARM), HARD, at_most=0.4,
-            text="Warm-up alone does not make it copy",
-            source=TABLE_3, paper_value="0.246",
-        ),
-        claim_greater(
-            results, HARD, main(CE, WARM), main(CE, NONE),
-            text="Warm-up makes cross-entropy better",
-            source=TABLE_3, paper_value="slightly (0.246)",
-        ),
-        *(
-            claim_level(
-                results, main(loss, WARM), HARD, at_least=bound,
-                text=f"{loss} with warm-up reaches the paper's {value}",
-                source=source, paper_value=value,
-            )
-            for loss, (bound, source, value) in REACHED.items()
-        ),
-        *(
-            claim_greater(
-                results, HARD, main(loss, WARM), main(CE, WARM),
-                text=f"{loss} adds to warm-up",
-                source=TABLE_3 if loss == E1 else FIGURE_4, paper_value=OVER_WARM_UP[loss],
-            )
-            for loss in E_LOSSES
-        ),
-    ]  # fmt: skip
-
-
-def _width_32(results: pd.DataFrame) -> list[Claim]:
-    """Main effects in the whole factorial, and the losses' at fixed warm-up."""
-    everything = list(LABELS.values())
-    effects = {
-        f"{loss} adds to warm-up (width 32)": difference(
-            cells(NARROW, [loss], warm_up=(WARM,)), cells(NARROW, [CE], warm_up=(WARM,))
+# the gain of each loss at either memory, and the share of it that the memory explains
+_LESS_AT_SHORT: Terms = [
+    (1, FEW | ALL_E | {"b2": LONG}),
+    (-1, FEW | CE | {"b2": LONG}),
+    (-1, FEW | ALL_E | {"b2": SHORT}),
+    (1, FEW | CE | {"b2": SHORT}),
+]
+_400_STRINGS = [
+    *(
+        effect(
+            f"{name_of(loss)} is better than cross-entropy at β₂ = {b2:g} (400 strings)",
+            HARD,
+            loss,
+            CE,
+            within=FEW | {"b2": b2},
         )
-        for loss in E_LOSSES
-    }
-    effects |= {
-        "Warm-up raises accuracy, whatever the loss (width 32)": difference(
-            cells(NARROW, everything, warm_up=(WARM,)), cells(NARROW, everything, warm_up=(NONE,))
-        ),
-        "A memory of β₂ = .95 raises it over .999 (width 32)": difference(
-            cells(NARROW, everything, b2=(SHORT,)), cells(NARROW, everything, b2=(LONG,))
-        ),
-        "Weight decay of .1 raises it (width 32)": difference(
-            cells(NARROW, everything, decay=(0.1,)), cells(NARROW, everything, decay=(0.0,))
-        ),
-    }
-    return _contrasts(results, HARD, effects)
-
-
-def _400_strings(results: pd.DataFrame) -> list[Claim]:
-    """The gain of each loss at either memory, and the share of it that the memory explains."""
-    gains = {
-        (loss, b2): difference(cells(FEW, [loss], b2=(b2,)), cells(FEW, [CE], b2=(b2,)))
         for b2 in (LONG, SHORT)
         for loss in E_LOSSES
-    }
-    effects = {
-        f"{loss} is better than cross-entropy at β₂ = {b2:g} (400 strings)": weights
-        for (loss, b2), weights in gains.items()
-    }
-    all_gains = {
-        b2: difference(cells(FEW, E_LOSSES, b2=(b2,)), cells(FEW, [CE], b2=(b2,)))
-        for b2 in (LONG, SHORT)
-    }
-    effects |= {
-        "Cross-entropy gains from β₂ = .95 over .999 (400 strings)": difference(
-            cells(FEW, [CE], b2=(SHORT,)), cells(FEW, [CE], b2=(LONG,))
-        ),
-        "The losses gain less at β₂ = .95 than at .999 (400 strings)": change(
-            all_gains[LONG], all_gains[SHORT]
-        ),
-    }
-    return _contrasts(results, HARD, effects)
+    ),
+    effect(
+        "Cross-entropy gains from β₂ = .95 over .999 (400 strings)",
+        HARD,
+        {"b2": SHORT},
+        {"b2": LONG},
+        within=FEW | CE,
+    ),
+    contrast("The losses gain less at β₂ = .95 than at .999 (400 strings)", HARD, _LESS_AT_SHORT),
+]
 
 
-def _memory(results: pd.DataFrame) -> list[Claim]:
-    """The memory of Adam's second moment, changed half-way, and its marks in the updates."""
-    falls = difference(cells(FEW, E_LOSSES, b2=(SHORT,)), cells(FEW, E_LOSSES, b2=(LONG,)))
-    return [
-        claim_greater(
-            results, HARD, switched(LONG, SHORT), switched(LONG, LONG),
-            text="Shortening Adam's memory half-way raises cross-entropy's accuracy (400 strings)",
-            source=OURS, paper_value="",
-        ),
-        claim_greater(
-            results, HARD, switched(SHORT, SHORT), switched(SHORT, LONG),
-            text="Lengthening it half-way lowers it (400 strings)",
-            source=OURS, paper_value="",
-        ),
-        claim_greater(
-            results, "update_over_gradient", switched(SHORT, SHORT), switched(LONG, LONG),
-            text="The short memory makes larger updates of the same gradient (400 strings)",
-            source=OURS, paper_value="",
-        ),
-        *_contrasts(
-            results, "lowest_once_fitted",
-            {"Runs of E-losses that had fitted fall less far at β₂ = .95 (400 strings)": falls},
-        ),
-    ]  # fmt: skip
+def switched(before: float, after: float) -> dict[str, float]:
+    """The trainings of cross-entropy whose β₂ changes half-way."""
+    return {"b2": before, "b2_later": after}
 
 
-def _contrasts(
-    results: pd.DataFrame, metric: str, effects: Mapping[str, Mapping[str, float]]
-) -> list[Claim]:
-    return [
-        claim_contrast(results, metric, weights, text=text, source=OURS, paper_value="")
-        for text, weights in effects.items()
-    ]
+# the memory of Adam's second moment, changed half-way, and its marks in the updates
+_MEMORY = [
+    greater(
+        "Shortening Adam's memory half-way raises cross-entropy's accuracy (400 strings)",
+        HARD,
+        switched(LONG, SHORT),
+        switched(LONG, LONG),
+    ),
+    greater(
+        "Lengthening it half-way lowers it (400 strings)",
+        HARD,
+        switched(SHORT, SHORT),
+        switched(SHORT, LONG),
+    ),
+    greater(
+        "The short memory makes larger updates of the same gradient (400 strings)",
+        "update_over_gradient",
+        switched(SHORT, SHORT),
+        switched(LONG, LONG),
+    ),
+    effect(
+        "Runs of E-losses that had fitted fall less far at β₂ = .95 (400 strings)",
+        "lowest_once_fitted",
+        {"b2": SHORT},
+        {"b2": LONG},
+        within=FEW | ALL_E,
+    ),
+]
+
+_TWO = MAIN | {"loss": ("cross_entropy", "e2")}
+_QUICK = [
+    _FITS,
+    effect("Warm-up makes both losses copy better", HARD, WARM, COLD, within=_TWO),
+    contrast(
+        "It does more than the loss",
+        HARD,
+        [(1, _TWO | WARM), (-1, _TWO | COLD), (-1, MAIN | E2), (1, MAIN | CE)],
+    ),
+    greater(
+        "E2 λ=4 without warm-up does not do it",
+        HARD,
+        E2 | WARM | MAIN,
+        E2 | COLD | MAIN,
+        paper="0.593 without, 0.780 with (E1 λ=4)",
+        source=TABLE_3,
+    ),
+]
+
+CLAIMS = {"quick": _QUICK, "cpu": [*_MAIN_SETTING, *_WIDTH_32, *_400_STRINGS, *_MEMORY]}

@@ -1,20 +1,27 @@
-"""Main effects and interactions of a factorial, as a linear model over cells and seeds."""
+"""Main effects and interactions of a factorial, as a linear model over cells and seeds.
+
+python -m experiments.el_copy_attribution.effects
+
+prints those that README.md gives, of the committed table.
+"""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from jaxtyping import Float
 
-from experiments.el_copy_attribution.settings import E_LOSSES, LONG, NARROW
+from experiments.el_copy_attribution.claims import E_LOSSES, FEW, HARD, LONG, NARROW
+from experiments.harness.names import loss_name
 from experiments.harness.statistics import CONFIDENCE
-from experiments.harness.tables import with_parts
+from experiments.harness.tables import Where, read_results, select
 
 Factors = dict[str, dict[str, Float[np.ndarray, " rows"]]]  # factor -> effect -> its regressor
 
 
-def effects(results: pd.DataFrame, metric: str, place: str) -> pd.DataFrame:
+def effects(results: pd.DataFrame, metric: str, where: Where) -> pd.DataFrame:
     """Ordinary least squares of a metric on main effects and interactions of two factors.
 
     Regressors are centred: a main effect is the mean over the levels of all other factors, an
@@ -25,13 +32,13 @@ def effects(results: pd.DataFrame, metric: str, place: str) -> pd.DataFrame:
     Args:
         results: the values.
         metric: the metric.
-        place: ``NARROW`` or ``FEW``; all cells must have all seeds.
+        where: ``NARROW`` or ``FEW``; all cells must have all seeds.
 
     Returns:
         Rows ``mean``, ``low``, ``high`` and ``p`` by effect.
     """
-    table = _cells(results, metric, place)
-    design = pd.DataFrame(_regressors(_factors(table, place)))
+    table = select(results, where, metric).dropna(subset=["b2", "weight_decay"])
+    design = pd.DataFrame(_regressors(_factors(table)))
     fitted = sm.OLS(table["value"].to_numpy(), sm.add_constant(design)).fit(
         cov_type="cluster", cov_kwds={"groups": table["seed"].to_numpy()}, use_t=True
     )
@@ -42,32 +49,22 @@ def effects(results: pd.DataFrame, metric: str, place: str) -> pd.DataFrame:
     return found.drop(index="const")
 
 
-def _cells(results: pd.DataFrame, metric: str, place: str) -> pd.DataFrame:
-    """A row per cell and seed, with its factors."""
-    pattern = rf"(?P<loss>.+) β₂=(?P<b2>[.\d]+) wd=(?P<wd>[.\d]+)(?P<warm>(?:, warm-up)?){place}"
-    return with_parts(results[results["metric"] == metric], pattern).astype({"b2": float})
-
-
-def _factors(table: pd.DataFrame, place: str) -> Factors:
+def _factors(table: pd.DataFrame) -> Factors:
     factors: Factors = {
-        "loss": {_short(loss): table["loss"] == loss for loss in E_LOSSES},
-        "warm-up": {"warm-up": table["warm"] != ""},
+        "loss": {loss_name(str(one["loss"])): table["loss"] == one["loss"] for one in E_LOSSES},
+        "warm-up": {"warm-up": table["warmup_steps"] > 0},
         "memory": {
             f"β₂ {b2:g}".replace("0.", "."): table["b2"] == b2
             for b2 in sorted(table["b2"].unique())
             if b2 != LONG
         },
     }
-    if place == NARROW:
-        factors["decay"] = {"weight decay": table["wd"].astype(float) > 0}
+    if table["weight_decay"].nunique() > 1:
+        factors["decay"] = {"weight decay": table["weight_decay"] > 0}
     return {
         name: {effect: (level - level.mean()).to_numpy() for effect, level in levels.items()}
         for name, levels in factors.items()
     }
-
-
-def _short(loss: str) -> str:
-    return loss.split(" ")[0]
 
 
 def _regressors(factors: Factors) -> dict[str, Float[np.ndarray, " rows"]]:
@@ -79,3 +76,9 @@ def _regressors(factors: Factors) -> dict[str, Float[np.ndarray, " rows"]]:
         for b, second in other.items()
     }
     return main | products
+
+
+if __name__ == "__main__":
+    results = read_results(Path(__file__).parent / "results.csv")
+    for where in (NARROW, FEW):
+        print(where, effects(results, HARD, where).round(3).to_string(), sep="\n")

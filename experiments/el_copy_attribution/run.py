@@ -13,8 +13,7 @@ from el_jax.probes.stratification import FITTED_ACCURACY
 from el_jax.runtime.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
-from experiments.el_copy_attribution import settings
-from experiments.el_copy_attribution.settings import LONG, MIDDLE, SHORT
+from experiments.el_copy_attribution.claims import LONG, SHORT
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
@@ -44,7 +43,6 @@ class Setting(NamedTuple):
         num_layers: of the network.
         peak_lr: learning rate after warm-up.
         num_updates: of a training.
-        name: the end of its runs' names.
     """
 
     strings_per_window: int
@@ -53,18 +51,17 @@ class Setting(NamedTuple):
     num_layers: int
     peak_lr: float
     num_updates: int
-    name: str
 
 
 # six hard strings a letter, so that all letters can be learnt; chosen on data seeds from 100 up
-WIDE = Setting(2, 800, 64, 2, 3e-3, 3_000, settings.WIDE)
-NARROW = Setting(2, 800, 32, 2, 6e-3, 6_000, settings.NARROW)
+WIDE = Setting(2, 800, 64, 2, 3e-3, 3_000)
+NARROW = Setting(2, 800, 32, 2, 6e-3, 6_000)
 # three hard strings a letter, the setting of configs/el/copy.py
-FEW = Setting(1, 400, 32, 3, 3e-3, 7_500, settings.FEW)
+FEW = Setting(1, 400, 32, 3, 3e-3, 7_500)
 
 OPTIMIZER = "experiments.el_copy_attribution.optimizer"  # registers adamw_switched
 Grid = Mapping[str, tuple[float, ...]]  # numbers of the optimizer
-FULL: Grid = {"warmup_steps": WARM_UP, "b2": (LONG, MIDDLE, SHORT), "weight_decay": (0.0, 0.1)}
+FULL: Grid = {"warmup_steps": WARM_UP, "b2": (LONG, 0.99, SHORT), "weight_decay": (0.0, 0.1)}
 MEMORY: Grid = {"warmup_steps": WARM_UP, "b2": (LONG, SHORT), "weight_decay": (0.0,)}
 WARMED: Grid = {"warmup_steps": WARM_UP}
 SWITCHED: Grid = {"b2": (LONG, SHORT), "b2_later": (LONG, SHORT)}
@@ -96,7 +93,7 @@ def _study(setting: Setting, loss: str, grid: Grid, seeds: int, *, smoke: bool =
     if smoke:
         config.sweep.optim.warmup_steps = (0, config.train.num_updates // 2)
     config.train.seeds = seeds
-    return Study(config, setting.name)
+    return _with_sizes(config)
 
 
 def _switched(setting: Setting, seeds: int) -> Study:
@@ -110,7 +107,11 @@ def _switched(setting: Setting, seeds: int) -> Study:
     config.sweep = common.sweep(config)
     config.sweep.optim.update(SWITCHED)
     config.train.seeds = seeds
-    return Study(config, setting.name)
+    return _with_sizes(config)
+
+
+def _with_sizes(config: build.Config) -> Study:
+    return Study(config, {"num_train": config.task.num_train, "width": config.model.width})
 
 
 def _config(setting: Setting, loss: str, *, smoke: bool = False) -> build.Config:

@@ -6,132 +6,113 @@ the training loss along the way, is measured in curves.csv; no claim is judged o
 """
 
 import math
+from typing import Any
 
-import pandas as pd
+from experiments.el_copy_context.run import BASE, PADDINGS, SHARES, STRINGS_PER_WINDOW, TOKENS
+from experiments.harness.claims import Claim, contrast, greater, level, trend
+from experiments.harness.names import name_of
 
-from experiments.el_copy_context.settings import (
-    BASE,
-    CE,
-    CE_WARM_UP,
-    CONTEXT,
-    CONTEXTS,
-    E2_WARM_UP,
-    EASY,
-    HARD,
-    LOSSES,
-    PADDING,
-    VALUES,
-    measured,
-    named,
-)
-from experiments.harness.claims import (
-    Claim,
-    claim_contrast,
-    claim_greater,
-    claim_level,
-    claim_trend,
-)
-from experiments.harness.tables import settings_with
-
-SOURCE, SECTION = "Yang et al. 2025, Figure 1a", "Yang et al. 2025, section 3.2"
-FOOTNOTE, OURS = "Yang et al. 2025, footnote 1", "not in the paper"
+HARD = "test_precise_hard_accuracy"
+CE = {"loss": "cross_entropy", "warmup_steps": 0}
+CE_WARM_UP = {"loss": "cross_entropy", "warmup_steps": 1000}
+E2_WARM_UP = {"loss": "e2", "lam": 4.0, "warmup_steps": 1000}
+LOSSES = (CE, CE_WARM_UP, E2_WARM_UP)
+FIGURE, SECTION = "Yang et al. 2025, Figure 1a", "Yang et al. 2025, section 3.2"
 ALIKE = 0.1  # a difference of accuracies that counts as none
-COPIES = 0.9
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv; contexts that were not run are left out of the trends."""
-    known = settings_with(results, HARD)
-    found = [
-        *(_context(results, known, loss) for loss in LOSSES),
-        *_longest(results, max(measured(known, CE, CONTEXT), default=CONTEXTS[-1])),
-        *_all_tokens(results),
+def along(loss: dict[str, Any], factor: str) -> dict[str, Any]:
+    """The trainings with a loss that differ from ``BASE`` in one factor alone."""
+    return {key: value for key, value in (loss | BASE).items() if key != factor}
+
+
+def _context(loss: dict[str, Any], packed: tuple[int, ...]) -> Claim:
+    lengths = ", ".join(str(TOKENS * strings) for strings in packed)
+    wording = {"paper": "falls, values only drawn", "source": FIGURE} if loss is CE else {}
+    return trend(
+        f"{name_of(loss)}: accuracy on unseen hard strings falls as the context grows "
+        f"({lengths} tokens; slope per doubling)",
+        HARD,
+        along(loss, "strings_per_window"),
+        "strings_per_window",
+        rising=False,
+        position=math.log2,
+        **wording,
+    )
+
+
+def _longest(strings: int) -> list[Claim]:
+    where = f"({TOKENS * strings} tokens)"
+    plain, warmed, e2 = (loss | BASE | {"strings_per_window": strings} for loss in LOSSES)
+    return [
+        level(
+            f"Cross-entropy answers unseen easy strings in the longest context {where}",
+            "test_precise_easy_accuracy",
+            plain,
+            at_least=0.99,
+            paper="1.00",
+            source=FIGURE,
+        ),
+        level(
+            f"It fits the hard training strings there {where}",
+            "train_hard_accuracy",
+            plain,
+            at_least=0.99,
+            paper="1.00",
+            source=FIGURE,
+        ),
+        greater(f"Warm-up helps it there {where}", HARD, warmed, plain),
+        greater(f"E2 adds to warm-up there {where}", HARD, e2, warmed),
     ]
-    if named(CE, EASY, 0) not in known:
-        return found
-    return [
-        *found,
-        *(_padding(results, loss) for loss in LOSSES[:2]),
-        *(_easy_strings(results, loss) for loss in LOSSES[:2]),
-        claim_level(
-            results, named(CE, EASY, 0), HARD, at_least=COPIES,
-            text="Without easy strings cross-entropy copies, and without warm-up",
-            source=SECTION, paper_value="no shortcut to learn",
-        ),
-    ]  # fmt: skip
 
 
-def _context(results: pd.DataFrame, known: set[str], loss: str) -> Claim:
-    settings = measured(known, loss, CONTEXT)
-    if len(settings) < 2:
-        settings = {value: named(loss, CONTEXT, value) for value in CONTEXTS}
-    return claim_trend(
-        results, HARD, list(settings.values()), rising=False,
-        positions=[math.log2(value) for value in settings],
-        text=f"{loss}: accuracy on unseen hard strings falls as the context grows "
-        f"({', '.join(f'{value:g}' for value in settings)} tokens; slope per doubling)",
-        source=SOURCE if loss == CE else OURS,
-        paper_value="falls, values only drawn" if loss == CE else "",
-    )  # fmt: skip
+def _all_tokens(text: str, sign: int) -> Claim:
+    terms = [(sign, CE | BASE | {"supervise": "all"}), (-sign, CE | BASE)]
+    source = "Yang et al. 2025, footnote 1"
+    return contrast(text, HARD, terms, by=-ALIKE, paper="no difference", source=source)
 
 
-def _padding(results: pd.DataFrame, loss: str) -> Claim:
-    lengths = VALUES[PADDING]
-    return claim_trend(
-        results, HARD, [named(loss, PADDING, length) for length in lengths], rising=False,
-        positions=[math.log2(length) for length in lengths],
-        text=f"{loss}: it falls as the padding grows "
-        f"({', '.join(map(str, lengths))} letters to one that must be copied; slope per doubling)",
-        source=SECTION, paper_value="a factor, no number",
-    )  # fmt: skip
+def _falls(loss: dict[str, Any], factor: str, text: str, **position: Any) -> Claim:
+    return trend(
+        f"{name_of(loss)}: it falls as the {text}",
+        HARD,
+        along(loss, factor),
+        factor,
+        rising=False,
+        paper="a factor, no number",
+        source=SECTION,
+        **position,
+    )
 
 
-def _easy_strings(results: pd.DataFrame, loss: str) -> Claim:
-    shares = VALUES[EASY]
-    return claim_trend(
-        results, HARD, [named(loss, EASY, share) for share in shares], rising=False,
-        positions=shares,
-        text=f"{loss}: it falls as the share of easy strings grows "
-        f"({', '.join(f'{share:g}' for share in shares)}; slope from none to all)",
-        source=SECTION, paper_value="a factor, no number",
-    )  # fmt: skip
+_PADDING = (
+    f"padding grows ({', '.join(map(str, PADDINGS))} letters to one that must be copied; "
+    "slope per doubling)"
+)
+_EASY = (
+    f"share of easy strings grows ({', '.join(f'{share:g}' for share in SHARES)}; "
+    "slope from none to all)"
+)
+_OTHER_FACTORS = [
+    *(_falls(loss, "padding_length", _PADDING, position=math.log2) for loss in LOSSES[:2]),
+    *(_falls(loss, "easy_fraction", _EASY, position=float) for loss in LOSSES[:2]),
+    level(
+        "Without easy strings cross-entropy copies, and without warm-up",
+        HARD,
+        CE | BASE | {"easy_fraction": 0.0},
+        at_least=0.9,
+        paper="no shortcut to learn",
+        source=SECTION,
+    ),
+]
 
-
-def _longest(results: pd.DataFrame, context: float) -> list[Claim]:
-    where = f"({context:g} tokens)"
-    plain, warmed, e2 = (named(loss, CONTEXT, context) for loss in (CE, CE_WARM_UP, E2_WARM_UP))
-    return [
-        claim_level(
-            results, plain, "test_precise_easy_accuracy", at_least=0.99,
-            text=f"Cross-entropy answers unseen easy strings in the longest context {where}",
-            source=SOURCE, paper_value="1.00",
-        ),
-        claim_level(
-            results, plain, "train_hard_accuracy", at_least=0.99,
-            text=f"It fits the hard training strings there {where}",
-            source=SOURCE, paper_value="1.00",
-        ),
-        claim_greater(
-            results, HARD, warmed, plain,
-            text=f"Warm-up helps it there {where}", source=OURS, paper_value="",
-        ),
-        claim_greater(
-            results, HARD, e2, warmed,
-            text=f"E2 adds to warm-up there {where}", source=OURS, paper_value="",
-        ),
-    ]  # fmt: skip
-
-
-def _all_tokens(results: pd.DataFrame) -> list[Claim]:
-    answer = named(CE, CONTEXT, BASE[CONTEXT])
-    everywhere = answer.replace(CE, f"{CE}, all tokens")
-    return [
-        claim_contrast(
-            results, HARD, weights, by=-ALIKE, text=text,
-            source=FOOTNOTE, paper_value="no difference",
-        )
-        for text, weights in (
-            (f"A loss on all tokens costs less than {ALIKE}", {everywhere: 1.0, answer: -1.0}),
-            (f"... and gains less than {ALIKE}", {everywhere: -1.0, answer: 1.0}),
-        )
-    ]  # fmt: skip
+CLAIMS = {
+    scale: [
+        *(_context(loss, packed) for loss in LOSSES),
+        *_longest(packed[-1]),
+        _all_tokens(f"A loss on all tokens costs less than {ALIKE}", 1),
+        _all_tokens(f"... and gains less than {ALIKE}", -1),
+        *(_OTHER_FACTORS if scale == "cpu" else []),
+    ]
+    for scale, packed in STRINGS_PER_WINDOW.items()
+}

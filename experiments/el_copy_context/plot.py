@@ -7,54 +7,45 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
-    EASY as DASHED,
-    HARD as SOLID,
+    DASHED,
+    SOLID,
     add_chance_line,
     add_legend,
     add_question,
     add_titles,
     new_figure,
-    plot_lines_vs,
 )
-from experiments.el_copy_context.settings import (
-    BASE,
-    CE,
-    CONTEXT,
-    EASY,
-    HARD,
-    LOSSES,
-    PADDING,
-    measured,
-    named,
-)
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table, settings_with
+from experiments.el_copy_context.claims import CE, HARD, LOSSES, along
+from experiments.el_copy_context.run import BASE, TOKENS
+from experiments.harness.figures import decimal, draw_against, mean_of, t_note
+from experiments.harness.names import name_of
+from experiments.harness.tables import is_measured, levels, read_results
 
 CHANCE = 1 / 26
 FACTORS = {
-    CONTEXT: ("neighbours in the window", "context, tokens"),
-    PADDING: ("length of the padding", "letters of padding"),
-    EASY: ("share of easy strings", "share of easy strings"),
+    "strings_per_window": ("neighbours in the window", "context, tokens"),
+    "padding_length": ("length of the padding", "letters of padding"),
+    "easy_fraction": ("share of easy strings", "share of easy strings"),
 }
 
 
 def plot(out: Path) -> Figure:
     """A column for each factor that was varied."""
     results = read_results(out / "results.csv")
-    known = settings_with(results, HARD)
-    factors = [factor for factor in FACTORS if len(measured(known, CE, factor)) > 1]
-    figure, axes = new_figure(1, len(factors), size=(2.6 + 2.0 * len(factors), 4.0), share_y=True)
+    varied = [factor for factor in FACTORS if len(levels(results, factor, along(CE, factor))) > 1]
+    figure, axes = new_figure(1, len(varied), size=(2.6 + 2.0 * len(varied), 4.0), share_y=True)
     add_question(figure, answer(results))
-    for ax, factor in zip(axes.ravel(), factors, strict=True):
+    for ax, factor in zip(axes.ravel(), varied, strict=True):
         _draw(ax, results, factor)
         add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
     axes[0, 0].set(ylabel="accuracy on unseen hard strings", ylim=(0.0, 1.03))
-    add_titles(axes.ravel(), [FACTORS[factor][0] for factor in factors])
+    add_titles(axes.ravel(), [FACTORS[factor][0] for factor in varied])
     least = results[results["metric"] == "test_precise_easy_accuracy"]["value"].min()
     note = (
         f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
-        f"elsewhere: context {BASE[CONTEXT]}, padding {BASE[PADDING]}, "
-        f"{decimal(BASE[EASY], 1)} easy; unseen easy strings: right on at least {decimal(least)}"
+        f"elsewhere: context {TOKENS * BASE['strings_per_window']}, padding "
+        f"{BASE['padding_length']}, {decimal(BASE['easy_fraction'], 1)} easy; unseen easy strings: "
+        f"right on at least {decimal(least)}"
     )
     handles = axes[0, 0].get_legend_handles_labels()[0]
     add_legend(figure, handles, num_columns=len(handles), note=note)
@@ -63,32 +54,32 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The accuracy of every loss in its shortest and longest context."""
-    known = settings_with(results, HARD)
-    contexts = measured(known, CE, CONTEXT)
-    ends = min(contexts), max(contexts)
+    packed = levels(results, "strings_per_window", along(CE, "strings_per_window"))
     shown = []
-    for loss in [loss for loss in LOSSES if measured(known, loss, CONTEXT)]:
-        first, last = (decimal(mean_of(results, named(loss, CONTEXT, end), HARD)) for end in ends)
-        shown.append(f"{loss}: {first} to {last}")
+    for loss in LOSSES:
+        if not is_measured(results, loss, HARD):
+            continue
+        first, last = (
+            decimal(mean_of(results, loss | BASE | {"strings_per_window": end}, HARD))
+            for end in (packed[0], packed[-1])
+        )
+        shown.append(f"{name_of(loss)}: {first} to {last}")
     return (
-        f"Unseen hard strings, contexts of {ends[0]:g} to {ends[1]:g} tokens "
-        f"(chance {decimal(CHANCE)})\n{'; '.join(shown)}"
+        f"Unseen hard strings, contexts of {TOKENS * packed[0]:g} to {TOKENS * packed[-1]:g} "
+        f"tokens (chance {decimal(CHANCE)})\n{'; '.join(shown)}"
     )
 
 
 def _draw(ax: Axes, results: pd.DataFrame, factor: str) -> None:
-    table, known = seed_table(results), settings_with(results, HARD)
     for loss in LOSSES:
-        settings = measured(known, loss, factor)
-        if not settings:
-            continue
-        plot_lines_vs(
-            ax, list(settings), table, HARD, list(settings.values()), label=loss,
-            line_style=DASHED if loss == CE else SOLID, num_sems=t_sems,
-        )  # fmt: skip
-    values = list(measured(known, CE, factor))
-    if factor != EASY:
+        where = along(loss, factor)
+        style = DASHED if loss is CE else SOLID
+        if len(levels(results, factor, where)) > (factor != "strings_per_window"):
+            draw_against(ax, results, HARD, where, factor, label=name_of(loss), line_style=style)
+    values = levels(results, factor, along(CE, factor))
+    if factor != "easy_fraction":
         ax.set_xscale("log", base=2)
-    ax.set_xticks(values, [f"{value:g}" for value in values])
+    scale = TOKENS if factor == "strings_per_window" else 1
+    ax.set_xticks(values, [f"{scale * value:g}" for value in values])
     ax.minorticks_off()
     ax.set_xlabel(FACTORS[factor][1])

@@ -46,7 +46,7 @@ SEEDS = {"smoke": 2, "quick": 3, "cpu": 6, "paper": 10}
 def studies(scale: str) -> list[Study]:
     """A study for each loss, over its strengths, and for each one with 500 letters."""
     if scale == "smoke":
-        return [Study(get_config(f"loss={loss},smoke")) for loss in STRENGTHS]
+        return [_with_letters(get_config(f"loss={loss},smoke")) for loss in STRENGTHS]
     if scale == "quick":
         return [_study(scale, loss, numbers) for loss, numbers in QUICK.items()]
     chosen = []
@@ -59,22 +59,22 @@ def studies(scale: str) -> list[Study]:
     return [*chosen, *(_with_many_letters(scale, *item) for item in MANY_LETTERS.items())]
 
 
-def _study(scale: str, loss: str, numbers: dict[str, float], suffix: str = "") -> Study:
-    config = _config(scale, loss)
+def _study(scale: str, loss: str, numbers: dict[str, float]) -> Study:
+    config = get_config(f"loss={loss},{'scale=paper,long' if scale == 'paper' else 'scale=small'}")
     config.loss.update(numbers)
     config.sweep.optim.warmup_steps = WARM_UP
     config.train.seeds = SEEDS[scale]
-    return Study(config, suffix)
+    return _with_letters(config)
+
+
+def _with_letters(config: build.Config) -> Study:
+    return Study(config, {key: config.task[key] for key in ("alphabet_size", "copy_length")})
 
 
 def _with_short_warm_up(loss: str) -> Study:
-    study = _study("paper", loss, {}, f", of {SHORT_WARM_UP} updates")
+    study = _study("paper", loss, {})
     study.config.sweep.optim.warmup_steps = (SHORT_WARM_UP,)
     return study
-
-
-def _config(scale: str, loss: str) -> build.Config:
-    return get_config(f"loss={loss},{'scale=paper,long' if scale == 'paper' else 'scale=small'}")
 
 
 def _with_many_letters(scale: str, loss: str, numbers: dict[str, float]) -> Study:
@@ -83,15 +83,13 @@ def _with_many_letters(scale: str, loss: str, numbers: dict[str, float]) -> Stud
     The paper doubles the data. At the cpu scale there are as many hard training letters for each of
     the alphabet as a network needs to learn them all: 2,400 strings have 4.8.
     """
-    suffix = ", V=500" if scale == "paper" else ", L_c=5, V=500"
-    study = _study(scale, loss, numbers, suffix)
-    config = study.config
+    config = _study(scale, loss, numbers).config
     if numbers:  # cross-entropy, the control, is trained without warm-up too
         config.sweep.optim.warmup_steps = WARM_UP[1:]
     num_train = 2 * config.task.num_train if scale == "paper" else 2_400
     config.task.update(alphabet_size=500, copy_length=5, num_train=num_train, strings_per_window=1)
     config.train.num_updates = 2 * config.train.num_updates
-    return study
+    return _with_letters(config)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

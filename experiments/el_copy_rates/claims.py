@@ -4,163 +4,174 @@ A bound is the paper's number where it gives one. E2's 1.00 leaves room for a hu
 bound is Table 3's number at λ = 4, the strength the paper chose.
 """
 
-import pandas as pd
+from experiments.el_copy_rates.run import MIDDLE, NUM_UPDATES, RATES
+from experiments.harness.claims import Claim, contrast, greater, level
 
-from experiments.el_copy_rates.settings import (
-    CE,
-    E_LOSSES,
-    LONGER,
-    NONE,
-    WARM,
-    named,
-    rates_of,
-)
-from experiments.harness.claims import (
-    Claim,
-    change,
-    claim_contrast,
-    claim_greater,
-    claim_level,
-    difference,
-)
-from experiments.harness.tables import settings_with
-
-HARD = "test_precise_hard_accuracy"
+EASY, HARD = "test_precise_easy_accuracy", "test_precise_hard_accuracy"
 FIGURE_4, TABLE_3 = "Yang et al. 2025, Figure 4", "Yang et al. 2025, Table 3"
-OURS = "not in the paper"
-E1, E2, E3 = E_LOSSES
-REACHED = {E1: (0.78, TABLE_3, "0.780"), E2: (0.99, FIGURE_4, "1.00")}
+CE = {"loss": "cross_entropy"}
+E1, E2, E3 = {"loss": "e1", "lam": 2.0}, {"loss": "e2", "lam": 4.0}, {"loss": "e3", "b": 1.0}
+E_LOSSES = {"E1 λ=2": E1, "E2 λ=4": E2, "E3 b=1": E3}
+COLD, WARM = {"warmup_steps": 0}, {"warmup_steps": 1000}
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv; of one rate alone, those that few seeds can decide."""
-    rates = rates_of(results)
-    low, high = rates[0], rates[-1]
-    if low == high:
-        return [*_shortcut(results, low), *_quick(results, low)]
+def _shortcut(rate: float) -> list[Claim]:
+    at = {"peak_lr": rate, "num_updates": NUM_UPDATES}
     return [
-        *_shortcut(results, high),
-        _warm_up_alone(results, high),
-        *_losses(results, high),
-        *_reached(results, low),
-        *_reached(results, high),
-        _cross_entropy_fits(results, low),
-        _warm_up_alone(results, low),
-        *_losses(results, low),
-        _only_at_high_rates(results, low, high),
-        *_not_for_want_of_updates(results, high),
+        level(
+            f"Cross-entropy answers unseen easy strings (η = {rate:g})",
+            EASY,
+            CE | COLD | at,
+            at_least=0.99,
+            paper="not even all of them",
+            source=FIGURE_4,
+        ),
+        level(
+            f"Cross-entropy does not copy unseen hard strings (η = {rate:g})",
+            HARD,
+            CE | COLD | at,
+            at_most=0.4,
+            paper="about 0.3 (said of easy strings)",
+            source=FIGURE_4,
+        ),
     ]
 
 
-def _shortcut(results: pd.DataFrame, rate: float) -> list[Claim]:
-    where = f"(η = {rate:g})"
-    return [
-        claim_level(
-            results, named(CE, rate, NONE), "test_precise_easy_accuracy", at_least=0.99,
-            text=f"Cross-entropy answers unseen easy strings {where}",
-            source=FIGURE_4, paper_value="not even all of them",
-        ),
-        claim_level(
-            results, named(CE, rate, NONE), HARD, at_most=0.4,
-            text=f"Cross-entropy does not copy unseen hard strings {where}",
-            source=FIGURE_4, paper_value="about 0.3 (said of easy strings)",
-        ),
-    ]  # fmt: skip
-
-
-def _quick(results: pd.DataFrame, rate: float) -> list[Claim]:
-    where = f"(η = {rate:g})"
-    return [
-        claim_contrast(
-            results, HARD,
-            difference(
-                [named(CE, rate, WARM), named(E2, rate, WARM)],
-                [named(CE, rate, NONE), named(E2, rate, NONE)],
-            ),
-            text=f"Warm-up makes both losses copy better {where}",
-            source=TABLE_3, paper_value="0.780 against 0.593 (E1 λ=4); cross-entropy slightly",
-        ),
-        claim_level(
-            results, named(E2, rate, NONE), HARD, at_most=0.4,
-            text=f"{E2} without warm-up does not copy them {where}",
-            source=TABLE_3, paper_value="0.08 (E1 λ=2)",
-        ),
-        claim_level(
-            results, named(E2, rate, WARM), HARD, at_least=0.78,
-            text=f"{E2} with warm-up copies them as well as the paper's E1 {where}",
-            source=TABLE_3, paper_value="0.780 (E1 λ=4)",
-        ),
-    ]  # fmt: skip
-
-
-def _warm_up_alone(results: pd.DataFrame, rate: float) -> Claim:
-    return claim_level(
-        results, named(CE, rate, WARM), HARD, at_most=0.4,
-        text=f"Warm-up alone does not make cross-entropy copy (η = {rate:g})",
-        source=TABLE_3, paper_value="0.246",
-    )  # fmt: skip
-
-
-def _cross_entropy_fits(results: pd.DataFrame, rate: float) -> Claim:
-    return claim_level(
-        results, named(CE, rate, NONE), "train_hard_accuracy", at_least=0.99,
-        text=f"Cross-entropy fits the hard training strings (η = {rate:g})",
-        source=FIGURE_4, paper_value="1.00",
-    )  # fmt: skip
-
-
-def _losses(results: pd.DataFrame, rate: float) -> list[Claim]:
-    """The gain of each loss over warm-up alone, and of warm-up over each loss alone."""
-    where = f"(η = {rate:g})"
-    added = [
-        claim_greater(
-            results, HARD, named(loss, rate, WARM), named(CE, rate, WARM),
-            text=f"{loss} adds to warm-up {where}",
-            source=TABLE_3 if loss == E1 else FIGURE_4,
-            paper_value="0.780 against 0.246" if loss == E1 else "no number for warm-up alone",
-        )
-        for loss in E_LOSSES
-    ]  # fmt: skip
-    return added + [
-        claim_greater(
-            results, HARD, named(loss, rate, WARM), named(loss, rate, NONE),
-            text=f"{loss} gains from warm-up {where}",
-            source=TABLE_3, paper_value="0.780 against 0.593 (E1 λ=4)" if loss == E1 else "",
-        )
-        for loss in E_LOSSES
-    ]  # fmt: skip
-
-
-def _reached(results: pd.DataFrame, rate: float) -> list[Claim]:
-    return [
-        claim_level(
-            results, named(loss, rate, WARM), HARD, at_least=bound,
-            text=f"{loss} with warm-up reaches {value} (η = {rate:g})",
-            source=source, paper_value=value,
-        )
-        for loss, (bound, source, value) in REACHED.items()
-    ]  # fmt: skip
-
-
-def _only_at_high_rates(results: pd.DataFrame, low: float, high: float) -> Claim:
-    at_high, at_low = (
-        difference([named(E2, rate, WARM)], [named(CE, rate, WARM)]) for rate in (high, low)
+def _warm_up_alone(rate: float) -> Claim:
+    return level(
+        f"Warm-up alone does not make cross-entropy copy (η = {rate:g})",
+        HARD,
+        CE | WARM | {"peak_lr": rate, "num_updates": NUM_UPDATES},
+        at_most=0.4,
+        paper="0.246",
+        source=TABLE_3,
     )
-    return claim_contrast(
-        results, HARD, change(at_high, at_low),
-        text=f"{E2} adds more to warm-up at η = {high:g} than at {low:g}",
-        source=OURS, paper_value="",
-    )  # fmt: skip
 
 
-def _not_for_want_of_updates(results: pd.DataFrame, rate: float) -> list[Claim]:
-    longer = [f"{named(loss, rate, WARM)}{LONGER}" for loss in (E2, CE)]
-    if longer[0] not in settings_with(results, HARD):
-        return []
+def _losses(rate: float) -> list[Claim]:
+    """The gain of each loss over warm-up alone, and of warm-up over each loss alone."""
+    at = {"peak_lr": rate, "num_updates": NUM_UPDATES}
     return [
-        claim_greater(
-            results, HARD, *longer,
-            text=f"{E2} still adds to warm-up with four times the updates (η = {rate:g})",
-            source=OURS, paper_value="",
-        )
-    ]  # fmt: skip
+        *(
+            greater(
+                f"{name} adds to warm-up (η = {rate:g})",
+                HARD,
+                loss | WARM | at,
+                CE | WARM | at,
+                paper="0.780 against 0.246" if loss is E1 else "no number for warm-up alone",
+                source=TABLE_3 if loss is E1 else FIGURE_4,
+            )
+            for name, loss in E_LOSSES.items()
+        ),
+        *(
+            greater(
+                f"{name} gains from warm-up (η = {rate:g})",
+                HARD,
+                loss | WARM | at,
+                loss | COLD | at,
+                paper="0.780 against 0.593 (E1 λ=4)" if loss is E1 else "",
+                source=TABLE_3,
+            )
+            for name, loss in E_LOSSES.items()
+        ),
+    ]
+
+
+def _reached(rate: float) -> list[Claim]:
+    at = {"peak_lr": rate, "num_updates": NUM_UPDATES}
+    return [
+        level(
+            f"E1 λ=2 with warm-up reaches 0.780 (η = {rate:g})",
+            HARD,
+            E1 | WARM | at,
+            at_least=0.78,
+            paper="0.780",
+            source=TABLE_3,
+        ),
+        level(
+            f"E2 λ=4 with warm-up reaches 1.00 (η = {rate:g})",
+            HARD,
+            E2 | WARM | at,
+            at_least=0.99,
+            paper="1.00",
+            source=FIGURE_4,
+        ),
+    ]
+
+
+def _at_both_ends(low: float, high: float) -> list[Claim]:
+    at_low, at_high = ({"peak_lr": r, "num_updates": NUM_UPDATES} for r in (low, high))
+    longer = {"peak_lr": high, "num_updates": 4 * NUM_UPDATES}
+    return [
+        *_shortcut(high),
+        _warm_up_alone(high),
+        *_losses(high),
+        *_reached(low),
+        *_reached(high),
+        level(
+            f"Cross-entropy fits the hard training strings (η = {low:g})",
+            "train_hard_accuracy",
+            CE | COLD | at_low,
+            at_least=0.99,
+            paper="1.00",
+            source=FIGURE_4,
+        ),
+        _warm_up_alone(low),
+        *_losses(low),
+        contrast(
+            f"E2 λ=4 adds more to warm-up at η = {high:g} than at {low:g}",
+            HARD,
+            [
+                (1, E2 | WARM | at_high),
+                (-1, CE | WARM | at_high),
+                (-1, E2 | WARM | at_low),
+                (1, CE | WARM | at_low),
+            ],
+        ),
+        greater(
+            f"E2 λ=4 still adds to warm-up with four times the updates (η = {high:g})",
+            HARD,
+            E2 | WARM | longer,
+            CE | WARM | longer,
+        ),
+    ]
+
+
+(_RATE,) = MIDDLE
+_AT = {"peak_lr": _RATE, "num_updates": NUM_UPDATES}
+_QUICK = [
+    *_shortcut(_RATE),
+    contrast(
+        f"Warm-up makes both losses copy better (η = {_RATE:g})",
+        HARD,
+        [
+            (0.5, CE | WARM | _AT),
+            (0.5, E2 | WARM | _AT),
+            (-0.5, CE | COLD | _AT),
+            (-0.5, E2 | COLD | _AT),
+        ],
+        paper="0.780 against 0.593 (E1 λ=4); cross-entropy slightly",
+        source=TABLE_3,
+    ),
+    level(
+        f"E2 λ=4 without warm-up does not copy them (η = {_RATE:g})",
+        HARD,
+        E2 | COLD | _AT,
+        at_most=0.4,
+        paper="0.08 (E1 λ=2)",
+        source=TABLE_3,
+    ),
+    level(
+        f"E2 λ=4 with warm-up copies them as well as the paper's E1 (η = {_RATE:g})",
+        HARD,
+        E2 | WARM | _AT,
+        at_least=0.78,
+        paper="0.780 (E1 λ=4)",
+        source=TABLE_3,
+    ),
+]
+
+CLAIMS = {
+    "quick": _QUICK,
+    **{scale: _at_both_ends(rates[0], rates[-1]) for scale, rates in RATES.items()},
+}

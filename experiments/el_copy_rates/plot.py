@@ -1,51 +1,53 @@
 """Accuracy on unseen hard strings against the learning rate, or at one rate a dot for each run."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
-    EASY,
-    HARD,
+    DASHED,
+    SOLID,
     add_chance_line,
     add_legend,
     add_note,
     add_question,
     add_titles,
     new_figure,
-    plot_lines_vs,
-    plot_seed_dots,
 )
-from experiments.el_copy_rates.settings import CE, E_LOSSES, LABELS, NONE, WARM, named, rates_of
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table, settings_with
+from experiments.el_copy_rates.claims import CE, COLD, E2, E_LOSSES, WARM
+from experiments.el_copy_rates.run import NUM_UPDATES
+from experiments.harness.figures import decimal, draw_against, draw_dots, mean_of, t_note
+from experiments.harness.tables import levels, read_results, select
 
 UNSEEN, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
 PANELS = {UNSEEN: "unseen hard strings", FITTED: "hard training strings"}
+LOSSES: dict[str, dict[str, Any]] = {"cross-entropy": CE, **E_LOSSES}
 CHANCE = 1 / 26
-E2 = E_LOSSES[1]
 
 
 def plot(out: Path) -> Figure:
     """A column for each loss, unseen strings above and training strings below."""
     results = read_results(out / "results.csv")
-    rates = rates_of(results)
+    rates = levels(results, "peak_lr")
     if len(rates) == 1:
-        return _at_one_rate(results, rates[0])
-    table = seed_table(results)
-    losses = list(LABELS.values())
-    figure, axes = new_figure(2, len(losses), size=(8.4, 5.6), share_x=True, share_y=True)
+        return _at_one_rate(results)
+    same_length = select(results, {"num_updates": NUM_UPDATES})
+    figure, axes = new_figure(2, len(LOSSES), size=(8.4, 5.6), share_x=True, share_y=True)
     add_question(figure, answer(results))
     for row, metric in zip(axes, PANELS, strict=True):
-        for ax, loss in zip(row, losses, strict=True):
-            for warm_up, style in ((NONE, EASY), (WARM, HARD)):
-                settings = [named(loss, rate, warm_up) for rate in rates]
-                plot_lines_vs(
-                    ax, rates, table, metric, settings,
-                    label="with warm-up" if warm_up else "without", line_style=style,
-                    num_sems=t_sems,
-                )  # fmt: skip
+        for ax, loss in zip(row, LOSSES.values(), strict=True):
+            for warm_up, label, style in ((COLD, "without", DASHED), (WARM, "with warm-up", SOLID)):
+                draw_against(
+                    ax,
+                    same_length,
+                    metric,
+                    loss | warm_up,
+                    "peak_lr",
+                    label=label,
+                    line_style=style,
+                )
             add_chance_line(ax, CHANCE, label=ax is row[-1])
         row[0].set_ylabel(f"accuracy on\n{PANELS[metric]}")
     axes[0, 0].set(xscale="log", ylim=(0.0, 1.03), xlim=(rates[0] / 1.25, rates[-1] * 1.35))
@@ -53,21 +55,18 @@ def plot(out: Path) -> Figure:
         ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
         ax.minorticks_off()
         ax.set_xlabel("learning rate")
-    add_titles(axes.ravel(), losses * 2)
+    add_titles(axes.ravel(), [*LOSSES] * 2)
     note = f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network"
     add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], note=note)
     return figure
 
 
-def _at_one_rate(results: pd.DataFrame, rate: float) -> Figure:
-    known = settings_with(results, UNSEEN)
-    shown = [named(loss, rate, warm) for loss in LABELS.values() for warm in (NONE, WARM)]
-    shown = [setting for setting in shown if setting in known]
-    figure, axes = new_figure(size=(8.4, 1.8 + 0.4 * len(shown)))
-    (ax,) = axes.ravel()
+def _at_one_rate(results: pd.DataFrame) -> Figure:
+    figure, axes = new_figure(size=(8.4, 3.4))
     add_question(figure, answer(results))
-    plot_seed_dots(ax, seed_table(results), UNSEEN, shown, chance=CHANCE, num_sems=t_sems)
-    ax.set(xlim=(-0.02, 1.03), xlabel="accuracy on unseen hard strings")
+    rows = [loss | warm_up for loss in (CE, E2) for warm_up in (COLD, WARM)]
+    draw_dots(axes[0, 0], results, UNSEEN, rows, chance=CHANCE)
+    axes[0, 0].set(xlim=(-0.02, 1.03), xlabel="accuracy on unseen hard strings")
     add_note(
         figure,
         f"dots: a run each, with its own data and network; diamonds: mean, {t_note(results)}, "
@@ -78,25 +77,23 @@ def _at_one_rate(results: pd.DataFrame, rate: float) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The accuracies of cross-entropy and E2 without and with warm-up, at the two lowest rates."""
-    rates = rates_of(results)
+    rates = levels(results, "peak_lr")
+    shown = {
+        rate: [_mean(results, loss | warm, rate) for loss in (CE, E2) for warm in (COLD, WARM)]
+        for rate in rates[:2]
+    }
     if len(rates) == 1:
-        means = {
-            (loss, warm): _mean(results, loss, rates[0], warm)
-            for loss in (CE, E2)
-            for warm in (NONE, WARM)
-        }
+        ce, ce_warm, e2, e2_warm = shown[rates[0]]
         return (
-            "Of unseen hard strings cross-entropy is right on "
-            f"{means[CE, NONE]} without and {means[CE, WARM]} with warm-up,\n"
-            f"E2 on {means[E2, NONE]} without and {means[E2, WARM]} with it"
+            f"Of unseen hard strings cross-entropy is right on {ce} without and {ce_warm} with "
+            f"warm-up,\nE2 on {e2} without and {e2_warm} with it"
         )
     return "Accuracy on unseen hard strings without and with warm-up\n" + "\n".join(
-        f"η = {rate:g}: cross-entropy {_mean(results, CE, rate, NONE)} and "
-        f"{_mean(results, CE, rate, WARM)}, E2 {_mean(results, E2, rate, NONE)} and "
-        f"{_mean(results, E2, rate, WARM)}"
-        for rate in rates[:2]
+        f"η = {rate:g}: cross-entropy {ce} and {ce_warm}, E2 {e2} and {e2_warm}"
+        for rate, (ce, ce_warm, e2, e2_warm) in shown.items()
     )
 
 
-def _mean(results: pd.DataFrame, loss: str, rate: float, warm_up: str) -> str:
-    return decimal(mean_of(results, named(loss, rate, warm_up), UNSEEN))
+def _mean(results: pd.DataFrame, where: dict[str, Any], rate: float) -> str:
+    at = where | {"peak_lr": rate, "num_updates": results["num_updates"].min()}
+    return decimal(mean_of(results, at, UNSEEN))

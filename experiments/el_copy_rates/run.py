@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.el_copy_rates.settings import LONGER
+from el_jax import build
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
@@ -18,6 +18,7 @@ CURVES = [f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in ("eas
 WARM_UP = (0, 1000)  # updates
 RATES = {"cpu": (3e-3, 6e-3, 1e-2), "paper": (1e-4, 3e-4, 1e-3)}
 MIDDLE = RATES["cpu"][1:2]  # of the quickstart: most is decided there in three minutes
+NUM_UPDATES = 3_000
 SEEDS = {"smoke": 2, "quick": 5, "cpu": 6, "paper": 10}
 
 
@@ -34,7 +35,7 @@ def studies(scale: str) -> list[Study]:
     longer = [_study(scale, loss, rates[-1:], WARM_UP[1:]) for loss in ("cross_entropy", "e2")]
     for study in longer:
         study.config.train.num_updates *= 4
-    return [*every, *(Study(study.config, LONGER) for study in longer)]
+    return [*every, *(_with_length(study.config) for study in longer)]
 
 
 def _study(scale: str, loss: str, rates: tuple[float, ...], warm_up: tuple[int, ...]) -> Study:
@@ -46,7 +47,11 @@ def _study(scale: str, loss: str, rates: tuple[float, ...], warm_up: tuple[int, 
     if scale in ("quick", "cpu"):
         config.train.eval_every = 1_000
         config.eval = {"test": 400, "test_precise": 4_000}
-    return Study(config)
+    return _with_length(config)
+
+
+def _with_length(config: build.Config) -> Study:
+    return Study(config, {"num_updates": config.train.num_updates})
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

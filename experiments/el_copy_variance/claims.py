@@ -4,53 +4,57 @@ There a seed draws data and network together, and intervals are over both. If da
 on one of them, as in the paper, have intervals that are too short.
 """
 
+import functools
 import math
 
 import pandas as pd
 
 from experiments.el_copy_variance.parts import parts
-from experiments.el_copy_variance.settings import HARD, SEEDS_PER_DATA, SETTINGS
-from experiments.harness.claims import Claim, Wording, judge
+from experiments.el_copy_variance.run import SEEDS_PER_DATA
+from experiments.harness.claims import Claim, Outcome, verdict_of
+from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
+from experiments.harness.tables import Where
 
-OURS = "not in the paper"
+HARD = "test_precise_hard_accuracy"
+SETTINGS: tuple[Where, ...] = (
+    {"loss": "cross_entropy", "warmup_steps": 0},
+    {"loss": "cross_entropy", "warmup_steps": 1000},
+    {"loss": "e2", "lam": 4.0, "warmup_steps": 1000},
+)
 HALF = 0.5
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [claim for setting in SETTINGS for claim in _of_setting(results, setting)]
-
-
-def _of_setting(results: pd.DataFrame, setting: str) -> list[Claim]:
-    there = Wording(
-        text=f"{setting}: data sets differ in the accuracy on unseen hard strings that networks "
-        "reach on them",
-        source=OURS, paper_value="one data set",
-    )  # fmt: skip
-    most = Wording(
-        text=f"{setting}: most of the variance of a run is the network's, not the data's",
-        source=OURS, paper_value="",
-    )  # fmt: skip
-    found = parts(results, setting, HARD)
+def _judge(results: pd.DataFrame, where: Where, *, most_is_networks: bool) -> Outcome:
+    """The data sets' share of the variance is above 0, or that it is below one half."""
+    found = parts(results, where, HARD)
     if found is None:
-        missing = f"not measured: two data sets with {SEEDS_PER_DATA} networks each that vary"
-        return [Claim(**there, detail=missing), Claim(**most, detail=missing)]
-    shown = (
-        f"share {found.share:.2f}: standard deviation {found.between:.2f} between data sets, "
-        f"{found.within:.2f} between networks"
-    )
-    detail = (
+        return Outcome(f"not measured: two data sets with {SEEDS_PER_DATA} networks each that vary")
+    return Outcome(
         f"share of the data sets {found.share:+.3f}, {CONFIDENCE:.0%} interval "
-        f"[{found.low:+.3f}, {found.high:+.3f}], {found.num_data_sets} data sets"
+        f"[{found.low:+.3f}, {found.high:+.3f}], {found.num_data_sets} data sets",
+        f"share {found.share:.2f}: standard deviation {found.between:.2f} between data sets, "
+        f"{found.within:.2f} between networks",
+        verdict_of(holds=found.high < HALF, fails=found.low > HALF)
+        if most_is_networks
+        else verdict_of(holds=found.low > 0, fails=found.high < 0),
+        math.nan if most_is_networks else found.p,
     )
-    return [
-        Claim(
-            **there, ours=shown, detail=detail, p=found.p,
-            verdict=judge(holds=found.low > 0, fails=found.high < 0),
+
+
+CLAIMS = [
+    Claim(
+        f"{name_of(where)}: {text}",
+        functools.partial(_judge, where=where, most_is_networks=most_is_networks),
+        paper,
+    )
+    for where in SETTINGS
+    for text, most_is_networks, paper in (
+        (
+            "data sets differ in the accuracy on unseen hard strings that networks reach on them",
+            False,
+            "one data set",
         ),
-        Claim(
-            **most, ours=shown, detail=detail, p=math.nan,
-            verdict=judge(holds=found.high < HALF, fails=found.low > HALF),
-        ),
-    ]  # fmt: skip
+        ("most of the variance of a run is the network's, not the data's", True, ""),
+    )
+]

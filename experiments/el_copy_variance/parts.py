@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 
-from experiments.el_copy_variance.settings import SEEDS_PER_DATA
+from experiments.el_copy_variance.run import SEEDS_PER_DATA
 from experiments.harness.statistics import CONFIDENCE
-from experiments.harness.tables import values_of
+from experiments.harness.tables import Where, values_of
 
 
 class Parts(NamedTuple):
@@ -33,9 +33,9 @@ class Parts(NamedTuple):
     num_data_sets: int
 
 
-def parts(results: pd.DataFrame, setting: str, metric: str) -> Parts | None:
+def parts(results: pd.DataFrame, where: Where, metric: str) -> Parts | None:
     """Split the variance of a metric; None without two whole data sets, or where nothing varies."""
-    values = values_of(results, setting, metric)
+    values = values_of(results, where, metric)
     num = len(values) // SEEDS_PER_DATA
     if num < 2 or len(values) != num * SEEDS_PER_DATA or not np.isfinite(values).all():
         return None

@@ -7,13 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_chance_line, add_note, add_question, add_titles, new_figure, spread
+from experiments.el_copy_variance.claims import HARD, SETTINGS
 from experiments.el_copy_variance.parts import parts
-from experiments.el_copy_variance.settings import HARD, SEEDS_PER_DATA, SETTINGS
-from experiments.harness.figures import decimal
-from experiments.harness.tables import read_results, values_of
+from experiments.el_copy_variance.run import SEEDS_PER_DATA
+from experiments.harness.figures import colour_of, decimal
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where, read_results, values_of
 
 CHANCE = 1 / 26
-COLOURS = ("#000000", "#000000", "#d55e00")
 
 
 def plot(out: Path) -> Figure:
@@ -21,12 +22,12 @@ def plot(out: Path) -> Figure:
     results = read_results(out / "results.csv")
     figure, axes = new_figure(1, len(SETTINGS), size=(9.4, 3.9), share_y=True)
     add_question(figure, answer(results))
-    for ax, setting, colour in zip(axes[0], SETTINGS, COLOURS, strict=True):
-        _draw(ax, results, setting, colour)
+    for ax, setting in zip(axes[0], SETTINGS, strict=True):
+        _draw(ax, results, setting)
         add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
         ax.set_xlabel("data set, by its mean")
     axes[0, 0].set(ylabel="accuracy on unseen hard strings", ylim=(0.0, 1.03))
-    add_titles(axes[0], SETTINGS)
+    add_titles(axes[0], map(name_of, SETTINGS))
     add_note(
         figure,
         f"dots: networks on one data set, {SEEDS_PER_DATA} each; lines: their mean; where .00 is "
@@ -40,14 +41,15 @@ def answer(results: pd.DataFrame) -> str:
     shown = []
     for setting in SETTINGS:
         found = parts(results, setting, HARD)
-        if found is None:
-            shown.append(f"{setting}: nothing varies")
-        else:
-            shown.append(f"{setting}: {decimal(found.between)} and {decimal(found.within)}")
+        said = "nothing varies"
+        if found is not None:
+            said = f"{decimal(found.between)} and {decimal(found.within)}"
+        shown.append(f"{name_of(setting)}: {said}")
     return "Standard deviation between data sets, and between networks on one\n" + "; ".join(shown)
 
 
-def _draw(ax: Axes, results: pd.DataFrame, setting: str, colour: str) -> None:
+def _draw(ax: Axes, results: pd.DataFrame, setting: Where) -> None:
+    colour = colour_of(setting)
     values = values_of(results, setting, HARD).to_numpy()
     groups = values.reshape(-1, SEEDS_PER_DATA)
     for place, group in enumerate(sorted(groups, key=lambda group: group.mean())):

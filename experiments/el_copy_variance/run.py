@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.el_copy_variance.settings import SEEDS_PER_DATA
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -12,6 +11,7 @@ METRICS = [
     f"{split}_{group}_accuracy" for split in ("train", "test_precise") for group in ("easy", "hard")
 ]
 CURVES = ["test_hard_accuracy"]
+SEEDS_PER_DATA = 4  # seeds 0 to 3 have the first data set, 4 to 7 the second
 WARM_UP = {"smoke": 20, "quick": 1000, "cpu": 1000, "paper": 1000}  # updates
 DATA_SETS = {"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from experiments.el_copy_context.run import CURVES, METRICS, packed_config
+from experiments.el_copy_context.run import CURVES, METRICS, study_of
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -21,11 +21,11 @@ def studies(scale: str) -> list[Study]:
     chosen = []
     for packed in STRINGS_PER_WINDOW.get(scale, (2,)):
         for width in WIDTHS[scale]:
-            config, context = packed_config(scale, packed)
+            config = study_of(scale, strings_per_window=packed).config
             own_width = 32 if scale == "smoke" else config.model.width  # that its rate is meant for
             config.optim.peak_lr *= own_width / width
             config.model.width = width
-            chosen.append(Study(config, f"{context}, width {width}"))
+            chosen.append(Study(config, {"strings_per_window": packed, "width": width}))
     return chosen
 
 

@@ -5,17 +5,12 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    add_chance_line,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-    plot_lines_vs,
-)
-from experiments.el_margins.settings import BASE, LOSSES, RATIO, SIZES, WORST_GROUP, named
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table
+from el_jax.plots import add_chance_line, add_legend, add_question, add_titles, new_figure
+from experiments.el_margins.claims import BASE, RATIO, WORST_GROUP
+from experiments.el_margins.run import LOSSES, SIZES
+from experiments.harness.figures import decimal, draw_against, mean_of, t_note
+from experiments.harness.names import name_of
+from experiments.harness.tables import read_results
 
 PANELS = {
     WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
@@ -28,11 +23,9 @@ def plot(out: Path) -> Figure:
     results = read_results(out / "results.csv")
     figure, axes = new_figure(1, len(PANELS), size=(8.2, 4.0))
     add_question(figure, answer(results))
-    table = seed_table(results)
     for ax, (metric, (_, words)) in zip(axes.ravel(), PANELS.items(), strict=True):
         for loss in LOSSES:
-            settings = [named(loss, size) for size in SIZES]
-            plot_lines_vs(ax, SIZES, table, metric, settings, label=loss, num_sems=t_sems)
+            draw_against(ax, results, metric, loss, "shortcut_size", label=name_of(loss))
         ax.set_xscale("log", base=2)
         ax.set_xticks(SIZES, [str(size) for size in SIZES])
         ax.minorticks_off()
@@ -49,7 +42,7 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The accuracy of every loss at the published size of the shortcut."""
-    shown = [
-        f"{loss}: {decimal(mean_of(results, named(loss, BASE), WORST_GROUP))}" for loss in LOSSES
-    ]
-    return f"Right where a shortcut of size {BASE} is wrong\n{'; '.join(shown)}"
+    shown = "; ".join(
+        f"{name_of(loss)}: {decimal(mean_of(results, loss | BASE, WORST_GROUP))}" for loss in LOSSES
+    )
+    return f"Right where a shortcut of size {BASE['shortcut_size']} is wrong\n{shown}"

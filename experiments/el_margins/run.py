@@ -8,7 +8,7 @@ so that no test set is drawn.
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,17 +19,16 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.losses import TOKEN_LOSSES, token_stats
-from experiments.el_margins.settings import (
-    LOSSES,
-    RATIO,
-    SIZES,
-    SPREAD,
-    TRAINED,
-    WORST_GROUP,
-    named,
-)
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+
+LOSSES: tuple[dict[str, Any], ...] = (
+    {"loss": "cross_entropy"},
+    {"loss": "e1", "lam": 0.5},  # at two classes marg-log, log(1 + exp(-m)) + λ log(1 + m²)
+    {"loss": "e2", "lam": 0.4},  # at two classes spectral decoupling, ... + (λ/4) m²
+    {"loss": "e3", "b": 1.0},
+)
+SIZES = (2, 5, 10, 20, 50)  # of the shortcut, B
 
 
 class Setting(NamedTuple):
@@ -71,10 +70,11 @@ def total_loss(margins: Float[Array, "n loss B"]) -> Float[Array, ""]:
     """The mean loss of every model, summed: no model reads the weights of another."""
     logits = jnp.stack([margins / 2, -margins / 2], axis=-1)  # of the right class and the wrong one
     labels = jnp.zeros(logits[:, 0, :, 0].shape, jnp.int32)
-    losses = [
-        TOKEN_LOSSES[name](token_stats(logits[:, i], labels), **numbers).mean(0)
-        for i, (name, numbers) in enumerate(LOSSES.values())
-    ]
+    losses = []
+    for i, factors in enumerate(LOSSES):
+        numbers = {key: value for key, value in factors.items() if key != "loss"}
+        loss = TOKEN_LOSSES[factors["loss"]]
+        losses.append(loss(token_stats(logits[:, i], labels), **numbers).mean(0))
     return jnp.stack(losses).sum()
 
 
@@ -131,13 +131,13 @@ def of_seed(scale: Setting, seed: int) -> Iterator[Measured]:
         for j, size in enumerate(SIZES):
             own = margins[:, i, j]
             numbers = {
-                WORST_GROUP: accuracy[-1, i, j],
-                RATIO: ratio[-1, i, j],
-                TRAINED: (own > 0).mean(),
-                SPREAD: own.std() / own.mean(),
+                "worst_group_accuracy": accuracy[-1, i, j],
+                "shortcut_ratio": ratio[-1, i, j],
+                "train_accuracy": (own > 0).mean(),
+                "margin_spread": own.std() / own.mean(),
             }
-            seen = {WORST_GROUP: accuracy[:, i, j], RATIO: ratio[:, i, j]}
-            yield Measured(named(loss, size), numbers, steps, seen)
+            seen = {"worst_group_accuracy": accuracy[:, i, j], "shortcut_ratio": ratio[:, i, j]}
+            yield Measured({**loss, "shortcut_size": size}, numbers, steps, seen)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

@@ -8,117 +8,140 @@ Seeds either find the arm or do not, so that a mean says little: controls are ju
 interval of the share of seeds that did.
 """
 
-import dataclasses
-import math
+from typing import Any
 
 import pandas as pd
 
-from experiments.el_path_star.settings import (
-    CE,
-    CE_WARM_UP,
-    CONTROLS,
-    E1,
-    E1_WARM_UP,
-    E1_WEAK_WARM_UP,
-    E2_WARM_UP,
-    E3_WARM_UP,
-    EXACT_MATCH,
-    GRAPHS,
-    MASKED,
-    SMOOTHED,
-    chance,
-    named,
-    share_found,
-)
-from experiments.harness.claims import Claim, Verdict, claim_greater, claim_level, judge
+from experiments.el_path_star.run import CONTROLS, GRAPHS, WARM_UP
+from experiments.harness.claims import OURS, Claim, Outcome, greater, if_open, level, verdict_of
+from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
+from experiments.harness.tables import Where, values_of
 
-SOURCE = "Yang et al. 2025, Table 1"
-PITFALLS, OURS = "Bachmann and Nagarajan 2024, Table 5", "not in the paper"
+EXACT_MATCH = "test_exact_match"
+SOURCE, PITFALLS = "Yang et al. 2025, Table 1", "Bachmann and Nagarajan 2024, Table 5"
 NEAR = 0.05  # of 1/d, for a level that counts as 1/d
+ABOVE_CHANCE = 0.1  # by which the exact match of a seed that found the arm exceeds 1/d
 TABLE_1 = {"G(2,3)": (".289", ".655"), "G(5,3)": (".001", ".117")}
 REPORTED = {
     "reversed path": ("Bachmann and Nagarajan 2024", "solved"),
     "no teacher": ("Bachmann and Nagarajan 2024", "solved by some models"),
-    MASKED: ("Frydenlund 2025, arXiv 2503.10542", "solved"),
+    "masked tokens": ("Frydenlund 2025, arXiv 2503.10542", "solved"),
     "multi-token heads": ("Teoh et al. 2025, arXiv 2511.05963, Figure 6", "66.2 of 50 on G(2,10)"),
     "bag of future tokens": ("arXiv 2510.14751", "solved"),
     "token order": ("Zuhri et al. 2025, arXiv 2508.19228", "solved"),
     "next latent": ("Teoh et al. 2025, arXiv 2511.05963, Figure 6", "97.1 on G(2,10)"),
 }
+PLAIN: dict[str, Any] = {"order": "forward", "teacher": "forced", "future": None}
+CE = {"loss": "cross_entropy"}
+E1 = {"loss": "e1", "lam": 1.0}  # the paper's λ of Table 1
+E1_WEAK, E2, E3 = {"loss": "e1", "lam": 0.25}, {"loss": "e2", "lam": 2.0}, {"loss": "e3", "b": 1.0}
+SMOOTHED = {"loss": "label_smoothing", "smoothing": 0.1}
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [claim for graph in GRAPHS for claim in _on(results, graph)]
+def on(graph: str, warm_up: int, control: str = "") -> dict[str, Any]:
+    """The trainings on a graph with so many updates of warm-up, of a control if one is named."""
+    degree, length = GRAPHS[graph]
+    task = {"degree": degree, "path_length": length, "warmup_steps": warm_up}
+    return PLAIN | task | (CE | CONTROLS[control] if control else {})
 
 
-def _on(results: pd.DataFrame, graph: str) -> list[Claim]:
-    gate = claim_level(
-        results, named(CE, graph), EXACT_MATCH, at_least=chance(graph) - NEAR,
-        text=f"{graph}: cross-entropy reaches 1/d = {chance(graph):g} (the gate; within {NEAR})",
-        source=SOURCE, paper_value=TABLE_1[graph][0],
-    )  # fmt: skip
-    further = [
-        claim_level(
-            results, named(CE, graph), EXACT_MATCH, at_most=chance(graph) + NEAR,
-            text=f"{graph}: and comes no further", source=PITFALLS, paper_value="1/d",
-        ),
-        *_equal_learning(results, graph),
-        *(_control(results, graph, control) for control in CONTROLS),
-    ]  # fmt: skip
-    return [gate, *(claim if _is_open(gate) else _not_judged(claim) for claim in further)]
+def chance(graph: str) -> float:
+    """Exact match of a model that looks edges up and guesses the arm, 1/d."""
+    return 1 / GRAPHS[graph][0]
 
 
-def _equal_learning(results: pd.DataFrame, graph: str) -> list[Claim]:
-    level = chance(graph) + NEAR
-    above = [
-        claim_level(
-            results, named(loss, graph), EXACT_MATCH, at_least=level,
-            text=f"{graph}: {loss} is above 1/d",
-            source=SOURCE if loss == E1_WARM_UP else OURS,
-            paper_value=TABLE_1[graph][1] if loss == E1_WARM_UP else "",
-        )
-        for loss in (CE_WARM_UP, E1, E1_WARM_UP, E1_WEAK_WARM_UP, E2_WARM_UP, E3_WARM_UP, SMOOTHED)
-    ]  # fmt: skip
-    pairs = {
-        (E1_WARM_UP, CE): "E1 with warm-up is right more often than cross-entropy",
-        (E1_WARM_UP, CE_WARM_UP): "... and more often than cross-entropy with warm-up",
-        (MASKED, E1_WARM_UP): "Masked tokens do better than E1, by data alone",
-    }
-    return above + [
-        claim_greater(
-            results, EXACT_MATCH, named(better, graph), named(worse, graph),
-            text=f"{graph}: {text}",
-            source=SOURCE if worse == CE else OURS,
-            paper_value=" against ".join(reversed(TABLE_1[graph])) if worse == CE else "",
-        )
-        for (better, worse), text in pairs.items()
-    ]  # fmt: skip
+def share_found(results: pd.DataFrame, where: Where) -> tuple[float, int]:
+    """The share of seeds above 1/d by more than ``ABOVE_CHANCE``, and the number of seeds."""
+    values = values_of(results, where, EXACT_MATCH)
+    return float((values > 1 / where["degree"] + ABOVE_CHANCE).mean()), len(values)
 
 
-def _control(results: pd.DataFrame, graph: str, control: str) -> Claim:
+def _control(graph: str, control: str, warm_up: int) -> Claim:
     """More than half of the seeds find the arm, by Wilson's interval of their share."""
-    source, paper_value = REPORTED[control]
-    claim = Claim(f"{graph}: {control}: most seeds find the arm", source, paper_value, detail="")
-    share, num = share_found(results, control, graph)
-    if not num:
-        missing = f"not measured: {EXACT_MATCH} of {named(control, graph)}"
-        return dataclasses.replace(claim, detail=missing)
-    low, high = wilson_interval(share, num)
-    return dataclasses.replace(
-        claim,
-        ours=f"{round(share * num)} of {num} seeds",
-        verdict=judge(holds=low > 0.5, fails=high < 0.5),
-        detail=f"share {share:.2f}, 95% Wilson interval [{low:.2f}, {high:.2f}]",
+    where = on(graph, warm_up, control)
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        share, num = share_found(results, where)
+        low, high = wilson_interval(share, num)
+        return Outcome(
+            f"share {share:.2f}, 95% Wilson interval [{low:.2f}, {high:.2f}]",
+            f"{round(share * num)} of {num} seeds",
+            verdict_of(holds=low > 0.5, fails=high < 0.5),
+        )
+
+    source, paper = REPORTED[control]
+    text = f"{graph}: {control}: most seeds find the arm"
+    return Claim(text, judge, paper, source, [(where, EXACT_MATCH)])
+
+
+def _equal_learning(graph: str, warm_up: int) -> list[Claim]:
+    cold, warm = on(graph, 0), on(graph, warm_up)
+    plain, e1 = TABLE_1[graph]
+    above: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (CE, warm),
+        (E1, cold),
+        *((loss, warm) for loss in (E1, E1_WEAK, E2, E3, SMOOTHED)),
+    ]
+    compared = f"{e1} against {plain}"
+    return [
+        *(
+            level(
+                f"{graph}: {name_of(loss | {'warmup_steps': at['warmup_steps']})} is above 1/d",
+                EXACT_MATCH,
+                at | loss,
+                at_least=chance(graph) + NEAR,
+                paper=e1 if loss is E1 and at is warm else "",
+                source=SOURCE if loss is E1 and at is warm else OURS,
+            )
+            for loss, at in above
+        ),
+        greater(
+            f"{graph}: E1 with warm-up is right more often than cross-entropy",
+            EXACT_MATCH,
+            warm | E1,
+            cold | CE,
+            paper=compared,
+            source=SOURCE,
+        ),
+        greater(
+            f"{graph}: ... and more often than cross-entropy with warm-up",
+            EXACT_MATCH,
+            warm | E1,
+            warm | CE,
+        ),
+        greater(
+            f"{graph}: Masked tokens do better than E1, by data alone",
+            EXACT_MATCH,
+            on(graph, warm_up, "masked tokens"),
+            warm | E1,
+        ),
+    ]
+
+
+def _on(graph: str, warm_up: int) -> list[Claim]:
+    plain = on(graph, 0) | CE
+    gate = level(
+        f"{graph}: cross-entropy reaches 1/d = {chance(graph):g} (the gate; within {NEAR})",
+        EXACT_MATCH,
+        plain,
+        at_least=chance(graph) - NEAR,
+        paper=TABLE_1[graph][0],
+        source=SOURCE,
     )
+    no_further = level(
+        f"{graph}: and comes no further",
+        EXACT_MATCH,
+        plain,
+        at_most=chance(graph) + NEAR,
+        paper="1/d",
+        source=PITFALLS,
+    )
+    controls = [_control(graph, control, warm_up) for control in CONTROLS]
+    return [gate, *if_open(gate, [no_further, *_equal_learning(graph, warm_up), *controls])]
 
 
-def _is_open(gate: Claim) -> bool:
-    return gate.verdict is Verdict.HOLDS
-
-
-def _not_judged(claim: Claim) -> Claim:
-    """The claim without a verdict: cross-entropy is below 1/d, or was not measured."""
-    detail = f"not judged, the gate is closed; {claim.detail}"
-    return dataclasses.replace(claim, verdict=Verdict.INCONCLUSIVE, detail=detail, p=math.nan)
+CLAIMS = {
+    scale: [claim for graph in GRAPHS for claim in _on(graph, warm_up)]
+    for scale, warm_up in WARM_UP.items()
+}

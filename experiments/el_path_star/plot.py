@@ -1,47 +1,48 @@
 """Exact match of every seed, and the share of seeds that found the arm, a column for each graph."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure, plot_seed_dots
-from experiments.el_path_star.settings import (
+from el_jax.plots import add_note, add_question, add_titles, new_figure
+from experiments.el_path_star.claims import (
     ABOVE_CHANCE,
     CE,
-    CONTROLS,
-    E1_WARM_UP,
+    E1,
+    E1_WEAK,
+    E2,
+    E3,
     EXACT_MATCH,
-    GRAPHS,
-    HEADS,
-    LOSSES,
+    SMOOTHED,
     chance,
-    named,
+    on,
     share_found,
 )
-from experiments.harness.figures import count, decimal, mean_of, t_note, t_sems
+from experiments.el_path_star.run import CONTROLS, GRAPHS
+from experiments.harness.figures import count, decimal, draw_dots, mean_of, t_note
+from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
-from experiments.harness.tables import read_results, seed_table, settings_with
+from experiments.harness.tables import Where, levels, read_results
 
-METHODS = (*LOSSES, *CONTROLS)
 DRAWN = "#444444"
 
 
 def plot(out: Path) -> Figure:
     """Upper row: exact match; lower row: share of seeds above 1/d."""
     results = read_results(out / "results.csv")
-    known = settings_with(results, EXACT_MATCH)
-    methods = [m for m in METHODS if all(named(m, graph) in known for graph in GRAPHS)]
     figure, axes = new_figure(2, len(GRAPHS), size=(9.6, 9.4), share_x=True)
     add_question(figure, answer(results))
     for column, graph in zip(axes.T, GRAPHS, strict=True):
-        settings = [named(method, graph) for method in methods]
-        plot_seed_dots(column[0], seed_table(results), EXACT_MATCH, settings, num_sems=t_sems)
+        methods = methods_on(results, graph)
+        draw_dots(column[0], results, EXACT_MATCH, methods.values())
         guess = column[0].axvline(chance(graph), color=DRAWN, linestyle=":", linewidth=1, zorder=1)
         guess.set_gid("chance")
-        _draw_shares(column[1], results, graph, methods)
+        _draw_shares(column[1], results, [*methods.values()])
         column[0].set_xlabel("exact match of the path")
         column[1].set_xlabel("share of seeds that found the arm")
         for ax in column:
@@ -57,27 +58,47 @@ def plot(out: Path) -> Figure:
     return figure
 
 
+def methods_on(results: pd.DataFrame, graph: str) -> dict[str, dict[str, Any]]:
+    """The settings on a graph by their names: losses without and with warm-up, then controls."""
+    warm_up = levels(results, "warmup_steps")[-1]
+    losses = [
+        (loss, steps)
+        for loss in (CE, E1, E1_WEAK, E2, E3, SMOOTHED)
+        for steps in (0, warm_up)
+        if loss is not SMOOTHED or steps
+    ]
+    return {
+        **{
+            name_of(loss | {"warmup_steps": steps}): on(graph, steps) | loss
+            for loss, steps in losses
+        },
+        **{control: on(graph, warm_up, control) for control in CONTROLS},
+    }
+
+
 def answer(results: pd.DataFrame) -> str:
     """The exact match of cross-entropy, of E1 with warm-up and of later heads on every graph."""
-    shown = []
+    shown, heads = [], "multi-token heads"
     for graph in GRAPHS:
-        plain, e1, heads = (
-            decimal(mean_of(results, named(m, graph), EXACT_MATCH)) for m in (CE, E1_WARM_UP, HEADS)
+        methods = methods_on(results, graph)
+        plain, e1, later = (
+            decimal(mean_of(results, methods[name], EXACT_MATCH))
+            for name in ("cross-entropy", "E1 λ=1, warm-up", heads)
         )
         shown.append(
             f"{graph}, 1/d = {decimal(chance(graph))}: cross-entropy {plain}, "
-            f"E1 with warm-up {e1}, {HEADS} {heads}"
+            f"E1 with warm-up {e1}, {heads} {later}"
         )
     return "Whole path right\n" + "\n".join(shown)
 
 
-def _draw_shares(ax: Axes, results: pd.DataFrame, graph: str, methods: list[str]) -> None:
-    for row, method in enumerate(methods):
-        share, num = share_found(results, method, graph)
+def _draw_shares(ax: Axes, results: pd.DataFrame, settings: Sequence[Where]) -> None:
+    for row, setting in enumerate(settings):
+        share, num = share_found(results, setting)
         low, high = wilson_interval(share, num)
         ends = np.array([[share - low], [high - share]])
         ax.errorbar(
             share, row, xerr=ends, fmt="o", color=DRAWN, capsize=3, markersize=5, elinewidth=1.2
         )
-    ax.set_ylim(len(methods) - 0.4, -0.6)
+    ax.set_ylim(len(settings) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")

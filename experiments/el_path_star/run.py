@@ -4,11 +4,21 @@ from pathlib import Path
 
 from configs.el.path_star import get_config
 from el_jax import build
-from experiments.el_path_star.settings import CONTROLS, GRAPHS
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
+GRAPHS = {"G(2,3)": (2, 3), "G(5,3)": (5, 3)}  # arms; nodes of an arm, the start included
+# changes of what is read or predicted, all under cross-entropy with warm-up
+CONTROLS = {
+    "reversed path": {"order": "reversed"},
+    "no teacher": {"teacher": "none"},
+    "masked tokens": {"teacher": "masked"},
+    "multi-token heads": {"future": "multi_token"},
+    "bag of future tokens": {"future": "bag"},
+    "token order": {"future": "token_order"},
+    "next latent": {"future": "next_latent"},
+}
 METRICS = [
     "test_exact_match",
     *(
@@ -43,10 +53,17 @@ def studies(scale: str) -> list[Study]:
             config.sweep.loss.update(numbers)
             if loss != "label_smoothing":
                 config.sweep.optim.warmup_steps = (0, WARM_UP[scale])
-            chosen.append(Study(config, f", {graph}"))
-        for control, argument in CONTROLS.items():
-            chosen.append(Study(config_of(scale, graph, argument), f", {control}, {graph}"))
+            chosen.append(_study(config))
+        for control in CONTROLS.values():
+            ((key, value),) = control.items()
+            chosen.append(_study(config_of(scale, graph, f"{key}={value}")))
     return chosen
+
+
+def _study(config: build.Config) -> Study:
+    keys = ("degree", "path_length", "order", "teacher")
+    future = {"future": config.future.name} if "future" in config else {}
+    return Study(config, {key: config.task[key] for key in keys} | future)
 
 
 def config_of(scale: str, graph: str, argument: str) -> build.Config:

@@ -9,32 +9,13 @@ Where it is closed, E-losses are not judged, since there is no solution to compa
 a loss is read as one of geometry unless that loss recalls the edges, which is a claim of its own.
 """
 
-import dataclasses
 import math
+from typing import Any
 
-import pandas as pd
-
-from experiments.el_star_in_weights.settings import (
-    CE,
-    E_LOSSES,
-    EDGE_ACCURACY,
-    EDGE_CE,
-    FROZEN,
-    HELD_OUT,
-    RECALLED,
-    SAME_ARM,
-    SLOW,
-    SPECTRAL,
-    TINY,
-    UNTOLD,
-    WARM,
-    WIDE,
-    control,
-    named,
-    path_chance,
-    spectral_chance,
-)
-from experiments.harness.claims import Claim, Verdict, claim_greater, claim_level
+from experiments.el_star_in_weights import run
+from experiments.harness.claims import Claim, greater, if_open, level
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where
 
 PAPER, NOTEBOOK = "Noroozizadeh et al. 2025", "Noroozizadeh et al. 2025, tiny_transformer.ipynb"
 LOOKUP = "Noroozizadeh et al. 2025, tiny_associative.ipynb"
@@ -42,130 +23,188 @@ OURS = "not in the papers"
 ALL, MOST = 0.99, 0.5
 FLOOR = 24 / 32 * math.log(2) + 4 / 32 * math.log(4)  # nats: of 32 questions, 24 have two answers
 
+TINY, WIDE, SLOW = "tiny star", "wide star", "wide star, slow"
+STARS: dict[str, dict[str, Any]] = {
+    TINY: {"star": "tiny", "peak_lr": 0.01},
+    WIDE: {"star": "wide", "peak_lr": 0.01},
+    SLOW: {"star": "wide", "peak_lr": 0.003},
+}
+SIZES = {"tiny": (4, 5), "wide": (64, 4)}  # arms; nodes of an arm
+CE: dict[str, Any] = {"loss": "cross_entropy"}
+PLAIN, FROZEN, UNTOLD = (
+    {"optimizer": "adamw", "untold": 0},
+    {"optimizer": run.FROZEN},
+    {"untold": 1},
+)
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [
-        *_on_the_tiny_star(results),
-        *_on_the_wide_star(results),
-        *_at_the_slow_rate(results),
-    ]
-
-
-def _on_the_tiny_star(results: pd.DataFrame) -> list[Claim]:
-    plain = named(TINY, CE)
-    gate = _recalls(results, plain, NOTEBOOK, "100 %")
-    return [
-        gate,
-        claim_level(
-            results, plain, EDGE_CE, at_most=FLOOR + 0.01,
-            text=f"tiny star: ... at a loss within .01 of the least, {FLOOR:.3f} nats",
-            source=NOTEBOOK, paper_value=".696",
-        ),
-        claim_level(
-            results, plain, EDGE_ACCURACY, at_least=0.53,
-            text="tiny star: ... and names one answer of each node, 17 of 32 questions",
-            source=NOTEBOOK, paper_value=".531",
-        ),
-        claim_level(
-            results, plain, SPECTRAL, at_least=2 * spectral_chance(TINY),
-            text="tiny star: its table is a map: twice the share in the slowest eigenvectors that "
-            f"rows at random have, {spectral_chance(TINY):.3f}",
-            source=PAPER, paper_value="spectral bias",
-        ),
-        claim_level(
-            results, plain, SAME_ARM, at_least=0.1,
-            text="tiny star: nodes of an arm that no edge joins are closer than those of two arms",
-            source=PAPER, paper_value="arms cluster",
-        ),
-        _recalls(results, control(TINY, FROZEN), LOOKUP, "100 %"),
-        *_if_open(gate, _of_losses(results, TINY, with_paths=False)),
-    ]  # fmt: skip
-
-
-def _on_the_wide_star(results: pd.DataFrame) -> list[Claim]:
-    plain = named(WIDE, CE)
-    recalls = _recalls(results, plain, PAPER, "100 %")
-    finds = claim_level(
-        results, plain, HELD_OUT, at_least=MOST,
-        text="wide star: cross-entropy finds most held-out paths (a guess of the arm: "
-        f"{path_chance(WIDE):.3f})",
-        source=PAPER, paper_value="solved, on larger stars",
-    )  # fmt: skip
-    warm = named(WIDE, CE, WARM)
-    controls = [
-        claim_level(
-            results, control(WIDE, UNTOLD), HELD_OUT, at_most=0.1,
-            text="wide star: held-out paths whose edges are untold are not found",
-            source=OURS, paper_value="",
-        ),
-        _recalls(results, control(WIDE, FROZEN), PAPER, "100 %"),
-        claim_greater(
-            results, HELD_OUT, warm, control(WIDE, FROZEN),
-            text="wide star: a table that learns finds more held-out paths than a frozen one",
-            source=PAPER, paper_value="frozen embeddings fail",
-        ),
-    ]  # fmt: skip
-    judged = _if_open(recalls, _if_open(finds, controls + _of_losses(results, WIDE)))
-    return [recalls, finds, *judged]
-
-
-def _at_the_slow_rate(results: pd.DataFrame) -> list[Claim]:
-    warm = named(SLOW, CE, WARM)
-    gate = _recalls(results, warm, OURS, "")
-    rate = claim_greater(
-        results, HELD_OUT, named(WIDE, CE, WARM), warm, by=0.1,
-        text="wide star: at .003 cross-entropy finds fewer held-out paths than at .01, by .1",
-        source=OURS, paper_value="",
-    )  # fmt: skip
-    return [gate, *_if_open(gate, [rate, *_of_losses(results, SLOW)])]
-
-
-def _of_losses(results: pd.DataFrame, star: str, *, with_paths: bool = True) -> list[Claim]:
-    """E-losses against cross-entropy, all with warm-up; and warm-up itself."""
-    found = []
-    metrics = [SPECTRAL, *([HELD_OUT] if with_paths else [])]
-    for loss in E_LOSSES[star]:
-        found.append(_recalls(results, named(star, loss, WARM), OURS, ""))
-        found += [
-            claim_greater(
-                results, metric, named(star, loss, WARM), named(star, CE, WARM),
-                text=f"{star}: {loss} with warm-up has more of the {WORDS[metric]} than "
-                "cross-entropy with warm-up",
-                source=OURS, paper_value="",
-            )
-            for metric in metrics
-        ]  # fmt: skip
-    return found + [
-        claim_greater(
-            results, metric, named(star, CE, WARM), named(star, CE),
-            text=f"{star}: warm-up alone has more of the {WORDS[metric]}",
-            source=OURS, paper_value="",
-        )
-        for metric in metrics
-    ]  # fmt: skip
-
-
+RECALLED = "edges_recalled"  # share of edges whose answer is among the largest logits
+SPECTRAL = "spectral_share"
+HELD_OUT = "test_exact_match"  # of the paths of held-out arms
 WORDS = {
     SPECTRAL: "graph's slowest eigenvectors in its table",
     HELD_OUT: "held-out paths right",
 }
 
 
-def _recalls(results: pd.DataFrame, setting: str, source: str, paper_value: str) -> Claim:
-    return claim_level(
-        results, setting, RECALLED, at_least=ALL,
-        text=f"{setting}: recalls the edges", source=source, paper_value=paper_value,
-    )  # fmt: skip
+def on(star: str, warm_up: int) -> dict[str, Any]:
+    """The trainings on a star with so many updates of warm-up, controls left out."""
+    return STARS[star] | {"warmup_steps": warm_up} | PLAIN
 
 
-def _if_open(gate: Claim, further: list[Claim]) -> list[Claim]:
-    """Claims as they are if the gate holds, else without a verdict."""
-    if gate.verdict is Verdict.HOLDS:
-        return further
-    return [_not_judged(claim) for claim in further]
+def e_losses(star: str) -> tuple[dict[str, Any], ...]:
+    """The E-losses that are trained on a star."""
+    e2 = {"loss": "e2", "lam": run.E2_LAM[STARS[star]["star"]]}
+    return {"loss": "e1", "lam": 1.0}, e2, {"loss": "e3", "b": 1.0}
 
 
-def _not_judged(claim: Claim) -> Claim:
-    detail = f"not judged, the gate is closed; {claim.detail}"
-    return dataclasses.replace(claim, verdict=Verdict.INCONCLUSIVE, detail=detail, p=math.nan)
+def spectral_chance(star: str) -> float:
+    """The mean share of a table whose rows are given to the nodes at random, (d - 1) / (n - 1)."""
+    degree, length = SIZES[STARS[star]["star"]]
+    return (degree - 1) / (degree * (length - 1))
+
+
+def path_chance(star: str) -> float:
+    """Exact match of a model that looks edges up and guesses the branch, 1/d."""
+    return 1 / SIZES[STARS[star]["star"]][0]
+
+
+def _on_the_tiny_star(warm_up: int) -> list[Claim]:
+    plain = CE | on(TINY, 0)
+    gate = _loss_recalls(TINY, CE, 0, NOTEBOOK, "100 %")
+    return [
+        gate,
+        level(
+            f"tiny star: ... at a loss within .01 of the least, {FLOOR:.3f} nats",
+            "train_edge_ce",
+            plain,
+            at_most=FLOOR + 0.01,
+            source=NOTEBOOK,
+            paper=".696",
+        ),
+        level(
+            "tiny star: ... and names one answer of each node, 17 of 32 questions",
+            "train_edge_accuracy",
+            plain,
+            at_least=0.53,
+            source=NOTEBOOK,
+            paper=".531",
+        ),
+        level(
+            "tiny star: its table is a map: twice the share in the slowest eigenvectors that "
+            f"rows at random have, {spectral_chance(TINY):.3f}",
+            SPECTRAL,
+            plain,
+            at_least=2 * spectral_chance(TINY),
+            source=PAPER,
+            paper="spectral bias",
+        ),
+        level(
+            "tiny star: nodes of an arm that no edge joins are closer than those of two arms",
+            "same_arm_cosine",
+            plain,
+            at_least=0.1,
+            source=PAPER,
+            paper="arms cluster",
+        ),
+        _frozen_recalls(TINY, warm_up, LOOKUP),
+        *if_open(gate, _of_losses(TINY, warm_up, SPECTRAL)),
+    ]
+
+
+def _on_the_wide_star(warm_up: int) -> list[Claim]:
+    warm = CE | on(WIDE, warm_up)
+    recalls = _loss_recalls(WIDE, CE, 0, PAPER, "100 %")
+    finds = level(
+        "wide star: cross-entropy finds most held-out paths (a guess of the arm: "
+        f"{path_chance(WIDE):.3f})",
+        HELD_OUT,
+        CE | on(WIDE, 0),
+        at_least=MOST,
+        source=PAPER,
+        paper="solved, on larger stars",
+    )
+    controls = [
+        level(
+            "wide star: held-out paths whose edges are untold are not found",
+            HELD_OUT,
+            warm | UNTOLD,
+            at_most=0.1,
+            source=OURS,
+        ),
+        _frozen_recalls(WIDE, warm_up, PAPER),
+        greater(
+            "wide star: a table that learns finds more held-out paths than a frozen one",
+            HELD_OUT,
+            warm,
+            warm | FROZEN,
+            source=PAPER,
+            paper="frozen embeddings fail",
+        ),
+    ]
+    behind = [*controls, *_of_losses(WIDE, warm_up, SPECTRAL, HELD_OUT)]
+    return [recalls, finds, *if_open(recalls, if_open(finds, behind))]
+
+
+def _at_the_slow_rate(warm_up: int) -> list[Claim]:
+    gate = _loss_recalls(SLOW, CE, warm_up)
+    rate = greater(
+        "wide star: at .003 cross-entropy finds fewer held-out paths than at .01, by .1",
+        HELD_OUT,
+        CE | on(WIDE, warm_up),
+        CE | on(SLOW, warm_up),
+        by=0.1,
+        source=OURS,
+    )
+    return [gate, *if_open(gate, [rate, *_of_losses(SLOW, warm_up, SPECTRAL, HELD_OUT)])]
+
+
+def _of_losses(star: str, warm_up: int, *metrics: str) -> list[Claim]:
+    """E-losses against cross-entropy, all with warm-up; and warm-up itself."""
+    warm, cold, found = on(star, warm_up), on(star, 0), []
+    for loss in e_losses(star):
+        found.append(_loss_recalls(star, loss, warm_up))
+        found += [
+            greater(
+                f"{star}: {name_of(loss)} with warm-up has more of the {WORDS[metric]} than "
+                "cross-entropy with warm-up",
+                metric,
+                loss | warm,
+                CE | warm,
+                source=OURS,
+            )
+            for metric in metrics
+        ]
+    return found + [
+        greater(
+            f"{star}: warm-up alone has more of the {WORDS[metric]}",
+            metric,
+            CE | warm,
+            CE | cold,
+            source=OURS,
+        )
+        for metric in metrics
+    ]
+
+
+def _loss_recalls(
+    star: str, loss: dict[str, Any], warm_up: int, source: str = OURS, paper: str = ""
+) -> Claim:
+    rate = {} if star == TINY else {"peak_lr": STARS[star]["peak_lr"]}
+    name = name_of(loss | rate | {"warmup_steps": warm_up})
+    return _recalls(f"{name}, {STARS[star]['star']} star", loss | on(star, warm_up), source, paper)
+
+
+def _frozen_recalls(star: str, warm_up: int, source: str) -> Claim:
+    name = f"cross-entropy, warm-up, frozen table, {star}"
+    return _recalls(name, CE | on(star, warm_up) | FROZEN, source, "100 %")
+
+
+def _recalls(name: str, where: Where, source: str, paper: str) -> Claim:
+    text = f"{name}: recalls the edges"
+    return level(text, RECALLED, where, at_least=ALL, source=source, paper=paper)
+
+
+CLAIMS = {
+    scale: [*_on_the_tiny_star(steps), *_on_the_wide_star(steps), *_at_the_slow_rate(steps)]
+    for scale, steps in run.WARM_UP.items()
+}

@@ -1,55 +1,45 @@
 """Every seed's map-likeness on each star, and the held-out paths it finds."""
 
+import itertools
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure, plot_seed_dots
-from experiments.el_star_in_weights.settings import (
+from el_jax.plots import add_note, add_question, add_titles, new_figure
+from experiments.el_star_in_weights.claims import (
     CE,
-    CONTROLS,
-    E_LOSSES,
     HELD_OUT,
-    NONE,
-    RATES,
-    SIZES,
-    SLOW,
     SPECTRAL,
+    STARS,
     TINY,
-    WARM,
-    WIDE,
-    control,
-    named,
+    e_losses,
+    on,
     path_chance,
     spectral_chance,
 )
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table, settings_with
+from experiments.harness.figures import decimal, draw_dots, mean_of, t_note
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where, cells, levels, read_results
 
-PANELS = {  # of a star and a metric, which need not be measured at every scale
-    (TINY, SPECTRAL): "share in the slowest eigenvectors",
-    (WIDE, SPECTRAL): "share in the slowest eigenvectors",
-    (SLOW, SPECTRAL): "share in the slowest eigenvectors",
-    (WIDE, HELD_OUT): "held-out paths right",
-    (SLOW, HELD_OUT): "held-out paths right",
-}
+ROWS = {SPECTRAL: "share in the slowest eigenvectors", HELD_OUT: "held-out paths right"}
 
 
 def plot(out: Path) -> Figure:
     """Left column: the tiny star. Others: the wide star at two rates, geometry over paths."""
     results = read_results(out / "results.csv")
-    figure, axes = new_figure(2, len(SIZES), size=(13.0, 9.0))
+    figure, axes = new_figure(len(ROWS), len(STARS), size=(13.0, 9.0))
     add_question(figure, answer(results))
-    places = {panel: axes[int(panel[1] == HELD_OUT), [*SIZES].index(panel[0])] for panel in PANELS}
-    for (star, metric), ax in places.items():
-        shown = [name for name in settings_of(star) if name in settings_with(results, metric)]
-        chance = path_chance(star) if metric == HELD_OUT else spectral_chance(star)
-        plot_seed_dots(ax, seed_table(results), metric, shown, chance=chance, num_sems=t_sems)
-        ax.set_yticklabels([words_of(star, name) for name in shown])
-        ax.set(xlim=(-0.03, 1.03), xlabel=PANELS[star, metric])
     axes[1, 0].remove()  # the tiny star has no held-out paths
-    add_titles([*places.values()], [f"{star}: η = {RATES[star]:g}" for star, _ in PANELS], pad=16.0)
+    panels = dict(zip(itertools.product(ROWS, STARS), axes.ravel(), strict=True))
+    del panels[HELD_OUT, TINY]
+    for (metric, star), ax in panels.items():
+        settings = sorted(cells(results, STARS[star], metric), key=_place)
+        chance = path_chance(star) if metric == HELD_OUT else spectral_chance(star)
+        draw_dots(ax, results, metric, settings, label=_name, chance=chance)
+        ax.set(xlim=(-0.03, 1.03), xlabel=ROWS[metric])
+    titles = [f"{star}: η = {STARS[star]['peak_lr']:g}" for _, star in panels]
+    add_titles(panels.values(), titles, pad=16.0)
     add_note(
         figure,
         f"dots: a star and a network each; diamonds: mean, {t_note(results)}; filled: with "
@@ -58,32 +48,27 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def settings_of(star: str) -> list[str]:
-    """The settings of a star, losses first."""
-    return [
-        *(named(star, loss, warm) for loss in (CE, *E_LOSSES[star]) for warm in (NONE, WARM)),
-        *(control(star, name) for name in CONTROLS[star]),
-    ]
+def _place(setting: Where) -> tuple:
+    """The controls below the losses."""
+    return tuple(setting[f] for f in ("untold", "optimizer", "loss", "warmup_steps"))
 
 
-def words_of(star: str, setting: str) -> str:
+def _name(setting: Where) -> str:
     """The name of a setting without its star and its rate, which the panel's title has."""
-    for name in CONTROLS[star]:
-        if setting == control(star, name):
-            return name
-    own = setting.removesuffix(f", {TINY if star == TINY else WIDE}")
-    return own.replace(f" η={RATES[star]:g}", "")
+    if setting["untold"]:
+        return "edges untold"
+    if setting["optimizer"] != "adamw":
+        return "frozen table"
+    return name_of({f: setting[f] for f in ("loss", "lam", "b", "warmup_steps") if f in setting})
 
 
 def answer(results: pd.DataFrame) -> str:
     """The share of the slowest eigenvectors on every star, and the held-out paths, with warm-up."""
     lines = ["Share of the table in the graph's slowest eigenvectors (held-out paths right)"]
-    for star in SIZES:
-        shown = []
-        for loss in (CE, *E_LOSSES[star]):
-            setting = named(star, loss, WARM)
-            share = decimal(mean_of(results, setting, SPECTRAL))
-            paths = "" if star == TINY else f" ({decimal(mean_of(results, setting, HELD_OUT))})"
-            shown.append(f"{loss} {share}{paths}")
+    for star in STARS:
+        warm, shown = on(star, levels(results, "warmup_steps")[-1]), []
+        for loss in (CE, *e_losses(star)):
+            share, paths = (decimal(mean_of(results, loss | warm, metric)) for metric in ROWS)
+            shown.append(f"{name_of(loss)} {share}" + ("" if star == TINY else f" ({paths})"))
         lines.append(f"{star}: {', '.join(shown)}")
     return "\n".join(lines)

@@ -13,7 +13,6 @@ from el_jax.probes import PROBES
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Facts, StarInWeights, Task
 from el_jax.types import ModelFns, Params, Probe
-from experiments.el_star_in_weights.settings import NEIGHBOURS, RECALLED, SAME_ARM, SPECTRAL
 
 
 def star_geometry(task: Task, model: ModelFns) -> Probe:
@@ -47,10 +46,10 @@ def star_geometry(task: Task, model: ModelFns) -> Probe:
         cosines = jnp.matmul(unit, unit.T, precision="highest")
         in_slow = jnp.matmul(slow.T, rows, precision="highest")
         return {
-            RECALLED: edges_recalled(logits, answers),
-            SPECTRAL: jnp.square(in_slow).sum() / jnp.square(rows).sum(),
-            SAME_ARM: cosines.mean(where=same) - cosines.mean(where=apart),
-            NEIGHBOURS: cosines.mean(where=neighbours),
+            "edges_recalled": edges_recalled(logits, answers),
+            "spectral_share": jnp.square(in_slow).sum() / jnp.square(rows).sum(),
+            "same_arm_cosine": cosines.mean(where=same) - cosines.mean(where=apart),
+            "neighbour_cosine": cosines.mean(where=neighbours),
         }
 
     return Probe(of_params=jax.jit(jax.vmap(probe)))

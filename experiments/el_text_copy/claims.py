@@ -5,80 +5,79 @@ two has its part judged, on hard sentences too; and with permuted labels, which 
 cannot tell.
 """
 
-import pandas as pd
+from typing import Any
 
-from experiments.el_text_copy.settings import (
-    CE,
-    CE_ABSENT,
-    CE_MANY,
-    CE_PERMUTED,
-    CE_WARM_UP,
-    CE_WARM_UP_MANY,
-    E1,
-    E1_ONE_WARM_UP,
-    E1_PERMUTED,
-    E1_WARM_UP,
-    E1_WARM_UP_MANY,
-    HARD,
-    MANY,
-    OVERALL,
-    TEXTS,
-    TRAIN_CE,
-    named,
-)
-from experiments.harness.claims import Claim, claim_greater, claim_level
+from experiments.el_text_copy.run import LAM, NUM_MANY, NUM_TRAIN, ONE_EQUILIBRIUM, WARM_UP
+from experiments.harness.claims import Claim, greater, level
 
-SOURCE, OURS = "Yang et al. 2025, Table 2", "not in the paper"
-TABLE_2 = {"King James": (0.863, 0.981), "Shakespeare": (0.703, 0.766)}
+ALL, EASY, HARD = "test_exact_match", "test_easy_exact_match", "test_hard_exact_match"
+SOURCE = "Yang et al. 2025, Table 2"
+TABLE_2 = {"king_james": (0.863, 0.981), "shakespeare": (0.703, 0.766)}
+CE: dict[str, Any] = {"loss": "cross_entropy"}
+E1, E1_ONE = {"loss": "e1", "lam": LAM}, {"loss": "e1", "lam": ONE_EQUILIBRIUM}
 NEAR = 0.05  # of a number of Table 2
 SMALL_MARGIN = 1.0  # nats on training labels: at its small margin, .95, E1 rests at 6.67
 FEW = 0.5  # exact match without any label that leaves most sentences to copying
-PAIRS = {  # metric, better, worse -> the claim
-    (HARD, E1_WARM_UP, CE): "... of hard sentences, too",
-    (HARD, CE_WARM_UP, CE): "Warm-up alone does better on hard sentences",
-    (HARD, E1, CE): "E1 alone does better on hard sentences",
-    (HARD, E1_WARM_UP, CE_WARM_UP): "With warm-up, E1 does better than cross-entropy on them",
-    (HARD, E1_PERMUTED, CE_PERMUTED): "E1 with warm-up does better where labels are permuted",
-    (HARD, E1_ONE_WARM_UP, E1_WARM_UP): "With warm-up, λ = .5 gives more of them than λ = 1",
-    (HARD, E1_ONE_WARM_UP, CE): "With warm-up and λ = .5, E1 gives more of them than CE",
-    (HARD, E1_WARM_UP_MANY, CE_MANY): f"From {MANY}, E1 with warm-up gives more of hard ones",
-    (HARD, E1_WARM_UP_MANY, CE_WARM_UP_MANY): f"From {MANY}, with warm-up, E1 gives more of them",
-}
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [claim for text in TEXTS for claim in _on(results, text)]
+def title(source: str) -> str:
+    """The text's name in words, ``King James`` of ``king_james``."""
+    return source.replace("_", " ").title()
 
 
-def _on(results: pd.DataFrame, text: str) -> list[Claim]:
-    plain, e1 = TABLE_2[text]
+def _on(source: str, scale: str) -> list[Claim]:
+    paper_ce, paper_e1 = TABLE_2[source]
+    few = {"source": source, "num_train": NUM_TRAIN[scale], "label": None}
+    many, permuted = few | {"num_train": NUM_MANY}, few | {"label": "permuted"}
+    cold, warm = {"warmup_steps": 0}, {"warmup_steps": WARM_UP[scale]}
+    ce, ce_warm, e1, e1_warm, one = CE | cold, CE | warm, E1 | cold, E1 | warm, E1_ONE | warm
+    text, more = title(source), f"From {NUM_MANY:,} sentences"
+    on_hard = [
+        ("... of hard sentences, too", e1_warm | few, ce | few),
+        ("Warm-up alone does better on hard sentences", ce_warm | few, ce | few),
+        ("E1 alone does better on hard sentences", e1 | few, ce | few),
+        ("With warm-up, E1 does better than cross-entropy on them", e1_warm | few, ce_warm | few),
+        (
+            "E1 with warm-up does better where labels are permuted",
+            e1_warm | permuted,
+            ce | permuted,
+        ),
+        ("With warm-up, λ = .5 gives more of them than λ = 1", one | few, e1_warm | few),
+        ("With warm-up and λ = .5, E1 gives more of them than CE", one | few, ce | few),
+        (f"{more}, E1 with warm-up gives more of hard ones", e1_warm | many, ce | many),
+        (f"{more}, with warm-up, E1 gives more of them", e1_warm | many, ce_warm | many),
+    ]
     return [
-        claim_greater(
-            results, OVERALL, named(E1_WARM_UP, text), named(CE, text),
-            text=f"{text}: E1 with warm-up gives more labels than cross-entropy",
-            source=SOURCE, paper_value=f"{e1:.3f} against {plain:.3f}",
+        greater(
+            f"{text}: E1 with warm-up gives more labels than cross-entropy",
+            ALL,
+            e1_warm | few,
+            ce | few,
+            paper=f"{paper_e1:.3f} against {paper_ce:.3f}",
+            source=SOURCE,
         ),
-        claim_level(
-            results, named(E1_WARM_UP, text), OVERALL, at_least=e1 - NEAR,
-            text=f"{text}: E1 with warm-up gives as many as in the paper (within {NEAR})",
-            source=SOURCE, paper_value=f"{e1:.3f}",
+        level(
+            f"{text}: E1 with warm-up gives as many as in the paper (within {NEAR})",
+            ALL,
+            e1_warm | few,
+            at_least=paper_e1 - NEAR,
+            paper=f"{paper_e1:.3f}",
+            source=SOURCE,
         ),
-        *(
-            claim_greater(
-                results, metric, named(better, text), named(worse, text),
-                text=f"{text}: {said}", source=OURS, paper_value="",
-            )
-            for (metric, better, worse), said in PAIRS.items()
+        *(greater(f"{text}: {said}", HARD, better, worse) for said, better, worse in on_hard),
+        level(
+            f"{text}: with λ = .5 and warm-up no training stays at the small margin",
+            "train_hard_ce",
+            one | few,
+            at_most=SMALL_MARGIN,
         ),
-        claim_level(
-            results, named(E1_ONE_WARM_UP, text), TRAIN_CE, at_most=SMALL_MARGIN,
-            text=f"{text}: with λ = .5 and warm-up no training stays at the small margin",
-            source=OURS, paper_value="",
+        level(
+            f"{text}: without a label in it a sentence seldom tells its own",
+            ALL,
+            ce | few | {"label": "absent"},
+            at_most=FEW,
         ),
-        claim_level(
-            results, named(CE_ABSENT, text), OVERALL, at_most=FEW,
-            text=f"{text}: without a label in it a sentence seldom tells its own",
-            source=OURS, paper_value="",
-        ),
-    ]  # fmt: skip
+    ]
+
+
+CLAIMS = {scale: [claim for source in TABLE_2 for claim in _on(source, scale)] for scale in WARM_UP}

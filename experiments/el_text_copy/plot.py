@@ -1,55 +1,72 @@
 """Exact match of every seed: a column for each text; all, easy and hard sentences below another."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure, plot_seed_dots
-from experiments.el_text_copy.settings import (
-    CE,
-    E1_ONE_WARM_UP,
-    E1_WARM_UP,
-    METHODS,
-    OVERALL,
-    PANELS,
-    TEXTS,
-    named,
-)
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table, settings_with
+from el_jax.plots import add_note, add_question, add_titles, new_figure
+from experiments.el_text_copy.claims import ALL, CE, E1, E1_ONE, EASY, HARD, title
+from experiments.harness.figures import decimal, draw_dots, mean_of, t_note
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where, cells, exactly, is_measured, levels, read_results
+
+PANELS = {ALL: "all sentences", EASY: "easy", HARD: "hard"}
 
 
 def plot(out: Path) -> Figure:
     """A row of panels for each group of sentences."""
     results = read_results(out / "results.csv")
-    known, table = settings_with(results, OVERALL), seed_table(results)
-    methods = [m for m in METHODS if all(named(m, text) in known for text in TEXTS)]
-    figure, axes = new_figure(len(PANELS), len(TEXTS), size=(9.6, 11.0), share_x=True)
+    texts = levels(results, "source")
+    figure, axes = new_figure(len(PANELS), len(texts), size=(9.6, 11.0), share_x=True)
     add_question(figure, answer(results))
     for metric, row in zip(PANELS, axes, strict=True):
-        for text, ax in zip(TEXTS, row, strict=True):
-            settings = [named(method, text) for method in methods]
-            plot_seed_dots(ax, table, metric, settings, num_sems=t_sems)
-            ax.set(xlim=(-0.03, 1.03), yticks=range(len(methods)))
-            ax.set_yticklabels(methods if ax is row[0] else [])
+        for text, ax in zip(texts, row, strict=True):
+            settings = sorted(cells(results, {"source": text}, metric), key=_place)
+            rows = [exactly(results, one) for one in settings]
+            draw_dots(ax, results, metric, rows, label=lambda one: _name(results, one))
+            ax.set_xlim(-0.03, 1.03)
+            ax.tick_params(labelleft=ax is row[0])
     for ax in axes[-1]:
         ax.set_xlabel("exact match of the label, unseen sentences")
-    add_titles(axes.ravel(), [f"{text}, {what}" for what in PANELS.values() for text in TEXTS])
+    titles = [f"{title(text)}, {what}" for what in PANELS.values() for text in texts]
+    add_titles(axes.ravel(), titles)
     add_note(figure, f"dots: a run each; diamonds: mean, {t_note(results)}, filled: with warm-up")
     return figure
 
 
+def _place(setting: Where) -> tuple:
+    """The controls below the losses, more sentences below both."""
+    control, lam = setting.get("label", ""), -setting.get("lam", 0)
+    return setting["num_train"], control, setting["loss"], lam, setting["warmup_steps"]
+
+
+def _name(results: pd.DataFrame, setting: Where) -> str:
+    """The name of a setting without its text, and with its sentences where they are more."""
+    name = name_of({f: setting[f] for f in ("loss", "lam", "warmup_steps") if f in setting})
+    if "label" in setting:
+        name += f", label {setting['label']}"
+    if setting["num_train"] > levels(results, "num_train")[0]:
+        name += f", {setting['num_train']:,} sentences"
+    return name
+
+
 def answer(results: pd.DataFrame) -> str:
     """The exact match of cross-entropy and of E1 with warm-up on every text."""
-
-    def mean(method: str, text: str) -> str:
-        return decimal(mean_of(results, named(method, text), OVERALL))
-
-    known, shown = settings_with(results, OVERALL), []
-    for text in TEXTS:
-        line = f"{text}: cross-entropy {mean(CE, text)}, E1 with warm-up {mean(E1_WARM_UP, text)}"
-        if named(E1_ONE_WARM_UP, text) in known:
-            line += f", at λ = .5 {mean(E1_ONE_WARM_UP, text)}"
-        shown.append(line)
+    warm_up, few = levels(results, "warmup_steps")[-1], levels(results, "num_train")[0]
+    named: dict[str, dict[str, Any]] = {
+        "cross-entropy": CE | {"warmup_steps": 0},
+        "E1 with warm-up": E1 | {"warmup_steps": warm_up},
+        "at λ = .5": E1_ONE | {"warmup_steps": warm_up},
+    }
+    shown = []
+    for text in levels(results, "source"):
+        at: dict[str, Any] = {"source": text, "num_train": few, "label": None}
+        means = [
+            f"{name} {decimal(mean_of(results, at | setting, ALL))}"
+            for name, setting in named.items()
+            if is_measured(results, at | setting, ALL)
+        ]
+        shown.append(f"{title(text)}: {', '.join(means)}")
     return "Labels given back\n" + "\n".join(shown)

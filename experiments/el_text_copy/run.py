@@ -1,20 +1,12 @@
 """Two texts under cross-entropy and E1, each without and with warm-up, and under two controls."""
 
+import itertools
 import os
 from pathlib import Path
 
 from configs.el.text_copy import get_config
 from el_jax import build
 from el_jax.runtime.errors import ConfigError
-from experiments.el_text_copy.settings import (
-    ABSENT,
-    CONTROLS,
-    MANY,
-    NUM_MANY,
-    ONE_EQUILIBRIUM,
-    PERMUTED,
-    TEXTS,
-)
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -27,8 +19,13 @@ METRICS = [
 ]
 CURVES = [*METRICS[:3], "train_easy_ce", "train_hard_ce"]
 FOLDER = "EL_JAX_GPT2"  # environment variable: a Hugging Face folder of GPT-2, for the paper scale
-FEW = 128  # training sentences
 FROM_SCRATCH = "smoke", "cpu"
+SOURCES = ("king_james", "shakespeare")
+LAM, ONE_EQUILIBRIUM = 1.0, 0.5  # the paper's λ; at .5 a token has one equilibrium margin, not two
+# training sentences; of the cpu scale by the rule of the README, on another seed's data
+NUM_TRAIN = {"smoke": 64, "cpu": 128, "pretrained": 160, "paper": 9_984}
+NUM_MANY = 1_024  # beside the fewer of the other settings
+WARM_UP = {"smoke": 10, "cpu": 80, "pretrained": 5, "paper": 156}  # updates
 SEEDS = {"smoke": 2, "cpu": 5, "pretrained": 3, "paper": 5}
 
 
@@ -42,38 +39,31 @@ def studies(scale: str) -> list[Study]:
     Raises:
         ConfigError: the paper scale has no model to fine-tune.
     """
-    if scale == "pretrained":
-        return [
-            Study(config_of(scale, f"loss={loss},source={source}"), f", {name}")
-            for name, source in TEXTS.items()
-            for loss in ("cross_entropy", "e1")
-        ]
     chosen = []
-    for name, source in TEXTS.items():
-        for loss in ("cross_entropy", "e1"):
-            argument = f"loss={loss},source={source}"
-            chosen.append(Study(_with_and_without_warm_up(scale, argument), f", {name}"))
-            if scale in FROM_SCRATCH:
-                config = _with_and_without_warm_up(scale, argument)
-                config.task.num_train = NUM_MANY
-                chosen.append(Study(config, f", {MANY}, {name}"))
-                if loss == "e1":
-                    config = _with_and_without_warm_up(scale, argument)
-                    config.loss.lam = ONE_EQUILIBRIUM
-                    chosen.append(Study(config, f", {name}"))
-            for control in (PERMUTED, ABSENT):
-                if control == PERMUTED or loss == "cross_entropy":
-                    label = f"label={CONTROLS[control]}"
-                    config = config_of(scale, f"loss={loss},source={source},{label}")
-                    chosen.append(Study(config, f", {control}, {name}"))
+    for source, loss in itertools.product(SOURCES, ("cross_entropy", "e1")):
+        argument = f"loss={loss},source={source}"
+        if scale == "pretrained":
+            chosen.append(_study(config_of(scale, argument)))
+            continue
+        plain, many = (config_of(scale, argument) for _ in range(2))
+        for config in (plain, many):
+            config.sweep.optim.warmup_steps = (0, WARM_UP[scale])
+        chosen.append(_study(plain))
+        if scale in FROM_SCRATCH:
+            many.task.num_train = NUM_MANY
+            chosen.append(_study(many))
+            if loss == "e1":
+                plain.sweep.loss.lam = (LAM, ONE_EQUILIBRIUM)
+        for label in ("permuted", "absent") if loss == "cross_entropy" else ("permuted",):
+            control = config_of(scale, f"{argument},label={label}")
+            chosen.append(_study(control, {"label": label}))
     return chosen
 
 
-def _with_and_without_warm_up(scale: str, argument: str) -> build.Config:
-    config = config_of(scale, argument)
-    warm_up = config.optim.warmup_steps or config.train.num_updates // 10
-    config.sweep.optim.warmup_steps = (0, warm_up)
-    return config
+def _study(config: build.Config, control: dict[str, str] | None = None) -> Study:
+    return Study(
+        config, {key: config.task[key] for key in ("source", "num_train")} | (control or {})
+    )
 
 
 def config_of(scale: str, argument: str) -> build.Config:
@@ -84,12 +74,12 @@ def config_of(scale: str, argument: str) -> build.Config:
     paper = f"scale=paper,pretrained={os.environ.get(FOLDER)}"
     config = get_config(f"{argument},{more.get(scale, paper)}")
     config.train.seeds = SEEDS[scale]
-    if scale == "cpu":
-        config.task.num_train = FEW  # by the rule of the README, on another seed's data
+    config.task.num_train = NUM_TRAIN[scale]
+    if config.optim.warmup_steps:
+        config.optim.warmup_steps = WARM_UP[scale]
     if scale == "pretrained":
-        config.task.update(num_train=160, sentences_per_update=8)
+        config.task.sentences_per_update = 8
         config.train.update(num_updates=20, log_every=10, eval_every=20, checkpoint_every=20)
-        config.optim.warmup_steps = min(config.optim.warmup_steps, 5)
         config.eval = {"test": 200}
     return config
 
@@ -97,6 +87,12 @@ def config_of(scale: str, argument: str) -> build.Config:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "el_text_copy", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=None, shard=shard,
-    )  # fmt: skip
+        "el_text_copy",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=None,
+        shard=shard,
+    )

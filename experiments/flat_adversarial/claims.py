@@ -7,76 +7,81 @@ loss is the least, has features that are worse than either's.
 
 import pandas as pd
 
-from experiments.flat_adversarial.settings import (
-    ATTACKED,
-    CHOSEN,
-    EQUAL,
-    KL,
-    LOOKUP,
-    OTHER,
-    TRACES,
-    WEIGHTS,
-    WORLDS,
-    named,
-)
-from experiments.harness.claims import Claim, claim_contrast, claim_greater, claim_trend
-from experiments.harness.tables import settings_with
+from experiments.flat_time.run import WORLDS
+from experiments.harness.claims import Claim, contrast, greater, trend
 
 TABLE_1, TABLE_2 = "Liu et al. 2023, Table 1", "Liu et al. 2023, Table 2"
-OURS = "not in the paper"
+# the weight of which claims are made: the largest that cost less than EQUAL on a world of another
+# seed
+CHOSEN = {"pcfg": 0.01, "hmm": 0.03}
+EQUAL = 0.01  # nats of KL within which losses count as equal, as those of Table 1 are
+ATTACKED, LOOKUP = "accuracy_1", "accuracy_1_lookup"  # of a network, of the true conditionals
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [claim for world in WORLDS for claim in _of_world(results, world)]
+def derived(results: pd.DataFrame) -> pd.DataFrame:
+    """Results, and as one metric ``features`` of both the accuracy for the attacked label."""
+    both = results[results["metric"].isin((ATTACKED, LOOKUP))]
+    return pd.concat([results, both.assign(of=both["metric"], metric="features")])
 
 
-def _of_world(results: pd.DataFrame, world: str) -> list[Claim]:
-    ordinary, against = named(world, 0), named(world, CHOSEN[world])
-    who = f"{WORLDS[world]}, λ = {CHOSEN[world]:g}"
-    trained = [named(world, w) for w in WEIGHTS if named(world, w) in settings_with(results, KL)]
+def _of_world(world: str) -> list[Claim]:
+    ordinary, against = ({"world": world, "weight": weight} for weight in (0.0, CHOSEN[world]))
+    who = f"{world.upper()}, λ = {CHOSEN[world]:g}"
     return [
-        claim_contrast(
-            results, KL, {ordinary: 1.0, against: -1.0}, by=-EQUAL,
-            text=f"{who}: the adversary costs less than {EQUAL} nats of KL",
-            source=TABLE_1, paper_value=".002 nats",
+        contrast(
+            f"{who}: the adversary costs less than {EQUAL} nats of KL",
+            "kl",
+            [(1.0, ordinary), (-1.0, against)],
+            by=-EQUAL,
+            paper=".002 nats",
+            source=TABLE_1,
         ),
-        claim_greater(
-            results, ATTACKED, ordinary, against,
-            text=f"{who}: the probe of the attacked label is worse than after ordinary training",
-            source=TABLE_1, paper_value="89.9 against 83.1 (A), 49.2 against 42.3 (B)",
+        greater(
+            f"{who}: the probe of the attacked label is worse than after ordinary training",
+            ATTACKED,
+            ordinary,
+            against,
+            paper="89.9 against 83.1 (A), 49.2 against 42.3 (B)",
+            source=TABLE_1,
         ),
-        claim_greater(
-            results, OTHER, ordinary, against,
-            text=f"{who}: so is that of a label that was not attacked",
-            source=OURS, paper_value="",
+        greater(
+            f"{who}: so is that of a label that was not attacked",
+            "accuracy_2",
+            ordinary,
+            against,
         ),
-        *(
-            claim_greater(
-                results, trace, against, ordinary,
-                text=f"{who}: its {words} is larger",
-                source=TABLE_2 if trace == "fisher_trace" else OURS,
-                paper_value="19.3 against 8.0" if trace == "fisher_trace" else "",
-            )
-            for trace, words in TRACES.items()
+        greater(
+            f"{who}: its Fisher trace is larger",
+            "fisher_trace",
+            against,
+            ordinary,
+            paper="19.3 against 8.0",
+            source=TABLE_2,
         ),
-        claim_trend(
-            results, "fisher_trace", trained or [ordinary, against], rising=True,
-            text=f"{WORLDS[world]}: the Fisher trace rises with the strength of the adversary "
+        greater(
+            f"{who}: its scale-free trace is larger",
+            "scale_free_trace",
+            against,
+            ordinary,
+        ),
+        trend(
+            f"{world.upper()}: the Fisher trace rises with the strength of the adversary "
             "(slope per step)",
-            source=OURS, paper_value="",
+            "fisher_trace",
+            {"world": world},
+            "weight",
+            rising=True,
         ),
-        _above_lookup(results, ordinary, f"{WORLDS[world]}: ordinary features are better than the "
-                      "true conditionals for the nearer label"),
-    ]  # fmt: skip
+        greater(
+            f"{world.upper()}: ordinary features are better than the true conditionals for the "
+            "nearer label",
+            "features",
+            ordinary | {"of": ATTACKED},
+            ordinary | {"of": LOOKUP},
+            paper="89.9 against 71.2 (A), 49.2 against 39.7 (B)",
+            source=TABLE_1,
+        ),
+    ]
 
 
-def _above_lookup(results: pd.DataFrame, setting: str, text: str) -> Claim:
-    """Accuracy of a network's probe above that of the conditionals, both in one setting."""
-    metric = f"{ATTACKED}_{LOOKUP}"
-    table = results[(results["setting"] == setting) & results["metric"].isin((ATTACKED, metric))]
-    both = table.assign(setting=table["metric"], metric="accuracy")
-    return claim_greater(
-        both, "accuracy", ATTACKED, metric,
-        text=text, source=TABLE_1, paper_value="89.9 against 71.2 (A), 49.2 against 39.7 (B)",
-    )  # fmt: skip
+CLAIMS = [claim for world in WORLDS for claim in _of_world(world)]

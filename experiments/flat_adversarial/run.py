@@ -5,26 +5,18 @@ from pathlib import Path
 from configs import common
 from configs.flatness.masked import get_config
 from el_jax import build
-from experiments.flat_adversarial.settings import (
-    ACCURACIES,
-    KL,
-    LOOKUP,
-    TRACES,
-    WEIGHTS,
-    WORLDS,
-    suffix_of,
-)
-from experiments.flat_time.settings import LABELS
+from experiments.flat_time.run import ACCURACIES, LABELS, TRACES, WORLDS, names_of
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
+WEIGHTS = (0.0, 0.01, 0.03)  # λ, nats; 0 is ordinary pre-training
 METRICS = [
-    *(KL, "kl_sem", "entropy", *TRACES, "hessian_trace", "weight_norm"),
+    *("kl", "kl_sem", "entropy", *TRACES, "hessian_trace", "weight_norm"),
     *ACCURACIES,
-    *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes", LOOKUP)),
+    *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes", "lookup")),
 ]
-CURVES = [KL, *ACCURACIES, "fisher_trace"]
+CURVES = ["kl", *ACCURACIES, "fisher_trace"]
 NUM_UPDATES = 4_000
 SENTENCES, EXAMPLES = 64, 128  # an update of the cpu scale: pre-trained on, and labelled
 RATE = 3e-3
@@ -35,14 +27,15 @@ SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
 
 def studies(scale: str) -> list[Study]:
     """Every weight in both worlds; the first label of a world is the attacked one."""
-    weights = WEIGHTS[:2] if scale == "smoke" else WEIGHTS
-    return [_study(scale, world, weight) for world in WORLDS for weight in weights]
-
-
-def _study(scale: str, world: str, weight: float) -> Study:
-    labels = LABELS[scale][world]
-    names = {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
-    return Study(config_of(scale, world, weight), suffix_of(world, weight), names=names)
+    return [
+        Study(
+            config_of(scale, world, weight),
+            {"world": world, "weight": weight},
+            names=names_of(LABELS[scale][world]),
+        )
+        for world in WORLDS
+        for weight in (WEIGHTS[:2] if scale == "smoke" else WEIGHTS)
+    ]
 
 
 def config_of(scale: str, world: str, weight: float) -> build.Config:

@@ -20,6 +20,7 @@ from experiments.flat_dyck.model import Net
 from experiments.flat_dyck.training import TRAININGS, train
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.tables import Where
 
 LENGTHS = {"smoke": (4,), "quick": (4, 6), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
 NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 20}
@@ -99,7 +100,7 @@ def rounded_ratio(net: Net, given: Data) -> float:
 
 
 def downstream(
-    setting: str, features: np.ndarray, given: Data, seed: int, *, num_draws: int
+    where: Where, features: np.ndarray, given: Data, seed: int, *, num_draws: int
 ) -> Measured:
     """The best head of some features, and heads fitted to samples, by number of samples."""
     answers = given.downstream.answers
@@ -114,15 +115,15 @@ def downstream(
         for name, values in curves.items()
         for n, value in zip(SAMPLES, values, strict=True)
     }
-    return Measured(setting, numbers, np.array(SAMPLES), curves)
+    return Measured(where, numbers, np.array(SAMPLES), curves)
 
 
 def constructed(name: str, length: int, seed: int) -> Iterator[Measured]:
     """Solution 1 or the kinked neurons; what does not depend on samples with seed 0 alone."""
-    given, setting = data(length), f"{name}, T={length}"
+    given, where = data(length), {"net": name, "length": length}
     with float64():
         net = {BALANCE: solutions.transferable, KINKED: solutions.kinked}[name](length)
-        measured = downstream(setting, read(net, given), given, seed, num_draws=MANY)
+        measured = downstream(where, read(net, given), given, seed, num_draws=MANY)
         numbers = dict(measured.numbers)
         if name == BALANCE:
             numbers |= {
@@ -143,10 +144,12 @@ def on_random_features(length: int, seed: int) -> Iterator[Measured]:
     """Solution 2 with as many neurons as inputs; beside it a head on the tokens themselves."""
     given = data(length)
     tokens = given.downstream.inputs.mean(axis=1)
-    yield downstream(f"{TOKENS}, T={length}", tokens, given, seed, num_draws=FEW)
+    where = {"length": length}
+    yield downstream(where | {"net": TOKENS}, tokens, given, seed, num_draws=FEW)
     with float64():
         net = solutions.random_features(given.masked, len(given.masked.inputs), seed)
-        measured = downstream(f"{RANDOM}, T={length}", read(net, given), given, seed, num_draws=FEW)
+        features = read(net, given)
+        measured = downstream(where | {"net": RANDOM}, features, given, seed, num_draws=FEW)
         yield measured._replace(numbers={**measured.numbers, **flatness(net, given)})
 
 
@@ -160,7 +163,7 @@ def enumerated(length: int, largest: int) -> Iterator[Measured]:
     }
     numbers = {f"neurons_{name or 'other'}": count for name, count in counts.items()}
     reading = (counts["i"] + counts["ii"]) / sum(counts.values())
-    yield Measured(f"enumeration, T={length}", numbers | {"share_reading_balance": reading})
+    yield Measured({"length": length}, numbers | {"share_reading_balance": reading})
 
 
 def trained(scale: str, seed: int) -> Iterator[Measured]:
@@ -169,24 +172,27 @@ def trained(scale: str, seed: int) -> Iterator[Measured]:
     rows: dict[str, list[dict[str, float]]] = {}
     for name in TRAININGS:
         for width in widths:
-            setting = f"{name}, T={length}, m={width}"
+            where = {"net": name, "length": length, "width": width}
             with float64():
                 net = train(
-                    jax.random.key(seed), data(length).masked, TRAININGS[name],
-                    num_neurons=width, num_steps=num_steps,
-                )  # fmt: skip
-                measured = of_trained(setting, net, seed)
+                    jax.random.key(seed),
+                    data(length).masked,
+                    TRAININGS[name],
+                    num_neurons=width,
+                    num_steps=num_steps,
+                )
+                measured = of_trained(where, net, seed)
             rows.setdefault(name, []).append(dict(measured.numbers))
             yield measured
     for name, numbers in rows.items():
-        yield Measured(f"{name}, every m", over_widths(numbers))
+        yield Measured({"net": name}, over_widths(numbers))
     every = [row for numbers in rows.values() for row in numbers]
     unpenalised = rows["plain"] + rows["label noise"]
-    yield Measured("trained", rank_correlations(every))
-    yield Measured("trained without penalty", rank_correlations(unpenalised))
+    yield Measured({"net": "trained"}, rank_correlations(every))
+    yield Measured({"net": "trained without penalty"}, rank_correlations(unpenalised))
 
 
-def of_trained(setting: str, net: Net, seed: int) -> Measured:
+def of_trained(where: Where, net: Net, seed: int) -> Measured:
     """Flatness of one net and its errors downstream."""
     given = data(net.values.shape[1] // 2)
     features, answers = read(net, given), given.downstream.answers
@@ -194,7 +200,7 @@ def of_trained(setting: str, net: Net, seed: int) -> Measured:
     numbers = flatness(net, given)
     numbers["fits"] = float(numbers["loss"] <= FITS)
     numbers["best_error"] = transfer.best_error(features, answers)
-    return Measured(setting, numbers | {"median_n20": found.median})
+    return Measured(where, numbers | {"median_n20": found.median})
 
 
 def over_widths(rows: list[dict[str, float]]) -> dict[str, float]:
@@ -226,12 +232,12 @@ def rank_correlations(rows: list[dict[str, float]]) -> dict[str, float]:
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """The parts of one seed: samples, random features and starts of training."""
     for length in LENGTHS[scale]:
-        if seed == 0 and length in ENUMERATED:
-            yield "enumeration", partial(enumerated, length, ENUMERATED[length])
         for name in (BALANCE, KINKED):
             yield name, partial(constructed, name, length, seed)
         if length < SLOW_LENGTH or seed < SLOW_SEEDS:
             yield RANDOM, partial(on_random_features, length, seed)
+        if seed == 0 and length in ENUMERATED:
+            yield "enumeration", partial(enumerated, length, ENUMERATED[length])
     yield "training", partial(trained, scale, seed)
 
 

@@ -5,107 +5,83 @@ Yang et al. (2025): of networks that fit the same strings, those of an E-loss ge
 solutions, and among networks of one loss the flatter ones copy better.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import scipy.stats
 
-from experiments.flat_elearn.settings import (
-    CE,
-    FISHER,
-    HARD,
-    LOSSES,
-    MATCHED_CE,
-    MEASURES,
-    NONE,
-    SETTINGS,
-    TRAIN,
-    WARM,
-    matched,
-)
-from experiments.harness.claims import Claim, Wording, claim_greater, claim_level, judge
+from experiments.flat_elearn.probe import FISHER, MATCHED, MATCHED_CE, MEASURES, SCALE_FREE, TOP
+from experiments.harness.claims import Claim, Outcome, greater, level, verdict_of
+from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
-from experiments.harness.tables import values_of
+from experiments.harness.tables import Where, values_of
 
-FITS = 0.99
-OURS = "not in the papers"
+CE = {"loss": "cross_entropy"}
+E_LOSSES: tuple[dict[str, Any], ...] = (
+    {"loss": "e1", "lam": 2},
+    {"loss": "e2", "lam": 4},
+    {"loss": "e3", "b": 1},
+)
+COLD, WARM = {"warmup_steps": 0}, {"warmup_steps": 1000}
+SETTINGS = [loss | warm_up for loss in (CE, *E_LOSSES) for warm_up in (COLD, WARM)]
+HARD = "test_precise_hard_accuracy"
 BOTH = "Liu et al. 2023 on Yang et al. 2025"
+EQUAL = f"at {MATCHED_CE} nats"
+WORDS = {
+    FISHER: "Fisher trace",
+    SCALE_FREE: "scale-free trace",
+    TOP: "largest eigenvalue of the Hessian",
+}
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [
-        *(_fits(results, setting) for setting in SETTINGS),
-        *(
-            _flatter(results, loss, warm, measure, at_equal_loss=equal)
-            for equal in (True, False)
-            for measure in MEASURES
-            for warm in (NONE, WARM)
-            for loss in LOSSES[1:]
-        ),
-        *(_flatter_with_warm_up(results, loss) for loss in LOSSES),
-        *(_orders(results, measure) for measure in MEASURES),
-    ]
-
-
-def _fits(results: pd.DataFrame, setting: str) -> Claim:
-    return claim_level(
-        results, setting, TRAIN, at_least=FITS,
-        text=f"{setting} fits the hard training strings, so that solutions can be compared",
-        source="Yang et al. 2025, Figure 4", paper_value="1.00",
-    )  # fmt: skip
-
-
-def _flatter(
-    results: pd.DataFrame, loss: str, warm: str, measure: str, *, at_equal_loss: bool
-) -> Claim:
-    where = f"at {MATCHED_CE} nats" if at_equal_loss else "with logits as they are"
-    return claim_greater(
-        results, matched(measure) if at_equal_loss else measure, CE + warm, loss + warm,
-        text=f"{loss}{warm} ends flatter than cross-entropy{warm}, {where}: {MEASURES[measure]} "
+def _flatter(loss: Where, warm_up: Where, measure: str, *, equal: bool) -> Claim:
+    first, second = {**loss, **warm_up}, {**CE, **warm_up}
+    where = EQUAL if equal else "with logits as they are"
+    return greater(
+        f"{name_of(first)} ends flatter than {name_of(second)}, {where}: {WORDS[measure]} "
         "(difference of logarithms)",
-        source=BOTH if at_equal_loss else OURS, paper_value="flatter",
-    )  # fmt: skip
-
-
-def _flatter_with_warm_up(results: pd.DataFrame, loss: str) -> Claim:
-    return claim_greater(
-        results, matched(FISHER), loss, loss + WARM,
-        text=f"{loss} ends flatter with warm-up than without, at {MATCHED_CE} nats: "
-        f"{MEASURES[FISHER]} (difference of logarithms)",
-        source=BOTH, paper_value="flatter",
-    )  # fmt: skip
-
-
-def _orders(results: pd.DataFrame, measure: str) -> Claim:
-    """Within settings: the correlation of accuracy with flatness over seeds, means removed."""
-    words = Wording(
-        text="Among networks of one loss the flatter ones are better on unseen hard strings, "
-        f"at {MATCHED_CE} nats: {MEASURES[measure]} (correlation within settings)",
-        source=BOTH,
-        paper_value="flatter is better",
+        MATCHED + measure if equal else measure,
+        second,
+        first,
+        paper="flatter",
+        source=BOTH if equal else "not in the papers",
     )
-    flat, right = [], []
-    for setting in SETTINGS:
-        columns = [values_of(results, setting, name) for name in (matched(measure), HARD)]
-        pair = pd.concat(columns, axis=1).dropna().to_numpy()
-        if len(pair) > 1:
-            pair = pair - pair.mean(0)
-            flat.append(pair[:, 0])
-            right.append(pair[:, 1])
-    num = sum(map(len, flat))
-    freedom = num - len(flat) - 1
-    if freedom < 1 or not np.std(np.concatenate(right)):
-        return Claim(**words, detail=f"not measured: {matched(measure)} beside {HARD}")
-    r = float(np.corrcoef(np.concatenate(flat), np.concatenate(right))[0, 1])
-    low, high = _interval(r, freedom)
-    p = 2 * scipy.stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
+
+
+def pairs_of(results: pd.DataFrame, where: Where, metric: str) -> np.ndarray:
+    """A metric beside the accuracy on hard strings, ``[networks, 2]``, where both are numbers."""
+    columns = [values_of(results, where, name) for name in (metric, HARD)]
+    return pd.concat(columns, axis=1).dropna().to_numpy()
+
+
+def _orders(measure: str) -> Claim:
+    """Within settings: the correlation of accuracy with flatness over seeds, means removed."""
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        found = [pairs_of(results, where, MATCHED + measure) for where in SETTINGS]
+        found = [pair - pair.mean(0) for pair in found if len(pair) > 1]
+        flat, right = np.concatenate([np.empty((0, 2)), *found]).T
+        freedom = len(flat) - len(found) - 1
+        if freedom < 1 or not right.std():
+            return Outcome(f"not measured: {MATCHED}{measure} beside {HARD}")
+        r = float(np.corrcoef(flat, right)[0, 1])
+        low, high = _interval(r, freedom)
+        p = 2 * scipy.stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
+        return Outcome(
+            f"correlation {r:+.3f}, {CONFIDENCE:.0%} interval [{low:+.3f}, {high:+.3f}] "
+            "(Fisher's z), seeds within settings",
+            f"r = {r:+.2f} ({len(flat)} networks)",
+            verdict_of(holds=high < 0, fails=low > 0),
+            float(p),
+        )
+
     return Claim(
-        **words,
-        ours=f"r = {r:+.2f} ({num} networks)",
-        verdict=judge(holds=high < 0, fails=low > 0),
-        detail=f"correlation {r:+.3f}, {CONFIDENCE:.0%} interval [{low:+.3f}, {high:+.3f}] "
-        "(Fisher's z), seeds within settings",
-        p=float(p),
+        "Among networks of one loss the flatter ones are better on unseen hard strings, "
+        f"{EQUAL}: {WORDS[measure]} (correlation within settings)",
+        judge,
+        paper="flatter is better",
+        source=BOTH,
     )
 
 
@@ -113,3 +89,38 @@ def _interval(r: float, freedom: int) -> tuple[float, float]:
     """Of a correlation, by Fisher's z with the degrees of freedom that settings leave."""
     half = scipy.stats.norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(max(freedom - 1, 1))
     return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
+
+
+CLAIMS = [
+    *(
+        level(
+            f"{name_of(where)} fits the hard training strings, so that solutions can be compared",
+            "train_hard_accuracy",
+            where,
+            at_least=0.99,
+            paper="1.00",
+            source="Yang et al. 2025, Figure 4",
+        )
+        for where in SETTINGS
+    ),
+    *(
+        _flatter(loss, warm_up, measure, equal=equal)
+        for equal in (True, False)
+        for measure in MEASURES
+        for warm_up in (COLD, WARM)
+        for loss in E_LOSSES
+    ),
+    *(
+        greater(
+            f"{name_of(loss)} ends flatter with warm-up than without, {EQUAL}: {WORDS[FISHER]} "
+            "(difference of logarithms)",
+            MATCHED + FISHER,
+            loss | COLD,
+            loss | WARM,
+            paper="flatter",
+            source=BOTH,
+        )
+        for loss in (CE, *E_LOSSES)
+    ),
+    *(_orders(measure) for measure in MEASURES),
+]

@@ -1,6 +1,7 @@
 """Accuracy on unseen hard strings against three measures of curvature, a dot for each network."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,29 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from el_jax.plots import (
-    LOSS_COLOURS,
-    add_chance_line,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-)
-from experiments.flat_elearn.settings import (
-    CE,
-    FISHER,
-    HARD,
-    LOSSES,
-    MATCHED_CE,
-    MEASURES,
-    NONE,
-    WARM,
-    matched,
-)
-from experiments.harness.figures import count, decimal, in_words, mean_of
-from experiments.harness.tables import read_results, values_of
+from el_jax.plots import add_chance_line, add_legend, add_question, add_titles, new_figure
+from experiments.flat_elearn.claims import CE, E_LOSSES, HARD, WORDS, pairs_of
+from experiments.flat_elearn.probe import FISHER, MATCHED, MATCHED_CE, MEASURES
+from experiments.harness.figures import colour_of, count, decimal, in_words, is_filled, mean_of
+from experiments.harness.names import loss_name, name_of
+from experiments.harness.tables import cells, exactly, levels, read_results
 
 CHANCE = 1 / 26
+GREY = "#555555"
 
 
 def plot(out: Path) -> Figure:
@@ -40,52 +27,55 @@ def plot(out: Path) -> Figure:
     figure, axes = new_figure(2, len(MEASURES), size=(9.4, 6.4), share_y=True)
     add_question(figure, answer(results))
     for column, measure in zip(axes.T, MEASURES, strict=True):
-        for ax, metric in zip(column, (matched(measure), measure), strict=True):
+        for ax, metric in zip(column, (MATCHED + measure, measure), strict=True):
             _draw(ax, results, metric)
             add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
     for row, words in zip(axes, (f"at {decimal(MATCHED_CE)} nats", "as they are"), strict=True):
         row[0].set_ylabel(f"unseen hard strings,\nnetworks {words}")
         row[0].set_ylim(0.0, 1.03)
-    add_titles(axes.ravel(), [*MEASURES.values()] * 2)
+    add_titles(axes.ravel(), [*WORDS.values()] * 2)
     note = (
         f"dots: a network each, {count(results)} of each setting, filled: trained with warm-up; "
         "diamonds: means of accuracy and logarithm"
     )
-    add_legend(figure, _handles(), num_columns=6, note=note)
+    handles = [_handle(name_of(loss), colour_of(loss)) for loss in (CE, *E_LOSSES)]
+    handles += [_handle("without warm-up", GREY, "white"), _handle("with warm-up", GREY)]
+    add_legend(figure, handles, num_columns=6, note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
     """Fisher traces of the E-losses over cross-entropy's at equal loss, beside what is right."""
     lines = ["At equal loss, Fisher traces over cross-entropy's (hard strings right):"]
-    for warm, words in ((NONE, "without warm-up"), (WARM, "with warm-up")):
+    for steps in levels(results, "warmup_steps"):
+        at = {"warmup_steps": steps}
+        right = {
+            name_of(loss): decimal(mean_of(results, loss | at, HARD)) for loss in (CE, *E_LOSSES)
+        }
+        base = mean_of(results, CE | at, MATCHED + FISHER)
         shown = []
-        for loss in LOSSES[1:]:
-            traces = [mean_of(results, each + warm, matched(FISHER)) for each in (loss, CE)]
-            ratio = np.exp(traces[0] - traces[1])
+        for loss in E_LOSSES:
+            ratio = np.exp(mean_of(results, loss | at, MATCHED + FISHER) - base)
             times = f"× {decimal(ratio)}" if np.isfinite(ratio) else "(not reached)"
-            shown.append(f"{loss.split()[0]} {times} ({_right(results, loss + warm)})")
-        lines.append(f"{words} {in_words(shown)}; cross-entropy ({_right(results, CE + warm)})")
+            shown.append(f"{loss_name(loss['loss'])} {times} ({right[name_of(loss)]})")
+        words = "with" if steps else "without"
+        lines.append(f"{words} warm-up {in_words(shown)}; cross-entropy ({right['cross-entropy']})")
     return "\n".join(lines)
 
 
-def _right(results: pd.DataFrame, setting: str) -> str:
-    return decimal(mean_of(results, setting, HARD))
-
-
 def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
-    for loss in LOSSES:
-        colour = LOSS_COLOURS[loss.partition(" ")[0]]
-        for warm, face in ((NONE, "white"), (WARM, colour)):
-            columns = [values_of(results, loss + warm, name) for name in (metric, HARD)]
-            pair = pd.concat(columns, axis=1).dropna().to_numpy()
-            if not len(pair):  # no network reaches the loss at which they are compared
-                continue
-            for (x, y), marker, size in ((pair.T, "o", 4), (pair.mean(0), "D", 7)):
-                ax.plot(
-                    np.exp(x), y, marker, color=colour, markerfacecolor=face, markersize=size,
-                    alpha=0.6 if marker == "o" else 1.0, zorder=3 if marker == "o" else 4,
-                )  # fmt: skip
+    for cell in cells(results, {}, metric):
+        colour = colour_of(cell)
+        pairs = pairs_of(results, exactly(results, cell), metric)
+        if not len(pairs):  # no network reaches the loss at which they are compared
+            continue
+        look: dict[str, Any] = {
+            "color": colour,
+            "markerfacecolor": colour if is_filled(cell) else "white",
+        }
+        x, y = pairs.T
+        ax.plot(np.exp(x), y, "o", markersize=4, alpha=0.6, zorder=3, **look)
+        ax.plot(np.exp(x.mean()), y.mean(), "D", markersize=7, zorder=4, **look)
     ax.set_xscale("log")
     low, high = ax.get_xlim()
     if high < 20 * low:  # the default names too few numbers, or all of them
@@ -94,17 +84,7 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
         ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _handles() -> list[Line2D]:
-    losses = [
-        Line2D([], [], color=LOSS_COLOURS[loss.partition(" ")[0]], marker="o", linestyle="",
-               label=loss)
-        for loss in LOSSES
-    ]  # fmt: skip
-    faces = {"without warm-up": "white", "with warm-up": "#555555"}
-    return [
-        *losses,
-        *(
-            Line2D([], [], color="#555555", marker="o", linestyle="", markerfacecolor=face, label=t)
-            for t, face in faces.items()
-        ),
-    ]
+def _handle(label: str, colour: str, face: str | None = None) -> Line2D:
+    return Line2D(
+        [], [], color=colour, marker="o", linestyle="", markerfacecolor=face or colour, label=label
+    )

@@ -21,8 +21,11 @@ from el_jax.probes.contexts import Logits
 from el_jax.runtime.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
-from experiments.flat_elearn.settings import FISHER, MATCHED_CE, SCALE_FREE, TOP, matched
 
+MATCHED_CE = 0.05  # nats a training token to which logits are scaled before networks are compared
+FISHER, SCALE_FREE, TOP = "log_fisher_trace", "log_scale_free_trace", "log_top_eigenvalue"
+MEASURES = (FISHER, SCALE_FREE, TOP)  # natural logarithms, so that differences are of factors
+MATCHED = "matched_"  # begins the name of a measure at equal training cross-entropy
 NUM_LABELS, CHUNK = 4, 8
 LANCZOS_STEPS = 20  # products with the Hessian
 SCALES = jnp.geomspace(1e-2, 1e3, 1_000)  # of logits, among which the matching one is sought
@@ -84,7 +87,7 @@ def matched_curvature(task: Task, model: ModelFns, num: int = 512) -> Probe:
             "logit_scale": scale,
             "training_ce": cross_entropy(z, labels),
             **measures(jnp.ones(())),
-            **{matched(name): jnp.where(jnp.isnan(scale), scale, v) for name, v in after.items()},
+            **{MATCHED + name: jnp.where(jnp.isnan(scale), scale, v) for name, v in after.items()},
         }
 
     @jax.jit

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from configs.el.copy import get_config
-from experiments.flat_elearn.settings import FISHER, MEASURES, matched
+from experiments.flat_elearn.probe import FISHER, MATCHED, MEASURES
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
@@ -12,10 +12,10 @@ SPLITS = ("train", "test", "test_precise")
 METRICS = [
     *(f"{split}_{group}_accuracy" for split in SPLITS for group in ("easy", "hard")),
     *MEASURES,
-    *map(matched, MEASURES),
+    *(MATCHED + measure for measure in MEASURES),
     *("logit_scale", "training_ce"),
 ]
-CURVES = ["test_hard_accuracy", FISHER, matched(FISHER)]
+CURVES = ["test_hard_accuracy", FISHER, MATCHED + FISHER]
 LOSSES = ("cross_entropy", "e1", "e2", "e3")
 B2 = 0.999  # Adam's memory, with which E-losses lead in el_copy_attribution
 WARM_UP = {"smoke": (0, 20), "cpu": (0, 1000), "paper": (0, 1000)}  # updates

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import THEORY_COLOUR, add_legend, add_question, add_titles, new_figure
-from experiments.flat_estimators.claims import ESTIMATORS, STAGES, over_stages
+from experiments.flat_estimators.claims import STAGES, derived
+from experiments.flat_estimators.estimators import ESTIMATORS
 from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, values_of
+from experiments.harness.tables import by_cell, read_results, select, values_of
 
 COLOURS = {"start": "#e69f00", "saturated": "#0072b2"}
 ASIDE = {"start": -0.14, "saturated": 0.14}  # bars of one estimator stay apart
@@ -22,20 +23,19 @@ TITLES = ("Coverage of stated 95 % intervals", "Error / exact value, at equal co
 def plot(out: Path) -> Figure:
     """Left: shares of trials whose interval holds the exact value. Right: errors."""
     results = read_results(out / "results.csv")
-    names = [name for name in ESTIMATORS if f"{name}, start" in set(results["setting"])]
     figure, axes = new_figure(1, 2, size=(8.6, 5.2), share_y=True)
     add_question(figure, answer(results))
     for ax, metric in zip(axes[0], ("coverage", "log_error"), strict=True):
-        _draw(ax, results, names, metric)
+        _draw(ax, results, metric)
     axes[0, 0].axvspan(*ALLOWED, color=THEORY_COLOUR, alpha=0.12, linewidth=0)
     axes[0, 0].set_xlabel("share of trials")
     axes[0, 1].set_xscale("log")
     axes[0, 1].set_xlabel("root mean square, at the price of Hutchinson")
-    axes[0, 0].set_yticks(range(len(names)), names)
+    axes[0, 0].set_yticks(range(len(ESTIMATORS)), [*ESTIMATORS])
     axes[0, 0].invert_yaxis()
     add_titles(axes.ravel(), TITLES)
     note = (
-        f"bars: {t_note(results[results['setting'].isin(STAGES)], 'networks')}\n"
+        f"bars: {t_note(select(results, {'estimator': None}), 'networks')}\n"
         "examples and Fisher: contexts drawn from the world; the others take all of them"
     )
     add_legend(figure, _handles(), num_columns=3, note=note)
@@ -44,12 +44,11 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The range of coverages, and the lead of the control variate at both stages."""
-    rows = over_stages(results)
-    means = rows[rows["metric"] == "coverage"].groupby("setting")["value"].mean()
+    means = [values.mean() for values in by_cell(derived(results), {"stage": None}, "coverage")]
     start, saturated = (lead(results, stage) for stage in STAGES)
     return (
-        f"Stated 95 % intervals hold the exact trace in {decimal(means.min(), 3)} to "
-        f"{decimal(means.max(), 3)} of trials.\nAt equal cost plain probes err {saturated:.0f} "
+        f"Stated 95 % intervals hold the exact trace in {decimal(min(means), 3)} to "
+        f"{decimal(max(means), 3)} of trials.\nAt equal cost plain probes err {saturated:.0f} "
         f"times the control variate near saturation, {start:.1f} at the start"
     )
 
@@ -57,22 +56,29 @@ def answer(results: pd.DataFrame) -> str:
 def lead(results: pd.DataFrame, stage: str) -> float:
     """The error of plain probes over that of the control variate at equal cost."""
     plain, controlled = (
-        mean_of(results, f"{name}, {stage}", "log_error") for name in ("Hutchinson", "controlled")
+        mean_of(results, {"estimator": name, "stage": stage}, "log_error")
+        for name in ("Hutchinson", "controlled")
     )
     return float(np.exp(plain - controlled))
 
 
-def _draw(ax: Axes, results: pd.DataFrame, names: list[str], metric: str) -> None:
+def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
     """Means with intervals over networks; of errors the geometric mean, as on a log scale."""
     shown = np.exp if metric == "log_error" else np.asarray
     for stage in STAGES:
-        for place, name in enumerate(names):
-            values = values_of(results, f"{name}, {stage}", metric)
+        for place, name in enumerate(ESTIMATORS):
+            values = values_of(results, {"estimator": name, "stage": stage}, metric)
             half = t_sems(len(values)) * values.sem()
             low, mean, high = shown(values.mean() + half * np.array([-1.0, 0.0, 1.0]))
-            bar = [[mean - low], [high - mean]]
-            ax.errorbar(mean, place + ASIDE[stage], xerr=bar, fmt="o",
-                        color=COLOURS[stage], markersize=4, elinewidth=1)  # fmt: skip
+            ax.errorbar(
+                mean,
+                place + ASIDE[stage],
+                xerr=[[mean - low], [high - mean]],
+                fmt="o",
+                color=COLOURS[stage],
+                markersize=4,
+                elinewidth=1,
+            )
 
 
 def _handles() -> list[Line2D]:

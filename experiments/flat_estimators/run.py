@@ -47,12 +47,6 @@ SCALES = {
     "cpu": Setting(16, 400, 3000),
     "paper": Setting(20, 2000, 10_000),
 }
-START, SATURATED = "start", "saturated"
-
-
-def name_of(estimator: str, stage: str) -> str:
-    """The name of a setting."""
-    return f"{estimator}, {stage}"
 
 
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
@@ -60,7 +54,7 @@ def stages(seed: int, num_updates: int) -> dict[str, Given]:
     problem = problem_of(network.world(seed))
     start = jax.jit(network.MODEL.init)(jax.random.key(seed))
     end = network.trained(start, problem, num_updates=num_updates)
-    return {START: Given(problem, start, end), SATURATED: Given(problem, end, start)}
+    return {"start": Given(problem, start, end), "saturated": Given(problem, end, start)}
 
 
 @partial(jax.jit, static_argnames="estimate")
@@ -74,7 +68,7 @@ def of_network(given: Given, stage: str, exact: network.Exact) -> Measured:
     numbers = {name: float(value) for name, value in exact._asdict().items()}
     numbers["fisher_gap"] = abs(numbers["fisher"] / numbers["hessian"] - 1)
     numbers["parameters"] = float(sum(leaf.size for leaf in jax.tree.leaves(given.params)))
-    return Measured(stage, numbers)
+    return Measured({"stage": stage}, numbers)
 
 
 def of_estimator(
@@ -84,7 +78,7 @@ def of_estimator(
     estimator = ESTIMATORS[name]
     found = trials(estimator.estimate, given, jax.random.split(key, num_trials))
     truth = float(getattr(exact, estimator.exact))
-    return Measured(name_of(name, stage), quality(found, truth, estimator))
+    return Measured({"estimator": name, "stage": stage}, quality(found, truth, estimator))
 
 
 def quality(found: Estimate, truth: float, estimator: Estimator) -> dict[str, float]:

@@ -1,47 +1,48 @@
 """Tr H against Tr F of a pretrained network, under three kinds of labels."""
 
-import pandas as pd
-
-from experiments.flat_pretrained.settings import (
-    FRESH,
-    GAP,
-    NETWORKS,
-    OTHER,
-    OWN,
-    PRETRAINED,
-    RATIO,
-    TEXT,
-    named,
-)
-from experiments.harness.claims import Claim, claim_greater, claim_level
+from experiments.harness.claims import greater, level
 
 LEMMA = "Liu et al. 2023, Lemma 4.2"
+RATIO, GAP = "hessian_over_fisher", "gap"
+ON_TEXT = {"network": "pretrained", "labels": "text"}
 
-
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """Near 1 where the lemma applies, and farther where it does not."""
-    return [
-        *(
-            claim_level(
-                results, named(network, OWN), RATIO, at_least=0.8, at_most=1.25,
-                text=f"Tr H is Tr F at labels that the network draws ({network}; Tr H / Tr F)",
-                source="identity of both in expectation", paper_value="1",
-            )
-            for network in NETWORKS
-        ),
-        claim_level(
-            results, named(PRETRAINED, TEXT), RATIO, at_least=0.8, at_most=1.25,
-            text="A pretrained network is near enough to saturation on text (Tr H / Tr F)",
-            source=LEMMA, paper_value="1 at saturation",
-        ),
-        claim_greater(
-            results, GAP, named(PRETRAINED, OTHER), named(PRETRAINED, TEXT),
-            text="... and it is not on labels of other contexts (|Tr H / Tr F - 1|)",
-            source=LEMMA, paper_value="not stated",
-        ),
-        claim_greater(
-            results, GAP, named(FRESH, TEXT), named(PRETRAINED, TEXT),
-            text="Before its training the gap on text is larger (|Tr H / Tr F - 1|)",
-            source=LEMMA, paper_value="not stated",
-        ),
-    ]  # fmt: skip
+# near 1 where the lemma applies, and farther where it does not
+CLAIMS = [
+    *(
+        level(
+            f"Tr H is Tr F at labels that the network draws ({network}; Tr H / Tr F)",
+            RATIO,
+            {"network": network, "labels": "own"},
+            at_least=0.8,
+            at_most=1.25,
+            paper="1",
+            source="identity of both in expectation",
+        )
+        for network in ("pretrained", "fresh")
+    ),
+    level(
+        "A pretrained network is near enough to saturation on text (Tr H / Tr F)",
+        RATIO,
+        ON_TEXT,
+        at_least=0.8,
+        at_most=1.25,
+        paper="1 at saturation",
+        source=LEMMA,
+    ),
+    greater(
+        "... and it is not on labels of other contexts (|Tr H / Tr F - 1|)",
+        GAP,
+        ON_TEXT | {"labels": "other"},
+        ON_TEXT,
+        paper="not stated",
+        source=LEMMA,
+    ),
+    greater(
+        "Before its training the gap on text is larger (|Tr H / Tr F - 1|)",
+        GAP,
+        ON_TEXT | {"network": "fresh"},
+        ON_TEXT,
+        paper="not stated",
+        source=LEMMA,
+    ),
+]

@@ -19,17 +19,6 @@ from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.curvature import group_parts
 from el_jax.tasks.text_windows import reading_windows
 from el_jax.types import Batch, Key, ModelFns, Params
-from experiments.flat_pretrained.settings import (
-    FRESH,
-    GAP,
-    LABELS,
-    NETWORKS,
-    OTHER,
-    OWN,
-    RATIO,
-    TEXT,
-    named,
-)
 from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
@@ -56,6 +45,8 @@ SCALES = {
 PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written
 DRAWS = 16  # of the network's own labels in each context
 LAYER = "layers_"
+NETWORKS = ("pretrained", "fresh")
+LABELS = ("text", "own", "other")  # of the text, drawn by the network, of other contexts
 
 
 class Forms(NamedTuple):
@@ -88,7 +79,7 @@ def forms(model: ModelFns, params: Params, windows: Batch, key: Key, num_probes:
     laws = log_probs(params)
     keys = jax.random.split(label_key, DRAWS)  # one at a time, since each takes as much as `laws`
     own = jax.lax.map(lambda key: jax.random.categorical(key, laws), keys).T
-    labels = {TEXT: of_text, OWN: own, OTHER: jnp.roll(of_text, len(of_text) // 2)}
+    labels = {"text": of_text, "own": own, "other": jnp.roll(of_text, len(of_text) // 2)}
 
     def at_labels(values: Float[Array, "N V"]) -> Float[Array, " kinds"]:
         """Means over contexts, and over the draws in each."""
@@ -129,7 +120,7 @@ def _of_network(
 ) -> Iterator[Measured]:
     """Both traces at every kind of label, and the shares of layers."""
     key = jax.random.key(seed)
-    if network == FRESH:
+    if network == "fresh":
         reader = fresh(reader, jax.random.fold_in(key, 1))
     found = forms(reader.model, reader.params, windows, key, size.probes)
     fisher = float(found.fisher.mean())
@@ -139,10 +130,10 @@ def _of_network(
         numbers = {
             "cross_entropy": float(nats),
             "hessian": float(hessian),
-            RATIO: float(hessian) / fisher,
-            GAP: abs(float(hessian) / fisher - 1),
+            "hessian_over_fisher": float(hessian) / fisher,
+            "gap": abs(float(hessian) / fisher - 1),
         }
-        yield Measured(named(network, labels), numbers)
+        yield Measured({"network": network, "labels": labels}, numbers)
     scored, _ = contexts_of(windows, most=size.scored)
     of_layers = layer_traces(reader.model, reader.params, scored, key, size.labels)
     drawn = sum(map(float, of_layers.values()))
@@ -155,7 +146,7 @@ def _of_network(
         "fisher_probe_error": float(found.fisher.std(ddof=1) / size.probes**0.5 / fisher),
         "share_outside_layers": 1 - float(shares.sum()),
     }
-    yield Measured(network, numbers, steps[order], {"share": shares[order]})
+    yield Measured({"network": network}, numbers, steps[order], {"share": shares[order]})
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:

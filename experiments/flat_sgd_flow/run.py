@@ -59,6 +59,8 @@ SCALES = {
     "cpu": Setting(8, (0.1, 0.05, 0.025), (1, 2, 4), 1000, 32, 2, 16, 6.0),
     "paper": Setting(20, (0.1, 0.05, 0.025, 0.0125), (1, 2, 4, 8), 4000, 128, 3, 64, 20.0),
 }
+NETWORK = {"model": "network"}
+FULL = NETWORK | {"descent": "full"}  # without noise
 STATES, WORDS, CONCENTRATION = 3, 3, 3.0  # of the world; its laws are far from 0 and 1
 SCALE = 1.0  # of the first layer at the start
 TRAINING = 1500  # steps of Adam
@@ -66,11 +68,6 @@ MARKS = 10  # at which a path is measured
 SETTLED = 2  # of these, behind which the noise has settled
 FLOW_STEPS = 10  # of the flow, a mark
 NULL = 1e-9  # of the largest eigenvalue: smaller ones are counted as 0
-
-
-def name_of(model: str, rate: float, batch: int) -> str:
-    """The name of a setting."""
-    return f"{model}, η={rate:g}, B={batch}"
 
 
 # ---- the product model -------------------------------------------------------------------------
@@ -91,7 +88,7 @@ def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
                 expected = product.predicted(rate, batch, steps)
                 rates[rate, batch] = float(np.log(ratios[-1]) / np.log(expected[-1]))
                 yield Measured(
-                    name_of("product", rate, batch),
+                    {"model": "product", "rate": rate, "batch": batch},
                     {"rate_ratio": rates[rate, batch], "final": float(ratios[-1])},
                     steps,
                     {"distance": ratios, "predicted": expected},
@@ -99,7 +96,7 @@ def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
     for batch in scale.batches:
         errors = [abs(rates[rate, batch] - 1) for rate in scale.rates]
         order = np.polyfit(np.log(scale.rates), np.log(errors), 1)[0]
-        yield Measured(f"product, B={batch}", {"error_order": float(order)})
+        yield Measured({"model": "product", "batch": batch}, {"error_order": float(order)})
     yield from doublings("product", rates)
 
 
@@ -115,7 +112,7 @@ def doublings(model: str, ratios: dict[tuple[float, int], float]) -> Iterator[Me
         of_steps = [ratios[rate, batch] / batch for batch in batches]
         if min(of_steps) > 0:
             slope = np.polyfit(np.log2(batches), np.log2(of_steps), 1)[0]
-            yield Measured(f"{model}, η={rate:g}", {"doubling": float(2**-slope)})
+            yield Measured({"model": model, "rate": rate}, {"doubling": float(2**-slope)})
 
 
 # ---- the network -------------------------------------------------------------------------------
@@ -134,7 +131,7 @@ def of_network(scale: Setting, seed: int) -> Iterator[Measured]:
         flow = np.asarray(drift.predicted_traces(
             net, given, scale.duration, num_marks=MARKS, steps_per_mark=FLOW_STEPS
         ))  # fmt: skip
-        yield Measured("network", of_minimum(net, given) | {"final_trace": float(flow[-1])})
+        yield Measured(NETWORK, of_minimum(net, given) | {"final_trace": float(flow[-1])})
         ratios = {}
         for i, rate in enumerate(scale.rates):
             for batch in scale.batches:
@@ -196,7 +193,8 @@ def noisy_path(
     numbers["rescaled_time"] = rate**2 * every * MARKS / batch
     curves = {"trace": path.trace, "predicted": flow, "divergence": path.divergence}
     steps = every * np.arange(MARKS + 1)
-    return Measured(name_of("network", rate, batch), numbers, steps, curves), settled
+    where = NETWORK | {"rate": rate, "batch": batch}
+    return Measured(where, numbers, steps, curves), settled
 
 
 def means(nets: Net, given: Contexts) -> Seen:
@@ -236,7 +234,7 @@ def without_noise(
         traces.append(means(nets, given).trace)
     numbers = {"fall_ratio": float((traces[0] - traces[-1]) / (flow[SETTLED] - flow[-1]))}
     steps = every * np.arange(SETTLED, MARKS + 1)
-    return Measured("network without noise", numbers, steps, {"trace": np.array(traces)})
+    return Measured(FULL, numbers, steps, {"trace": np.array(traces)})
 
 
 def steps_per_mark(scale: Setting, rate: float, batch: int) -> int:

@@ -8,56 +8,109 @@ the claim is judged under every way to count.
 
 import math
 
+import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
-from experiments.flat_size.settings import (
-    ACCURACIES,
-    CONVENTIONS,
-    WORLDS,
-    at_equal_loss,
-    named,
-    widths,
-)
-from experiments.harness.claims import Claim, claim_trend
+from experiments.flat_size.run import CONVENTIONS, WIDTHS
+from experiments.flat_time.run import ACCURACIES, WORLDS
+from experiments.harness.claims import OURS, Claim, trend
+from experiments.harness.tables import results_frame
 
 ACCURACY, TRACE = "Liu et al. 2023, Figure 2", "Liu et al. 2023, Figure 5"
-OURS = "not in the paper"
+LEVEL = "level"  # nats above the entropy at which the networks of a seed are compared
 LABELS = dict(zip(ACCURACIES, ("the nearer label", "the farther label"), strict=True))
+COUNTED = {
+    "trace_released": "embedded as the released code does, s = 1/k",
+    "trace_balanced": "embedded so that tables keep theirs, s = 1/√k",
+    "trace_matrices": "of matrices, which embedding does not change",
+    "trace": "of the network as it is",
+}
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    equal = at_equal_loss(results)
-    return [claim for world in WORLDS for claim in _of_world(equal, world, widths(results, world))]
+def derived(results: pd.DataFrame) -> pd.DataFrame:
+    """Results of networks of a seed at the KL that the last of its widths reaches.
+
+    The rate of every training falls to 0, so that no noise of updates is in a loss. A width of a
+    seed has one point for each length, and its numbers lie on lines in log KL between neighbouring
+    ones. Left out is a seed with a width whose trainings are all below.
+
+    Args:
+        results: of the trainings.
+
+    Returns:
+        Results by world and width: the metrics of the trainings, and ``LEVEL``.
+    """
+    rows = []
+    for (world, seed), of_seed in results.groupby(["world", "seed"]):
+        courses = {
+            width: runs.pivot(index="num_updates", columns="metric", values="value").sort_index()
+            for width, runs in of_seed.groupby("width")
+        }
+        nats = max(course["kl"].min() for course in courses.values())
+        if any(course["kl"].iloc[0] < nats for course in courses.values()):
+            continue
+        for width, course in courses.items():
+            row = {"world": world, "width": width, "seed": seed}
+            rows.append(row | {"metric": LEVEL, "value": nats})
+            kl = course["kl"].to_numpy()
+            rows += [
+                row | {"metric": metric, "value": where(kl, nats, values.to_numpy())}
+                for metric, values in course.items()
+            ]
+    return results_frame(rows)
 
 
-def _of_world(equal: pd.DataFrame, world: str, trained: list[int]) -> list[Claim]:
-    trained = trained or [0, 1]
-    settings = [named(world, width) for width in trained]
-    positions = [math.log2(width) if width else 0.0 for width in trained]
-    where = f"{WORLDS[world]}, at equal KL, widths {_listed(trained)}"
-    found = [
-        claim_trend(
-            equal, accuracy, settings, rising=True, positions=positions,
-            text=f"{where}: the probe of {label} is better for wider networks "
-            "(slope per doubling)",
-            source=ACCURACY, paper_value="rises, values only drawn",
-        )
-        for accuracy, label in LABELS.items()
-    ]  # fmt: skip
-    for name, convention in CONVENTIONS.items():
-        of_paper = name == "trace_released"
-        found.append(
-            claim_trend(
-                equal, name, settings, rising=False, positions=positions,
-                text=f"{where}: the trace {convention.words} is smaller for wider networks "
-                "(slope per doubling)",
-                source=TRACE if of_paper else OURS,
-                paper_value="19.8 to 12.6" if of_paper else "",
+def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " n"]) -> float:
+    """The value of a course where KL first falls to so many nats, on a line in log KL.
+
+    Args:
+        kl: of each length, positive; the first at least ``nats``, the least at most.
+        nats: the divergence.
+        course: a number of each length.
+    """
+    after = int((kl <= nats).argmax())
+    if after == 0:
+        return float(course[0])
+    high, low = np.log(kl[after - 1 : after + 1])
+    share = (high - np.log(nats)) / (high - low)
+    return float(course[after - 1] + share * (course[after] - course[after - 1]))
+
+
+def _of_world(scale: str, world: str) -> list[Claim]:
+    who = f"{world.upper()}, at equal KL, widths {', '.join(map(str, WIDTHS[scale]))}"
+    return [
+        *(
+            trend(
+                f"{who}: the probe of {label} is better for wider networks (slope per doubling)",
+                accuracy,
+                {"world": world},
+                "width",
+                rising=True,
+                position=math.log2,
+                paper="rises, values only drawn",
+                source=ACCURACY,
             )
-        )  # fmt: skip
-    return found
+            for accuracy, label in LABELS.items()
+        ),
+        *(
+            trend(
+                f"{who}: the trace {COUNTED[name]} is smaller for wider networks "
+                "(slope per doubling)",
+                name,
+                {"world": world},
+                "width",
+                rising=False,
+                position=math.log2,
+                paper="19.8 to 12.6" if name == "trace_released" else "",
+                source=TRACE if name == "trace_released" else OURS,
+            )
+            for name in CONVENTIONS
+        ),
+    ]
 
 
-def _listed(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers))
+CLAIMS = {
+    scale: [claim for world in WORLDS for claim in _of_world(scale, world)]
+    for scale in ("cpu", "paper")
+}

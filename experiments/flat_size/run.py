@@ -14,18 +14,20 @@ from el_jax.models.surgery import replication
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.flat_size.probe import GROUPS
-from experiments.flat_size.settings import ACCURACIES, CONVENTIONS, KL, WORLDS, suffix_of
-from experiments.flat_time.settings import LABELS
+from experiments.flat_time.run import ACCURACIES, LABELS, WORLDS, names_of
 from experiments.harness.shards import WHOLE, Shard
-from experiments.harness.studies import Study, named_by_end
+from experiments.harness.studies import Study, with_levels
 from experiments.harness.sweep import run_sweep
 
+CONVENTIONS = {"trace_released": 1.0, "trace_balanced": 0.5, "trace_matrices": None, "trace": None}
+"""Ways to count the trace of a network as that of one of the largest width, by their metric: s of
+``el_jax.models.surgery`` as a power of 1/k; None without embedding."""
 METRICS = [
-    *(KL, "kl_sem", "entropy"),
+    *("kl", "kl_sem", "entropy"),
     *(*ACCURACIES, *CONVENTIONS, *(f"fisher_{group}" for group in GROUPS)),
     *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes")),
 ]
-CURVES = [KL, *ACCURACIES]
+CURVES = ["kl", *ACCURACIES]
 TABLE_4 = {  # width: layers, neurons of an MLP
     128: (4, 512),
     192: (5, 768),
@@ -58,10 +60,10 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(scale: str, world: str, width: int, length: int) -> Study:
-    config, labels = config_of(scale, world, width, length), LABELS[scale][world]
-    names = {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
+    config = config_of(scale, world, width, length)
+    where = {"world": world, "width": width, "num_updates": length}
     extras = partial(numbers, factors=factors_of(config, WIDEST[scale]))
-    return Study(config, suffix_of(world, width, length), names=names, extras=extras)
+    return Study(config, where, names=names_of(LABELS[scale][world]), extras=extras)
 
 
 def config_of(scale: str, world: str, width: int, length: int) -> build.Config:
@@ -95,12 +97,12 @@ def factors_of(config: build.Config, widest: int) -> dict[str, dict[str, float]]
         small, width=widest, num_heads=k * small.num_heads, mlp_width=neurons
     )
     found = {}
-    for name, convention in CONVENTIONS.items():
-        if convention.scale is None:
+    for name, power in CONVENTIONS.items():
+        if power is None:
             kept = ("matrices",) if name == "trace_matrices" else GROUPS
             found[name] = {group: float(group in kept) for group in GROUPS}
         else:
-            plan = replication(small, large, k**-convention.scale).values()
+            plan = replication(small, large, k**-power).values()
             found[name] = {replica.group: replica.fisher_factor for replica in plan}
     return found
 
@@ -115,6 +117,6 @@ def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
-    """Train and write the tables; of some settings only, if named by their end: "800 updates"."""
-    chosen = named_by_end(studies(scale), only)
+    """Train and write the tables; of some numbers of updates only, if they are given."""
+    chosen = with_levels(studies(scale), "num_updates", only)
     run_sweep("flat_size", scale, out, chosen, metrics=METRICS, curves=CURVES, shard=shard)

@@ -1,5 +1,6 @@
 """Masked language models trained on after their loss is saturated, with probes on the way."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,38 +12,33 @@ from el_jax import build
 from el_jax.runtime.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
-from experiments.flat_time.settings import (
-    ACCURACIES,
-    ADAMW,
-    AFTERWARDS,
-    KL,
-    KL_AT_SATURATION,
-    KL_MOVED,
-    LABELS,
-    RATES,
-    SATURATED_STEP,
-    SGD,
-    SLOW,
-    TRACES,
-    WATCHED,
-    since,
-    suffix_of,
-)
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
-CURVES = [KL, *ACCURACIES, *TRACES]
+WORLDS = ("pcfg", "hmm")
+# the labels of each world: the symbol above the first words, the state at a word
+SHORT = {"pcfg": ("prefix_2", "prefix_4"), "hmm": ("state_3", "state_5")}  # sentences of 8
+LONG = {"pcfg": ("prefix_2", "prefix_4"), "hmm": ("state_6", "state_10")}  # the paper's
+LABELS = {"smoke": SHORT, "cpu": SHORT, "paper": LONG}
+ACCURACIES = ("accuracy_1", "accuracy_2")  # of the two labels
+TRACES = ("fisher_trace", "scale_free_trace")
+CURVES = ["kl", *ACCURACIES, *TRACES]
 METRICS = [
-    *WATCHED,
+    *CURVES,
+    *("hessian_trace", "weight_norm", "entropy"),
     *(f"{metric}_sem" for metric in CURVES),
-    *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in RATES),
-    *(since(metric) for metric in (*ACCURACIES, *TRACES)),
-    *(KL_AT_SATURATION, KL_MOVED, SATURATED_STEP, "entropy"),
+    *(f"{accuracy}_{rate}" for accuracy in ACCURACIES for rate in ("majority", "bayes")),
+    *(f"{metric}_since_saturation" for metric in (*ACCURACIES, *TRACES)),
+    *("kl_at_saturation", "kl_moved", "saturated_step"),
 ]
 OPTIMIZER = "experiments.flat_time.optimizer"  # registers adamw_then
 PEAK = {"smoke": 3e-3, "cpu": 3e-3, "paper": 1e-3}  # rate of AdamW until saturation
-AFTER = {ADAMW: {"adamw_after": 1e-3}, SGD: {"sgd_after": 0.1}, SLOW: {"sgd_after": 0.02}}  # rates
+AFTERWARDS = {  # once the loss is saturated: rates
+    "adamw": {"adamw_after": 1e-3},
+    "sgd": {"sgd_after": 0.1},
+    "slow_sgd": {"sgd_after": 0.02},
+}
 LAST = 0.1  # share of the updates in which the rate falls to 0, so that no noise is measured
 LOOKS = {"smoke": 4, "cpu": 8, "paper": 30}
 SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # looks of the first phase
@@ -57,13 +53,20 @@ def studies(scale: str) -> list[Study]:
     return [
         Study(
             config_of(scale, world, afterwards),
-            suffix_of(world, afterwards),
-            names=_names(labels),
+            {"world": world, "afterwards": afterwards},
+            names={
+                f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)
+            },
             extras=partial(numbers, saturated=SATURATED_AT[scale] - 1),
         )
         for world, labels in LABELS[scale].items()
         for afterwards in AFTERWARDS
     ]
+
+
+def names_of(labels: Sequence[str]) -> dict[str, str]:
+    """What tables call the metrics of a world's labels."""
+    return {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
 
 
 def config_of(scale: str, world: str, afterwards: str) -> build.Config:
@@ -83,15 +86,10 @@ def config_of(scale: str, world: str, afterwards: str) -> build.Config:
         "adamw_then", schedule="wsd", peak_lr=PEAK[scale], decay_fraction=LAST,
         warmup_steps=min(WARM_UP, num_updates // 10),
         saturate=SATURATED_AT[scale] * train.eval_every,
-        **{key: rate / PEAK[scale] for key, rate in AFTER[afterwards].items()},
+        **{key: rate / PEAK[scale] for key, rate in AFTERWARDS[afterwards].items()},
     )  # fmt: skip
     config.sweep = common.sweep(config)
     return config
-
-
-def _names(labels: tuple[str, ...]) -> dict[str, str]:
-    """The names of the metrics of a world's labels in the tables."""
-    return {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
 
 
 def numbers(history: History, saturated: int) -> Row:
@@ -104,16 +102,17 @@ def numbers(history: History, saturated: int) -> Row:
     Returns:
         ``[R]`` by name.
     """
-    steps, kl = history.curve(KL)
+    steps, kl = history.curve("kl")
     found: Row = {
-        SATURATED_STEP: np.full(kl.shape[1], float(steps[saturated])),
-        KL_AT_SATURATION: kl[saturated],
-        KL_MOVED: np.abs(kl[-1] - kl[saturated]),
+        "saturated_step": np.full(kl.shape[1], float(steps[saturated])),
+        "kl_at_saturation": kl[saturated],
+        "kl_moved": np.abs(kl[-1] - kl[saturated]),
     }
     for metric in (*ACCURACIES, *TRACES):
         course = history.curve(metric)[1]
+        # that of a trace is of its logarithm
         course = np.log(course) if metric in TRACES else course
-        found[since(metric)] = course[-1] - course[saturated]
+        found[f"{metric}_since_saturation"] = course[-1] - course[saturated]
     return found
 
 

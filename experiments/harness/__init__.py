@@ -6,7 +6,8 @@
 ``provenance``      the command, code and machine behind the tables
 ``statistics``      Student-t, bootstrap and Wilson intervals over seeds
 ``figures``         intervals and words that figures share
-``claims``          a sentence, the numbers it rests on, and a verdict
+``claims``          a claim as a row: a sentence, and a test on results
+``names``           what settings are called, made from their factors
 ``seeds``           measure seed by seed, and write the three tables
 ``sweep``           train studies, and write the three tables
 ``studies``         trainings of many seeds, on all cores of a CPU or together on an accelerator

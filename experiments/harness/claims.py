@@ -1,10 +1,10 @@
-"""Claims of the papers as tests on results: the paper's number, our numbers, and a verdict.
+"""Claims of the papers as rows, each a test on results with a verdict.
 
 A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds* when the whole
 interval is on the claimed side, *fails* when the whole interval is on the other, and is
 *inconclusive* otherwise. Seeds are shared between settings, so settings are compared by their
 difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
-is inconclusive, never an error: a partial run still reports its claims. ``with_holm`` then corrects
+is inconclusive, never an error: a partial run still reports its claims. ``judged`` then corrects
 the verdicts of an experiment for their number.
 
 Timings are judged by the exact interval of their median instead, and a number that does not vary
@@ -14,17 +14,18 @@ by itself. Neither has a p value, so that they are not corrected: n rounds have 
 import dataclasses
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
+from experiments.harness.names import name_of
 from experiments.harness.statistics import (
     CONFIDENCE,
     Interval,
-    contrast,
+    contrast_interval,
     describe,
     describe_mean,
     describe_number,
@@ -35,7 +36,9 @@ from experiments.harness.statistics import (
     paired_slope,
     t_interval,
 )
-from experiments.harness.tables import values_of
+from experiments.harness.tables import Where, by_cell, is_measured, levels, values_of
+
+OURS = "not in the paper"
 
 
 class Verdict(enum.Enum):
@@ -47,156 +50,190 @@ class Verdict(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
-    """A claim and its verdict.
+class Outcome:
+    """What results say of a claim.
 
     Attributes:
-        text: the claim, one sentence.
-        source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
-        paper_value: the paper's number, or its words where it gives none.
         detail: the interval the verdict rests on, or the reason why there is none.
         ours: our numbers, mean ± standard error and number of seeds; empty if not measured.
         verdict: holds, fails or inconclusive.
         p: two-sided p value of the quantity being at the bound of the claim; NaN if not tested.
     """
 
-    text: str
-    source: str
-    paper_value: str
     detail: str
     ours: str = ""
     verdict: Verdict = Verdict.INCONCLUSIVE
     p: float = math.nan
 
 
-class Wording(TypedDict):
-    """The words of a claim, see ``Claim``."""
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A claim, decided before the run.
+
+    Attributes:
+        text: the claim, one sentence.
+        judge: its test on results.
+        paper: the paper's number, or its words where it gives none.
+        source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
+        needs: the settings and metrics it is about.
+    """
 
     text: str
+    judge: Callable[[pd.DataFrame], Outcome]
+    paper: str = ""
+    source: str = OURS
+    needs: Sequence[tuple[Where, str]] = ()
+
+
+class Judged(NamedTuple):
+    """A claim and what results say of it."""
+
+    claim: Claim
+    outcome: Outcome
+
+
+class Wording(TypedDict, total=False):
+    """The paper's number and its place, see ``Claim``."""
+
+    paper: str
     source: str
-    paper_value: str
 
 
-def claim_greater(
-    results: pd.DataFrame,
+def greater(
+    text: str,
     metric: str,
-    better: str,
-    worse: str,
+    where: Where,
+    than: Where,
     *,
     by: float = 0.0,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """Setting ``better`` has a metric above that of ``worse`` by more than ``by``.
+    """One setting has a metric above that of another by more than ``by``.
 
     Judged by the paired difference over the seeds both settings have.
     """
-    first, second = entries = _entries(results, metric, [better, worse])
-    if missing := _not_measured(metric, entries):
-        return Claim(**wording, detail=missing)
-    difference = paired_difference(first, second)
-    return Claim(
-        **wording,
-        ours=f"{describe(first)} against {describe(second)}",
-        verdict=judge(holds=difference.low > by, fails=difference.high < by),
-        detail=_explain("paired difference", difference, form="+.3f"),
-        p=p_value(difference, by),
-    )
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        first, second = (values_of(results, one, metric) for one in (where, than))
+        difference = paired_difference(first, second)
+        return Outcome(
+            _explain("paired difference", difference, form="+.3f"),
+            f"{describe(first)} against {describe(second)}",
+            verdict_of(holds=difference.low > by, fails=difference.high < by),
+            p_value(difference, by),
+        )
+
+    return Claim(text, judge, needs=[(where, metric), (than, metric)], **wording)
 
 
-def difference(of: Iterable[str], minus: Iterable[str]) -> dict[str, float]:
-    """The weights of the mean of some settings minus that of others."""
-    of, minus = list(of), list(minus)
-    return dict.fromkeys(of, 1 / len(of)) | dict.fromkeys(minus, -1 / len(minus))
+Terms = Sequence[tuple[float, Where]]
+"""Weights, each of the mean of the settings under its ``Where``."""
 
 
-def change(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    """The weights of one contrast minus another."""
-    names = [*first, *(name for name in second if name not in first)]
-    return {name: first.get(name, 0.0) - second.get(name, 0.0) for name in names}
-
-
-def claim_contrast(
-    results: pd.DataFrame,
+def contrast(
+    text: str,
     metric: str,
-    weights: Mapping[str, float],
+    terms: Terms,
     *,
     by: float = 0.0,
     ours: str = "",
     **wording: Unpack[Wording],
 ) -> Claim:
-    """A weighted sum over settings is above a bound: a main effect, or an interaction.
+    """A weighted sum of means over settings is above a bound: a main effect, or an interaction.
 
     Args:
-        results: the values.
+        text: the claim.
         metric: the metric.
-        weights: the weight of each setting; those of a difference sum to 0.
+        terms: the weights, and the settings of each; those of a difference sum to 0.
         by: the bound.
         ours: the numbers to show; the interval stands in the detail.
-        wording: the claim, its place in the paper and the paper's number.
+        wording: the paper's number and its place.
     """
-    entries = _entries(results, metric, list(weights))
-    if missing := _not_measured(metric, entries):
-        return Claim(**wording, detail=missing)
-    effect = contrast(entries, list(weights.values()))
-    return Claim(
-        **wording,
-        ours=ours,
-        verdict=judge(holds=effect.low > by, fails=effect.high < by),
-        detail=_explain("contrast", effect, form="+.3f"),
-        p=p_value(effect, by),
-    )
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        entries, weights = [], []
+        for weight, where in terms:
+            found = by_cell(results, where, metric)
+            entries += found
+            weights += [weight / len(found)] * len(found)
+        interval = contrast_interval(entries, weights)
+        return Outcome(
+            _explain("contrast", interval, form="+.3f"),
+            ours,
+            verdict_of(holds=interval.low > by, fails=interval.high < by),
+            p_value(interval, by),
+        )
+
+    return Claim(text, judge, needs=[(where, metric) for _, where in terms], **wording)
 
 
-def claim_level(
-    results: pd.DataFrame,
-    setting: str,
+def effect(
+    text: str,
     metric: str,
+    at: Where,
+    minus: Where,
+    *,
+    within: Where | None = None,
+    by: float = 0.0,
+    **wording: Unpack[Wording],
+) -> Claim:
+    """The mean over the settings at some levels is above that at others, all else alike."""
+    common = dict(within or {})
+    terms = [(1.0, common | dict(at)), (-1.0, common | dict(minus))]
+    return contrast(text, metric, terms, by=by, **wording)
+
+
+def level(
+    text: str,
+    metric: str,
+    where: Where,
     *,
     at_least: float = -math.inf,
     at_most: float = math.inf,
     **wording: Unpack[Wording],
 ) -> Claim:
     """The metric of a setting is ``at_least``, or ``at_most``, a number."""
-    (entry,) = entries = _entries(results, metric, [setting])
-    if missing := _not_measured(metric, entries):
-        return Claim(**wording, detail=missing)
-    mean = t_interval(entry)
-    verdict = _judge_level(mean.low, mean.high, at_least, at_most)
-    return Claim(
-        **wording,
-        ours=describe(entry),
-        verdict=verdict,
-        detail=_explain("mean", mean),
-        p=p_value(mean, at_least if math.isfinite(at_least) else at_most),
-    )
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        entry = values_of(results, where, metric)
+        mean = t_interval(entry)
+        return Outcome(
+            _explain("mean", mean),
+            describe(entry),
+            _within(mean.low, mean.high, at_least, at_most),
+            p_value(mean, at_least if math.isfinite(at_least) else at_most),
+        )
+
+    return Claim(text, judge, needs=[(where, metric)], **wording)
 
 
-def claim_median(
-    results: pd.DataFrame,
-    setting: str,
+def median(
+    text: str,
     metric: str,
+    where: Where,
     *,
     at_least: float = -math.inf,
     at_most: float = math.inf,
     **wording: Unpack[Wording],
 ) -> Claim:
     """The median of a metric is ``at_least``, or ``at_most``, a number: for timings."""
-    (entry,) = entries = _entries(results, metric, [setting])
-    if missing := _not_measured(metric, entries):
-        return Claim(**wording, detail=missing)
-    median = median_interval(entry)
-    return Claim(
-        **wording,
-        ours=f"{describe_number(median.mean)} ({describe_seeds([len(entry)])})",
-        verdict=_judge_level(median.low, median.high, at_least, at_most),
-        detail=_explain("median", median, form=".3g", fewest=6),
-    )
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        entry = values_of(results, where, metric)
+        interval = median_interval(entry)
+        return Outcome(
+            _explain("median", interval, form=".3g", fewest=6),
+            f"{describe_number(interval.mean)} ({describe_seeds([len(entry)])})",
+            _within(interval.low, interval.high, at_least, at_most),
+        )
+
+    return Claim(text, judge, needs=[(where, metric)], **wording)
 
 
-def claim_number(
-    results: pd.DataFrame,
-    setting: str,
+def number(
+    text: str,
     metric: str,
+    where: Where,
     *,
     at_least: float = -math.inf,
     at_most: float = math.inf,
@@ -205,96 +242,134 @@ def claim_number(
     """Every value of a metric is ``at_least``, or ``at_most``, a number; one value is enough.
 
     For numbers that do not vary, such as the bytes a compiler plans, and for those measured once
-    because their bound is out of the reach of chance.
+    because their bound is out of the reach of chance. There may be several settings.
     """
-    (entry,) = entries = _entries(results, metric, [setting])
-    if missing := _not_measured(metric, entries):
-        return Claim(**wording, detail=missing)
-    low, high = np.min(entry.to_numpy()), np.max(entry.to_numpy())  # NaN if one of them is
-    return Claim(
-        **wording,
-        ours=" to ".join(dict.fromkeys(map(describe_number, (low, high)))),
-        verdict=_judge_level(low, high, at_least, at_most),
-        detail=f"the number itself, without an interval, {describe_seeds([len(entry)])}",
-    )
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        entry = pd.concat(by_cell(results, where, metric)).to_numpy()
+        low, high = np.min(entry), np.max(entry)  # NaN if one of them is
+        return Outcome(
+            f"the number itself, without an interval, {describe_seeds([len(entry)])}",
+            " to ".join(dict.fromkeys(map(describe_number, (low, high)))),
+            _within(low, high, at_least, at_most),
+        )
+
+    return Claim(text, judge, needs=[(where, metric)], **wording)
 
 
-def claim_trend(
-    results: pd.DataFrame,
+def trend(
+    text: str,
     metric: str,
-    settings: Sequence[str],
+    where: Where,
+    along: str,
     *,
     rising: bool,
-    positions: Sequence[float] | None = None,
+    position: Callable[[float], float] | None = None,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """The metric rises, or falls, along an ordered list of settings.
+    """The metric rises, or falls, along the levels of a factor.
 
-    Judged by the slope over the list, fitted seed by seed. A slope says nothing of each step by
-    itself, so the means along the list are reported with it.
+    Judged by the slope over the levels, fitted seed by seed. A slope says nothing of each step by
+    itself, so the means along the factor are reported with it.
 
     Args:
-        results: the values.
+        text: the claim.
         metric: the metric.
-        settings: the settings, in order.
+        where: the settings; they differ in nothing but ``along``.
+        along: the factor, a number; its levels are taken in ascending order.
         rising: True when the claim is a rise, False when it is a fall.
-        positions: the place of each setting, such as log2 of its context length; by default
-            0, 1, 2, ...
-        wording: the claim, its place in the paper and the paper's number.
+        position: the place of a level, such as its log2; by default levels are 0, 1, 2, ...
+        wording: the paper's number and its place.
     """
-    entries = _entries(results, metric, settings)
-    if missing := _not_measured(metric, entries):
-        return Claim(**wording, detail=missing)
-    slope = paired_slope(entries, positions)
-    rises, falls = slope.low > 0, slope.high < 0
-    seeds = describe_seeds([len(entry) for entry in entries])
-    return Claim(
-        **wording,
-        ours=f"{', '.join(map(describe_mean, entries))} ({seeds})",
-        verdict=judge(holds=rises, fails=falls) if rising else judge(holds=falls, fails=rises),
-        detail=_explain("slope", slope, form="+.3f"),
-        p=p_value(slope, 0.0),
-    )
+
+    def judge(results: pd.DataFrame) -> Outcome:
+        found = [
+            one
+            for one in levels(results, along, where)
+            if is_measured(results, {**where, along: one}, metric)
+        ]
+        entries = [values_of(results, {**where, along: one}, metric) for one in found]
+        slope = paired_slope(entries, [position(one) for one in found] if position else None)
+        rises, falls = slope.low > 0, slope.high < 0
+        seeds = describe_seeds([len(entry) for entry in entries])
+        return Outcome(
+            _explain("slope", slope, form="+.3f"),
+            f"{', '.join(map(describe_mean, entries))} ({seeds})",
+            verdict_of(holds=rises if rising else falls, fails=falls if rising else rises),
+            p_value(slope, 0.0),
+        )
+
+    return Claim(text, judge, needs=[(where, metric)], **wording)
 
 
-def judge(*, holds: bool, fails: bool) -> Verdict:
+def if_open(gate: Claim, claims: Sequence[Claim]) -> list[Claim]:
+    """Claims that get a verdict only where another one, the gate, holds by itself."""
+
+    def behind(claim: Claim) -> Claim:
+        def judge(results: pd.DataFrame) -> Outcome:
+            outcome = claim.judge(results)
+            measured = all(is_measured(results, where, metric) for where, metric in gate.needs)
+            if measured and gate.judge(results).verdict is Verdict.HOLDS:
+                return outcome
+            detail = f"not judged, the gate is closed; {outcome.detail}"
+            return Outcome(detail, outcome.ours)
+
+        return dataclasses.replace(claim, judge=judge)
+
+    return [behind(claim) for claim in claims]
+
+
+def verdict_of(*, holds: bool, fails: bool) -> Verdict:
     """The verdict of an interval that may lie wholly on one side."""
     if holds:
         return Verdict.HOLDS
     return Verdict.FAILS if fails else Verdict.INCONCLUSIVE
 
 
-def with_holm(claims: Sequence[Claim]) -> list[Claim]:
-    """Correct the verdicts of an experiment for the number of its claims (Holm 1979).
+def judged(
+    claims: Sequence[Claim], results: pd.DataFrame, not_measured: Mapping[str, str] | None = None
+) -> list[Judged]:
+    """Judge claims, and correct the verdicts for their number (Holm 1979).
 
     A verdict stands if its p value, adjusted for the tests of all claims, is at most .05. Claims
     without a p value are not counted.
+
+    Args:
+        claims: of one experiment.
+        results: the values.
+        not_measured: for names of settings that could not be measured, the reason.
     """
-    tested = [claim for claim in claims if not math.isnan(claim.p)]
-    if not tested:
-        return list(claims)
-    _, adjusted, *_ = multipletests([claim.p for claim in tested], method="holm")
-    in_order = iter(adjusted)
-    return [claim if math.isnan(claim.p) else _adjusted(claim, next(in_order)) for claim in claims]
+    outcomes = [_outcome(claim, results, not_measured or {}) for claim in claims]
+    tested = [i for i, outcome in enumerate(outcomes) if not math.isnan(outcome.p)]
+    if tested:
+        _, adjusted, *_ = multipletests([outcomes[i].p for i in tested], method="holm")
+        for i, p in zip(tested, adjusted, strict=True):
+            outcomes[i] = _adjusted(outcomes[i], p)
+    return [Judged(claim, outcome) for claim, outcome in zip(claims, outcomes, strict=True)]
 
 
-def _adjusted(claim: Claim, p: float) -> Claim:
-    verdict = claim.verdict if p <= 1 - CONFIDENCE else Verdict.INCONCLUSIVE
+def _outcome(claim: Claim, results: pd.DataFrame, reasons: Mapping[str, str]) -> Outcome:
+    missing = [(where, m) for where, m in claim.needs if not is_measured(results, where, m)]
+    if not missing:
+        return claim.judge(results)
+    names = [name_of({f: v for f, v in where.items() if v is not None}) for where, _ in missing]
+    known = [reasons[name] for name in names if name in reasons]
+    return Outcome(
+        f"not measured: {known[0] if known else f'{missing[0][1]} of ' + '; '.join(names)}"
+    )
+
+
+def _adjusted(outcome: Outcome, p: float) -> Outcome:
+    verdict = outcome.verdict if p <= 1 - CONFIDENCE else Verdict.INCONCLUSIVE
     shown = "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".")
-    return dataclasses.replace(claim, verdict=verdict, detail=f"{claim.detail}; Holm p {shown}")
+    detail = f"{outcome.detail}; Holm p {shown}"
+    return dataclasses.replace(outcome, verdict=verdict, detail=detail)
 
 
-def _judge_level(low: float, high: float, at_least: float, at_most: float) -> Verdict:
-    return judge(holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most)
-
-
-def _entries(results: pd.DataFrame, metric: str, settings: Sequence[str]) -> list[pd.Series]:
-    return [values_of(results, setting, metric).rename(setting) for setting in settings]
-
-
-def _not_measured(metric: str, entries: Sequence[pd.Series]) -> str:
-    missing = [str(entry.name) for entry in entries if entry.empty]
-    return f"not measured: {metric} of {'; '.join(missing)}" if missing else ""
+def _within(low: float, high: float, at_least: float, at_most: float) -> Verdict:
+    return verdict_of(
+        holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most
+    )
 
 
 def _explain(quantity: str, interval: Interval, *, form: str = ".3f", fewest: int = 2) -> str:

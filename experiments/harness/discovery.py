@@ -2,15 +2,16 @@
 
 ===============  ===================================================================================
 ``__init__.py``  a docstring: the question the experiment asks, and below it the source; and
-                 ``SCALES`` where these are not the usual ones
+                 ``SCALES`` where these are not the usual ones, and ``ONLY``, a factor by whose
+                 levels some settings can be measured again
 ``README.md``    the claim, the command, the cost, the number and its tolerance
 ``run.py``       ``run(scale: str, out: Path, shard: Shard) -> None``, which writes results.csv,
                  curves.csv and provenance.json of that part into ``out``; without ``shard`` it
-                 can only be run whole. With ``only: Sequence[str] = ()`` it can measure some
-                 settings again: those whose names begin with one of these and a colon
+                 can only be run whole. With ``only: Sequence[str] = ()`` it measures the settings
+                 at some levels of ``ONLY``
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
-``claims.py``    ``claims(results: DataFrame) -> list[Claim]``; with ``not_measured``, it is given
-                 the reasons in provenance.json by setting
+``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name; with
+                 ``derived(results) -> DataFrame``, they are judged on what that makes of results
 ===============  ===================================================================================
 
 The files are imported only when needed, so that replotting does not import the training code.
@@ -22,7 +23,7 @@ import functools
 import importlib
 import inspect
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,9 +31,9 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.harness.claims import Claim, with_holm
-from experiments.harness.provenance import read_provenance
-from experiments.harness.shards import TABLES, WHOLE, Shard, replace_settings
+from experiments.harness.claims import Judged, judged
+from experiments.harness.provenance import Provenance, read_provenance
+from experiments.harness.shards import TABLES, WHOLE, Shard, replace_levels
 
 DRAFTS = ("smoke", "quick")  # scales whose tables are not committed
 SCALES = (*DRAFTS, "cpu", "paper")  # of an experiment that declares none
@@ -92,8 +93,8 @@ class Experiment:
             scale: one of its scales.
             out: the folder, made if need be.
             shard: the part to run.
-            only: names of settings to measure again, while the others in ``out`` stay; empty for
-                all of them.
+            only: levels of its ``ONLY`` factor to measure again, while the other settings in
+                ``out`` stay; empty for all of them.
 
         Raises:
             ExperimentError: there are no parts to run, ``out`` holds another scale that ``only``
@@ -106,14 +107,15 @@ class Experiment:
             run = functools.partial(run, shard=shard)
         elif not shard.is_whole:
             raise ExperimentError(f"{self.name} cannot be sharded: its run() takes no shard.")
-        if only and "only" not in parameters:
-            raise ExperimentError(f"{self.name} cannot run in part: its run() takes no `only`.")
+        factor = vars(self._package()).get("ONLY")
+        if only and factor is None:
+            raise ExperimentError(f"{self.name} cannot run in part: it has no ONLY.")
         out.mkdir(parents=True, exist_ok=True)
         if only:
             self._check_scale(scale, out)
             with tempfile.TemporaryDirectory() as folder:
                 run(scale, Path(folder), only=only)
-                replace_settings(only, Path(folder), out)
+                replace_levels(str(factor), only, Path(folder), out)
         else:
             run(scale, out)
         for table in TABLES:
@@ -143,17 +145,14 @@ class Experiment:
         """The figure of the tables in ``out``."""
         return self._load("plot", "plot")(out)
 
-    def claims(self, results: pd.DataFrame, not_measured: Mapping[str, str]) -> list[Claim]:
-        """The experiment's claims, judged on results and corrected for their number.
-
-        Args:
-            results: the values.
-            not_measured: for each setting that could not be measured, the reason.
-        """
-        claims = self._load("claims", "claims")
-        if "not_measured" in inspect.signature(claims).parameters:
-            claims = functools.partial(claims, not_measured=not_measured)
-        return with_holm(claims(results))
+    def judged(self, results: pd.DataFrame, provenance: Provenance) -> list[Judged]:
+        """The experiment's claims, judged on results and corrected for their number."""
+        claims = self._load("claims", "CLAIMS")
+        if isinstance(claims, Mapping):
+            claims = claims.get(provenance.scale, ())
+        derived = vars(importlib.import_module(f"experiments.{self.name}.claims")).get("derived")
+        table = results if derived is None else derived(results)
+        return judged(claims, table, provenance.not_measured)
 
     def committed_folder(self, scale: str) -> Path:
         """The folder of the committed tables of a scale: the experiment's own at the cpu scale."""
@@ -189,13 +188,13 @@ class Experiment:
     def _package(self) -> ModuleType:
         return importlib.import_module(f"experiments.{self.name}")
 
-    def _load(self, part: str, function: str) -> Callable[..., Any]:
+    def _load(self, part: str, name: str) -> Any:
         if not (self.folder / f"{part}.py").exists():
             raise ExperimentError(f"{self.name} has no {part}.py.")
         module = importlib.import_module(f"experiments.{self.name}.{part}")
-        if function not in vars(module):
-            raise ExperimentError(f"{self.name}/{part}.py must define {function}().")
-        return vars(module)[function]
+        if name not in vars(module):
+            raise ExperimentError(f"{self.name}/{part}.py must define {name}.")
+        return vars(module)[name]
 
 
 def discover(root: Path) -> dict[str, Experiment]:

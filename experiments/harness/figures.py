@@ -4,13 +4,26 @@ Titles state an answer with its number. They are built from the table at every d
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pandas as pd
 import scipy.stats
+from matplotlib.axes import Axes
 
+from el_jax.plots import Curve, Group, plot_lines_vs, plot_seed_dots
+from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE, describe_seeds
-from experiments.harness.tables import values_of
+from experiments.harness.tables import (
+    Where,
+    cells,
+    exactly,
+    factors_of,
+    is_measured,
+    levels,
+    select,
+    values_of,
+)
 
 GLOSSARY = (
     "H: entropy, W: decoder, $W_{mm}$: max-margin decoder, $W^*$: finite part, "
@@ -37,13 +50,18 @@ def count(frame: pd.DataFrame, noun: str = "seeds") -> str:
         frame: results or curves, of the settings that are drawn.
         noun: the plural of what a seed stands for, such as ``problems``.
     """
-    numbers = frame.groupby("setting")["seed"].nunique()
+    factors = factors_of(frame)
+    numbers = (
+        frame.groupby(factors, dropna=False)["seed"].nunique()
+        if factors
+        else [frame["seed"].nunique()]
+    )
     return describe_seeds(list(numbers)).replace("seeds", noun).replace("seed", noun[:-1])
 
 
-def mean_of(results: pd.DataFrame, setting: str, metric: str) -> float:
-    """The mean of a metric over seeds; NaN if not measured."""
-    return float(values_of(results, setting, metric).mean())
+def mean_of(results: pd.DataFrame, where: Where, metric: str) -> float:
+    """The mean of a metric over the seeds of a setting; NaN if not measured."""
+    return float(values_of(results, where, metric).mean())
 
 
 def decimal(value: float, digits: int = 2, *, signed: bool = False) -> str:
@@ -58,3 +76,111 @@ def in_words(parts: Iterable[str]) -> str:
     """``a``, ``a and b`` or ``a, b and c``."""
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last
+
+
+# ── from factors to marks ────────────────────────────────────────────────────────────────────────
+
+LOSS_COLOURS = {
+    "cross_entropy": "#000000",
+    "e1": "#0072b2",
+    "e2": "#d55e00",
+    "e3": "#009e73",
+}
+
+
+def colour_of(factors: Where) -> str:
+    """The colour of a setting's loss, the same in every figure; grey for other losses."""
+    return LOSS_COLOURS.get(factors.get("loss", "cross_entropy"), "#8c8c8c")
+
+
+def draw_dots(
+    ax: Axes,
+    results: pd.DataFrame,
+    metric: str,
+    settings: Iterable[Where],
+    *,
+    label: Callable[[Where], str] = name_of,
+    colour: Callable[[Where], str] = colour_of,
+    chance: float | None = None,
+) -> None:
+    """A row of dots for each setting, a dot a seed; means of runs with warm-up are filled.
+
+    Args:
+        ax: the axes.
+        results: the values.
+        metric: the metric to draw.
+        settings: the rows from top to bottom; each may stand for several settings.
+        label: the name of a setting by its factors.
+        colour: its colour by its factors.
+        chance: accuracy of guessing, drawn as a line; None for no line.
+    """
+    groups = [
+        Group(
+            label(cell),
+            values_of(results, exactly(results, cell), metric).to_numpy(),
+            colour(cell),
+            filled=is_filled(cell),
+        )
+        for where in settings
+        for cell in cells(results, where, metric)
+    ]
+    plot_seed_dots(ax, groups, chance=chance, num_sems=t_sems)
+
+
+def is_filled(factors: Where) -> bool:
+    """True if the mark of a setting is filled: it has warm-up."""
+    return bool(factors.get("warmup_steps"))
+
+
+def draw_against(
+    ax: Axes,
+    results: pd.DataFrame,
+    metric: str,
+    where: Where,
+    x: str,
+    *,
+    label: str,
+    colour: str | None = None,
+    line_style: Any = "-",
+    filled: bool | None = None,
+) -> None:
+    """A metric against a factor: a mean with its bar at every level, joined by a line, and seeds.
+
+    Args:
+        ax: the axes.
+        results: the values.
+        metric: the metric to draw.
+        where: the settings, which differ in nothing but ``x``.
+        x: the factor, a number.
+        label: legend text.
+        colour: of the line; by default its loss's.
+        line_style: matplotlib line style.
+        filled: False for hollow means; by default those of runs with warm-up are filled.
+    """
+    at = [
+        one for one in levels(results, x, where) if is_measured(results, {**where, x: one}, metric)
+    ]
+    values = [values_of(results, {**where, x: one}, metric).to_numpy() for one in at]
+    plot_lines_vs(
+        ax,
+        [float(one) for one in at],
+        values,
+        label=label,
+        colour=colour or colour_of(where),
+        line_style=line_style,
+        filled=is_filled(where) if filled is None else filled,
+        num_sems=t_sems,
+    )
+
+
+def curve_of(curves: pd.DataFrame, where: Where, metric: str) -> Curve:
+    """The course of a metric of one setting.
+
+    Raises:
+        ValueError: ``where`` is not one setting, or its seeds were measured at different steps.
+    """
+    rows = select(curves, where, metric)
+    wide = rows.pivot(index="seed", columns="step", values="value")
+    if rows.empty or wide.size != len(rows):
+        raise ValueError(f"{metric} where {dict(where)}: seeds have different steps, or none.")
+    return Curve(wide.columns.to_numpy(), wide.to_numpy())

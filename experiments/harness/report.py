@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.harness.claims import Claim, Verdict
+from experiments.harness.claims import Judged, Verdict
 from experiments.harness.discovery import TABLES, Experiment, ExperimentError, discover
+from experiments.harness.names import name_of
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.statistics import describe_mean, describe_number, describe_seeds
-from experiments.harness.tables import read_results, values_of
+from experiments.harness.tables import cells, exactly, read_results, select, values_of
 
 VERDICT_STYLES = {
     Verdict.HOLDS: "bold green",
@@ -66,23 +67,25 @@ def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
 
     Where settings share few metrics, every number has a line instead.
     """
-    metrics = key_metrics(results)
-    by_metric = results.groupby("metric")["setting"].nunique()
-    if 2 * by_metric.max() < results["setting"].nunique():
+    settings = cells(results, {})
+    measured = {m: len(cells(results, {}, m)) for m in results["metric"].unique()}
+    if 2 * max(measured.values()) < len(settings):
         _print_long(console, title, results)
         return
+    metrics = key_metrics(results)
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     table.add_column("setting")
     for metric in metrics:
         table.add_column(metric.replace("_", " "), justify="right")
     table.add_column("seeds", justify="right")
-    for setting in sorted(results["setting"].unique()):
-        entries = [values_of(results, setting, metric) for metric in metrics]
-        cells = ["" if entry.isna().all() else describe_mean(entry.dropna()) for entry in entries]
-        counts = results[results["setting"] == setting].groupby("metric").size()
-        table.add_row(escape(setting), *cells, describe_seeds(list(counts)).split(" ")[0])
+    for setting in settings:
+        entries = [values_of(results, exactly(results, setting), metric) for metric in metrics]
+        shown = ["" if entry.isna().all() else describe_mean(entry.dropna()) for entry in entries]
+        counts = select(results, exactly(results, setting)).groupby("metric").size()
+        seeds = describe_seeds(list(counts)).split(" ")[0]
+        table.add_row(escape(name_of(setting)), *shown, seeds)
     console.print(table)
-    if hidden := results["metric"].nunique() - len(metrics):
+    if hidden := len(measured) - len(metrics):
         console.print(f"and {hidden} more metrics in results.csv")
 
 
@@ -90,19 +93,24 @@ def _print_long(console: Console, title: str, results: pd.DataFrame) -> None:
     table = Table("setting", "metric", title=escape(title), title_justify="left")
     for heading in ("mean", "seeds"):
         table.add_column(heading, justify="right")
-    for (setting, metric), values in results.groupby(["setting", "metric"])["value"]:
-        table.add_row(
-            escape(setting), escape(metric), describe_number(values.mean()), str(len(values))
-        )
+    for setting in cells(results, {}):
+        rows = select(results, exactly(results, setting))
+        for metric, values in rows.groupby("metric")["value"]:
+            table.add_row(
+                escape(name_of(setting)),
+                escape(metric),
+                describe_number(values.mean()),
+                str(len(values)),
+            )
     console.print(table)
 
 
-def print_claims(console: Console, claims: Sequence[Claim]) -> None:
+def print_claims(console: Console, judged: Sequence[Judged]) -> None:
     """A line per claim: verdict, claim, and the numbers it rests on."""
-    for claim in claims:
-        style = VERDICT_STYLES[claim.verdict]
-        console.print(f"[{style}]{claim.verdict.value:12}[/] {escape(claim.text)}")
-        console.print(f"{'':12} {escape(claim.detail)}", style="dim")
+    for claim, outcome in judged:
+        style = VERDICT_STYLES[outcome.verdict]
+        console.print(f"[{style}]{outcome.verdict.value:12}[/] {escape(claim.text)}")
+        console.print(f"{'':12} {escape(outcome.detail)}", style="dim")
 
 
 def print_listing(console: Console, experiments: Iterable[Experiment]) -> None:
@@ -122,7 +130,7 @@ class Committed:
 
     experiment: Experiment
     scale: str
-    claims: list[Claim]
+    judged: list[Judged]
     provenance: Provenance
 
 
@@ -162,8 +170,8 @@ def _measure(experiment: Experiment) -> list[Committed]:
         if all((folder / table).exists() for table in TABLES):
             provenance = read_provenance(folder / "provenance.json")
             results = read_results(folder / "results.csv")
-            claims = experiment.claims(results, provenance.not_measured)
-            found.append(Committed(experiment, scale, claims, provenance))
+            judged = experiment.judged(results, provenance)
+            found.append(Committed(experiment, scale, judged, provenance))
     return found
 
 
@@ -175,7 +183,7 @@ def _overview(experiments: list[Experiment], measured: dict[str, list[Committed]
     for experiment in experiments:
         link = f"[{experiment.name}](#{experiment.name})"
         for results in measured[experiment.name]:
-            verdicts = [claim.verdict for claim in results.claims]
+            verdicts = [outcome.verdict for _, outcome in results.judged]
             counts = [str(verdicts.count(verdict)) for verdict in Verdict]
             lines.append(_row(link, experiment.title, results.scale, *counts))
         if not measured[experiment.name]:
@@ -196,23 +204,25 @@ def _section(results: Committed, root: Path) -> str:
     if (root / folder / "figure.png").exists():
         lines += [f"![{results.experiment.title}]({folder}/figure.png)", ""]
     lines += [_row("claim", "paper", "ours", "verdict"), _row(*["---"] * 4)]
-    lines += [_claim_row(claim) for claim in results.claims]
+    lines += [_claim_row(one) for one in results.judged]
     tables = f"[results]({folder}/results.csv), [curves]({folder}/curves.csv)"
     lines += ["", f"{_origin(results.provenance)} · {tables}"]
     for part in results.provenance.earlier:
-        names = dict.fromkeys(setting.partition(":")[0] for setting in part.wall_seconds)
-        lines += ["", f"Measured earlier: {', '.join(names)} · {_origin(part)}"]
+        number = len(part.wall_seconds)
+        noun = "setting" if number == 1 else "settings"
+        lines += ["", f"{number} {noun} measured earlier: {_origin(part)}"]
     return "\n".join(lines) + "\n"
 
 
-def _claim_row(claim: Claim) -> str:
-    mark = "*" if claim.verdict is Verdict.INCONCLUSIVE else "**"
-    evidence = "<br>".join(text for text in (claim.ours, claim.detail) if text)
+def _claim_row(judged: Judged) -> str:
+    claim, outcome = judged
+    mark = "*" if outcome.verdict is Verdict.INCONCLUSIVE else "**"
+    evidence = "<br>".join(text for text in (outcome.ours, outcome.detail) if text)
     return _row(
         f"{claim.text} ({claim.source})",
-        claim.paper_value,
+        claim.paper,
         evidence,
-        f"{mark}{claim.verdict.value}{mark}",
+        f"{mark}{outcome.verdict.value}{mark}",
     )
 
 

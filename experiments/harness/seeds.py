@@ -21,13 +21,13 @@ class Measured(NamedTuple):
     """One setting, measured with one seed.
 
     Attributes:
-        setting: its name in the tables.
+        factors: factor -> value, the columns of the tables that tell the setting from others.
         numbers: metric -> value, for results.csv.
         steps: the marks of its curves, ``[S]``.
         curves: metric -> values at the marks, each ``[S]``, for curves.csv.
     """
 
-    setting: str
+    factors: Mapping[str, object]
     numbers: Mapping[str, float] = MappingProxyType({})
     steps: np.ndarray = np.array([], int)
     curves: Mapping[str, np.ndarray] = MappingProxyType({})
@@ -69,10 +69,11 @@ def run_seeds(
     for seed in shard.take(range(num_seeds)):
         for name, part in measure(seed):
             started = time.monotonic()
-            for setting, numbers, steps, courses in part():
-                results += [(setting, seed, metric, value) for metric, value in numbers.items()]
+            for factors, numbers, steps, courses in part():
+                run = {**factors, "seed": seed}
+                results += [run | {"metric": m, "value": value} for m, value in numbers.items()]
                 curves += [
-                    (setting, seed, step, metric, value)
+                    run | {"step": step, "metric": metric, "value": value}
                     for metric, values in courses.items()
                     for step, value in zip(steps, values, strict=True)
                 ]

@@ -1,20 +1,20 @@
 """An experiment in parts, one for each task of a job array, and the parts joined again.
 
-A shard leaves the three tables of its part and shard.json, which says which part it is and holds
-the SHA-256 of each table. Settings measured again take the place of those that tables have.
+A shard leaves the three tables of its part and shard.json, which says which part it is. Settings
+measured again take the place of those that tables have.
 """
 
 import dataclasses
-import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
 
+from experiments.harness.names import name_of
 from experiments.harness.provenance import (
     merge_provenance,
     read_provenance,
@@ -22,6 +22,8 @@ from experiments.harness.provenance import (
     write_provenance,
 )
 from experiments.harness.tables import (
+    MalformedTableError,
+    cells,
     read_curves,
     read_results,
     write_curves,
@@ -81,34 +83,20 @@ def parse_shard(text: str) -> Shard:
 
 
 def write_shard(folder: Path, experiment: str, shard: Shard) -> None:
-    """Write shard.json beside a part's tables: experiment, part, and SHA-256 of each table."""
-    fields = {
-        "experiment": experiment,
-        "index": shard.index,
-        "count": shard.count,
-        "sha256": {table: _sum(folder / table) for table in TABLES},
-    }
-    (folder / SHARD).write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
+    """Write shard.json beside a part's tables."""
+    fields = {"experiment": experiment, "shard": str(shard)}
+    (folder / SHARD).write_text(json.dumps(fields) + "\n", encoding="utf-8")
 
 
 def _read_shard(folder: Path, experiment: str) -> Shard:
     try:
         fields = json.loads((folder / SHARD).read_text(encoding="utf-8"))
-        name, shard = fields["experiment"], parse_shard(f"{fields['index']}/{fields['count']}")
-        sums = {table: fields["sha256"][table] for table in TABLES}
+        name, shard = fields["experiment"], parse_shard(fields["shard"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        why = f"it lacks a {SHARD} with the sums of its tables"
-        raise ShardError(f"{folder} is no shard of {experiment}: {why}.") from error
+        raise ShardError(f"{folder} is no shard of {experiment}: it lacks a {SHARD}.") from error
     if name != experiment:
         raise ShardError(f"{folder} is a shard of {name}, not of {experiment}.")
-    for table, written in sums.items():
-        if _sum(folder / table) != written:
-            raise ShardError(f"{folder / table} is not what shard {shard} wrote; run it again.")
     return shard
-
-
-def _sum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def check_complete(experiment: str, folders: Sequence[Path]) -> None:
@@ -131,19 +119,6 @@ def check_complete(experiment: str, folders: Sequence[Path]) -> None:
         raise ShardError(f"shard {', '.join(missing)} is missing; all of them must be given.")
 
 
-def _check_disjoint(results: Mapping[Path, pd.DataFrame]) -> None:
-    rows = pd.concat(results, names=["folder"]).reset_index("folder")
-    key = ["setting", "seed", "metric"]
-    again = rows[rows.duplicated(key, keep=False)].sort_values(key)
-    if again.empty:
-        return
-    ours, theirs = again["folder"].iloc[:2]
-    setting, seed, metric = again[key].iloc[0]
-    raise ShardError(
-        f"{ours} and {theirs} overlap: both have {metric} of {setting!r}, seed {seed}."
-    )
-
-
 def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
     """Join all shards of an experiment into the tables that one run would have written.
 
@@ -163,46 +138,55 @@ def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
 
 def join(folders: Sequence[Path], out: Path) -> None:
     """Join the tables of parts of one run, at least one; raises as ``merge`` does."""
-    results = {folder: read_results(folder / "results.csv") for folder in folders}
-    _check_disjoint(results)
     try:
         provenance = merge_provenance(*(read_provenance(f / "provenance.json") for f in folders))
-        curves = pd.concat([read_curves(folder / "curves.csv") for folder in folders])
         out.mkdir(parents=True, exist_ok=True)
-        write_curves(out / "curves.csv", curves)
+        write_results(out / "results.csv", _concat(folders, read_results, "results.csv"))
+        write_curves(out / "curves.csv", _concat(folders, read_curves, "curves.csv"))
+    except MalformedTableError:
+        raise
     except ValueError as error:
         raise ShardError(str(error)) from error
-    write_results(out / "results.csv", pd.concat(results))
     write_provenance(out / "provenance.json", provenance)
 
 
-def replace_settings(names: Sequence[str], measured: Path, out: Path) -> None:
+def _concat(
+    folders: Sequence[Path], read: Callable[[Path], pd.DataFrame], table: str
+) -> pd.DataFrame:
+    return pd.concat([read(folder / table) for folder in folders], ignore_index=True)
+
+
+def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path) -> None:
     """Put settings that were measured again in place of those that tables have.
 
     Args:
-        names: a name stands for every setting that begins with it and a colon, or that ends with a
-            comma and it.
+        factor: the factor by whose levels settings are named.
+        names: its levels that were measured again, as text.
         measured: the folder of the new tables.
         out: the folder of the tables to change; new ones are written where it has none.
 
     Raises:
         MalformedTableError: a table cannot be read.
     """
-
-    def is_measured(setting: str) -> bool:
-        begins, ends = (tuple(form.format(n) for n in names) for form in ("{}: ", ", {}"))
-        return setting.startswith(begins) or setting.endswith(ends)
-
-    def renewed(read: Callable[[Path], pd.DataFrame], table: str) -> pd.DataFrame:
-        old = read(out / table)
-        return pd.concat(
-            [old[~old["setting"].map(is_measured).astype(bool)], read(measured / table)]
-        )
-
     if not (out / "provenance.json").exists():
         join([measured], out)
         return
+
+    def rest(table: pd.DataFrame) -> pd.DataFrame:
+        if factor not in table:  # of curves, where there are none
+            return table
+        return table[
+            ~table[factor]
+            .map(lambda level: f"{level:g}" if isinstance(level, float) else str(level))
+            .isin(names)
+        ]
+
     old, new = (read_provenance(folder / "provenance.json") for folder in (out, measured))
-    write_results(out / "results.csv", renewed(read_results, "results.csv"))
-    write_curves(out / "curves.csv", renewed(read_curves, "curves.csv"))
-    write_provenance(out / "provenance.json", renew_provenance(old, new, is_measured))
+    results, curves = rest(read_results(out / "results.csv")), rest(read_curves(out / "curves.csv"))
+    stay = {name_of(cell) for cell in cells(results, {})}
+    stay |= old.not_measured.keys() - new.wall_seconds.keys()  # they have a reason and no rows
+    again = read_results(measured / "results.csv"), read_curves(measured / "curves.csv")
+    write_results(out / "results.csv", pd.concat([results, again[0]], ignore_index=True))
+    write_curves(out / "curves.csv", pd.concat([curves, again[1]], ignore_index=True))
+    renewed = renew_provenance(old, new, lambda name: name not in stay)
+    write_provenance(out / "provenance.json", renewed)

@@ -14,7 +14,7 @@ import pandas as pd
 import scipy.stats
 from jaxtyping import Float
 
-from el_jax.plots.tables import mean_and_sem
+from el_jax.plots.arrays import mean_and_sem
 
 CONFIDENCE = 0.95
 
@@ -83,7 +83,7 @@ def paired_difference(
     return t_interval(values[0] - values[1], confidence=confidence)
 
 
-def contrast(
+def contrast_interval(
     entries: Sequence[pd.Series], weights: Sequence[float], *, confidence: float = CONFIDENCE
 ) -> Interval:
     """Interval of a weighted sum of settings, summed seed by seed over the seeds all have."""

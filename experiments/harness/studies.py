@@ -42,7 +42,8 @@ class Study:
     Attributes:
         config: the config; the first of ``train.seeds`` has its ``seed``, ``task.data_seed`` and
             ``task.world.seed``.
-        suffix: the end of its settings' names.
+        factors: columns of the tables that tell its runs from those of other studies, besides
+            loss, warm-up and what is swept.
         seeds_per_data: seeds that share a world and a data set before the next ones are drawn.
         names: beginnings of metrics' names, and what tables call them, where studies differ in
             what they measure.
@@ -50,7 +51,7 @@ class Study:
     """
 
     config: build.Config
-    suffix: str = ""
+    factors: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seeds_per_data: int = 1
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     extras: Callable[[History], Row] | None = None
@@ -65,17 +66,19 @@ class Trained:
     seconds: float
 
 
-def named_by_end(studies: Sequence[Study], ends: Sequence[str]) -> list[Study]:
-    """The studies whose suffix ends with one of some parts, such as "800 updates"; all if none.
+def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) -> list[Study]:
+    """The studies whose factor has one of some levels, given as text; all if none is given.
 
     Raises:
-        ExperimentError: an end is that of no study.
+        ExperimentError: a level is that of no study.
     """
-    for end in ends:
-        if not any(study.suffix.endswith(f", {end}") for study in studies):
-            known = ", ".join(dict.fromkeys(study.suffix.rpartition(", ")[2] for study in studies))
-            raise ExperimentError(f"--only={end}: must be the end of a setting: {known}")
-    return [s for s in studies if not ends or s.suffix.endswith(tuple(f", {e}" for e in ends))]
+    known = {str(study.factors[factor]) for study in studies}
+    for level in chosen:
+        if level not in known:
+            raise ExperimentError(
+                f"--only={level}: {factor} must be one of {', '.join(sorted(known))}"
+            )
+    return [s for s in studies if not chosen or str(s.factors[factor]) in chosen]
 
 
 Finished = Callable[[Study, Sequence[Trained]], None]
@@ -298,7 +301,7 @@ def _train_all_together(
     """Train one seed of one study after the other, each as one program over all of its runs."""
     trained = []
     for study, parts in zip(studies, _taken(studies, shard), strict=True):
-        name = f"{title}, {study.config.loss.name}{study.suffix}"
+        name = ", ".join([title, study.config.loss.name, *map(str, study.factors.values())])
         trained.append([_train_watched(f"{name}, seed {part.seed}", part) for part in parts])
         if parts:
             finished(study, trained[-1])

@@ -1,9 +1,9 @@
 """Train the studies of an experiment and write its three tables."""
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,53 +17,59 @@ from el_jax.runtime.errors import ConfigError
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
 from el_jax.types import Row
+from experiments.harness.names import name_of
 from experiments.harness.report import key_metrics
 from experiments.harness.seeds import write_tables
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained, train_all
-from experiments.harness.tables import MAX_MARKS, curves_frame, results_frame, thin
+from experiments.harness.tables import (
+    MAX_MARKS,
+    cells,
+    curves_frame,
+    results_frame,
+    thin,
+    values_of,
+)
 
 Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
 
 
-def setting_name(config: build.Config, run: build.Numbers, suffix: str = "") -> str:
-    """The name of a run in tables and figures, such as ``E1 λ=1, warm-up, V=500``.
-
-    The numbers of the loss are shown, and the swept ones of the optimizer, with the symbols that
-    signatures declare.
+def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
+    """The columns of a run: its loss with its numbers, what is swept, and the study's own factors.
 
     Args:
-        config: of the study.
+        study: the study.
         run: the run's row of ``Settings.rows``.
-        suffix: the end of the name.
     """
-    loss = config.loss.name
-    label = loss.upper() if re.fullmatch(r"e\d", loss) else loss.replace("_", "-")
-    of_loss = numbers_of(TOKEN_LOSSES[loss])
-    shown = {key: number.symbol or key for key, number in of_loss.items()}
-    for key, number in optimizer_numbers(config.optim.name).items():
-        if config.sweep.optim.get(key) and key != "warmup_steps":
-            shown[f"optim.{key}" if key in of_loss else key] = number.symbol or key
-    name = " ".join([label, *(f"{symbol}={run[key]:g}" for key, symbol in shown.items())])
-    return name + (", warm-up" if run["warmup_steps"] else "") + suffix
+    config = study.config
+    of_loss = numbers_of(TOKEN_LOSSES[config.loss.name])
+    swept = [key for key in optimizer_numbers(config.optim.name) if config.sweep.optim.get(key)]
+    # a number of the optimizer that a loss has too keeps its section's name
+    of_optimizer = [f"optim.{key}" if key in of_loss else key for key in swept]
+    return {
+        "loss": config.loss.name,
+        **{key: float(run[key]) for key in (*of_loss, *of_optimizer)},
+        "warmup_steps": int(run["warmup_steps"]),
+        **study.factors,
+    }
 
 
-def check_names(studies: Sequence[Study]) -> None:
-    """Raise if two runs would have the same line in a table; nothing has been trained yet.
+def check_factors(studies: Sequence[Study]) -> None:
+    """Raise if two runs would have the same row in a table; nothing has been trained yet.
 
     Raises:
-        ConfigError: names the setting.
+        ConfigError: names the factors.
     """
-    seen: set[tuple[str, int]] = set()
+    seen: list[dict[str, Any]] = []
     for study in studies:
         for run in build.parse(study.config).rows:
-            key = setting_name(study.config, run, study.suffix), int(run["seed"])
-            if key in seen:
+            row = factors_of_run(study, run) | {"seed": int(run["seed"])}
+            if row in seen:
                 raise ConfigError(
-                    f"two runs would be called {key[0]!r} with seed {key[1]}: say what they differ "
-                    "in by the suffix of their Study"
+                    f"two runs have the same factors, {row}: say what they differ in by the "
+                    "factors of their Study"
                 )
-            seen.add(key)
+            seen.append(row)
 
 
 def _last_rows(history: History) -> Row:
@@ -93,20 +99,19 @@ def _rows(
     metrics: Sequence[str],
     curves: Sequence[str],
     extras: Extras | None,
-) -> tuple[list[tuple], list[tuple]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     history = _named(study, trained.history)
     further = study.extras or extras
     final = _last_rows(history) | (further(history) if further else {})
-    results: list[tuple] = []
-    points: list[tuple] = []
+    results: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
     for i, run in enumerate(trained.runs):
-        name = setting_name(study.config, run, study.suffix)
-        seed = int(run["seed"])
-        results += [(name, seed, m, float(final[m][i])) for m in metrics]
+        row = factors_of_run(study, run) | {"seed": int(run["seed"])}
+        results += [row | {"metric": m, "value": float(final[m][i])} for m in metrics]
         for metric in curves:
             steps, values = history.curve(metric)
             points += [
-                (name, seed, int(s), metric, float(v[i]))
+                row | {"step": int(s), "metric": metric, "value": float(v[i])}
                 for s, v in zip(steps, values, strict=True)
             ]
     return results, points
@@ -119,11 +124,11 @@ def _tell(
     rows = [row for part in parts for row in _rows(study, part, metrics, (), extras)[0]]
     results = results_frame(rows)
     (metric,) = key_metrics(results, 1)
-    shown = results[results["metric"] == metric]
-    for setting, values in shown.groupby("setting", sort=False)["value"]:
+    for factors in cells(results, {}, metric):
+        values = values_of(results, factors, metric)
         seeds = " ".join(f"{value:.2f}" for value in values)
         name = metric.replace("_", " ")
-        print(f"{setting}: {name} {values.mean():.2f} (by seed: {seeds})", flush=True)
+        print(f"{name_of(factors)}: {name} {values.mean():.2f} (by seed: {seeds})", flush=True)
 
 
 def fitting(history: History) -> Row:
@@ -162,13 +167,13 @@ def run_sweep(
         max_marks: marks that are kept of a curve.
         shard: the part to train; a unit is one seed of one study with its whole sweep.
     """
-    check_names(studies)
+    check_factors(studies)
     use_compilation_cache()
     trained = train_all(
         experiment, studies, shard, lambda study, parts: _tell(study, parts, metrics, extras)
     )
-    results: list[tuple] = []
-    points: list[tuple] = []
+    results: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
     hashes: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for study, parts in zip(studies, trained, strict=True):
@@ -177,7 +182,7 @@ def run_sweep(
             rows, marks = _rows(study, part, metrics, curves, extras)
             results += rows
             points += marks
-            names = {setting_name(study.config, run, study.suffix) for run in part.runs}
+            names = {name_of(factors_of_run(study, run)) for run in part.runs}
             for name in names:  # runs of one program share its time
                 hashes[name] = config_hash(resolved)
                 seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)

@@ -1,61 +1,49 @@
-"""results.csv and curves.csv as pandas frames, one number a row.
+"""results.csv and curves.csv: tidy tables, one number a row.
 
-Both are tidy: columns ``setting,seed,metric,value`` and ``setting,seed,step,metric,value``. A file
+The columns of results.csv are the factors of a run, then ``seed, metric, value``; those of
+curves.csv have ``step`` after ``seed``. A factor that a run does not have is an empty cell. A file
 is sorted and has six significant digits, so that a rerun shows up in version control as the numbers
 that changed.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from el_jax.plots.tables import Curve, CurveTable, SeedTable, SeedValues
-
 MAX_MARKS = 60  # of a curve in its file
+RESULTS = ("seed", "metric", "value")
+CURVES = ("seed", "step", "metric", "value")
+
+Where = Mapping[str, Any]
+"""Factor -> its value, a tuple of values, or None where the factor must be absent."""
 
 
 class MalformedTableError(ValueError):
-    """A table that cannot be read; the message names file, line, field and allowed values."""
+    """A table that cannot be read; the message names the file and what is wrong."""
 
 
-def _is_name(text: str) -> bool:
-    return bool(text) and text == text.strip() and text.isprintable()
+def results_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of results.csv, each with its factors, ``seed``, ``metric`` and ``value``."""
+    return _ordered(pd.DataFrame(list(rows)), RESULTS)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def curves_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of curves.csv, each with its factors, ``seed``, ``step``, ``metric`` and ``value``."""
+    return _ordered(pd.DataFrame(list(rows)), CURVES)
 
 
-Field = tuple[Callable[[str], Any], str]
-"""A test of the texts of a column, and its words."""
-NAME: Field = (_is_name, "a non-empty name on one line without spaces around it")
-COUNT: Field = (re.compile(r"[0-9]+").fullmatch, "an integer from 0 up")
-NUMBER: Field = (_is_number, "a number")
-RESULTS = {"setting": NAME, "seed": COUNT, "metric": NAME, "value": NUMBER}
-CURVES = {"setting": NAME, "seed": COUNT, "step": COUNT, "metric": NAME, "value": NUMBER}
-_TYPES = {"setting": str, "metric": str, "seed": int, "step": int, "value": float}
+def _ordered(frame: pd.DataFrame, last: Sequence[str]) -> pd.DataFrame:
+    frame = frame.reindex(columns=[*factors_of(frame), *last])
+    counts = {column: int for column in last if column in ("seed", "step")}
+    return frame.astype({**counts, "metric": str, "value": float})
 
 
-def results_frame(rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-    """Rows of results.csv as a frame."""
-    return _typed(pd.DataFrame(list(rows), columns=list(RESULTS)))
-
-
-def curves_frame(rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-    """Rows of curves.csv as a frame."""
-    return _typed(pd.DataFrame(list(rows), columns=list(CURVES)))
-
-
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.astype({column: _TYPES[column] for column in frame.columns})
+def factors_of(frame: pd.DataFrame) -> list[str]:
+    """The factors of a table: its columns other than seed, step, metric and value."""
+    return [column for column in frame.columns if column not in CURVES]
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────
@@ -68,7 +56,7 @@ def read_results(path: Path) -> pd.DataFrame:
         MalformedTableError: the file is not such a table.
         FileNotFoundError: there is no such file.
     """
-    return _typed(read_cells(path, RESULTS, 3))
+    return _read(path, RESULTS)
 
 
 def read_curves(path: Path) -> pd.DataFrame:
@@ -78,19 +66,14 @@ def read_curves(path: Path) -> pd.DataFrame:
         MalformedTableError: the file is not such a table.
         FileNotFoundError: there is no such file.
     """
-    curves = _typed(read_cells(path, CURVES, 4))
-    try:
-        curve_table(curves)
-    except ValueError as error:
-        raise MalformedTableError(f"{path}: {error}") from None
-    return curves
+    return _read(path, CURVES)
 
 
 def write_results(path: Path, results: pd.DataFrame) -> None:
     """Write results.csv.
 
     Raises:
-        ValueError: a row could not be read back as it is.
+        ValueError: two rows have the same factors, seed and metric.
     """
     _write(path, results, RESULTS)
 
@@ -99,73 +82,54 @@ def write_curves(path: Path, curves: pd.DataFrame, *, max_marks: int = MAX_MARKS
     """Write curves.csv, every curve thinned to ``max_marks``.
 
     Raises:
-        ValueError: a row could not be read back as it is, or the seeds of a curve were measured
-            at different steps.
+        ValueError: two rows have the same factors, seed, step and metric.
     """
-    curve_table(curves)
     _write(path, thin(curves, max_marks), CURVES)
 
 
-def read_cells(path: Path, fields: Mapping[str, Field], num_keys: int) -> pd.DataFrame:
-    """Read a csv file as texts, checked.
-
-    Args:
-        path: the file.
-        fields: its columns, with what each must be.
-        num_keys: the first so many columns together must not repeat.
-
-    Raises:
-        MalformedTableError: a wrong header, a line with too many fields, a field that is not what
-            it must be, or a key that repeats.
-        FileNotFoundError: there is no such file.
-    """
-    columns = ",".join(fields)
-    # one column too many, so that a field too many is a cell and not an error of the parser
+def _read(path: Path, last: Sequence[str]) -> pd.DataFrame:
     try:
-        cells = pd.read_csv(
-            path, header=None, names=[*fields, ""], dtype=object, keep_default_na=False,
-            skip_blank_lines=False, encoding="utf-8",
-        ).fillna("")  # fmt: skip
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise MalformedTableError(f"{path}: {error}; it must be {columns!r}.") from None
-    header = list(cells.iloc[:1].to_numpy().ravel())
-    if header != [*fields, ""]:
-        given = ",".join(header).rstrip(",")
-        raise MalformedTableError(f"{path}:1: the header is {given!r}; it must be {columns!r}.")
-    cells.index += 1  # lines are counted from 1
-    rows = cells.iloc[1:]
-    if (longer := rows[""] != "").any():
-        raise MalformedTableError(
-            f"{path}:{longer.idxmax()}: more than {len(fields)} fields: {columns}."
-        )
-    if fault := _fault(rows[[*fields]], fields, num_keys):
-        raise MalformedTableError(f"{path}:{fault[0]}: {fault[1]}")
-    return rows[[*fields]].reset_index(drop=True)
+        # a word such as "none" is the name of a level; only an empty cell is missing
+        frame = pd.read_csv(path, keep_default_na=False, na_values=[""], encoding="utf-8")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise MalformedTableError(f"{path}: {error}.") from None
+    ends = ",".join(last)
+    if tuple(frame.columns[-len(last) :]) != tuple(last):
+        given = ",".join(frame.columns)
+        raise MalformedTableError(f"{path}: the header is {given!r}; it must end with {ends!r}.")
+    for column in set(last) - {"metric"}:
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        if (wrong := numbers.isna() & (frame[column].astype(str).str.lower() != "nan")).any():
+            line = int(wrong.idxmax()) + 2
+            given = frame[column].astype(object).fillna("").iloc[line - 2]
+            raise MalformedTableError(f"{path}:{line}: {column} is {given!r}; it must be a number.")
+        frame[column] = numbers
+    frame = _ordered(frame, last)
+    if fault := _repeated(frame):
+        raise MalformedTableError(f"{path}: {fault}.")
+    return frame
 
 
-def _write(path: Path, frame: pd.DataFrame, fields: Mapping[str, Field]) -> None:
-    *keys, _ = fields
-    written = frame[[*fields]].sort_values(keys)
-    if fault := _fault(written.astype(str), fields, len(keys)):
-        raise ValueError(fault[1])
-    written.to_csv(
-        path, index=False, float_format="%.6g", na_rep="nan", lineterminator="\n", encoding="utf-8"
+def _write(path: Path, frame: pd.DataFrame, last: Sequence[str]) -> None:
+    if fault := _repeated(frame):
+        raise ValueError(f"{path}: {fault}.")
+    frame = _ordered(frame, last)  # joined tables of different factors have theirs at the end
+    keys = [*factors_of(frame), *last[:-1]]
+    written = frame.sort_values(keys)
+    # an unknown number is the word nan, and a factor that is absent an empty cell
+    values = written["value"].map(lambda value: f"{value:.6g}")
+    written.assign(value=values).to_csv(
+        path, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8"
     )
 
 
-def _fault(
-    cells: pd.DataFrame, fields: Mapping[str, Field], num_keys: int
-) -> tuple[int, str] | None:
-    """The first row of texts that is no row of a table: its label, and the fault."""
-    for column, (fits, allowed) in fields.items():
-        for line, text in cells[column].items():
-            if not fits(text):
-                return line, f"{column} is {text!r}; it must be {allowed}."
-    keys = list(fields)[:num_keys]
-    if (again := cells.duplicated(keys)).any():
-        line = again.idxmax()
-        return line, f"a second value for {tuple(cells.loc[line, keys])}: {','.join(keys)} repeats."
-    return None
+def _repeated(frame: pd.DataFrame) -> str:
+    """The first row that has the keys of another, in words; empty if there is none."""
+    keys = [column for column in frame.columns if column != "value"]
+    again = frame.duplicated(keys)
+    if not again.any():
+        return ""
+    return f"a second value for {frame.loc[again, keys].iloc[0].dropna().to_dict()}"
 
 
 def thin(curves: pd.DataFrame, max_marks: int) -> pd.DataFrame:
@@ -185,63 +149,87 @@ def thin(curves: pd.DataFrame, max_marks: int) -> pd.DataFrame:
             marks = marks[np.round(np.linspace(0, len(marks) - 1, max_marks)).astype(int)]
         return steps.isin(marks)
 
-    by_curve = curves.groupby(["setting", "metric"])["step"]
+    by_curve = curves.groupby([*factors_of(curves), "metric"], dropna=False)["step"]
     return curves[by_curve.transform(kept).astype(bool)]
 
 
-# ── parts of a frame ─────────────────────────────────────────────────────────────────────────────
+# ── parts of a table ─────────────────────────────────────────────────────────────────────────────
 
 
-def values_of(results: pd.DataFrame, setting: str, metric: str) -> pd.Series:
-    """The values of one metric of one setting by seed, seeds ascending; empty if not measured."""
-    rows = results[(results["setting"] == setting) & (results["metric"] == metric)]
-    return rows.set_index("seed")["value"].sort_index()
-
-
-def settings_with(results: pd.DataFrame, metric: str) -> set[str]:
-    """The settings of which a metric was measured."""
-    return set(results["setting"][results["metric"] == metric])
-
-
-def with_parts(frame: pd.DataFrame, pattern: str) -> pd.DataFrame:
-    """The rows whose setting's name has a pattern, with a column for each of its parts.
-
-    Args:
-        frame: results or curves.
-        pattern: a regular expression of whole names; each named group becomes a column, of
-            integers where all of its texts are.
-    """
-    parts = frame["setting"].str.extract(f"^(?:{pattern})$").dropna()
-    for name in parts:
-        if parts[name].str.fullmatch(r"[0-9]+").all():
-            parts[name] = parts[name].astype(int)
-    return frame.join(parts, how="inner")
-
-
-def seed_table(results: pd.DataFrame) -> SeedTable:
-    """Results as ``(setting, metric) -> SeedValues``, which the functions of figures take."""
-    return {
-        key: SeedValues(tuple(group["seed"]), group["value"].to_numpy())
-        for key, group in results.sort_values("seed").groupby(["setting", "metric"])
-    }
-
-
-def curve_table(curves: pd.DataFrame) -> CurveTable:
-    """Curves as ``(setting, metric) -> Curve``, which the functions of figures take.
+def select(frame: pd.DataFrame, where: Where, metric: str | None = None) -> pd.DataFrame:
+    """The rows whose factors have some values, and of one metric if it is given.
 
     Raises:
-        ValueError: the seeds of a curve were not measured at the same steps.
+        ValueError: the table has no such factor.
     """
-    return {key: _curve(key, group) for key, group in curves.groupby(["setting", "metric"])}
+    kept = pd.Series(True, frame.index)
+    if metric is not None:
+        kept &= frame["metric"] == metric
+    for factor, value in where.items():
+        if factor in frame:
+            kept &= _equals(frame[factor], value)
+        elif value is not None:
+            raise ValueError(f"no factor {factor!r}; there are {factors_of(frame)}.")
+    return frame[kept]
 
 
-def _curve(key: tuple[str, str], rows: pd.DataFrame) -> Curve:
-    wide = rows.pivot(index="seed", columns="step", values="value")
-    if wide.size != len(rows):
-        counts = rows["step"].value_counts()
-        step = counts.index[counts < len(wide)].min()
+def _equals(column: pd.Series, value: object) -> pd.Series:
+    if value is None:
+        return column.isna()
+    if isinstance(value, tuple):
+        return pd.concat([_equals(column, one) for one in value], axis=1).any(axis=1)
+    if isinstance(value, int | float) and pd.api.types.is_numeric_dtype(column):
+        return pd.Series(np.isclose(column, value, rtol=1e-5, atol=0), column.index)
+    return column == value
+
+
+def cells(frame: pd.DataFrame, where: Where, metric: str | None = None) -> list[dict[str, Any]]:
+    """The settings under ``where``, each by the factors that it has, in the table's order."""
+    rows = select(frame, where, metric)[factors_of(frame)].drop_duplicates()
+    return [
+        {factor: value for factor, value in row.items() if pd.notna(value)}
+        for row in rows.to_dict("records")
+    ]
+
+
+def exactly(frame: pd.DataFrame, cell: Where) -> Where:
+    """A setting of a table, with None for every factor that it does not have."""
+    return {factor: cell.get(factor) for factor in factors_of(frame)}
+
+
+def levels(frame: pd.DataFrame, factor: str, where: Where | None = None) -> list[Any]:
+    """The values of a factor, ascending."""
+    return sorted(select(frame, where or {})[factor].dropna().unique())
+
+
+def by_cell(frame: pd.DataFrame, where: Where, metric: str) -> list[pd.Series]:
+    """The values of a metric by seed, seeds ascending, one series for each setting."""
+    rows = select(frame, where, metric)
+    factors = factors_of(rows)
+    groups = [g for _, g in rows.groupby(factors, dropna=False, sort=False)] if factors else [rows]
+    return [group.set_index("seed")["value"].sort_index() for group in groups if len(group)]
+
+
+def values_of(frame: pd.DataFrame, where: Where, metric: str) -> pd.Series:
+    """The values of a metric of one setting by seed, seeds ascending; empty if not measured.
+
+    Raises:
+        ValueError: ``where`` leaves more than one setting.
+    """
+    found = by_cell(frame, where, metric)
+    if len(found) > 1:
+        named = cells(frame, where, metric)
+        open_factors = [f for f in factors_of(frame) if len({cell.get(f) for cell in named}) > 1]
         raise ValueError(
-            f"{key[0]!r}, {key[1]!r}: not every seed has step {step}; "
-            "all seeds of a curve need the same steps."
+            f"{metric} where {dict(where)} is that of {len(found)} settings; say which "
+            f"{', '.join(open_factors)}."
         )
-    return Curve(tuple(wide.index), wide.columns.to_numpy(), wide.to_numpy())
+    return found[0] if found else pd.Series([], pd.Index([], int), dtype=float, name="value")
+
+
+def is_measured(frame: pd.DataFrame, where: Where, metric: str) -> bool:
+    """True if the table has a value of the metric under ``where``."""
+    known = set(frame.columns)
+    return known.issuperset(f for f, v in where.items() if v is not None) and not (
+        select(frame, where, metric).empty
+    )

@@ -1,157 +1,138 @@
 """Claims of Thrampoulidis (2024) on three optimizers and overparameterised data, Appendix A.2."""
 
 import math
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from experiments.harness.claims import Claim, claim_greater, claim_level, claim_trend
-from experiments.harness.tables import settings_with
+from experiments.harness.claims import Claim, greater, level, trend
+from experiments.harness.tables import Where, select
+from experiments.ntp_convergence.run import DECADES
 
 SOURCE = "Thrampoulidis 2024, Appendix A.2, Figures 4 and 5"
-OURS = "not in the paper"
-METHODS = ("GD", "NGD", "Adam")
-DECADES = (100, 1_000, 10_000, 100_000, 1_000_000)
+NAMES = {"gd": "GD", "ngd": "NGD", "adam": "Adam"}
 PAPER_STEPS = 10_000  # of the paper; methods are compared there
+AFTER = f"after {PAPER_STEPS:,} steps"
+_trend = partial(trend, along="num_steps", position=math.log10, source=SOURCE)
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """Claims on the common bias, on the order of the methods' speeds, and beyond the cosine."""
+def derived(results: pd.DataFrame) -> pd.DataFrame:
+    """With logarithms where factors count, and both cosines as one metric of two decoders."""
+    parts = [results]
+    for metric in ("excess_loss", "finite_error"):
+        rows = select(results, {}, metric)
+        parts.append(rows.assign(metric=f"log10_{metric}", value=np.log10(rows["value"])))
+    for metric, decoder in (("cosine", "W"), ("cosine_minus_finite", "W - W*")):
+        rows = select(results, {}, metric)
+        parts.append(rows.assign(metric="cosine_of", decoder=decoder))
+    return pd.concat(parts)
+
+
+def _run(method: str, data: str = "probabilities") -> Where:
+    return {"optimizer": method, "data": data}
+
+
+def _at(method: str, data: str = "probabilities") -> Where:
+    return {**_run(method, data), "num_steps": PAPER_STEPS}
+
+
+def _same_bias(method: str, decades: tuple[int, ...]) -> Iterator[Claim]:
+    name, last = NAMES[method], decades[-1]
+    where = {**_run(method), "num_steps": decades}
+    steps = ", ".join(f"{step:,}" for step in decades)
+    yield _trend(
+        f"{name} turns towards W_mm (cosine after {steps} steps; slope per decade)",
+        "cosine",
+        where,
+        rising=True,
+        paper="rises towards 1, values only drawn",
+    )
+    yield level(
+        f"{name} has nearly the direction of W_mm after {last:,} steps (cosine)",
+        "cosine",
+        {**_run(method), "num_steps": last},
+        at_least=0.9,
+        paper="near 1, values only drawn",
+        source=SOURCE,
+    )
+    text = f"The norm of W grows with {name} ({steps} steps; slope per decade)"
+    yield _trend(text, "norm", where, rising=True, paper="diverges")
+    yield _trend(
+        f"The cross-entropy of {name} falls towards H (log10 of CE - H after {steps} "
+        "steps; slope per decade)",
+        "log10_excess_loss",
+        where,
+        rising=False,
+        paper="converges to H",
+    )
+
+
+def _finite_part(method: str, data: str, decades: tuple[int, ...]) -> Claim:
+    steps = ", ".join(f"{step:,}" for step in decades)
+    name = NAMES[method] + (" on counts" if data == "counts" else "")
+    return _trend(
+        f"P_F W approaches W* with {name} (log10 of the distance after {steps} steps; "
+        "slope per decade)",
+        "log10_finite_error",
+        {**_run(method, data), "num_steps": decades},
+        rising=False,
+        paper="tends to 0",
+    )
+
+
+def _speed(better: str, worse: str, how: str, data: str = "probabilities") -> Iterator[Claim]:
+    on = " on counts" if data == "counts" else ""
+    text = f"{NAMES[better]}{on} is {how} than {NAMES[worse]}{on}"
+    first, second = _at(better, data), _at(worse, data)
+    for metric, words in (("cosine", "cosine of W"), ("cosine_minus_finite", "cosine of W - W*")):
+        words = f"{text} ({words} {AFTER})"
+        yield greater(words, metric, first, second, paper=how, source=SOURCE)
+    words = f"{text} (log10 of CE - H {AFTER})"
+    yield greater(words, "log10_excess_loss", second, first, paper=how, source=SOURCE)
+
+
+def _finite_part_hides(method: str) -> Claim:
+    return greater(
+        f"Without its finite part {NAMES[method]} is nearer to W_mm (cosines of W - W* and of W "
+        f"{AFTER})",
+        "cosine_of",
+        {**_at(method), "decoder": "W - W*"},
+        {**_at(method), "decoder": "W"},
+        paper="larger, values only drawn",
+        source=SOURCE,
+    )
+
+
+def _margins() -> Iterator[Claim]:
+    text = (
+        f"After {PAPER_STEPS:,} steps gradient descent does not separate yet (margin of "
+        "P_⊥W over γ), whatever its cosine"
+    )
+    yield level(text, "margin_ratio", _at("gd"), at_most=0.0, paper="not reported")
+    text = f"... though its cosine with W_mm is above 0.9 {AFTER}"
+    yield level(text, "cosine", _at("gd"), at_least=0.9, paper="near 1, values only drawn")
+    text = f"After {PAPER_STEPS:,} steps Adam has the larger Frobenius margin than NGD"
+    yield greater(text, "margin_ratio", _at("adam"), _at("ngd"), paper="not reported")
+    text = (
+        f"After {PAPER_STEPS:,} steps gradient descent has the larger margin where "
+        "no token of a support is rarer than 1 in 100"
+    )
+    yield greater(text, "margin_ratio", _at("gd", "counts"), _at("gd"), paper="not reported")
+
+
+def _claims(decades: tuple[int, ...]) -> list[Claim]:
     return [
-        *(claim for method in METHODS for claim in _same_bias(results, method)),
-        *(_finite_part(results, f"{m}{data}") for data in ("", " on counts") for m in METHODS),
-        *_speed(results),
-        *(_finite_part_hides(results, method) for method in METHODS),
-        *_margins(results),
+        *(claim for method in NAMES for claim in _same_bias(method, decades)),
+        *(_finite_part(m, data, decades) for data in ("probabilities", "counts") for m in NAMES),
+        *_speed("ngd", "gd", "faster"),
+        *_speed("adam", "gd", "faster"),
+        *_speed("adam", "ngd", "slightly faster"),
+        *_speed("adam", "ngd", "slightly faster", "counts"),
+        *map(_finite_part_hides, NAMES),
+        *_margins(),
     ]
 
 
-def _at(method: str, step: int = PAPER_STEPS) -> str:
-    return f"{method}, step {step}"
-
-
-def _last_decades(results: pd.DataFrame, method: str) -> list[int]:
-    """The three last decades that were measured."""
-    known = settings_with(results, "cosine")
-    measured = [step for step in DECADES if _at(method, step) in known]
-    return measured[-3:] if len(measured) > 2 else [1_000, 10_000, 100_000]
-
-
-def _same_bias(results: pd.DataFrame, method: str) -> list[Claim]:
-    decades = _last_decades(results, method)
-    settings, last = [_at(method, step) for step in decades], _at(method, decades[-1])
-    positions = [math.log10(step) for step in decades]
-    steps = ", ".join(f"{step:,}" for step in decades)
-    return [
-        claim_trend(
-            results, "cosine", settings, rising=True, positions=positions,
-            text=f"{method} turns towards W_mm (cosine after {steps} steps; slope per decade)",
-            source=SOURCE, paper_value="rises towards 1, values only drawn",
-        ),
-        claim_level(
-            results, last, "cosine", at_least=0.9,
-            text=f"{method} has nearly the direction of W_mm after {decades[-1]:,} steps (cosine)",
-            source=SOURCE, paper_value="near 1, values only drawn",
-        ),
-        claim_trend(
-            results, "norm", settings, rising=True, positions=positions,
-            text=f"The norm of W grows with {method} ({steps} steps; slope per decade)",
-            source=SOURCE, paper_value="diverges",
-        ),
-        claim_trend(
-            _log10(results, "excess_loss"), "excess_loss", settings, rising=False,
-            positions=positions,
-            text=f"The cross-entropy of {method} falls towards H (log10 of CE - H after {steps} "
-            "steps; slope per decade)",
-            source=SOURCE, paper_value="converges to H",
-        ),
-    ]  # fmt: skip
-
-
-def _finite_part(results: pd.DataFrame, method: str) -> Claim:
-    decades = _last_decades(results, method)
-    steps = ", ".join(f"{step:,}" for step in decades)
-    return claim_trend(
-        _log10(results, "finite_error"), "finite_error", [_at(method, step) for step in decades],
-        rising=False, positions=[math.log10(step) for step in decades],
-        text=f"P_F W approaches W* with {method} (log10 of the distance after {steps} steps; "
-        "slope per decade)",
-        source=SOURCE, paper_value="tends to 0",
-    )  # fmt: skip
-
-
-def _log10(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """One metric in logarithms, whose factors count and not its differences."""
-    rows = results[results["metric"] == metric]
-    return rows.assign(value=np.log10(rows["value"]))
-
-
-def _speed(results: pd.DataFrame) -> list[Claim]:
-    pairs = (
-        ("NGD", "GD", "faster"),
-        ("Adam", "GD", "faster"),
-        ("Adam", "NGD", "slightly faster"),
-        ("Adam on counts", "NGD on counts", "slightly faster"),
-    )
-    return [
-        claim
-        for better, worse, how in pairs
-        for claim in (
-            claim_greater(
-                results, "cosine", _at(better), _at(worse),
-                text=f"{better} is {how} than {worse} (cosine of W after {PAPER_STEPS:,} steps)",
-                source=SOURCE, paper_value=how,
-            ),
-            claim_greater(
-                results, "cosine_minus_finite", _at(better), _at(worse),
-                text=f"{better} is {how} than {worse} (cosine of W - W* after {PAPER_STEPS:,} "
-                "steps)",
-                source=SOURCE, paper_value=how,
-            ),
-            claim_greater(
-                _log10(results, "excess_loss"), "excess_loss", _at(worse), _at(better),
-                text=f"{better} is {how} than {worse} (log10 of CE - H after {PAPER_STEPS:,} "
-                "steps)",
-                source=SOURCE, paper_value=how,
-            ),
-        )
-    ]  # fmt: skip
-
-
-def _finite_part_hides(results: pd.DataFrame, method: str) -> Claim:
-    names = {"cosine": "W", "cosine_minus_finite": "W - W*"}
-    rows = results[(results["setting"] == _at(method)) & results["metric"].isin(names)]
-    combined = rows.assign(setting=rows["metric"].map(names), metric="cosine")
-    return claim_greater(
-        combined, "cosine", "W - W*", "W",
-        text=f"Without its finite part {method} is nearer to W_mm (cosines of W - W* and of W "
-        f"after {PAPER_STEPS:,} steps)",
-        source=SOURCE, paper_value="larger, values only drawn",
-    )  # fmt: skip
-
-
-def _margins(results: pd.DataFrame) -> list[Claim]:
-    return [
-        claim_level(
-            results, _at("GD"), "margin_ratio", at_most=0.0,
-            text=f"After {PAPER_STEPS:,} steps gradient descent does not separate yet (margin of "
-            "P_⊥W over γ), whatever its cosine",
-            source=OURS, paper_value="not reported",
-        ),
-        claim_level(
-            results, _at("GD"), "cosine", at_least=0.9,
-            text=f"... though its cosine with W_mm is above 0.9 after {PAPER_STEPS:,} steps",
-            source=OURS, paper_value="near 1, values only drawn",
-        ),
-        claim_greater(
-            results, "margin_ratio", _at("Adam"), _at("NGD"),
-            text=f"After {PAPER_STEPS:,} steps Adam has the larger Frobenius margin than NGD",
-            source=OURS, paper_value="not reported",
-        ),
-        claim_greater(
-            results, "margin_ratio", _at("GD on counts"), _at("GD"),
-            text=f"After {PAPER_STEPS:,} steps gradient descent has the larger margin where "
-            "no token of a support is rarer than 1 in 100",
-            source=OURS, paper_value="not reported",
-        ),
-    ]  # fmt: skip
+CLAIMS = {scale: _claims(DECADES[scale][-3:]) for scale in ("quick", "cpu", "paper")}

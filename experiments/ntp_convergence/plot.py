@@ -2,35 +2,36 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import (
-    EASY,
-    OPTIMIZER_COLOURS,
-    CurveTable,
+    DASHED,
     add_legend,
     add_question,
     add_titles,
     new_figure,
     plot_median,
 )
-from experiments.harness.figures import GLOSSARY, count, decimal, mean_of
-from experiments.harness.tables import curve_table, read_curves, read_results, with_parts
+from experiments.harness.figures import GLOSSARY, count, curve_of, decimal, mean_of
+from experiments.harness.tables import levels, read_curves, read_results
+from experiments.ntp_convergence.claims import NAMES, PAPER_STEPS
 
-METHODS = ("GD", "NGD", "Adam")
-COLOURS = {method: OPTIMIZER_COLOURS[method.lower()] for method in METHODS}
-PAPER_STEPS = 10_000
-WITHOUT_FINITE = EASY  # line style of W − W*
+COLOURS = {"gd": "#000000", "ngd": "#e69f00", "adam": "#0072b2"}
 PANELS = {  # title: vertical label, metric, data
-    "Loss above the entropy": ("CE − H, nats", "excess_loss", ""),
-    "Size": (r"$\|W\|$", "norm", ""),
-    "Direction": (r"1 − cosine with $W_{mm}$", "cosine", ""),
-    "Margin, over the largest": (r"margin of $P_\perp W$ / $\gamma$", "margin_ratio", ""),
-    "Finite part, rare tokens": (r"$\|P_F W - W^*\|$", "finite_error", ""),
-    "Finite part, none rare": (r"$\|P_F W - W^*\|$", "finite_error", " on counts"),
+    "Loss above the entropy": ("CE − H, nats", "excess_loss", "probabilities"),
+    "Size": (r"$\|W\|$", "norm", "probabilities"),
+    "Direction": (r"1 − cosine with $W_{mm}$", "cosine", "probabilities"),
+    "Margin, over the largest": (
+        r"margin of $P_\perp W$ / $\gamma$",
+        "margin_ratio",
+        "probabilities",
+    ),
+    "Finite part, rare tokens": (r"$\|P_F W - W^*\|$", "finite_error", "probabilities"),
+    "Finite part, none rare": (r"$\|P_F W - W^*\|$", "finite_error", "counts"),
 }
 NEAR = 0.9  # cosine from which a method has nearly the direction, as in claims
 LINEAR = ("norm", "margin_ratio")
@@ -38,8 +39,7 @@ LINEAR = ("norm", "margin_ratio")
 
 def plot(out: Path) -> Figure:
     """Six panels; medians over problems, and every problem a thin line."""
-    frame = read_curves(out / "curves.csv")
-    curves = curve_table(frame)
+    curves = read_curves(out / "curves.csv")
     figure, axes = new_figure(2, 3, size=(8.4, 5.6))
     add_question(figure, answer(read_results(out / "results.csv")))
     for ax, (label, metric, data) in zip(axes.ravel(), PANELS.values(), strict=True):
@@ -48,38 +48,36 @@ def plot(out: Path) -> Figure:
     axes[1, 0].axhline(0, color="black", linewidth=0.8)
     axes[1, 1].sharey(axes[1, 2])
     add_titles(axes.ravel(), PANELS)
-    handles = [Line2D([], [], color=COLOURS[method], label=method) for method in METHODS]
+    handles = [Line2D([], [], color=COLOURS[m], label=name) for m, name in NAMES.items()]
     handles += [
-        Line2D([], [], color="#777777", linestyle=WITHOUT_FINITE, label="(c) of W − W*"),
+        Line2D([], [], color="#777777", linestyle=DASHED, label="(c) of W − W*"),
         Line2D([], [], color="#777777", linestyle=":", label="(all) where the paper stops"),
     ]
-    note = f"thick: median of {count(frame, 'problems')}, thin: each of them\n{GLOSSARY}"
+    note = f"thick: median of {count(curves, 'problems')}, thin: each of them\n{GLOSSARY}"
     add_legend(figure, handles, num_columns=5, note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
     """The cosine of every method with W_mm at the last step."""
-    last = with_parts(results, r".*, step (?P<step>\d+)")["step"].max()
-    cosines = {m: mean_of(results, f"{m}, step {last}", "cosine") for m in METHODS}
-    shown = ", ".join(f"{decimal(cosine)} ({method})" for method, cosine in cosines.items())
+    last = levels(results, "num_steps")[-1]
+    at = {"data": "probabilities", "num_steps": last}
+    cosines = {m: mean_of(results, {"optimizer": m, **at}, "cosine") for m in NAMES}
+    shown = ", ".join(f"{decimal(cosine)} ({NAMES[m]})" for m, cosine in cosines.items())
     which = "All" if min(cosines.values()) >= NEAR else "Not all"
-    return f"{which} turn to $W_{{mm}}$: cosine {shown} after {last:,} steps"
+    return f"{which} turn to $W_{{mm}}$: cosine {shown} after {last:,.0f} steps"
 
 
-def _draw(ax: Axes, curves: CurveTable, metric: str, data: str) -> None:
+def _draw(ax: Axes, curves: pd.DataFrame, metric: str, data: str) -> None:
     for method, colour in COLOURS.items():
-        setting = method + data
-        if (setting, metric) not in curves:
-            continue
-        curve = curves[setting, metric]
-        if metric != "cosine":
-            plot_median(ax, curve, colour=colour)
-            continue
-        plot_median(ax, curve._replace(values=1 - curve.values), colour=colour)
-        rest = curves[setting, "cosine_minus_finite"]
-        median = 1 - pd.DataFrame(rest.values).median().to_numpy()
-        ax.plot(rest.steps, median, color=colour, linestyle=WITHOUT_FINITE)
+        where = {"optimizer": method, "data": data}
+        curve = curve_of(curves, where, metric)
+        if metric == "cosine":
+            curve = curve._replace(values=1 - curve.values)
+            rest = curve_of(curves, where, "cosine_minus_finite")
+            median = 1 - np.median(rest.values, axis=0)
+            ax.plot(rest.steps, median, color=colour, linestyle=DASHED)
+        plot_median(ax, curve, colour=colour)
     ax.axvline(PAPER_STEPS, color="#777777", linestyle=":", linewidth=1.2, zorder=1)
     ax.set_xscale("log")
     if metric not in LINEAR:

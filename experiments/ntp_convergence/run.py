@@ -16,11 +16,13 @@ from el_jax.linear_ntp import (
     run_trajectory,
 )
 from el_jax.linear_ntp.max_margin import max_margin
+from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 50, "dim": 60, "vocab_size": 10, "support_size": 6}
-METHODS = {"GD": ("gd", 0.5), "NGD": ("ngd", 0.01), "Adam": ("adam", 0.01)}
+STEP_SIZES = {"gd": 0.5, "ngd": 0.01, "adam": 0.01}
 DECADES = {  # steps at which results are taken; the last ends the run
     "smoke": (10, 100),
     "quick": (100, 1_000, 10_000),
@@ -60,7 +62,7 @@ def initial_decoder(problem: NTPProblem, seed: int) -> np.ndarray:
     return rng.standard_normal((problem.vocab_size, problem.dim)) / np.sqrt(problem.dim)
 
 
-def of_problem(name: str, problem: NTPProblem, margin: float) -> list[Measured]:
+def of_problem(factors: Where, problem: NTPProblem, margin: float) -> list[Measured]:
     """Results of the problem alone, the same for every method."""
     probs = problem.next_token_probs
     numbers = {
@@ -69,18 +71,18 @@ def of_problem(name: str, problem: NTPProblem, margin: float) -> list[Measured]:
         "margin": margin,
         "finite_norm": np.linalg.norm(finite_component(problem)),
     }
-    return [Measured(name, numbers)]
+    return [Measured(factors, numbers)]
 
 
-def along(name: str, trajectory: Trajectory, decades: tuple[int, ...]) -> Iterator[Measured]:
+def along(factors: Where, trajectory: Trajectory, decades: tuple[int, ...]) -> Iterator[Measured]:
     """The curves of one run after its start, and results at every decade."""
     after = trajectory.steps > 0
     steps = trajectory.steps[after]
     curves = {metric: trajectory.metrics[source][after] for metric, source in RESULTS.items()}
-    yield Measured(name, {}, steps, curves)
+    yield Measured(factors, {}, steps, curves)
     for place in np.flatnonzero(np.isin(steps, decades)):
         numbers = {metric: values[place] for metric, values in curves.items()}
-        yield Measured(f"{name}, step {steps[place]}", numbers)
+        yield Measured({**factors, "num_steps": steps[place]}, numbers)
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
@@ -92,25 +94,25 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     base = random_problem(**SHAPE, seed=seed)
     margin = max_margin(base)  # of the supports, which the two share
 
-    def train(name: str, problem: NTPProblem, direction: str, step_size: float) -> list[Measured]:
-        trajectory = run_trajectory(
-            problem, direction, step_size, decades[-1], marks=marks,
-            initial=initial_decoder(problem, seed), w_mm={"frobenius": margin.w},
-        )  # fmt: skip
-        return list(along(name, trajectory, decades))
+    w_mm = {"frobenius": margin.w}
 
-    for data, problem in {"": base, " on counts": counted(base, seed)}.items():
-        yield f"problem{data}", partial(of_problem, f"problem{data}", problem, margin.margin)
-        for method, (direction, step_size) in METHODS.items():
-            name = method + data
-            yield name, partial(train, name, problem, direction, step_size)
+    def train(factors: Where, problem: NTPProblem) -> list[Measured]:
+        method, initial = factors["optimizer"], initial_decoder(problem, seed)
+        size, end = STEP_SIZES[method], decades[-1]
+        ran = run_trajectory(problem, method, size, end, marks=marks, initial=initial, w_mm=w_mm)
+        return list(along(factors, ran, decades))
+
+    for data, problem in {"probabilities": base, "counts": counted(base, seed)}.items():
+        factors = {"data": data}
+        yield f"problem, {data}", partial(of_problem, factors, problem, margin.margin)
+        for method in STEP_SIZES:
+            run_factors = {**factors, "optimizer": method}
+            yield name_of(run_factors), partial(train, run_factors, problem)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train with every method on every problem from one start; write the tables."""
-    config: dict[str, object] = {"initial": "LeCun normal", **SHAPE, "methods": METHODS}
-    config |= {"num_steps": DECADES[scale][-1], "problems": NUM_PROBLEMS[scale]}
-    run_seeds(
-        "ntp_convergence", scale, out, NUM_PROBLEMS[scale], partial(measure, scale),
-        config=config, shard=shard,
-    )  # fmt: skip
+    problems, measured = NUM_PROBLEMS[scale], partial(measure, scale)
+    config: dict[str, object] = {"initial": "LeCun normal", **SHAPE, "step_sizes": STEP_SIZES}
+    config |= {"num_steps": DECADES[scale][-1], "problems": problems}
+    run_seeds("ntp_convergence", scale, out, problems, measured, config=config, shard=shard)

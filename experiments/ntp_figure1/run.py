@@ -20,7 +20,7 @@ from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
 
-SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "Gaussian"
+SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "gaussian"
 NUM_RANDOM = {"smoke": 2, "quick": 5, "cpu": 20, "paper": 100}
 NUM_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 100_000, "paper": 1_000_000}
 NUM_MARKS = 37  # about seven a decade
@@ -125,11 +125,12 @@ def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator
     contexts = {"x": problem.embeddings[0], "y": problem.embeddings[1]}
     contexts |= {f"word {z + 1}": row for z, row in enumerate(problem.next_token_probs)}
     words = {"W_mm x": w_mm[:, 0], "W_mm y": w_mm[:, 1], "W* x": finite[:, 0], "W* y": finite[:, 1]}
-    yield Measured(f"{SUBSTITUTE}, contexts", {}, np.arange(1, problem.num_contexts + 1), contexts)
-    yield Measured(f"{SUBSTITUTE}, words", {}, np.arange(1, problem.vocab_size + 1), words)
+    for what, columns in {"contexts": contexts, "words": words}.items():
+        places = np.arange(1, len(next(iter(columns.values()))) + 1)
+        yield Measured({"problem": SUBSTITUTE, "drawn": what}, {}, places, columns)
 
 
-def solve(setting: str, problem: NTPProblem, num_steps: int) -> Iterator[Measured]:
+def solve(kind: str, problem: NTPProblem, num_steps: int) -> Iterator[Measured]:
     """Both matrices of one problem, and gradient descent on its way to them."""
     margin: MaxMargin = max_margin(problem)
     finite = finite_component(problem)
@@ -141,8 +142,8 @@ def solve(setting: str, problem: NTPProblem, num_steps: int) -> Iterator[Measure
     numbers |= {"entropy": entropy_lower_bound(problem), "margin": margin.margin}
     after = trajectory.steps > 0
     curves = {name: trajectory.metrics[name][after] for name in CURVES}
-    yield Measured(setting, numbers, trajectory.steps[after], curves)
-    if setting == SUBSTITUTE:
+    yield Measured({"problem": kind}, numbers, trajectory.steps[after], curves)
+    if kind == SUBSTITUTE:
         yield from drawn(problem, margin.w, finite)
 
 
@@ -151,15 +152,13 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     substitute = figure1_problem()
     if seed == 0:
         yield SUBSTITUTE, partial(solve, SUBSTITUTE, substitute, NUM_STEPS[scale])
-    for setting in (CIRCLE, GAUSSIAN):
-        problem = random_like(substitute.support, seed, circle=setting == CIRCLE)
-        yield setting, partial(solve, setting, problem, NUM_STEPS[scale])
+    for kind in (CIRCLE, GAUSSIAN):
+        problem = random_like(substitute.support, seed, circle=kind == CIRCLE)
+        yield kind, partial(solve, kind, problem, NUM_STEPS[scale])
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Solve and train every problem; write the tables."""
-    config = {"num_steps": NUM_STEPS[scale], "step_size": "1/L", "num_random": NUM_RANDOM[scale]}
-    run_seeds(
-        "ntp_figure1", scale, out, NUM_RANDOM[scale], partial(measure, scale), config=config,
-        shard=shard,
-    )  # fmt: skip
+    problems, measured = NUM_RANDOM[scale], partial(measure, scale)
+    config = {"num_steps": NUM_STEPS[scale], "step_size": "1/L", "num_random": problems}
+    run_seeds("ntp_figure1", scale, out, problems, measured, config=config, shard=shard)

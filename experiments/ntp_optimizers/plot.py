@@ -9,40 +9,40 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from el_jax.plots import (
-    OPTIMIZER_COLOURS,
-    CurveTable,
-    add_legend,
-    add_question,
-    add_titles,
-    look_up,
-    new_figure,
-)
-from el_jax.plots.tables import half_width
-from experiments.harness.figures import decimal, t_note, t_sems
+from el_jax.linear_ntp.norms import NORMS
+from el_jax.plots import add_legend, add_question, add_titles, new_figure, plot_curve
+from experiments.harness.figures import curve_of, decimal, t_note, t_sems
 from experiments.harness.statistics import t_interval
-from experiments.harness.tables import curve_table, read_curves, read_results, values_of
-from experiments.ntp_optimizers.settings import NAMES, NORMS, OWN_NORM, setting_name
+from experiments.harness.tables import read_curves, read_results, values_of
+from experiments.ntp_optimizers.run import OWN_NORM, SUPPORT_SIZES, setting
 
+METHODS = {  # name and colour
+    "gd": ("gradient descent", "#000000"),
+    "ngd": ("normalised GD", "#e69f00"),
+    "sign": ("sign descent", "#d55e00"),
+    "adam": ("Adam", "#0072b2"),
+    "spectral": ("spectral descent", "#009e73"),
+    "muon": ("Muon", "#cc79a7"),
+}
 LINE_STYLES = {"frobenius": "-", "max": (0, (4, 1.5)), "spectral": (0, (1, 1))}
-PANELS = {1: "One-hot data: S = 1 next token", 3: "S = 3 tokens after each context"}
+TITLES = ("One-hot data: S = 1 next token", "S = 3 tokens after each context")
+COURSES = ("S = 1, along training", "S = 3, along training")
 FRAME: dict[str, Any] = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2}
 DARK = 0.55  # ratio from which a cell's ground is dark
 
 
 def plot(out: Path) -> Figure:
     """Per support size a matrix of methods and norms, and the course of each one's own ratio."""
-    results = read_results(out / "results.csv")
-    curves = curve_table(read_curves(out / "curves.csv"))
-    figure, axes = new_figure(2, len(PANELS), size=(8.4, 6.6), heights=(3.0, 2.4))
+    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
+    figure, axes = new_figure(2, len(SUPPORT_SIZES), size=(8.4, 6.6), heights=(3.0, 2.4))
     add_question(figure, answer(results))
-    halves = [_draw(ax, results, S) for S, ax in zip(PANELS, axes[0], strict=True)]
-    for S, ax in zip(PANELS, axes[1], strict=True):
+    halves = [_draw(ax, results, S) for S, ax in zip(SUPPORT_SIZES, axes[0], strict=True)]
+    for S, ax in zip(SUPPORT_SIZES, axes[1], strict=True):
         _draw_course(ax, curves, S)
     for ax in axes[:, 1]:
         ax.tick_params(labelleft=False)
     axes[1, 0].set_ylabel("ratio in the method's own norm")
-    add_titles(axes.ravel(), [*PANELS.values(), *(f"S = {S}, along training" for S in PANELS)])
+    add_titles(axes.ravel(), [*TITLES, *COURSES])
     frame = Rectangle((0, 0), 1, 1, **FRAME, label="(a, b) own norm of the method")
     note = (
         "margin of $P_\\perp W$ / the largest margin in that norm, after the last step (a, b) and "
@@ -56,51 +56,46 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """Number of methods that lean to their own norm: the interval of its lead is above 0."""
-    shown = []
-    for S in PANELS:
-        leads = [values_of(results, setting_name(m, S), "margin_ratio_own_lead") for m in OWN_NORM]
-        shown.append(f"{sum(t_interval(lead).low > 0 for lead in leads)} of {len(leads)}")
+    lead = "margin_ratio_own_lead"
+    one_hot, larger = (
+        sum(t_interval(values_of(results, setting(m, S), lead)).low > 0 for m in METHODS)
+        for S in SUPPORT_SIZES
+    )
     return (
-        f"On one-hot data {shown[0]} optimizers lean to the max margin of their own norm,\n"
-        f"with {list(PANELS)[1]} tokens after each context {shown[1]} do"
+        f"On one-hot data {one_hot} of {len(METHODS)} optimizers lean to the max margin of their "
+        f"own norm,\nwith {SUPPORT_SIZES[1]} tokens after each context {larger} of {len(METHODS)} "
+        "do"
     )
 
 
 def _draw(ax: Axes, results: pd.DataFrame, support_size: int) -> float:
     """Means in a matrix; the longest half of an interval."""
-    cells = [
-        [
-            t_interval(values_of(results, setting_name(method, support_size), f"margin_ratio_{n}"))
-            for n in NORMS
-        ]
-        for method in OWN_NORM
+    metrics = [f"margin_ratio_{norm}" for norm in NORMS]
+    found = [
+        [t_interval(values_of(results, setting(method, support_size), m)) for m in metrics]
+        for method in METHODS
     ]
-    means = np.array([[cell.mean for cell in row] for row in cells])
+    means = np.array([[interval.mean for interval in row] for row in found])
     ax.imshow(means, vmin=0.0, vmax=1.0, cmap="Blues", aspect="auto")
+    own = [NORMS.index(OWN_NORM[method]) for method in METHODS]
     for (row, column), mean in np.ndenumerate(means):
-        own = list(NORMS)[column] == list(OWN_NORM.values())[row]
-        ax.text(
-            column, row, decimal(mean), ha="center", va="center", fontsize=9.5,
-            color="white" if mean > DARK else "black", fontweight="bold" if own else "normal",
-        )  # fmt: skip
-        if own:
+        text = ax.text(column, row, decimal(mean), ha="center", va="center", fontsize=9.5)
+        text.set_color("white" if mean > DARK else "black")
+        if column == own[row]:
+            text.set_fontweight("bold")
             ax.add_patch(Rectangle((column - 0.47, row - 0.44), 0.94, 0.88, **FRAME))
-    ax.set_xticks(range(len(NORMS)), list(NORMS.values()))
-    ax.set_yticks(range(len(OWN_NORM)), [NAMES[method] for method in OWN_NORM])
+    ax.set_xticks(range(len(NORMS)), [norm.replace("frobenius", "Frobenius") for norm in NORMS])
+    ax.set_yticks(range(len(METHODS)), [name for name, _ in METHODS.values()])
     ax.grid(visible=False)
     ax.set_xlabel("norm of the margin")
-    return max(cell.mean - cell.low for row in cells for cell in row)
+    return max(interval.mean - interval.low for row in found for interval in row)
 
 
-def _draw_course(ax: Axes, curves: CurveTable, support_size: int) -> None:
-    for method, own in OWN_NORM.items():
-        colour = OPTIMIZER_COLOURS[method]
-        curve = look_up(curves, setting_name(method, support_size), "margin_ratio_own")
-        mean, half = curve.values.mean(axis=0), half_width(curve.values, t_sems)
-        ax.fill_between(
-            curve.steps, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0
-        )
-        ax.plot(curve.steps, mean, color=colour, linestyle=LINE_STYLES[own], label=NAMES[method])
+def _draw_course(ax: Axes, curves: pd.DataFrame, support_size: int) -> None:
+    for method, (name, colour) in METHODS.items():
+        curve = curve_of(curves, setting(method, support_size), "margin_ratio_own")
+        style = LINE_STYLES[OWN_NORM[method]]
+        plot_curve(ax, curve, colour=colour, label=name, line_style=style, num_sems=t_sems)
     ax.set_xscale("log")
     ax.set_ylim(-0.5, 1.05)
     ax.set_xlabel("step")

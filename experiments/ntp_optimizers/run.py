@@ -9,11 +9,20 @@ import numpy as np
 
 from el_jax.linear_ntp import NTPProblem, random_problem, run_trajectory, smoothness_bound
 from el_jax.linear_ntp.max_margin import max_margin
-from el_jax.linear_ntp.norms import Norm
+from el_jax.linear_ntp.norms import NORMS, Norm
+from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
-from experiments.ntp_optimizers.settings import NORMS, OWN_NORM, setting_name
+from experiments.harness.tables import Where
 
+OWN_NORM: dict[str, Norm] = {  # in which a method takes steps of steepest descent
+    "gd": "frobenius",
+    "ngd": "frobenius",
+    "sign": "max",
+    "adam": "max",
+    "spectral": "spectral",
+    "muon": "spectral",
+}
 STEP_SIZES = {"ngd": 0.1, "sign": 0.1, "adam": 0.1, "spectral": 0.05, "muon": 0.05}
 DECAY = 0.5  # of all but gradient descent, whose step is constant, 1 / (2 L)
 SUPPORT_SIZES = (1, 3)
@@ -26,6 +35,11 @@ SHAPES = {  # m, d, V, steps, problems
 GAP = 1e-3  # to which the three max margins are solved
 
 
+def setting(method: str, support_size: int) -> Where:
+    """The factors of a run."""
+    return {"optimizer": method, "support_size": support_size}
+
+
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """Every method on a problem of each support size."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
@@ -33,53 +47,39 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         problem = random_problem(num_contexts, dim, vocab_size, support_size, seed=seed)
         w_mm = {str(norm): max_margin(problem, norm, tolerance=GAP).w for norm in NORMS}
         for method in OWN_NORM:
-            name = setting_name(method, support_size)
-            yield name, partial(_measure, name, problem, method, num_steps, w_mm)
+            factors = setting(method, support_size)
+            yield name_of(factors), partial(_measure, factors, problem, num_steps, w_mm)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train, measure and write the tables."""
     config = {"shape": SHAPES[scale], "step_sizes": STEP_SIZES, "decay": DECAY}
-    run_seeds(
-        "ntp_optimizers", scale, out, SHAPES[scale][-1], partial(measure, scale), config=config,
-        shard=shard,
-    )  # fmt: skip
+    problems, measured = SHAPES[scale][-1], partial(measure, scale)
+    run_seeds("ntp_optimizers", scale, out, problems, measured, config=config, shard=shard)
 
 
 def _measure(
-    name: str, problem: NTPProblem, method: str, num_steps: int, w_mm: Mapping[str, np.ndarray]
+    factors: Where, problem: NTPProblem, num_steps: int, w_mm: Mapping[str, np.ndarray]
 ) -> list[Measured]:
-    """The end of one run, and its course; W = 0, the first mark, has no margin."""
-    steps, metrics = _train(problem, method, num_steps, w_mm)
-    own = metrics[f"margin_ratio_{OWN_NORM[method]}"]
-    curves = {"excess_loss": metrics["excess_loss"][1:], "margin_ratio_own": own[1:]}
-    return [Measured(name, dict(_final(method, metrics)), steps[1:], curves)]
-
-
-def _train(
-    problem: NTPProblem, method: str, num_steps: int, w_mm: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The course of one run from zero, at 13 log-spaced marks."""
-    constant = method not in STEP_SIZES
+    """The end of a run from zero, and its course; W = 0, the first mark, has no margin."""
+    method = factors["optimizer"]
+    step_size, decay = 0.5 / smoothness_bound(problem), 0.0
+    if method in STEP_SIZES:
+        step_size, decay = STEP_SIZES[method], DECAY
     ran = run_trajectory(
-        problem,
-        method,
-        0.5 / smoothness_bound(problem) if constant else STEP_SIZES[method],
-        num_steps,
-        decay=0.0 if constant else DECAY,
-        num_marks=13,
-        w_mm=w_mm,
+        problem, method, step_size, num_steps, decay=decay, num_marks=13, w_mm=w_mm
     )
-    return ran.steps, ran.metrics
+    own = ran.metrics[f"margin_ratio_{OWN_NORM[method]}"]
+    curves = {"excess_loss": ran.metrics["excess_loss"][1:], "margin_ratio_own": own[1:]}
+    return [Measured(factors, dict(_final(method, ran.metrics)), ran.steps[1:], curves)]
 
 
 def _final(method: str, metrics: Mapping[str, np.ndarray]) -> Iterator[tuple[str, float]]:
     """The numbers of the last mark that results.csv keeps."""
     last = {name: float(values[-1]) for name, values in metrics.items()}
-    for norm in NORMS:
-        yield f"margin_ratio_{norm}", last[f"margin_ratio_{norm}"]
-        yield f"cosine_across_{norm}", last[f"cosine_across_{norm}"]
     for kind in ("margin_ratio", "cosine_across"):
+        for norm in NORMS:
+            yield f"{kind}_{norm}", last[f"{kind}_{norm}"]
         yield f"{kind}_own_lead", _lead(last, kind, OWN_NORM[method])
     yield "log10_excess_loss", math.log10(last["excess_loss"])
     yield "finite_error", last["finite_error"]

@@ -1,67 +1,53 @@
 """Theorems of Thrampoulidis (2024) on the two conditions, and the predictions of counting."""
 
-import pandas as pd
+from collections.abc import Iterator
 
-from experiments.harness.claims import Claim, claim_greater, claim_level
+from experiments.harness.claims import Claim, Wording, greater, level
+from experiments.ntp_phase.run import SIZES, Ensemble
 
-POOLED = "all sizes"
-SMALL, LARGE = "V=6, S=2, m=24", "V=6, S=2, m=48"
-LARGEST = (LARGE, "V=10, S=3, m=48", "V=10, S=6, m=48")  # of the cpu scale
 OURS = "ours; exact thresholds are an open problem of the paper"
+NEAR: Wording = {"source": OURS, "paper": "below 1"}
+OPEN: Wording = {"source": OURS, "paper": "none"}
+COVER: Wording = {"source": f"Cover 1965, by analogy; {OURS}", "paper": "0 for S = 1, V = 2"}
+COUNTING = "counting, necessary for generic probabilities"
+LEMMA = "Thrampoulidis 2024, Lemma 1"
+SMALL, LARGE = vars(Ensemble(24, 6, 2)), vars(Ensemble(48, 6, 2))
+POOLED = dict.fromkeys(SMALL)  # the worst over sizes
+SEPARABLE = "Data become separable near d = .55 m (V=6, S=2, m=24)"
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [*_of_every_size(results), *_separability(results)]
+def _over_sizes() -> Iterator[Claim]:
+    text = (
+        "Data become compatible no earlier than the unknowns d (V − 1) reach the "
+        "equations m (S − 1) (d above that, the least over sizes)"
+    )
+    counting: Wording = {"source": COUNTING, "paper": "0 or more"}
+    yield level(text, "compatible_above_count", POOLED, at_least=0.0, **counting)
+    text = "Both conditions hold in every problem with d = m, of every size"
+    words = "1 for d > m; its proof needs d = m"
+    yield level(text, "both_at_m", POOLED, at_least=1.0, source=LEMMA, paper=words)
+    text = "Every verdict has a certificate (share undecided, the largest over sizes)"
+    yield level(text, "undecided_share", POOLED, at_most=0.0, source="ours", paper="0")
 
 
-def _of_every_size(results: pd.DataFrame) -> list[Claim]:
-    return [
-        claim_level(
-            results, POOLED, "compatible_above_count", at_least=0.0,
-            text="Data become compatible no earlier than the unknowns d (V − 1) reach the "
-            "equations m (S − 1) (d above that, the least over sizes)",
-            source="counting, necessary for generic probabilities", paper_value="0 or more",
-        ),
-        claim_level(
-            results, POOLED, "both_at_m", at_least=1.0,
-            text="Both conditions hold in every problem with d = m, of every size",
-            source="Thrampoulidis 2024, Lemma 1", paper_value="1 for d > m; its proof needs d = m",
-        ),
-        claim_level(
-            results, POOLED, "undecided_share", at_most=0.0,
-            text="Every verdict has a certificate (share undecided, the largest over sizes)",
-            source="ours", paper_value="0",
-        ),
-    ]  # fmt: skip
+def _separability() -> Iterator[Claim]:
+    yield level(f"{SEPARABLE}: not before .50", "separable_from", SMALL, at_least=0.50, **NEAR)
+    yield level(f"{SEPARABLE}: by .60", "separable_from", SMALL, at_most=0.60, **NEAR)
+    for V, S in SIZES:
+        text = (
+            "Data become separable before the unknowns that (6a) leaves are half as many as "
+            f"the inequalities (6b) (V={V}, S={S}, m=48; difference in d / m)"
+        )
+        where = vars(Ensemble(48, V, S))
+        yield level(text, "separable_above_cover_count", where, at_most=0.0, **COVER)
+    text = "Larger supports need more dimensions to be separable (V = 10: S = 6 against 3)"
+    six, three = vars(Ensemble(48, 10, 6)), vars(Ensemble(48, 10, 3))
+    yield greater(text, "separable_from", six, three, **OPEN)
+    text = (
+        "The transition to separability sharpens with m (distance of a problem from the "
+        "median, m = 24 against 48)"
+    )
+    yield greater(text, "separable_spread", SMALL, LARGE, **OPEN)
 
 
-def _separability(results: pd.DataFrame) -> list[Claim]:
-    text = f"Data become separable near d = .55 m ({SMALL})"
-    return [
-        claim_level(
-            results, SMALL, "separable_from", at_least=0.50,
-            text=f"{text}: not before .50", source=OURS, paper_value="below 1",
-        ),
-        claim_level(
-            results, SMALL, "separable_from", at_most=0.60,
-            text=f"{text}: by .60", source=OURS, paper_value="below 1",
-        ),
-        *(claim_level(
-            results, setting, "separable_above_cover_count", at_most=0.0,
-            text="Data become separable before the unknowns that (6a) leaves are half as many as "
-            f"the inequalities (6b) ({setting}; difference in d / m)",
-            source="Cover 1965, by analogy; " + OURS, paper_value="0 for S = 1, V = 2",
-        ) for setting in LARGEST),
-        claim_greater(
-            results, "separable_from", "V=10, S=6, m=48", "V=10, S=3, m=48",
-            text="Larger supports need more dimensions to be separable (V = 10: S = 6 against 3)",
-            source=OURS, paper_value="none",
-        ),
-        claim_greater(
-            results, "separable_spread", SMALL, LARGE,
-            text="The transition to separability sharpens with m (distance of a problem from the "
-            "median, m = 24 against 48)",
-            source=OURS, paper_value="none",
-        ),
-    ]  # fmt: skip
+CLAIMS = [*_over_sizes(), *_separability()]

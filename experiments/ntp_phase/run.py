@@ -11,7 +11,9 @@ import pandas as pd
 
 from el_jax.linear_ntp import random_problem
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
+from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.tables import factors_of, select
 from experiments.ntp_phase.least_dimension import LeastDimension
 
 
@@ -22,11 +24,6 @@ class Ensemble:
     num_contexts: int
     vocab_size: int
     support_size: int
-
-    @property
-    def name(self) -> str:
-        """The name of the ensemble in tables."""
-        return f"V={self.vocab_size}, S={self.support_size}, m={self.num_contexts}"
 
     @property
     def counting_bound(self) -> int:
@@ -40,7 +37,6 @@ class Ensemble:
         return m * (V + S - 2) / (2 * (V - 1))
 
 
-POOLED = "all sizes"
 WORST = {"both_at_m": "min", "compatible_above_count": "min", "undecided_share": "max"}
 SIZES = ((6, 2), (10, 3), (10, 6))
 NUM_CONTEXTS = {"smoke": (8,), "quick": (24,), "cpu": (24, 48), "paper": (24, 48, 96, 192)}
@@ -55,15 +51,13 @@ def ensembles(scale: str) -> list[Ensemble]:
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """One problem of every ensemble."""
     for ensemble in ensembles(scale):
-        yield ensemble.name, partial(_least_dimensions, ensemble, seed)
+        yield name_of(vars(ensemble)), partial(_least_dimensions, ensemble, seed)
 
 
 def run(scale: str, out: Path) -> None:
     """Decide and write the tables."""
-    run_seeds(
-        "ntp_phase", scale, out, SEEDS[scale], partial(measure, scale),
-        config={"seeds": SEEDS[scale]}, summary=summary,
-    )  # fmt: skip
+    seeds, measured = SEEDS[scale], partial(measure, scale)
+    run_seeds("ntp_phase", scale, out, seeds, measured, config={"seeds": seeds}, summary=summary)
 
 
 def _least_dimensions(ensemble: Ensemble, seed: int) -> list[Measured]:
@@ -90,17 +84,17 @@ def _least_dimensions(ensemble: Ensemble, seed: int) -> list[Measured]:
         for condition, dim in least.items()
         if not math.isnan(dim)
     }
-    return [Measured(ensemble.name, numbers, dims, curves)]
+    return [Measured(vars(ensemble), numbers, dims, curves)]
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:
     """Each problem's distance from the median transition, and the worst values over all sizes."""
-    transition = results[results["metric"] == "separable_from"]
+    transition = select(results, {}, "separable_from")
     # with an undecided problem there is no median: NumPy's is NaN, where pandas leaves it out
-    middle = transition.groupby("setting")["value"].transform(lambda values: np.median(values))
-    distance = (transition["value"] - middle).abs()
+    by_size = transition.groupby(factors_of(results))["value"]
+    distance = (transition["value"] - by_size.transform(lambda values: np.median(values))).abs()
     parts = [transition.assign(metric="separable_spread", value=distance)]
     for metric, worst in WORST.items():
-        by_seed = results[results["metric"] == metric].groupby("seed")["value"].agg(worst)
-        parts.append(by_seed.reset_index().assign(setting=POOLED, metric=metric))
+        by_seed = select(results, {}, metric).groupby("seed")["value"].agg(worst)
+        parts.append(by_seed.reset_index().assign(metric=metric))
     return pd.concat(parts)

@@ -1,9 +1,9 @@
 """Statements on features of a pretrained model: dimensions and margin against three controls."""
 
-import pandas as pd
+from collections.abc import Iterator
 
-from experiments.harness.claims import Claim, claim_greater, claim_level
-from experiments.ntp_pretrained.settings import (
+from experiments.harness.claims import Claim, Wording, greater, level
+from experiments.ntp_pretrained.run import (
     BOUND,
     EMBEDDINGS,
     FRESH,
@@ -13,11 +13,9 @@ from experiments.ntp_pretrained.settings import (
     PERMUTED,
     PRETRAINED,
     SHARE,
-    every_token,
-    named,
 )
 
-OURS = "ours; the paper trains on no text"
+OURS: Wording = {"source": "ours; the paper trains on no text", "paper": "none"}
 CONTROLS = {
     PERMUTED: "the same features, of other contexts",
     FRESH: "features of the network before training",
@@ -25,40 +23,30 @@ CONTROLS = {
 }
 
 
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """Fewer dimensions and a larger margin than each control; verdicts; the bound."""
-    return [claim for length in LENGTHS for claim in _of_length(results, length)]
+def _of_length(length: int) -> Iterator[Claim]:
+    of = {
+        name: {"embedding": name, "context_length": length, "next_tokens": None}
+        for name in EMBEDDINGS
+    }
+    mine, at = of[PRETRAINED], f"T = {length}"
+    for control, words in CONTROLS.items():
+        text = f"Pretrained features separate text from a lower d than {words} ({at}; d / m)"
+        yield greater(text, SHARE, of[control], mine, **OURS)
+    for control, words in CONTROLS.items():
+        text = f"... and have a larger margin than {words} ({at}; embeddings of one length)"
+        yield greater(text, MARGIN, mine, of[control], **OURS)
+    for name, where in of.items():
+        shown = name.replace("gaussian", "Gaussian")
+        text = f"Every verdict has a certificate ({shown}, {at}; share undecided)"
+        yield level(text, "undecided_share", where, at_most=0.0, source="ours", paper="0")
+    yield level(
+        f"The model's own decoder bounds the margin, without a solver ({at}; bound / margin)",
+        BOUND,
+        mine | {"next_tokens": "every"},
+        at_least=1.0,
+        source="Fan, Schmidt, Thrampoulidis 2025, Lemma 1",
+        paper="at least 1",
+    )
 
 
-def _of_length(results: pd.DataFrame, length: int) -> list[Claim]:
-    mine, at = named(PRETRAINED, length), f"T = {length}"
-    fewer = [
-        claim_greater(
-            results, SHARE, named(control, length), mine,
-            text=f"Pretrained features separate text from a lower d than {words} ({at}; d / m)",
-            source=OURS, paper_value="none",
-        )
-        for control, words in CONTROLS.items()
-    ]  # fmt: skip
-    wider = [
-        claim_greater(
-            results, MARGIN, mine, named(control, length),
-            text=f"... and have a larger margin than {words} ({at}; embeddings of one length)",
-            source=OURS, paper_value="none",
-        )
-        for control, words in CONTROLS.items()
-    ]  # fmt: skip
-    decided = [
-        claim_level(
-            results, named(embedding, length), "undecided_share", at_most=0.0,
-            text=f"Every verdict has a certificate ({embedding}, {at}; share undecided)",
-            source="ours", paper_value="0",
-        )
-        for embedding in EMBEDDINGS
-    ]  # fmt: skip
-    bound = claim_level(
-        results, every_token(length), BOUND, at_least=1.0,
-        text=f"The model's own decoder bounds the margin, without a solver ({at}; bound / margin)",
-        source="Fan, Schmidt, Thrampoulidis 2025, Lemma 1", paper_value="at least 1",
-    )  # fmt: skip
-    return [*fewer, *wider, *decided, bound]
+CLAIMS = [claim for length in LENGTHS for claim in _of_length(length)]

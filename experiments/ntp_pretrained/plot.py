@@ -5,17 +5,10 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure, plot_seed_dots
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import read_results, seed_table
-from experiments.ntp_pretrained.settings import (
-    EMBEDDINGS,
-    LENGTHS,
-    PERMUTED,
-    PRETRAINED,
-    SHARE,
-    named,
-)
+from el_jax.plots import SPARE_COLOURS, add_note, add_question, add_titles, new_figure
+from experiments.harness.figures import decimal, draw_dots, mean_of, t_note
+from experiments.harness.tables import Where, read_results, select
+from experiments.ntp_pretrained.run import EMBEDDINGS, LENGTHS, PERMUTED, PRETRAINED, SHARE
 
 PANELS = {
     SHARE: ("Dimensions that separate", "least d / m, principal directions"),
@@ -25,33 +18,41 @@ PANELS = {
 
 def plot(out: Path) -> Figure:
     """Left: least dimensions. Right: margins."""
-    results = read_results(out / "results.csv")
+    results = select(read_results(out / "results.csv"), {"next_tokens": None})
     figure, axes = new_figure(1, 2, size=(8.6, 4.6), share_y=True)
     add_question(figure, answer(results))
-    table = seed_table(results)
-    settings = [named(embedding, length) for length in LENGTHS for embedding in EMBEDDINGS]
+    rows = [{"context_length": T, "embedding": name} for T in LENGTHS for name in EMBEDDINGS]
     for ax, (metric, (_, words)) in zip(axes[0], PANELS.items(), strict=True):
-        plot_seed_dots(ax, table, metric, settings, num_sems=t_sems)
+        draw_dots(ax, results, metric, rows, label=_label, colour=_colour)
         ax.set_xlabel(words)
         ax.set_xlim(left=0)
     add_titles(axes[0], [title for title, _ in PANELS.values()])
-    rows = results[results["setting"].isin(settings)]
     note = (
-        f"dots: a passage of Genesis each; diamonds: mean, {t_note(rows, 'passages')}\n"
+        f"dots: a passage of Genesis each; diamonds: mean, {t_note(results, 'passages')}\n"
         "permuted: the pretrained features, given to other contexts; fresh: before training"
     )
     add_note(figure, note)
     return figure
 
 
+def _label(factors: Where) -> str:
+    name = factors["embedding"].replace("gaussian", "Gaussian")
+    return f"{name}, T = {factors['context_length']}"
+
+
+def _colour(factors: Where) -> str:
+    return SPARE_COLOURS[EMBEDDINGS.index(factors["embedding"])]
+
+
 def answer(results: pd.DataFrame) -> str:
     """The share of dimensions that the pretrained features need, and permuted ones."""
     mine, permuted = (
         " and ".join(
-            f"{decimal(mean_of(results, named(embedding, length), SHARE))} m (T = {length})"
-            for length in LENGTHS
+            decimal(mean_of(results, {"embedding": name, "context_length": T}, SHARE))
+            + f" m (T = {T})"
+            for T in LENGTHS
         )
-        for embedding in (PRETRAINED, PERMUTED)
+        for name in (PRETRAINED, PERMUTED)
     )
     return (
         f"A pretrained model's features separate text from d = {mine};\n"

@@ -20,23 +20,17 @@ from el_jax.linear_ntp import (
     margin_upper_bound,
     max_margin,
 )
+from experiments.harness.names import name_of
 from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.tables import Where
 from experiments.ntp_phase.least_dimension import LeastDimension
 from experiments.ntp_pretrained.features import decoder, features
-from experiments.ntp_pretrained.settings import (
-    BOUND,
-    EMBEDDINGS,
-    FRESH,
-    GAUSSIAN,
-    LENGTHS,
-    MARGIN,
-    PERMUTED,
-    SHARE,
-    every_token,
-    named,
-)
+
+LENGTHS = (2, 8)  # T, tokens in a context
+EMBEDDINGS = PRETRAINED, FRESH, PERMUTED, GAUSSIAN = "pretrained", "fresh", "permuted", "gaussian"
+SHARE, MARGIN, BOUND = "separable_from_share", "margin", "bound_over_margin"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,17 +93,18 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     for length in LENGTHS:
         passage = Passage(tokens, length)
         for embedding in EMBEDDINGS:
-            part = partial(_of_embedding, size, reader, passage, embedding, seed)
-            yield named(embedding, length), part
-        yield every_token(length), partial(_of_decoder, reader, passage)
+            factors = {"embedding": embedding, "context_length": length}
+            part = partial(_of_embedding, factors, size, reader, passage, seed)
+            yield name_of(factors), part
+        factors = {"embedding": PRETRAINED, "context_length": length, "next_tokens": "every"}
+        yield name_of(factors), partial(_of_decoder, factors, reader, passage)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Measure and write the tables."""
-    run_seeds(
-        "ntp_pretrained", scale, out, SCALES[scale].passages, partial(measure, scale),
-        config=dataclasses.asdict(SCALES[scale]), shard=shard,
-    )  # fmt: skip
+    size, measured = SCALES[scale], partial(measure, scale)
+    config = dataclasses.asdict(size)
+    run_seeds("ntp_pretrained", scale, out, size.passages, measured, config=config, shard=shard)
 
 
 def embed(reader: Reader, passage: Passage, embedding: str, seed: int) -> Float[np.ndarray, "d m"]:
@@ -136,12 +131,12 @@ def principal(embeddings: Float[np.ndarray, "d m"]) -> Float[np.ndarray, "k m"]:
 
 
 def _of_embedding(
-    size: Scale, reader: Reader, passage: Passage, embedding: str, seed: int
+    factors: Where, size: Scale, reader: Reader, passage: Passage, seed: int
 ) -> Iterator[Measured]:
     """The least dimension, and the margin in all of them."""
     m = len(passage.contexts)
     counts = passage.limited(size.vocab_limit)
-    embeddings = embed(reader, passage, embedding, seed)
+    embeddings = embed(reader, passage, factors["embedding"], seed)
     problem = from_counts(principal(embeddings), counts)
     step = max(1, round(m / RESOLUTION))
     search = LeastDimension(problem, lambda cut: check_separability(cut).holds, step)
@@ -156,10 +151,10 @@ def _of_embedding(
         MARGIN: margin,
         "margin_share": margin / orthonormal_margin(problem),
     }
-    yield Measured(named(embedding, passage.contexts.shape[1]), numbers)
+    yield Measured(factors, numbers)
 
 
-def _of_decoder(reader: Reader, passage: Passage) -> Iterator[Measured]:
+def _of_decoder(factors: Where, reader: Reader, passage: Passage) -> Iterator[Measured]:
     """The margin of the best decoder, and the bound that the residuals of the model's own give."""
     embeddings = features(reader, passage.contexts)
     size = np.sqrt(np.square(embeddings).sum(axis=0).mean())
@@ -174,7 +169,7 @@ def _of_decoder(reader: Reader, passage: Passage) -> Iterator[Measured]:
         MARGIN: margin,
         BOUND: margin_upper_bound(problem, own) / margin,
     }
-    yield Measured(every_token(passage.contexts.shape[1]), numbers)
+    yield Measured(factors, numbers)
 
 
 def margin_of(problem: NTPProblem) -> float:

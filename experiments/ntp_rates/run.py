@@ -22,6 +22,7 @@ from el_jax.linear_ntp import (
 from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
 ONE_HOT = {name: size for name, size in SHAPE.items() if name != "support_size"}
@@ -30,8 +31,13 @@ NUM_STEPS = {"smoke": 2_000, "quick": 32_000, "cpu": 320_000, "paper": 3_200_000
 FAST_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 10_000, "paper": 10_000}
 FLOW_SEEDS = {"smoke": 1, "quick": 1, "cpu": 5, "paper": 20}
 FLOW_END = {"smoke": 1e4, "quick": 1e12, "cpu": 1e12, "paper": 1e12}
-STALLING = (0.05, 0.2)  # η of normalised descent where it stalls
-FAST = 0.05  # η where it does not
+GD, FLOW = ({"optimizer": name, "support_size": 3} for name in ("gd", "flow"))
+STALLING: list[Where] = [
+    {"optimizer": "ngd", "step_size": eta, "support_size": 3} for eta in (0.05, 0.2)
+]
+ONE_HOT_NGD = {"optimizer": "ngd", "step_size": 0.05, "support_size": 1}
+SPLIT = {"optimizer": "split_ngd", "step_size": 0.05, "support_size": 3}
+SETTINGS: list[Where] = [GD, FLOW, *STALLING, ONE_HOT_NGD, SPLIT]
 # at t = 1e12 the part in F is 1e-10 off W*: looser ones drown it in the integrator's own error
 FLOW_RTOL, FLOW_ATOL = 1e-10, 1e-14
 MARKS_PER_DECADE = 10
@@ -124,68 +130,53 @@ def measured(trajectory: Trajectory, run: int | None = None) -> tuple[np.ndarray
     return trajectory.steps[kept], {name: v[kept] for name, v in values.items()}
 
 
-Found = tuple[np.ndarray, tuple[Numbers, Curves]]
+def descend(
+    problem: NTPProblem, margin: MaxMargin, method: str, step_size: float | np.ndarray, end: int
+) -> Trajectory:
+    """Steps from zero, at log-spaced marks, about the same number in every decade."""
+    marks = log_spaced_marks(end, round(MARKS_PER_DECADE * np.log10(end)) + 1).tolist()
+    w_mm = {"frobenius": margin.w}
+    return run_trajectory(problem, method, step_size, end, marks=marks, w_mm=w_mm)
 
 
-def found(setting: str, steps: np.ndarray, measured: tuple[Numbers, Curves]) -> Measured:
-    """Numbers and curves of one run under its name in the tables."""
-    return Measured(setting, measured[0], steps, measured[1])
-
-
-def marks(num_steps: int) -> list[int]:
-    """Log-spaced marks, about the same number in every decade."""
-    num = round(MARKS_PER_DECADE * np.log10(num_steps)) + 1
-    return log_spaced_marks(num_steps, num).tolist()
-
-
-def descent(problem: NTPProblem, margin: MaxMargin, num_steps: int) -> Found:
+def descent(problem: NTPProblem, margin: MaxMargin, num_steps: int) -> Iterator[Measured]:
     """Gradient descent at η = 1/L, and its residuals against the dual solution."""
     step_size = 1 / smoothness_bound(problem)
-    trajectory = run_trajectory(
-        problem, "gd", step_size, num_steps, marks=marks(num_steps), w_mm={"frobenius": margin.w}
-    )
+    trajectory = descend(problem, margin, "gd", step_size, num_steps)
     steps, metrics = measured(trajectory)
     numbers, curves = asymptotics(steps, metrics, margin, step_size)
     dual = step_size * num_steps * residual(problem, trajectory.final)
     numbers["dual_error"] = float(np.linalg.norm(dual - margin.dual) / np.linalg.norm(margin.dual))
-    return steps, (numbers, curves)
+    yield Measured(GD, numbers, steps, curves)
 
 
-def flow(problem: NTPProblem, margin: MaxMargin, end: float) -> Found:
+def flow(problem: NTPProblem, margin: MaxMargin, end: float) -> Iterator[Measured]:
     """Gradient flow, t in place of η k."""
     times = np.rint(np.geomspace(10, end, round(5 * np.log10(end / 10)) + 1))
-    trajectory = gradient_flow(
-        problem, times, w_mm={"frobenius": margin.w}, rtol=FLOW_RTOL, atol=FLOW_ATOL
-    )
+    w_mm = {"frobenius": margin.w}
+    trajectory = gradient_flow(problem, times, w_mm=w_mm, rtol=FLOW_RTOL, atol=FLOW_ATOL)
     steps, metrics = measured(trajectory)
-    return steps, asymptotics(steps, metrics, margin, 1.0)
+    numbers, curves = asymptotics(steps, metrics, margin, 1.0)
+    yield Measured(FLOW, numbers, steps, curves)
 
 
-def stalling(problem: NTPProblem, margin: MaxMargin, num_steps: int) -> list[Found]:
+def stalling(problem: NTPProblem, margin: MaxMargin, num_steps: int) -> Iterator[Measured]:
     """Normalised descent with each of the constant step sizes."""
-    trajectory = run_trajectory(
-        problem,
-        "ngd",
-        np.array(STALLING),
-        num_steps,
-        marks=marks(num_steps),
-        w_mm={"frobenius": margin.w},
-    )
+    sizes = [factors["step_size"] for factors in STALLING]
+    trajectory = descend(problem, margin, "ngd", np.array(sizes), num_steps)
     curvature = top_curvature(problem)
-    runs = [measured(trajectory, run) for run in range(len(STALLING))]
-    return [
-        (steps, stalled(metrics, step_size, curvature))
-        for step_size, (steps, metrics) in zip(STALLING, runs, strict=True)
-    ]
+    for run, (factors, step_size) in enumerate(zip(STALLING, sizes, strict=True)):
+        steps, metrics = measured(trajectory, run)
+        numbers, curves = stalled(metrics, step_size, curvature)
+        yield Measured(factors, numbers, steps, curves)
 
 
-def fast(problem: NTPProblem, margin: MaxMargin, method: str, num_steps: int) -> Found:
+def fast(factors: Where, problem: NTPProblem, num_steps: int) -> Iterator[Measured]:
     """A method whose margin should approach the largest as 1/k."""
-    trajectory = run_trajectory(
-        problem, method, FAST, num_steps, marks=marks(num_steps), w_mm={"frobenius": margin.w}
-    )
-    steps, metrics = measured(trajectory)
-    return steps, margin_decay(steps, metrics)
+    margin, step_size = max_margin(problem), factors["step_size"]
+    steps, metrics = measured(descend(problem, margin, factors["optimizer"], step_size, num_steps))
+    numbers, curves = margin_decay(steps, metrics)
+    yield Measured(factors, numbers, steps, curves)
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
@@ -193,30 +184,19 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     problem = random_problem(**SHAPE, seed=seed)
     one_hot = one_hot_problem(**ONE_HOT, seed=seed)
     margin, slow, quick = max_margin(problem), NUM_STEPS[scale], FAST_STEPS[scale]
-    yield "GD", lambda: [found("GD", *descent(problem, margin, slow))]
-    yield (
-        "NGD",
-        lambda: [
-            found(f"NGD, step size {eta}", *run)
-            for eta, run in zip(STALLING, stalling(problem, margin, slow), strict=True)
-        ],
-    )
-    yield "split NGD", lambda: [found("split NGD", *fast(problem, margin, "split_ngd", quick))]
-    yield (
-        "NGD, one-hot",
-        lambda: [found("NGD, one-hot", *fast(one_hot, max_margin(one_hot), "ngd", quick))],
-    )
+    yield "gd", lambda: descent(problem, margin, slow)
+    yield "ngd", lambda: stalling(problem, margin, slow)
+    yield "split_ngd", lambda: fast(SPLIT, problem, quick)
+    yield "ngd, one-hot", lambda: fast(ONE_HOT_NGD, one_hot, quick)
     if seed < FLOW_SEEDS[scale]:
-        yield "flow", lambda: [found("flow", *flow(problem, margin, FLOW_END[scale]))]
+        yield "flow", lambda: flow(problem, margin, FLOW_END[scale])
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Run every method on every problem; write the tables."""
-    config: dict[str, object] = {**SHAPE, "seeds": NUM_SEEDS[scale], "num_steps": NUM_STEPS[scale]}
-    config |= {"fast_steps": FAST_STEPS[scale], "step_sizes": [*STALLING, FAST]}
+    seeds, parts = NUM_SEEDS[scale], partial(measure, scale)
+    config: dict[str, object] = {**SHAPE, "seeds": seeds, "num_steps": NUM_STEPS[scale]}
+    config |= {"fast_steps": FAST_STEPS[scale], "settings": SETTINGS}
     config |= {"flow_end": FLOW_END[scale], "flow_seeds": FLOW_SEEDS[scale]}
     config |= {"flow_tolerances": [FLOW_RTOL, FLOW_ATOL]}
-    run_seeds(
-        "ntp_rates", scale, out, NUM_SEEDS[scale], partial(measure, scale), config=config,
-        shard=shard,
-    )  # fmt: skip
+    run_seeds("ntp_rates", scale, out, seeds, parts, config=config, shard=shard)

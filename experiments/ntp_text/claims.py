@@ -1,85 +1,59 @@
 """Claims of Thrampoulidis (2024) on T-gram entropy and dimensions, tested on real text."""
 
 import math
+from collections.abc import Iterator
+from functools import partial
 
-import pandas as pd
+from experiments.harness.claims import Claim, Wording, greater, level, trend
 
-from experiments.harness.claims import Claim, claim_greater, claim_level, claim_trend
-
-LENGTHS = ("T=1", "T=2", "T=3")
-RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0)
-OURS = "ours; thresholds are an open problem of the paper"
-BAG, PLACES = "bag of words, T=2", "one-hot positions, T=2"
-
-
-def claims(results: pd.DataFrame) -> list[Claim]:
-    """The claims, judged on results.csv."""
-    return [*_of_lengths(results), *_of_dimensions(results), *_of_words(results)]
+LEMMA = "ours; thresholds are an open problem of the paper"
+OPEN: Wording = {"source": LEMMA, "paper": "none"}
+GAUSSIAN = {"embedding": "gaussian", "dim_ratio": None}
+LENGTHS = (1, 2, 3)
+by_length = partial(trend, where=GAUSSIAN, along="context_length")
 
 
-def _of_lengths(results: pd.DataFrame) -> list[Claim]:
-    return [
-        claim_trend(
-            results, "entropy", LENGTHS, rising=False,
-            text="Entropy falls with the length of a context (T = 1, 2, 3; slope per word)",
-            source="Thrampoulidis 2024, Appendix C; Shannon 1951", paper_value="does not rise",
-        ),
-        claim_trend(
-            results, "separable_from", LENGTHS, rising=True,
-            text="Longer contexts need more dimensions to be separable (T = 1, 2, 3; d)",
-            source=OURS, paper_value="none",
-        ),
-        claim_trend(
-            results, "separable_from_share", LENGTHS, rising=False,
-            text="... but fewer for each context, since fewer words follow it (T = 1, 2, 3; d / m)",
-            source=OURS, paper_value="none",
-        ),
-    ]  # fmt: skip
+def _lengths() -> Iterator[Claim]:
+    text = "Entropy falls with the length of a context (T = 1, 2, 3; slope per word)"
+    source = "Thrampoulidis 2024, Appendix C; Shannon 1951"
+    yield by_length(text, "entropy", rising=False, source=source, paper="does not rise")
+    text = "Longer contexts need more dimensions to be separable (T = 1, 2, 3; d)"
+    yield by_length(text, "separable_from", rising=True, **OPEN)
+    text = "... but fewer for each context, since fewer words follow it (T = 1, 2, 3; d / m)"
+    yield by_length(text, "separable_from_share", rising=False, **OPEN)
 
 
-def _of_dimensions(results: pd.DataFrame) -> list[Claim]:
-    return [
-        *(claim_level(
-            results, setting, "separable_from_share", at_most=0.75,
-            text=f"Random embeddings separate text well below d = m ({setting}; d / m)",
-            source=OURS, paper_value="d > m suffices (Lemma 1)",
-        ) for setting in LENGTHS),
-        *(claim_level(
-            results, setting, "separable_after_compatible", at_least=0.0,
-            text=f"Text becomes compatible before it becomes separable ({setting}; d / m between)",
-            source=OURS, paper_value="none",
-        ) for setting in LENGTHS),
-        claim_trend(
-            results, "margin_share", [f"T=2, d={ratio:g}m" for ratio in RATIOS], rising=True,
-            positions=[math.log2(ratio) for ratio in RATIOS],
-            text="The margin grows with d / m towards that of orthonormal embeddings (T = 2, "
-            "d = m to 4 m; share of it, slope per doubling)",
-            source=OURS, paper_value="none",
-        ),
-        claim_trend(
-            results, "margin", [f"{setting}, d=2m" for setting in LENGTHS], rising=False,
-            text="The margin falls as longer contexts bring more of them (T = 1, 2, 3, d = 2 m)",
-            source=OURS, paper_value="none",
-        ),
-        *(claim_level(
-            results, setting, "undecided_share", at_most=0.0,
-            text=f"Every verdict has a certificate ({setting}; share undecided)",
-            source="ours", paper_value="0",
-        ) for setting in LENGTHS),
-    ]  # fmt: skip
+def _dimensions() -> Iterator[Claim]:
+    of = {f"T={T}": GAUSSIAN | {"context_length": T} for T in LENGTHS}
+    words = "d > m suffices (Lemma 1)"
+    for T, where in of.items():
+        text = f"Random embeddings separate text well below d = m ({T}; d / m)"
+        yield level(text, "separable_from_share", where, at_most=0.75, source=LEMMA, paper=words)
+    for T, where in of.items():
+        text = f"Text becomes compatible before it becomes separable ({T}; d / m between)"
+        yield level(text, "separable_after_compatible", where, at_least=0.0, **OPEN)
+    text = (
+        "The margin grows with d / m towards that of orthonormal embeddings (T = 2, "
+        "d = m to 4 m; share of it, slope per doubling)"
+    )
+    two = {"embedding": "gaussian", "context_length": 2}
+    yield trend(text, "margin_share", two, "dim_ratio", rising=True, position=math.log2, **OPEN)
+    text = "The margin falls as longer contexts bring more of them (T = 1, 2, 3, d = 2 m)"
+    yield by_length(text, "margin", where=GAUSSIAN | {"dim_ratio": 2.0}, rising=False, **OPEN)
+    for T, where in of.items():
+        text = f"Every verdict has a certificate ({T}; share undecided)"
+        yield level(text, "undecided_share", where, at_most=0.0, source="ours", paper="0")
 
 
-def _of_words(results: pd.DataFrame) -> list[Claim]:
-    return [
-        claim_greater(
-            results, "separable", PLACES, BAG,
-            text="Bags of words lose a separability that one-hot positions have (T = 2; share of "
-            "passages)",
-            source=OURS, paper_value="none",
-        ),
-        claim_greater(
-            results, "entropy", BAG, PLACES,
-            text="Order is worth entropy: bags of words have more than one-hot positions (T = 2)",
-            source="conditioning; ours", paper_value="0 or more",
-        ),
-    ]  # fmt: skip
+def _words() -> Iterator[Claim]:
+    bag = {"embedding": "bag_of_words", "context_length": 2}
+    places = {"embedding": "one_hot_positions", "context_length": 2}
+    text = (
+        "Bags of words lose a separability that one-hot positions have (T = 2; share of passages)"
+    )
+    yield greater(text, "separable", places, bag, **OPEN)
+    text = "Order is worth entropy: bags of words have more than one-hot positions (T = 2)"
+    yield greater(text, "entropy", bag, places, source="conditioning; ours", paper="0 or more")
+
+
+CLAIMS = [*_lengths(), *_dimensions(), *_words()]

@@ -2,96 +2,71 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
-    CONDITION_COLOURS,
+    DASHED,
+    SPARE_COLOURS,
     THEORY_COLOUR,
     add_note,
     add_panel_legend,
     add_question,
     add_titles,
     new_figure,
-    plot_curves,
 )
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.statistics import t_interval
-from experiments.harness.tables import curve_table, read_curves, read_results, with_parts
+from experiments.harness.figures import decimal, draw_against, mean_of, t_note
+from experiments.harness.tables import Where, levels, read_results, select
+from experiments.ntp_text.claims import GAUSSIAN
 
-ENTROPIES = {  # label, colour, line style of each embedding
-    "T=": ("words in order", "#000000", "-"),
-    "bag of words, T=": ("bag of words", "#cc79a7", "--"),
-}
-LENGTH = r"T=(?P<T>\d+)"
+BAG = {"embedding": "bag_of_words"}
 TITLES = ("Uncertainty of the next word", "Dimensions needed", "Margin reached")
 
 
 def plot(out: Path) -> Figure:
-    """Three panels; bars and bands are intervals over passages."""
+    """Three panels; bars are intervals over passages."""
     results = read_results(out / "results.csv")
+    lengths = levels(results, "context_length")
     figure, axes = new_figure(1, 3, size=(8.4, 3.9))
     add_question(figure, answer(results))
     entropy, dimensions, margins = axes[0]
-    _draw_entropy(entropy, results)
-    _draw_dimensions(dimensions, results)
-    _draw_margins(margins, read_curves(out / "curves.csv"))
+    lines: list[tuple[Axes, str, Where, str, str, str]] = [
+        (entropy, "entropy", GAUSSIAN, "context_length", "words in order", "#000000"),
+        (entropy, "entropy", BAG, "context_length", "bag of words", "#cc79a7"),
+        (dimensions, "separable_from_share", GAUSSIAN, "context_length", "separable", "#e69f00"),
+        (dimensions, "compatible_from_share", GAUSSIAN, "context_length", "compatible", "#0072b2"),
+    ]
+    for T, colour in zip(lengths, SPARE_COLOURS, strict=False):
+        at = {"embedding": "gaussian", "context_length": T}
+        lines.append((margins, "margin_share", at, "dim_ratio", f"T = {T}", colour))
+    for ax, metric, where, x, label, colour in lines:
+        draw_against(ax, results, metric, where, x, label=label, colour=colour)
+    for ax, label in ((dimensions, "Lemma 1: both hold"), (margins, "orthonormal contexts")):
+        ax.axhline(1, color=THEORY_COLOUR, linestyle=DASHED, linewidth=1.2, label=label)
+        ax.set_ylim(0, 1.1)
     for ax in (entropy, dimensions):
-        ax.set_xlabel("context length T, words")
-        ax.set_xticks(with_parts(results, LENGTH)["T"].unique())
+        ax.set(xlabel="context length T, words", xticks=lengths)
+    entropy.set(ylabel="entropy, nats", ylim=(0, None))
+    dimensions.set(ylabel="least d / m")
+    margins.set(xlabel="dimension / contexts, d / m", ylabel="margin / that if orthonormal")
     for ax in axes[0]:
+        ax.margins(x=0.12)  # room for the dots
         add_panel_legend(ax)
     add_titles(axes[0], TITLES)
-    passages = t_note(with_parts(results, LENGTH), "passages")
-    add_note(figure, f"bars and bands: {passages} of Genesis; m contexts in d dimensions")
+    passages = t_note(select(results, {"dim_ratio": None}), "passages")
+    add_note(
+        figure, f"bars: {passages} of Genesis, dots: a passage each; m contexts in d dimensions"
+    )
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
     """The share of Lemma 1's dimensions from which the shortest and longest contexts separate."""
-    lengths = sorted(with_parts(results, LENGTH)["T"].unique())
+    lengths = levels(results, "context_length")
     shown = ", ".join(
-        f"{decimal(mean_of(results, f'T={T}', 'separable_from_share'))} m (T = {T})"
+        decimal(mean_of(results, GAUSSIAN | {"context_length": T}, "separable_from_share"))
+        + f" m (T = {T})"
         for T in (lengths[0], lengths[-1])
     )
     return f"Text separates from d = {shown}; Lemma 1 asks for d = m"
-
-
-def _draw_line(
-    ax: Axes, results: pd.DataFrame, prefix: str, metric: str, label: str, colour: str, style: str
-) -> None:
-    """Mean and interval over passages against T, of the settings ``prefix`` T."""
-    rows = with_parts(results[results["metric"] == metric], rf"{prefix}(?P<T>\d+)")
-    by_length = {T: t_interval(values) for T, values in rows.groupby("T")["value"]}
-    means = np.array([interval.mean for interval in by_length.values()])
-    halves = [np.nan_to_num(i.sem) * t_sems(i.num_seeds) for i in by_length.values()]
-    ax.errorbar(list(by_length), means, yerr=halves, color=colour, linestyle=style,
-                marker="o", markersize=4, capsize=3, label=label)  # fmt: skip
-
-
-def _draw_entropy(ax: Axes, results: pd.DataFrame) -> None:
-    for prefix, (label, colour, style) in ENTROPIES.items():
-        _draw_line(ax, results, prefix, "entropy", label, colour, style)
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel("entropy, nats")
-
-
-def _draw_dimensions(ax: Axes, results: pd.DataFrame) -> None:
-    for condition, colour in reversed(CONDITION_COLOURS.items()):
-        _draw_line(ax, results, "T=", f"{condition}_from_share", condition, colour, "-")
-    ax.axhline(1, color=THEORY_COLOUR, linestyle="--", linewidth=1.2, label="Lemma 1: both hold")
-    ax.set_ylim(0, 1.1)
-    ax.set_ylabel("least d / m")
-
-
-def _draw_margins(ax: Axes, frame: pd.DataFrame) -> None:
-    curves = curve_table(frame)
-    shares = {key: curve._replace(steps=curve.steps / 100) for key, curve in curves.items()}
-    settings = sorted(frame["setting"].unique())
-    plot_curves(ax, shares, "margin_share", settings, num_sems=t_sems)
-    ax.axhline(1, color=THEORY_COLOUR, linestyle="--", linewidth=1.2, label="orthonormal contexts")
-    ax.set_xlabel("dimension / contexts, d / m")
-    ax.set_ylabel("margin / that if orthonormal")
-    ax.set_ylim(0, 1.1)

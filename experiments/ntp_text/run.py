@@ -11,8 +11,10 @@ from el_jax.config.linear_ntp import Embedding, text_problem
 from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
 from el_jax.linear_ntp.conditions import check_compatibility, check_separability
 from el_jax.linear_ntp.max_margin import max_margin
+from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.tables import Where
 from experiments.ntp_phase.least_dimension import LeastDimension, first_dimensions
 
 
@@ -36,30 +38,26 @@ SCALES = {
 PASSAGE_EVERY = 2_000  # words of Genesis between the first words of two seeds' passages
 RESOLUTION = 20  # least dimensions are found to m / 20: verdicts at the very threshold take minutes
 RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0)  # d / m at which margins are solved
-WORD_EMBEDDINGS: dict[str, Embedding] = {
-    "bag of words": "bag_of_words",
-    "one-hot positions": "one_hot_positions",
-}
+WORD_EMBEDDINGS: tuple[Embedding, ...] = ("bag_of_words", "one_hot_positions")
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """One passage, under each embedding and with each length of contexts."""
     size = SCALES[scale]
-    for length in size.lengths:
-        passage = partial(_passage, size, seed, length, "gaussian")
-        yield f"T={length}", partial(_gaussian, f"T={length}", passage)
-    for length in size.word_lengths:
-        for label, kind in WORD_EMBEDDINGS.items():
-            name = f"{label}, T={length}"
-            yield name, partial(_of_words, name, partial(_passage, size, seed, length, kind))
+    settings: list[tuple[Embedding, int]] = [("gaussian", length) for length in size.lengths]
+    settings += [(kind, length) for length in size.word_lengths for kind in WORD_EMBEDDINGS]
+    for embedding, length in settings:
+        factors = {"embedding": embedding, "context_length": length}
+        measured = _gaussian if embedding == "gaussian" else _of_words
+        passage = partial(_passage, size, seed, length, embedding)
+        yield name_of(factors), partial(measured, factors, passage)
 
 
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Measure and write the tables."""
-    run_seeds(
-        "ntp_text", scale, out, SCALES[scale].passages, partial(measure, scale),
-        config=dataclasses.asdict(SCALES[scale]), shard=shard,
-    )  # fmt: skip
+    size, measured = SCALES[scale], partial(measure, scale)
+    config = dataclasses.asdict(size)
+    run_seeds("ntp_text", scale, out, size.passages, measured, config=config, shard=shard)
 
 
 def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPProblem:
@@ -77,7 +75,7 @@ def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPPr
     )
 
 
-def _gaussian(name: str, passage: Callable[[], NTPProblem]) -> Iterator[Measured]:
+def _gaussian(factors: Where, passage: Callable[[], NTPProblem]) -> Iterator[Measured]:
     """The least dimensions, and the margin in larger ones."""
     problem = passage()
     m = problem.num_contexts
@@ -97,11 +95,10 @@ def _gaussian(name: str, passage: Callable[[], NTPProblem]) -> Iterator[Measured
         "separable_after_compatible": (least_separable - least_compatible) / m,
         "undecided_share": (separable.undecided + compatible.undecided) / looked,
     }
-    margins = [_margin(first_dimensions(problem, round(ratio * m))) for ratio in RATIOS]
-    steps, shares = np.rint(100 * np.array(RATIOS)).astype(int), np.array([s for _, s in margins])
-    yield Measured(name, metrics, steps, {"margin_share": shares})
-    for ratio, (margin, share) in zip(RATIOS, margins, strict=True):
-        yield Measured(f"{name}, d={ratio:g}m", {"margin": margin, "margin_share": share})
+    yield Measured(factors, metrics)
+    for ratio in RATIOS:
+        margin, share = _margin(first_dimensions(problem, round(ratio * m)))
+        yield Measured({**factors, "dim_ratio": ratio}, {"margin": margin, "margin_share": share})
 
 
 def _margin(problem: NTPProblem) -> tuple[float, float]:
@@ -117,7 +114,7 @@ def _margin(problem: NTPProblem) -> tuple[float, float]:
     return margin, margin * float(np.sqrt((sizes * (V - sizes)).sum() / V))
 
 
-def _of_words(name: str, passage: Callable[[], NTPProblem]) -> list[Measured]:
+def _of_words(factors: Where, passage: Callable[[], NTPProblem]) -> list[Measured]:
     """Verdicts in the dimension that the words give; NaN where undecided."""
     problem = passage()
     verdicts = {
@@ -130,4 +127,4 @@ def _of_words(name: str, passage: Callable[[], NTPProblem]) -> list[Measured]:
         "rank_share": float(np.linalg.matrix_rank(problem.embeddings)) / problem.num_contexts,
         **{key: np.nan if holds is None else float(holds) for key, holds in verdicts.items()},
     }
-    return [Measured(name, metrics)]
+    return [Measured(factors, metrics)]

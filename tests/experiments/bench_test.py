@@ -12,18 +12,21 @@ import pytest
 from el_jax.models import PRESETS
 from experiments.__main__ import ROOT
 from experiments.bench import curvature_peers, pytorch, run
-from experiments.bench.claims import GOALS, claims, judge_goals
-from experiments.bench.paired import DisagreementError, Worker, WorkerError, compare
+from experiments.bench.claims import CLAIMS, GOALS, lines_of
+from experiments.bench.paired import (
+    DisagreementError,
+    NotMeasuredError,
+    Worker,
+    WorkerError,
+    compare,
+)
 from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
-from experiments.harness.claims import Verdict
+from experiments.harness.claims import Verdict, judged
 from experiments.harness.provenance import read_provenance
 from experiments.harness.tables import read_results
-from tests.experiments.toys import results_of
+from tests.experiments.toys import table_of
 
 HOLDS, FAILS, INCONCLUSIVE = Verdict.HOLDS, Verdict.FAILS, Verdict.INCONCLUSIVE
-UPDATE = "pytorch: GPT-NeoX 3L/32, 8x55 tokens, 1 asked in each", "update / PyTorch"
-MEMORY = "fused: E1, 512 tokens", "memory / plain"
-FASTER = "runs_at_once: CPU, 10 runs", "one after another / the best of these"
 ROUNDS = np.linspace(0.95, 1.05, 9)
 
 
@@ -51,8 +54,13 @@ def test_a_worker_that_dies_says_why():
         worker.ready()
 
 
+UPDATE = "An update takes at most 0.9 of PyTorch's time"
+MEMORY = "Without all logits a loss takes at most 0.15 of the memory"
+FASTER = "Runs at once are 1.2 times as fast as one after another"
+
+
 @pytest.mark.parametrize(
-    ("entry", "values", "verdict", "bound"),
+    ("text", "values", "verdict", "bound"),
     [
         (UPDATE, 0.5 * ROUNDS, HOLDS, "≤ 0.9"),
         (UPDATE, 0.9 * ROUNDS, INCONCLUSIVE, "≤ 0.9"),
@@ -62,16 +70,18 @@ def test_a_worker_that_dies_says_why():
         (MEMORY, [0.2], FAILS, "≤ 0.15"),  # counted: one is enough
     ],
 )
-def test_goals_are_judged_by_rounds(entry, values, verdict, bound):
-    (claim,) = claims(results_of({entry: values}), {})
-    assert (claim.verdict, claim.paper_value) == (verdict, bound)
+def test_goals_are_judged_by_rounds(text, values, verdict, bound):
+    line = next(line for line in lines_of("cpu") if line.text == text)
+    ((claim, outcome),) = judged([line.claim], table_of([(line.where, line.goal.quantity, values)]))
+    assert (outcome.verdict, claim.paper) == (verdict, bound)
 
 
 def test_what_was_not_measured_is_claimed_with_its_reason(tmp_path):
     run.measure("gpt2", "cpu", tmp_path / "gpt2")
     reasons = read_provenance(tmp_path / "gpt2" / "provenance.json").not_measured
-    (claim,) = claims(read_results(tmp_path / "gpt2" / "results.csv"), reasons)
-    assert (claim.verdict, claim.detail) == (INCONCLUSIVE, "not measured: no accelerator")
+    (claim,) = (line.claim for line in lines_of("cpu") if line.goal.benchmark == "gpt2")
+    ((_, outcome),) = judged([claim], read_results(tmp_path / "gpt2" / "results.csv"), reasons)
+    assert (outcome.verdict, outcome.detail) == (INCONCLUSIVE, "not measured: no accelerator")
 
 
 def test_sides_that_do_not_compute_the_same_are_an_error(tmp_path):
@@ -103,18 +113,22 @@ def test_a_benchmark_measures_its_goals(name, monkeypatch):
     existing = functools.partial(pytorch.python_with_pytorch, install=False)
     monkeypatch.setattr(pytorch, "python_with_pytorch", existing)
     monkeypatch.setattr(curvature_peers, "python_with_pytorch", existing)
-    measure, plans, _ = run.BENCHMARKS[name]
-    assert set(plans) == {"smoke", "cpu", "gpu"}
-    found = list(measure(*plans["smoke"]))
-    if found[0].not_measured:
-        pytest.skip(found[0].not_measured)
-    values = {quantity: value for case in found for quantity, value in case.values.items()}
-    goals = [goal for goal in GOALS.values() if goal.settings.startswith(f"{name}: ")]
-    assert {goal.quantity for goal in goals if "V=1000" not in goal.settings} <= set(values)
-    assert all(np.isfinite(rounds).all() for rounds in values.values())
+    benchmark = run.BENCHMARKS[name]
+    assert set(benchmark.plans) == {"smoke", "cpu", "gpu"}
+    cases, *options = benchmark.plans["smoke"]
+    try:
+        found = [benchmark.measure(case, *options) for case in cases.values()]
+    except NotMeasuredError as error:
+        pytest.skip(str(error))
+    goals = [goal for goal in GOALS.values() if goal.benchmark == name]
+    quantities = {goal.quantity for goal in goals if "vocab_size" not in goal.only}
+    assert quantities <= {quantity for values in found for quantity in values}
+    assert all(np.isfinite(rounds).all() for values in found for rounds in values.values())
 
 
 def test_committed_tables_have_every_goal_of_a_cpu():
     reasons = read_provenance(ROOT / "bench" / "provenance.json").not_measured
-    judged = judge_goals(read_results(ROOT / "bench" / "results.csv"), reasons)
-    assert {one.text for one in judged} == {text for text in GOALS if "8 times" not in text}
+    found = judged(CLAIMS["cpu"], read_results(ROOT / "bench" / "results.csv"), reasons)
+    for _, outcome in found:
+        assert not outcome.detail.startswith("not measured") or reasons
+    assert {line.text for line in lines_of("cpu")} == {t for t in GOALS if "8 times" not in t}

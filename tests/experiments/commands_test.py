@@ -1,7 +1,6 @@
 """The command line on a small made-up experiment."""
 
 import json
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -15,49 +14,51 @@ from tests.experiments.toys import forget, make
 FILES = {
     "README.md": "# Toy\n",
     "__init__.py": '"""Does [it] work?\n\nPaper 2025, Table 3.\n"""',
-    "run.py": '''
+    "run.py": """
         from functools import partial
 
         import numpy as np
 
         from experiments.harness.seeds import Measured, run_seeds
 
-        VALUES = {"cross-entropy": [0.1, 0.2, 0.15], "E1 λ=1": [0.8, 0.9, 0.95]}
+        VALUES = {"cross_entropy": [0.1, 0.2, 0.15], "e1": [0.8, 0.9, 0.95]}
 
         def measure(seed):
-            for setting, values in VALUES.items():
+            for loss, values in VALUES.items():
                 value = values[seed]
-                yield setting, partial(list, [Measured(
-                    setting, {"test_hard_accuracy": value}, np.array([1]), {"loss": [value]})])
+                yield loss, partial(list, [Measured(
+                    {"loss": loss},
+                    {"test_hard_accuracy": value},
+                    np.array([1]),
+                    {"loss": np.array([value])},
+                )])
 
         def run(scale, out):
             run_seeds("toy", scale, out, 3, measure, config={})
-        ''',
-    "plot.py": '''
-        from el_jax.plots import new_figure, plot_seed_dots
-        from experiments.harness.tables import read_results, seed_table
+        """,
+    "plot.py": """
+        from el_jax.plots import new_figure
+        from experiments.harness.figures import draw_dots
+        from experiments.harness.tables import read_results
 
         def plot(out):
             figure, axes = new_figure()
-            results = seed_table(read_results(out / "results.csv"))
-            plot_seed_dots(axes[0, 0], results, "test_hard_accuracy", ["cross-entropy", "E1 λ=1"])
+            draw_dots(axes[0, 0], read_results(out / "results.csv"), "test_hard_accuracy", [{}])
             return figure
-        ''',
-    "claims.py": '''
-        from experiments.harness.claims import claim_greater, claim_level
+        """,
+    "claims.py": """
+        from experiments.harness.claims import greater, level
 
-        def claims(results):
-            wording = {"source": "Paper, Table 3", "paper_value": "0.780 | 0.246"}
-            return [
-                claim_greater(results, "test_hard_accuracy", "E1 λ=1", "cross-entropy",
-                              text="E1 wins", **wording),
-                claim_level(results, "cross-entropy", "test_hard_accuracy", at_least=0.9,
-                               text="cross-entropy is fine", **wording),
-                claim_level(results, "E9 [new]", "test_hard_accuracy", at_least=0.9,
-                               text="E9 too", **wording),
-            ]
-        ''',
-}  # fmt: skip
+        CE, E1, E9 = ({"loss": loss} for loss in ("cross_entropy", "e1", "E9 [new]"))
+        WORDING = {"source": "Paper, Table 3", "paper": "0.780 | 0.246"}
+        HARD = "test_hard_accuracy"
+        CLAIMS = [
+            greater("E1 wins", HARD, E1, than=CE, **WORDING),
+            level("cross-entropy is fine", HARD, CE, at_least=0.9, **WORDING),
+            level("E9 too", HARD, E9, at_least=0.9, **WORDING),
+        ]
+        """,
+}
 
 
 @pytest.fixture
@@ -165,20 +166,11 @@ def test_an_experiment_may_have_scales_of_its_own(root, capsys):
     assert "### toy, gpu scale" in (root / "report.md").read_text(encoding="utf-8")
 
 
-def test_a_reason_reaches_the_claims_that_ask_for_it(root, capsys):
+def test_the_reason_why_a_setting_was_not_measured_reaches_its_claim(root, capsys):
     main(["run", "toy"], root)
     path = root / "toy" / "provenance.json"
-    fields = json.loads(path.read_text()) | {"not_measured": {"E9": "no accelerator"}}
+    fields = json.loads(path.read_text()) | {"not_measured": {"E9 [new]": "no accelerator"}}
     path.write_text(json.dumps(fields))
-    (root / "toy" / "claims.py").write_text(
-        textwrap.dedent("""
-            from experiments.harness.claims import Claim
-
-            def claims(results, not_measured):
-                return [Claim("E9 too", "ours", "", f"not measured: {not_measured['E9']}")]
-            """)
-    )
-    forget("toy")
     capsys.readouterr()
     assert main(["run", "toy", "--plot-only"], root) == 0
     assert "not measured: no accelerator" in capsys.readouterr().out
@@ -189,7 +181,7 @@ def test_a_reason_reaches_the_claims_that_ask_for_it(root, capsys):
 def test_where_settings_share_no_metric_every_number_has_a_line(root, capsys):
     main(["run", "toy"], root)
     rows = [f"{name},0,of {name},1234.5" for name in ("a", "b", "c")]
-    (root / "toy" / "results.csv").write_text("\n".join(["setting,seed,metric,value", *rows]))
+    (root / "toy" / "results.csv").write_text("\n".join(["name,seed,metric,value", *rows]))
     capsys.readouterr()
     console = report.make_console()
     report.print_results(console, "t", read_results(root / "toy" / "results.csv"))
@@ -203,9 +195,9 @@ def test_where_settings_share_no_metric_every_number_has_a_line(root, capsys):
     ("file", "text", "message"),
     [
         ("__init__.py", "", "must ask a question in its docstring"),
-        ("run.py", "", "must define run()"),
+        ("run.py", "", "must define run"),
         ("run.py", "def run(scale, out): pass\n", "wrote no results.csv"),
-        ("claims.py", "", "must define claims()"),
+        ("claims.py", "", "must define CLAIMS"),
     ],
 )
 def test_a_broken_experiment_says_what_it_lacks(root, capsys, file, text, message):
@@ -219,7 +211,7 @@ def test_a_malformed_table_is_one_line(root, capsys):
     assert main(["run", "toy", "--plot-only"], root) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ")
-    assert "results.csv:1:" in error
+    assert "results.csv: the header is 'nonsense'" in error
 
 
 def test_the_report_shows_figures_claims_and_provenance(root, capsys):

@@ -1,4 +1,4 @@
-"""Recall and geometry against stars written down, the frozen table, gates, and the figure."""
+"""Recall and geometry against stars written down, the frozen table, and gates."""
 
 import itertools
 
@@ -11,11 +11,10 @@ import pytest
 from el_jax.tasks import PathStar, StarInWeights
 from el_jax.training.optimizers.adamw import adamw
 from el_jax.types import ModelFns
-from experiments.el_star_in_weights import claims, frozen, plot, probe, settings
-from experiments.harness.claims import with_holm
-from tests.experiments.toys import results_of
+from experiments.el_star_in_weights import claims, frozen, probe, run
+from experiments.harness.claims import judged
+from tests.experiments.toys import table_of
 
-ALL = [name for star in settings.SIZES for name in plot.settings_of(star)]
 TASK = StarInWeights(degree=3, path_length=4)
 
 
@@ -53,11 +52,11 @@ def test_a_table_of_arms_is_a_map_and_one_of_depths_is_none():
     by_arm[:, :] -= by_arm.mean(1, keepdims=True)  # without what all arms share
     follow = noise(TASK, TASK.vocab_size)
     a_map = measured(TASK, jnp.asarray(by_arm), follow)
-    assert a_map[settings.SPECTRAL] == pytest.approx(1.0, abs=1e-5)
-    assert a_map[settings.SAME_ARM] == pytest.approx(1.0 + 1 / 2, abs=1e-5)  # -1/2 between arms
+    assert a_map[claims.SPECTRAL] == pytest.approx(1.0, abs=1e-5)
+    assert a_map["same_arm_cosine"] == pytest.approx(1.0 + 1 / 2, abs=1e-5)  # -1/2 between arms
     depths = measured(TASK, jnp.asarray(by_depth), follow)
-    assert depths[settings.SPECTRAL] == pytest.approx(0.0, abs=1e-5)
-    assert depths[settings.SAME_ARM] < 0
+    assert depths[claims.SPECTRAL] == pytest.approx(0.0, abs=1e-5)
+    assert depths["same_arm_cosine"] < 0
 
 
 def test_eigenvectors_tell_arms_apart_at_one_eigenvalue():
@@ -77,10 +76,10 @@ def test_rows_at_random_have_the_share_of_chance():
     tables = jax.vmap(lambda key: jax.random.normal(key, (task.vocab_size, 5)))(keys)
     model = lookup(task, tables[0], noise(task, task.vocab_size))
     params = {"tok_emb": tables, "next": jnp.stack([noise(task, task.vocab_size)] * 200)}
-    shares = np.asarray(probe.star_geometry(task, model).of_params(params)[settings.SPECTRAL])
+    shares = np.asarray(probe.star_geometry(task, model).of_params(params)[claims.SPECTRAL])
     expected = 7 / 24
     assert abs(shares.mean() - expected) < 4 * shares.std() / np.sqrt(200)
-    assert settings.spectral_chance(settings.TINY) == 3 / 16
+    assert claims.spectral_chance(claims.TINY) == 3 / 16
 
 
 @pytest.mark.parametrize("directions", ["both", "away"])
@@ -91,11 +90,11 @@ def test_recall_is_the_share_of_edges_among_the_largest_logits(directions):
     follow[tuple(edges.T)] = 1.0
     follow[:, task.num_nodes :] = 9.0  # no node
     table = noise(task, 4)
-    assert measured(task, table, jnp.asarray(follow))[settings.RECALLED] == 1.0
+    assert measured(task, table, jnp.asarray(follow))[claims.RECALLED] == 1.0
     about, _ = edges[0]
     wrong = next(iter({*range(task.num_nodes)} - {*edges[edges[:, 0] == about, 1].tolist()}))
     follow[about, wrong] = 2.0  # one answer less is among as many as there are
-    share = measured(task, table, jnp.asarray(follow))[settings.RECALLED]
+    share = measured(task, table, jnp.asarray(follow))[claims.RECALLED]
     assert share == pytest.approx(1 - 1 / len(edges))
 
 
@@ -123,29 +122,34 @@ def test_a_frozen_table_stays_while_the_rest_learns():
         method.update(without, method.init(without), without)
 
 
-def table(change):
-    """Values at which every claim holds, with those that ``change`` names replaced."""
+def table(**changed):
+    """Values under which every gate is open but those whose metric ``changed`` names."""
     rng = np.random.default_rng(0)
-    values = {}
-    for name in ALL:
-        better = 0.1 * (settings.WARM in name) + 0.1 * (not name.startswith(settings.CE))
-        if "0.003" in name:
-            better -= 0.15
-        level = {
-            settings.RECALLED: 1.0,
-            settings.EDGE_CE: 0.695,
-            settings.EDGE_ACCURACY: 0.53125,
-            settings.SPECTRAL: 0.6 + better,
-            settings.SAME_ARM: 0.5,
-            settings.HELD_OUT: 0.6 + better,
-        }
-        if settings.FROZEN in name or settings.UNTOLD in name:
-            level[settings.HELD_OUT] = 0.02
-        for metric, value in (level | change.get(name, {})).items():
-            jitter = 0.0 if value in (1.0, 0.53125) else 1e-3
-            values[name, metric] = value + jitter * rng.normal(size=5)
-    return results_of(values)
+    level = {claims.RECALLED: 1.0, claims.SPECTRAL: 0.6, claims.HELD_OUT: 0.8} | changed
+    settings = [
+        loss | claims.on(star, warm_up)
+        for star in claims.STARS
+        for loss in (claims.CE, *claims.e_losses(star))
+        for warm_up in (0, run.WARM_UP["cpu"])
+    ]
+    return table_of(
+        (setting, metric, mean + 1e-3 * rng.normal(size=5))
+        for setting in settings
+        for metric, mean in level.items()
+    )
 
 
-def found(change):
-    return with_holm(claims.claims(table(change)))
+@pytest.mark.parametrize(
+    ("closed", "stars"),
+    [
+        ({}, set()),
+        ({claims.HELD_OUT: 0.1}, {claims.WIDE}),
+        ({claims.RECALLED: 0.9}, {claims.TINY, claims.WIDE, claims.SLOW}),
+    ],
+)
+def test_no_loss_is_judged_on_a_star_whose_gate_is_closed(closed, stars):
+    found = judged(claims.CLAIMS["cpu"], table(**closed))
+    of_e1 = [(c.text.partition(":")[0], o) for c, o in found if ": E1 λ=1 with warm-up" in c.text]
+    shut = {star for star, o in of_e1 if o.detail.startswith("not judged, the gate is closed")}
+    assert {star for star, _ in of_e1} == {*claims.STARS}
+    assert shut == stars

@@ -1,14 +1,17 @@
-"""The words and intervals that figures share."""
+"""The words and intervals that figures share, and names made of factors."""
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from experiments.harness.figures import count, decimal, in_words, mean_of, t_note, t_sems
+from experiments.harness.figures import count, curve_of, decimal, in_words, mean_of, t_note, t_sems
+from experiments.harness.names import name_of
 from experiments.harness.statistics import t_interval
+from experiments.harness.tables import curves_frame
 from tests.experiments.toys import results_of
 
-RESULTS = results_of({("a", "x"): np.array([1.0, 2.0, 6.0]), ("b", "x"): np.array([1.0])})
+A, B = {"name": "a"}, {"name": "b"}
+RESULTS = results_of({("a", "x"): [1.0, 2.0, 6.0], ("b", "x"): [1.0]})
 
 
 @pytest.mark.parametrize(
@@ -33,11 +36,37 @@ def test_bars_are_as_long_as_the_intervals_of_verdicts():
 
 def test_notes_count_what_a_seed_stands_for():
     assert t_note(RESULTS) == "95 % t interval over 1–3 seeds"
-    assert count(RESULTS[RESULTS["setting"] == "a"], "problems") == "3 problems"
-    assert count(RESULTS[RESULTS["setting"] == "b"], "passages") == "1 passage"
+    assert count(RESULTS[RESULTS["name"] == "a"], "problems") == "3 problems"
+    assert count(RESULTS[RESULTS["name"] == "b"], "passages") == "1 passage"
 
 
 def test_means_and_lists():
-    assert mean_of(RESULTS, "a", "x") == 3
-    assert np.isnan(mean_of(RESULTS, "a", "y"))
+    assert mean_of(RESULTS, A, "x") == 3
+    assert np.isnan(mean_of(RESULTS, A, "y"))
     assert [in_words("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+
+
+def test_a_curve_needs_the_same_steps_of_every_seed():
+    curves = curves_frame(
+        {"name": "a", "seed": seed, "step": step, "metric": "x", "value": seed + step}
+        for seed in (0, 1)
+        for step in (1, 2)
+    )
+    found = curve_of(curves, A, "x")
+    np.testing.assert_array_equal(found.steps, [1, 2])
+    np.testing.assert_array_equal(found.values, [[1, 2], [2, 3]])
+    with pytest.raises(ValueError, match="different steps, or none"):
+        curve_of(curves[:3], A, "x")
+
+
+@pytest.mark.parametrize(
+    ("factors", "name"),
+    [
+        ({"loss": "cross_entropy", "warmup_steps": 0}, "cross-entropy"),
+        ({"loss": "e1", "lam": 2.0, "warmup_steps": 50}, "E1 λ=2, warm-up"),
+        ({"loss": "e2", "lam": 0.5, "warmup_steps": 0, "vocab": 500}, "E2 λ=0.5, vocab 500"),
+        ({"optimizer": "sign_descent", "norm": "max"}, "sign_descent, max"),
+    ],
+)
+def test_settings_are_named_by_loss_numbers_and_warm_up(factors, name):
+    assert name_of(factors) == name

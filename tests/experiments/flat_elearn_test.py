@@ -8,9 +8,9 @@ import pytest
 from el_jax import build
 from el_jax.curvature import Hessian
 from el_jax.types import ModelFns
-from experiments.flat_elearn import claims, probe, run, settings
-from experiments.harness.claims import Verdict, with_holm
-from tests.experiments.toys import results_of
+from experiments.flat_elearn import claims, probe, run
+from experiments.harness.claims import Verdict, judged
+from tests.experiments.toys import table_of
 
 
 @pytest.mark.parametrize("nats", [0.5, 0.05])
@@ -63,40 +63,43 @@ def test_measures_are_those_of_dense_matrices(monkeypatch):
     found = {name: float(value[0]) for name, value in measured.items()}
     assert found["logit_scale"] == pytest.approx(0.2, rel=1e-3)
     assert found["training_ce"] == pytest.approx(float(probe.cross_entropy(z, labels)), rel=1e-4)
-    for scale, name in ((1.0, lambda n: n), (found["logit_scale"], settings.matched)):
+    for scale, start in ((1.0, ""), (found["logit_scale"], probe.MATCHED)):
         p = np.asarray(jax.nn.softmax(scale * z), np.float64)
         trace = scale**2 * (1 - (p**2).sum(1)).mean()  # diag(p) - p pᵀ, in one row of W each
-        assert np.exp(found[name(settings.FISHER)]) == pytest.approx(trace, rel=0.05)
+        assert np.exp(found[start + probe.FISHER]) == pytest.approx(trace, rel=0.05)
         length = float(jnp.sum(own**2))
-        assert np.exp(found[name(settings.SCALE_FREE)]) == pytest.approx(trace * length, rel=0.05)
+        assert np.exp(found[start + probe.SCALE_FREE]) == pytest.approx(trace * length, rel=0.05)
 
         def loss(params, scale=scale):
             return probe.cross_entropy(scale * model.apply(params, few)[:, 0], of_few)
 
         hessian = Hessian(loss, {"w": own}).dense()
         top = float(jnp.linalg.eigvalsh(hessian)[-1])
-        assert np.exp(found[name(settings.TOP)]) == pytest.approx(top, rel=1e-3)
+        assert np.exp(found[start + probe.TOP]) == pytest.approx(top, rel=1e-3)
 
 
 def table(factor, *, right=0.0, seeds=12):
     """Accuracy falls by ``right`` for each e-fold of curvature among the networks of a loss."""
     rng = np.random.default_rng(0)
-    values = {}
-    for setting in settings.SETTINGS:
-        e_loss, warm = not setting.startswith(settings.CE), setting.endswith(settings.WARM)
-        level = np.log(factor) * (e_loss + warm)
-        flat = rng.normal(size=seeds)
-        for measure in settings.MEASURES:
-            for name in (measure, settings.matched(measure)):
-                values[setting, name] = level + 0.01 * flat
-        values[setting, settings.HARD] = 0.5 - right * flat + 0.01 * rng.normal(size=seeds)
-        values[setting, settings.TRAIN] = np.full(seeds, 1.0)
-    return results_of(values)
+
+    def entries():
+        for where in claims.SETTINGS:
+            level = np.log(factor) * (
+                (where["loss"] != "cross_entropy") + (where["warmup_steps"] > 0)
+            )
+            flat = rng.normal(size=seeds)
+            for measure in probe.MEASURES:
+                for start in ("", probe.MATCHED):
+                    yield where, start + measure, level + 0.01 * flat
+            yield where, claims.HARD, 0.5 - right * flat + 0.01 * rng.normal(size=seeds)
+            yield where, "train_hard_accuracy", np.full(seeds, 1.0)
+
+    return table_of(entries())
 
 
 def test_a_correlation_is_within_settings():
     results = table(0.5, right=0.0)
-    rows = (results["metric"] == settings.HARD) & results["setting"].str.startswith("E")
+    rows = (results["metric"] == claims.HARD) & (results["loss"] != "cross_entropy")
     results.loc[rows, "value"] += 10.0  # between settings flatter is better by far
-    for claim in with_holm(claims.claims(results))[-3:]:
-        assert claim.verdict is Verdict.INCONCLUSIVE
+    for _, outcome in judged(claims.CLAIMS, results)[-3:]:
+        assert outcome.verdict is Verdict.INCONCLUSIVE

@@ -1,4 +1,4 @@
-"""Forms of both matrices against their definitions; claims and figure on made-up numbers."""
+"""Forms of both matrices against their definitions."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from el_jax.curvature import GaussNewton, Hessian
 from el_jax.curvature.sampling import signs
 from el_jax.models import PRESETS, transformer
 from el_jax.tasks.text_windows import reading_windows
-from experiments.flat_pretrained import run, settings
+from experiments.flat_pretrained import run
 
 VOCAB, LENGTH = 7, 4
 PROBES = 30
@@ -66,7 +66,7 @@ def test_forms_are_those_of_the_hessian_and_of_the_gauss_newton_matrix(params, w
         product = GaussNewton(outputs, lambda logits: cross_entropy(logits, text), params).matvec(v)
         return jnp.stack([*at, sum(jax.tree.leaves(jax.tree.map(jnp.vdot, v, product)))])
 
-    places = [settings.LABELS.index(kind) for kind in (settings.TEXT, settings.OTHER)]
+    places = [run.LABELS.index(kind) for kind in ("text", "other")]
     for i, probe in enumerate(jax.random.split(jax.random.split(key)[1], PROBES)[:2]):
         of_text, of_other, gauss_newton = expected(signs(probe, params))
         forms = found.hessian[i, jnp.array(places)]
@@ -78,7 +78,7 @@ def test_forms_are_those_of_the_hessian_and_of_the_gauss_newton_matrix(params, w
 
 def test_both_matrices_are_one_at_the_networks_own_labels(params, windows):
     found = run.forms(MODEL, params, windows, jax.random.key(0), PROBES)
-    own = found.hessian[:, settings.LABELS.index(settings.OWN)]
+    own = found.hessian[:, run.LABELS.index("own")]
     assert float(own.mean() / found.fisher.mean()) == pytest.approx(1, abs=0.1)
 
 
@@ -87,6 +87,3 @@ def test_traces_of_layers_are_of_every_layer_and_positive(params, windows):
     found = run.layer_traces(MODEL, params, scored, jax.random.key(0), 2)
     assert set(found) == {"layers_0", "outside layers"}
     assert all(value > 0 for value in found.values())
-
-
-# ---- claims and figure on made-up numbers --------------------------------------------------------

@@ -11,9 +11,9 @@ from el_jax import build
 from el_jax.models.surgery import enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.training.sinks import History
-from experiments.flat_size import probe, run, settings
+from experiments.flat_size import claims, probe, run
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import named_by_end
+from experiments.harness.studies import with_levels
 from experiments.harness.tables import results_frame, values_of
 
 
@@ -29,15 +29,17 @@ def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
     rows = []
     for place, updates in enumerate((1_500, 3_000, 6_000)):
         for (seed, width), (kl, trace) in courses.items():
-            name = f"cross-entropy, warm-up{settings.suffix_of('pcfg', width, updates)}"
-            rows += [(name, seed, "kl", kl[place]), (name, seed, "trace", trace[place])]
-    found = settings.at_equal_loss(results_frame(rows))
-    narrow, wide = (settings.named("pcfg", width) for width in (16, 32))
-    levels = values_of(found, narrow, settings.LEVEL)
+            run = {"world": "pcfg", "width": width, "num_updates": updates, "seed": seed}
+            rows.append(run | {"metric": "kl", "value": kl[place]})
+            rows.append(run | {"metric": "trace", "value": trace[place]})
+            rows.append(run | {"metric": "updates", "value": float(updates)})
+    found = claims.derived(results_frame(rows))
+    narrow, wide = ({"world": "pcfg", "width": width} for width in (16, 32))
+    levels = values_of(found, narrow, claims.LEVEL)
     assert levels.to_dict() == pytest.approx({0: 0.2, 2: 1.0})
     traces = values_of(found, narrow, "trace")  # .2 is half-way from .4 to .1 in the logarithm
     assert traces.to_dict() == pytest.approx({0: 5.0, 2: 4.0 + 4.0 * 2 / 3})
-    updates = values_of(found, narrow, settings.UPDATES)
+    updates = values_of(found, narrow, "updates")
     assert updates.to_dict() == pytest.approx({0: 2_250.0, 2: 5_000.0})
     assert values_of(found, wide, "trace").to_dict() == pytest.approx({0: 3.0, 2: 7.0})
 
@@ -66,7 +68,7 @@ def test_factors_are_the_ratios_of_measured_traces(convention):
     leaves, tree = jax.tree.flatten(params)  # off the start, where some traces are 0
     params = tree.unflatten([w + 0.1 * n for w, n in zip(leaves, noise, strict=True)])
     k = large.width // small.width
-    grown = enlarge(small, params, large, k ** -run.CONVENTIONS[convention].scale)
+    grown = enlarge(small, params, large, k ** -run.CONVENTIONS[convention])
 
     def traces(config, params):
         model = transformer(dataclasses.replace(config, attention_impl="xla"))
@@ -96,11 +98,11 @@ def test_conventions_add_up_groups_by_their_factors():
 
 
 def test_some_lengths_can_be_trained_again():
-    studies = named_by_end(run.studies("cpu"), ["800 updates"])
-    assert len(studies) == len(settings.WORLDS) * len(run.WIDTHS["cpu"])
+    studies = with_levels(run.studies("cpu"), "num_updates", ["800"])
+    assert len(studies) == len(run.WORLDS) * len(run.WIDTHS["cpu"])
     assert {study.config.train.num_updates for study in studies} == {800}
-    assert len(named_by_end(run.studies("cpu"), [])) == len(studies) * len(run.LENGTHS["cpu"])
-    with pytest.raises(
-        ExperimentError, match=r"^--only=900 updates: must be the end .*800 updates"
-    ):
-        named_by_end(run.studies("cpu"), ["900 updates"])
+    assert len(with_levels(run.studies("cpu"), "num_updates", [])) == len(studies) * len(
+        run.LENGTHS["cpu"]
+    )
+    with pytest.raises(ExperimentError, match=r"^--only=900: num_updates must be one of .*, 800"):
+        with_levels(run.studies("cpu"), "num_updates", ["900"])

@@ -9,9 +9,9 @@ import optax
 import pytest
 
 from el_jax.training.sinks import History
-from experiments.flat_time import claims, phases, run, settings
-from experiments.harness.claims import Verdict, with_holm
-from tests.experiments.toys import results_of
+from experiments.flat_time import claims, phases, run
+from experiments.harness.claims import Verdict, judged
+from tests.experiments.toys import table_of
 
 RATE = 0.1
 
@@ -62,7 +62,7 @@ def test_or_adamw_with_the_moments_it_had():
 def test_changes_are_counted_from_saturation_to_the_end():
     history, kl = History(), np.array([[1.0, 0.5], [0.05, 0.08], [0.06, 0.07], [0.055, 0.09]])
     for i, row in enumerate(kl):
-        values = {metric: np.array([2.0**i, 3.0**i]) for metric in settings.WATCHED}
+        values = {metric: np.array([2.0**i, 3.0**i]) for metric in run.CURVES}
         history.write(100 * (i + 1), values | {"kl": row})
     found = run.numbers(history, saturated=1)
     np.testing.assert_array_equal(found["saturated_step"], [200, 200])
@@ -76,27 +76,30 @@ def test_changes_are_counted_from_saturation_to_the_end():
 def table(*, gain, fall, kl, moved, power):
     """The trace falls by the given power of the rate."""
     rng = np.random.default_rng(0)
-    values = {}
-    for world in settings.WORLDS:
-        for way in settings.AFTERWARDS:
-            name = settings.named(world, way)
 
-            def near(mean):
-                return mean + 1e-4 * rng.normal(size=8)
+    def entries():
+        for world, way in itertools.product(run.WORLDS, run.AFTERWARDS):
+            share = 5.0**-power if way == "slow_sgd" else 1.0
+            numbers = {
+                "kl_at_saturation": kl,
+                "kl_moved": moved,
+                "saturated_step": 3000,
+                **{f"{metric}_since_saturation": gain for metric in run.ACCURACIES},
+                **{f"{metric}_since_saturation": share * fall for metric in run.TRACES},
+            }
+            for metric, mean in numbers.items():
+                where = {"world": world, "afterwards": way}
+                yield where, metric, mean + 1e-4 * rng.normal(size=8)
 
-            share = 5.0**-power if way == settings.SLOW else 1.0
-            values[name, settings.KL_AT_SATURATION] = near(kl)
-            values[name, settings.KL_MOVED] = near(moved)
-            values[name, settings.SATURATED_STEP] = near(3000)
-            for metric in settings.ACCURACIES:
-                values[name, settings.since(metric)] = near(gain)
-            for metric in settings.TRACES:
-                values[name, settings.since(metric)] = near(share * fall)
-    return results_of(values)
+    return table_of(entries())
 
 
 @pytest.mark.parametrize(("power", "verdict"), [(0.5, Verdict.FAILS), (1.5, Verdict.HOLDS)])
 def test_noise_is_told_from_descent_by_the_power_of_the_rate(power, verdict):
     changes = {"gain": 0.02, "fall": -0.3, "kl": 0.006, "moved": 0.002, "power": power}
-    found = [c for c in with_holm(claims.claims(table(**changes))) if "5 times as much" in c.text]
-    assert [claim.verdict for claim in found] == [verdict] * 4
+    found = [
+        outcome
+        for claim, outcome in judged(claims.CLAIMS, table(**changes))
+        if "5 times as much" in claim.text
+    ]
+    assert [outcome.verdict for outcome in found] == [verdict] * 4

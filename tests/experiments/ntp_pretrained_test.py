@@ -1,4 +1,4 @@
-"""Contexts of a passage, features and decoder of a network; claims, figure on made-up numbers."""
+"""Contexts of a passage, features and decoder of a network."""
 
 import math
 
@@ -9,7 +9,7 @@ import pytest
 from el_jax.linear_ntp import from_counts, max_margin
 from el_jax.types import Batch
 from experiments.harness.readers import drawn_reader
-from experiments.ntp_pretrained import features, run, settings
+from experiments.ntp_pretrained import features, run
 
 TEXT = np.array([3, 1, 3, 1, 2, 3, 1, 3])
 
@@ -41,15 +41,15 @@ def test_features_and_decoder_are_the_factors_of_the_logits(reader):
 
 def test_embeddings_have_length_one_and_controls_lose_what_they_say(reader):
     passage = run.Passage(reader.tokens[:30], 2)
-    found = {name: run.embed(reader, passage, name, 1) for name in settings.EMBEDDINGS}
+    found = {name: run.embed(reader, passage, name, 1) for name in run.EMBEDDINGS}
     for embeddings in found.values():
         assert np.square(embeddings).sum(axis=0).mean() == pytest.approx(1)
-    mine, permuted = found[settings.PRETRAINED], found[settings.PERMUTED]
+    mine, permuted = found[run.PRETRAINED], found[run.PERMUTED]
     assert not np.array_equal(mine, permuted)
     np.testing.assert_array_equal(*(np.sort(each[0]) for each in (mine, permuted)))
-    assert not np.allclose(found[settings.FRESH], mine, atol=1e-2)
-    again = run.embed(reader, passage, settings.FRESH, 1)
-    np.testing.assert_array_equal(again, found[settings.FRESH])
+    assert not np.allclose(found[run.FRESH], mine, atol=1e-2)
+    again = run.embed(reader, passage, run.FRESH, 1)
+    np.testing.assert_array_equal(again, found[run.FRESH])
 
 
 def test_principal_coordinates_are_round_and_in_order():
@@ -71,11 +71,7 @@ def test_margins_and_that_of_orthonormal_embeddings():
 
 def test_the_bound_of_a_decoder_is_above_the_margin(reader):
     passage = run.Passage(reader.tokens[:25], 2)
-    (measured,) = run._of_decoder(reader, passage)
-    assert measured.setting == settings.every_token(2)
-    assert measured.numbers[settings.BOUND] >= 1
+    (measured,) = run._of_decoder({}, reader, passage)
+    assert measured.numbers[run.BOUND] >= 1
     assert 0 <= measured.numbers["own_separated_share"] < 0.5  # nobody trained it
     assert measured.numbers["tokens"] == len(passage.next_tokens)
-
-
-# ---- claims and figure on made-up numbers --------------------------------------------------------

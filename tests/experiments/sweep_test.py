@@ -15,31 +15,29 @@ from el_jax.workdir import hold
 from experiments.harness import kept, studies, sweep
 from experiments.harness.shards import WHOLE, Shard, ShardError
 from experiments.harness.studies import Study, Trained
-from experiments.harness.sweep import setting_name
 
 
 @pytest.mark.parametrize(
-    ("loss", "changes", "suffix", "name"),
+    ("loss", "changes", "factors"),
     [
-        ("cross_entropy", {"optim.warmup_steps": 0}, "", "cross-entropy"),
-        ("e1", {}, "", "E1 λ=2, warm-up"),
-        ("e2", {"optim.warmup_steps": 0, "loss.lam": 0.5}, ", V=500", "E2 λ=0.5, V=500"),
-        ("e3", {"loss.b": 2.0}, ", T=440", "E3 b=2, warm-up, T=440"),
-        ("focal", {}, "", "focal γ=2"),
-        ("poly1", {"sweep.optim.epsilon": (1e-6,)}, "", "poly1 ε=1 ε=1e-06"),
-        ("label_smoothing", {"sweep.optim.b2": (0.95,)}, "", "label-smoothing ε=0.1 β₂=0.95"),
+        ("cross_entropy", {"optim.warmup_steps": 5}, {"warmup_steps": 5}),
+        ("e3", {"loss.b": 2.0}, {"b": 2.0}),
+        ("poly1", {"sweep.optim.epsilon": (1e-6,)}, {"epsilon": 1.0, "optim.epsilon": 1e-6}),
+        ("label_smoothing", {"sweep.optim.b2": (0.95,)}, {"smoothing": 0.1, "b2": 0.95}),
     ],
 )
-def test_settings_are_named_by_loss_numbers_and_warm_up(loss, changes, suffix, name):
+def test_the_factors_of_a_run_are_loss_numbers_and_what_is_swept(loss, changes, factors):
     config = get_config(f"loss={loss},smoke")
     config.update_from_flattened_dict(changes)
-    assert {setting_name(config, run, suffix) for run in build.parse(config).rows} == {name}
+    expected = {"loss": loss, "warmup_steps": config.optim.warmup_steps, **factors, "size": 3}
+    for run in build.parse(config).rows:
+        assert sweep.factors_of_run(Study(config, {"size": 3}), run) == expected
 
 
-def test_settings_of_one_name_are_refused_before_anything_is_trained(tmp_path, monkeypatch):
+def test_runs_of_the_same_factors_are_refused_before_anything_is_trained(tmp_path, monkeypatch):
     twice = [Study(tiny()), Study(tiny())]
     monkeypatch.setattr(sweep, "train_all", lambda *_: pytest.fail("trained"))
-    with pytest.raises(ConfigError, match=r"called 'E1 λ=2' with seed 0: say what"):
+    with pytest.raises(ConfigError, match=r"two runs have the same factors, .*'lam': 2.0"):
         sweep.run_sweep("one", "smoke", tmp_path, twice, metrics=(), curves=())
 
 
@@ -78,7 +76,7 @@ def test_every_seed_draws_strings_of_its_own_unless_some_share_them(seeds_per_da
 
 
 def test_shards_share_out_the_seeds_of_all_studies():
-    both = [Study(tiny(seeds=3)), Study(tiny(seeds=2), ", more")]
+    both = [Study(tiny(seeds=3)), Study(tiny(seeds=2), {"size": 2})]
     parts = [studies._taken(both, Shard(i, 2)) for i in range(2)]
     assert [[[part.seed for part in study] for study in shard] for shard in parts] == [
         [[0, 2], [1]],
@@ -102,13 +100,18 @@ def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
         ["loss", "acc"],
         lambda history: {"extra": np.array([7.0, 8.0])},
     )
-    values = {(seed, metric): value for _, seed, metric, value in results}
+    values = {(row["seed"], row["metric"]): row["value"] for row in results}
     assert values == {
-        (0, "loss"): 1, (0, "acc"): 0.1, (0, "extra"): 7,
-        (1, "loss"): 2, (1, "acc"): 0.2, (1, "extra"): 8,
-    }  # fmt: skip
-    assert ("E1 λ=1", 1, "loss", 2.0) in results
-    assert ("E1 λ=1", 0, 10, "loss", 3.0) in points
+        (0, "loss"): 1,
+        (0, "acc"): 0.1,
+        (0, "extra"): 7,
+        (1, "loss"): 2,
+        (1, "acc"): 0.2,
+        (1, "extra"): 8,
+    }
+    factors = {"loss": "e1", "lam": 1.0, "warmup_steps": 0}
+    assert factors | {"seed": 1, "metric": "loss", "value": 2.0} in results
+    assert factors | {"seed": 0, "step": 10, "metric": "loss", "value": 3.0} in points
     assert len(points) == 6  # acc was measured once
 
 
@@ -125,8 +128,8 @@ def test_metrics_that_studies_call_otherwise_have_one_name_in_tables():
 
     trained = Trained(runs, history, 1.0)
     results, points = sweep._rows(study, trained, [*metrics, "seen"], ["far"], extras)
-    assert [value for *_, value in results] == [1, 2, 3, 4, 4]
-    assert [value for *_, value in points] == [4]
+    assert [row["value"] for row in results] == [1, 2, 3, 4, 4]
+    assert [row["value"] for row in points] == [4]
 
 
 def test_fitting_reads_the_rows_that_evaluate():

@@ -2,13 +2,13 @@
 
 import sys
 import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 import experiments
-from experiments.harness.tables import curves_frame, results_frame
+from experiments.harness.tables import Where, results_frame
 
 
 def make(folder: Path, names: tuple[str, ...], files: dict[str, str], monkeypatch) -> Path:
@@ -33,20 +33,15 @@ def forget(*names: str) -> None:
         vars(experiments).pop(name, None)
 
 
-def results_of(table: dict[tuple[str, str], np.ndarray]) -> pd.DataFrame:
-    """Results from the values of seeds 0, 1, ... by setting and metric."""
+def table_of(entries: Iterable[tuple[Where, str, Sequence[float]]]) -> pd.DataFrame:
+    """Results from factors, a metric, and its values of seeds 0, 1, ..."""
     return results_frame(
-        (setting, seed, metric, value)
-        for (setting, metric), values in table.items()
+        {**factors, "seed": seed, "metric": metric, "value": value}
+        for factors, metric, values in entries
         for seed, value in enumerate(values)
     )
 
 
-def curves_of(table: dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]) -> pd.DataFrame:
-    """Curves from steps ``[S]`` and values ``[R, S]`` by setting and metric."""
-    return curves_frame(
-        (setting, seed, step, metric, value)
-        for (setting, metric), (steps, rows) in table.items()
-        for seed, row in enumerate(rows)
-        for step, value in zip(steps, row, strict=True)
-    )
+def results_of(table: dict[tuple[str, str], Sequence[float]]) -> pd.DataFrame:
+    """Results from the values of seeds 0, 1, ... by ``name``, the only factor, and metric."""
+    return table_of(({"name": name}, metric, values) for (name, metric), values in table.items())

@@ -2,14 +2,11 @@ import numpy as np
 import pytest
 from matplotlib import colors
 
-from el_jax.plots import EASY, LOSS_COLOURS, Curve, new_figure, plot_curves, plot_median
+from el_jax.plots import DASHED, Curve, new_figure, plot_curve, plot_median
 
 STEPS = np.array([0, 10, 20])
 VALUES = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 7.0], [2.0, 5.0, 2.0]])
-TABLE = {
-    ("E1 λ=1", "loss"): Curve((0, 1, 2), STEPS, VALUES),
-    ("cross-entropy", "loss"): Curve((4,), STEPS, VALUES[:1]),
-}
+CURVE, ONE = Curve(STEPS, VALUES), Curve(STEPS, VALUES[:1])
 
 
 @pytest.fixture
@@ -17,35 +14,23 @@ def ax():
     return new_figure()[1][0, 0]
 
 
-def test_line_is_the_mean_and_band_two_standard_errors(ax):
-    plot_curves(ax, TABLE, "loss", ["E1 λ=1"])
+@pytest.mark.parametrize(("num_sems", "length"), [(2.0, 2), (lambda num: 10.0 * num, 30)])
+def test_line_is_the_mean_and_band_some_standard_errors(ax, num_sems, length):
+    plot_curve(ax, CURVE, colour="red", num_sems=num_sems)
     (line,) = ax.lines
     np.testing.assert_array_equal(line.get_xdata(), STEPS)
     np.testing.assert_allclose(line.get_ydata(), VALUES.mean(axis=0))
-    assert line.get_color() == LOSS_COLOURS["E1"]
     (band,) = ax.collections
-    half_width = 2 * VALUES.std(axis=0, ddof=1) / np.sqrt(3)
+    half_width = length * VALUES.std(axis=0, ddof=1) / np.sqrt(3)
     vertices = band.get_paths()[0].vertices
     for step, mean, half in zip(STEPS, VALUES.mean(axis=0), half_width, strict=True):
         heights = vertices[vertices[:, 0] == step, 1]
         np.testing.assert_allclose([heights.min(), heights.max()], [mean - half, mean + half])
-    assert colors.same_color(band.get_facecolor()[0][:3], LOSS_COLOURS["E1"])
-
-
-def test_a_band_may_depend_on_the_number_of_seeds(ax):
-    plot_curves(ax, TABLE, "loss", ["E1 λ=1"], num_sems=lambda num_seeds: 10.0 * num_seeds)
-    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
-    sem = VALUES[:, 2].std(ddof=1) / np.sqrt(3)
-    np.testing.assert_allclose(np.ptp(heights), 2 * 30 * sem)
-
-
-def test_colours_are_as_asked(ax):
-    plot_curves(ax, TABLE, "loss", ["E1 λ=1", "cross-entropy"], colours=["red", "green"])
-    assert [line.get_color() for line in ax.lines] == ["red", "green"]
+    assert colors.same_color(band.get_facecolor()[0][:3], "red")
 
 
 def test_a_median_is_drawn_with_every_seed(ax):
-    plot_median(ax, TABLE["E1 λ=1", "loss"], colour="red", label="E1")
+    plot_median(ax, CURVE, colour="red", label="E1")
     median, *seeds = ax.lines
     np.testing.assert_array_equal(median.get_ydata(), [2.0, 2.0, 3.0])
     np.testing.assert_array_equal([line.get_ydata() for line in seeds], VALUES)
@@ -53,36 +38,27 @@ def test_a_median_is_drawn_with_every_seed(ax):
 
 
 def test_a_median_is_drawn_in_the_middle_of_the_seeds(ax):
-    plot_median(ax, TABLE["E1 λ=1", "loss"], colour="red", middle=0.5)
+    plot_median(ax, CURVE, colour="red", middle=0.5)
     vertices = ax.collections[0].get_paths()[0].vertices
     last = vertices[vertices[:, 0] == 20, 1]
     np.testing.assert_allclose([last.min(), last.max()], [2.5, 5.0])  # quartiles of 2, 3 and 7
 
 
 def test_the_median_of_one_seed_is_a_line_alone(ax):
-    plot_median(ax, TABLE["cross-entropy", "loss"], colour="red", middle=0.8)
+    plot_median(ax, ONE, colour="red", middle=0.8)
     assert len(ax.lines) == 1
     assert not ax.collections
 
 
 def test_one_seed_has_a_line_and_no_band(ax):
-    plot_curves(ax, TABLE, "loss", ["cross-entropy"])
+    plot_curve(ax, ONE, colour="red")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), VALUES[0])
     assert len(ax.collections) == 0
 
 
-def test_seed_lines_are_drawn_on_request(ax):
-    plot_curves(ax, TABLE, "loss", ["E1 λ=1"], show_seeds=True)
+def test_seeds_label_and_line_style_are_as_asked(ax):
+    plot_curve(ax, CURVE, colour="red", show_seeds=True, line_style=DASHED, label="easy")
     seeds = np.array([line.get_ydata() for line in ax.lines[1:]])
     np.testing.assert_array_equal(seeds, VALUES)
-
-
-def test_labels_and_line_style_are_as_asked(ax):
-    plot_curves(ax, TABLE, "loss", ["E1 λ=1"], line_style=EASY, labels={"E1 λ=1": "easy"})
     assert ax.get_legend_handles_labels()[1] == ["easy"]
     assert ax.lines[0].get_linestyle() == "--"
-
-
-def test_unknown_metric_is_an_error(ax):
-    with pytest.raises(ValueError, match="no metric 'accuracy'"):
-        plot_curves(ax, TABLE, "accuracy", ["E1 λ=1"])

@@ -7,36 +7,14 @@ from PIL import Image
 from el_jax.plots import style
 
 
-@pytest.mark.parametrize(
-    ("setting", "loss"),
-    [
-        ("cross-entropy", "cross-entropy"),
-        ("cross-entropy, warm-up", "cross-entropy"),
-        ("cross-entropy, context 55", "cross-entropy"),
-        ("E1 λ=1, warm-up, V=500", "E1"),
-        ("E3 b=1", "E3"),
-    ],
-)
-def test_the_loss_is_what_a_setting_starts_with(setting, loss):
-    assert style.loss_of(setting) == loss
-
-
-def test_one_loss_has_one_colour_in_every_figure():
-    few = style.colours_of(["E1 λ=1"])
-    many = style.colours_of(["focal γ=2", "cross-entropy", "E1 λ=4, warm-up", "poly-1"])
-    assert few[0] == many[2] == style.LOSS_COLOURS["E1"]
-    assert many[0] != many[3]
-    assert not {many[0], many[3]} & set(style.LOSS_COLOURS.values())
-
-
-def test_loss_colours_differ_in_lightness_too():
+def test_colours_differ_in_lightness_too():
     """In a grey print, black, blue, vermillion and green stand out from the white paper."""
 
     def luminance(colour):
         return np.dot(colors.to_rgb(colour), [0.2126, 0.7152, 0.0722])
 
-    assert len(set(style.LOSS_COLOURS.values())) == len(style.LOSS_COLOURS)
-    assert max(map(luminance, style.LOSS_COLOURS.values())) < 0.6
+    assert len(set(style.COLOURS)) == len(style.COLOURS)
+    assert max(map(luminance, style.COLOURS)) < 0.6
 
 
 def test_a_new_figure_has_the_look_and_leaves_the_global_state():
@@ -46,11 +24,6 @@ def test_a_new_figure_has_the_look_and_leaves_the_global_state():
     assert axes.shape == (1, 2)
     assert not axes[0, 1].spines["top"].get_visible()
     np.testing.assert_array_equal(figure.get_size_inches(), [5.0, 2.0])
-
-
-def test_warm_up_fills_the_marker():
-    assert style.marker_fill("E1 λ=1, warm-up", "red") == "red"
-    assert style.marker_fill("E1 λ=1", "red") == "white"
 
 
 @pytest.mark.parametrize("vertical", [False, True])
@@ -131,8 +104,3 @@ def test_a_file_has_few_colours_and_all_its_dots(tmp_path):
         assert image.size == (600, 400)
         assert len(image.getcolors()) <= 256
         assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
-
-
-def test_settings_are_listed_by_loss_and_number():
-    listed = ["cross-entropy", "E1 λ=2", "E1 λ=10", "E1 λ=10, warm-up", "E3 b=1", "poly-1"]
-    assert style.in_order(reversed(listed)) == listed

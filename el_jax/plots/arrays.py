@@ -1,61 +1,26 @@
-"""Data of the figures: a metric of a setting, with one row per seed."""
+"""Values of several seeds: means, standard errors and bars."""
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 
-class SeedValues(NamedTuple):
-    """One metric of one setting at the end of training.
-
-    Attributes:
-        seeds: the seeds, ascending.
-        values: the metric for each seed, ``[R]``.
-    """
-
-    seeds: tuple[int, ...]
-    values: Float[np.ndarray, "R"]
-
-
 class Curve(NamedTuple):
-    """One metric of one setting along training.
+    """A metric along training.
 
     Attributes:
-        seeds: the seeds, ascending.
         steps: number of updates done at each mark, ascending, ``[S]``.
         values: the metric for each seed at each mark, ``[R, S]``.
     """
 
-    seeds: tuple[int, ...]
     steps: Int[np.ndarray, "S"]
     values: Float[np.ndarray, "R S"]
 
 
-SeedTable = Mapping[tuple[str, str], SeedValues]
-"""``(setting, metric) -> SeedValues``."""
-CurveTable = Mapping[tuple[str, str], Curve]
-"""``(setting, metric) -> Curve``."""
-
 NumSems = float | Callable[[int], float]
 """Half length of a bar in standard errors, or a function of the number of seeds that gives it."""
-
-Entry = TypeVar("Entry", SeedValues, Curve)
-
-
-def look_up(table: Mapping[tuple[str, str], Entry], setting: str, metric: str) -> Entry:
-    """The entry of one setting and metric.
-
-    Raises:
-        ValueError: the table has no such entry; the message lists what it has.
-    """
-    if (setting, metric) in table:
-        return table[setting, metric]
-    metrics = sorted(m for s, m in table if s == setting)
-    if metrics:
-        raise ValueError(f"setting {setting!r} has no metric {metric!r}; it has {metrics}.")
-    raise ValueError(f"no setting {setting!r}; there are {sorted({s for s, _ in table})}.")
 
 
 def mean_and_sem(

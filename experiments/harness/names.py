@@ -1,0 +1,30 @@
+"""What settings are called on a terminal and in figures; made from factors, never read back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+SYMBOLS = {"lam": "λ", "b": "b", "peak_lr": "η", "b2": "β₂", "weight_decay": "wd", "smoothing": "ε"}
+"""Factors written as ``symbol=value``, by the symbols of the papers."""
+
+
+def loss_name(loss: str) -> str:
+    """``E1`` of ``e1``, ``cross-entropy`` of ``cross_entropy``."""
+    return loss.upper() if loss in ("e1", "e2", "e3") else loss.replace("_", "-")
+
+
+def name_of(factors: Mapping[str, Any]) -> str:
+    """The name of a setting, such as ``E1 λ=2 η=0.003, warm-up, width 32``.
+
+    The loss comes first, with all numbers that have a symbol; ``warmup_steps`` is shown as being
+    there or not; a level that is a word stands for itself.
+    """
+    first = [loss_name(factors["loss"])] if "loss" in factors else []
+    first += [f"{sign}={factors[key]:g}" for key, sign in SYMBOLS.items() if key in factors]
+    rest = []
+    for factor, value in factors.items():
+        if factor == "warmup_steps":
+            rest += ["warm-up"] if value else []
+        elif factor != "loss" and factor not in SYMBOLS:
+            shown = value if isinstance(value, str) else f"{factor.replace('_', ' ')} {value:g}"
+            rest.append(shown)
+    return ", ".join(([" ".join(first)] if first else []) + rest)
