@@ -21,6 +21,8 @@ LAYERS = (
     {"subjects"},
     {"train", "measure", "analyze_ntp", "plan", "show", "export", "generate"},
 )
+# The shelves of linear_ntp, likewise.
+SHELVES = ("problems", "theory", "solvers")
 # Side by side, but for these: (room, what it may import).
 SIBLINGS = {("linear_ntp", "losses"), ("build", "config"), ("checkpoint", "checkpoint_step")}
 # The package itself sets XLA's flags before anything computes.
@@ -69,6 +71,17 @@ def test_imports_point_one_way(path):
         assert package not in ("experiments", "colab", "configs", "tests"), name
         if package == "el_jax" and other in rooms:
             assert may_import(room_of(path), other), f"{room_of(path)} imports {name}"
+
+
+def test_shelves_of_linear_ntp_point_one_way():
+    room = ROOT / "el_jax" / "linear_ntp"
+    assert {path.name for path in room.iterdir() if path.is_dir()} - {"__pycache__"} == {*SHELVES}
+    for number, shelf in enumerate(SHELVES):
+        for path in (room / shelf).glob("*.py"):
+            for name in imported(path):
+                package, _, rest = name.partition("el_jax.linear_ntp.")
+                above = rest.partition(".")[0] in SHELVES[number + 1 :]
+                assert package or not above, f"{path} imports {name}"
 
 
 @pytest.mark.parametrize("library", ONLY_IN)

@@ -7,7 +7,7 @@ themselves, so nothing depends on the precision of the rest of the program.
 """
 
 from el_jax.linear_ntp.analysis import Analysis, analyze
-from el_jax.linear_ntp.builders import (
+from el_jax.linear_ntp.problems.builders import (
     antipodal_problem,
     crowded_problem,
     duplicate_problem,
@@ -18,23 +18,7 @@ from el_jax.linear_ntp.builders import (
     random_problem,
     teacher_problem,
 )
-from el_jax.linear_ntp.certificates import (
-    Certificate,
-    FarkasMatrix,
-    FiniteSolution,
-    FredholmMatrix,
-    SeparatingMatrix,
-    Verification,
-    verify_certificate,
-)
-from el_jax.linear_ntp.conditioning import Conditioning
-from el_jax.linear_ntp.conditions import (
-    Compatibility,
-    Separability,
-    check_compatibility,
-    check_separability,
-)
-from el_jax.linear_ntp.corpus import (
+from el_jax.linear_ntp.problems.corpus import (
     TokenProblem,
     array_names,
     bag_of_tokens,
@@ -44,7 +28,32 @@ from el_jax.linear_ntp.corpus import (
     load_array,
     one_hot_positions,
 )
-from el_jax.linear_ntp.directions import (
+from el_jax.linear_ntp.problems.problem import NTPProblem, coinciding_contexts, merge_contexts
+from el_jax.linear_ntp.solvers.conditions import (
+    Compatibility,
+    Separability,
+    check_compatibility,
+    check_separability,
+)
+from el_jax.linear_ntp.solvers.max_margin import (
+    KKT,
+    MaxMargin,
+    NotSeparableError,
+    UndecidedError,
+    margin_upper_bound,
+    max_margin,
+)
+from el_jax.linear_ntp.theory.certificates import (
+    Certificate,
+    FarkasMatrix,
+    FiniteSolution,
+    FredholmMatrix,
+    SeparatingMatrix,
+    Verification,
+    verify_certificate,
+)
+from el_jax.linear_ntp.theory.conditioning import Conditioning
+from el_jax.linear_ntp.theory.directions import (
     DIRECTIONS,
     Adam,
     Direction,
@@ -53,17 +62,9 @@ from el_jax.linear_ntp.directions import (
     SplitNormalized,
     Steepest,
 )
-from el_jax.linear_ntp.flow import gradient_flow
-from el_jax.linear_ntp.max_margin import (
-    KKT,
-    MaxMargin,
-    NotSeparableError,
-    UndecidedError,
-    margin_upper_bound,
-    max_margin,
-)
-from el_jax.linear_ntp.metrics import decoder_metrics
-from el_jax.linear_ntp.objective import (
+from el_jax.linear_ntp.theory.flow import gradient_flow
+from el_jax.linear_ntp.theory.metrics import decoder_metrics
+from el_jax.linear_ntp.theory.objective import (
     ExcessLoss,
     cross_entropy,
     entropy_lower_bound,
@@ -73,15 +74,14 @@ from el_jax.linear_ntp.objective import (
     residual,
     smoothness_bound,
 )
-from el_jax.linear_ntp.problem import NTPProblem, coinciding_contexts, merge_contexts
-from el_jax.linear_ntp.rates import RateFit, fit_rate
-from el_jax.linear_ntp.subspace import (
+from el_jax.linear_ntp.theory.rates import RateFit, fit_rate
+from el_jax.linear_ntp.theory.subspace import (
     DataSubspace,
     data_subspace,
     finite_component,
     top_curvature,
 )
-from el_jax.linear_ntp.trajectory import Trajectory, log_spaced_marks, run_trajectory
+from el_jax.linear_ntp.theory.trajectory import Trajectory, log_spaced_marks, run_trajectory
 
 __all__ = [
     "DIRECTIONS",

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 
-from el_jax.linear_ntp.conditioning import Conditioning, conditioning
-from el_jax.linear_ntp.conditions import (
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
+from el_jax.linear_ntp.solvers.conditions import (
     Compatibility,
     Separability,
     check_compatibility,
     check_separability,
 )
-from el_jax.linear_ntp.max_margin import (
+from el_jax.linear_ntp.solvers.max_margin import (
     MaxMargin,
     NotSeparableError,
     UndecidedError,
     check_norm,
     max_margin,
 )
-from el_jax.linear_ntp.norms import Norm
-from el_jax.linear_ntp.objective import entropy_lower_bound, smoothness_bound
-from el_jax.linear_ntp.problem import NTPProblem, check_problem
-from el_jax.linear_ntp.subspace import data_subspace, finite_component, top_curvature
+from el_jax.linear_ntp.theory.conditioning import Conditioning, conditioning
+from el_jax.linear_ntp.theory.norms import Norm
+from el_jax.linear_ntp.theory.objective import entropy_lower_bound, smoothness_bound
+from el_jax.linear_ntp.theory.subspace import data_subspace, finite_component, top_curvature
 
 _WIDE = 1e-6  # gap above which a margin is said not to have converged
 

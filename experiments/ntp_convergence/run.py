@@ -15,7 +15,7 @@ from el_jax.linear_ntp import (
     random_problem,
     run_trajectory,
 )
-from el_jax.linear_ntp.max_margin import max_margin
+from el_jax.linear_ntp.solvers.max_margin import max_margin
 from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard

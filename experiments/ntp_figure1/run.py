@@ -16,7 +16,7 @@ from el_jax.linear_ntp import (
     run_trajectory,
     smoothness_bound,
 )
-from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from el_jax.linear_ntp.norms import NORMS
+from el_jax.linear_ntp.theory.norms import NORMS
 from el_jax.plots import add_legend, add_question, add_titles, new_figure, plot_curve
 from experiments.harness.figures import curve_of, decimal, t_note, t_sems
 from experiments.harness.statistics import t_interval

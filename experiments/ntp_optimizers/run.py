@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from el_jax.linear_ntp import NTPProblem, random_problem, run_trajectory, smoothness_bound
-from el_jax.linear_ntp.max_margin import max_margin
-from el_jax.linear_ntp.norms import NORMS, Norm
+from el_jax.linear_ntp.solvers.max_margin import max_margin
+from el_jax.linear_ntp.theory.norms import NORMS, Norm
 from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from el_jax.linear_ntp import random_problem
-from el_jax.linear_ntp.conditions import check_compatibility, check_separability
+from el_jax.linear_ntp.solvers.conditions import check_compatibility, check_separability
 from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.tables import factors_of, select

@@ -19,7 +19,7 @@ from el_jax.linear_ntp import (
     smoothness_bound,
     top_curvature,
 )
-from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.tables import Where

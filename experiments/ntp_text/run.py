@@ -9,8 +9,8 @@ import numpy as np
 
 from el_jax.config.linear_ntp import Embedding, text_problem
 from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
-from el_jax.linear_ntp.conditions import check_compatibility, check_separability
-from el_jax.linear_ntp.max_margin import max_margin
+from el_jax.linear_ntp.solvers.conditions import check_compatibility, check_separability
+from el_jax.linear_ntp.solvers.max_margin import max_margin
 from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, run_seeds
 from experiments.harness.shards import WHOLE, Shard

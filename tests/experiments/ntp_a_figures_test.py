@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from el_jax.linear_ntp import figure1_problem, finite_component, random_problem
-from el_jax.linear_ntp.max_margin import MaxMargin, max_margin
+from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
 from experiments.ntp_convergence import (
     run as convergence_run,
 )

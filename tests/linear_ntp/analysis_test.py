@@ -3,7 +3,7 @@ from exact_oracle import problem_of
 from margin_problems import generic, with_embeddings
 
 from el_jax.linear_ntp import UndecidedError, analysis, analyze, random_problem
-from el_jax.linear_ntp.conditioning import conditioning
+from el_jax.linear_ntp.theory.conditioning import conditioning
 
 
 def test_what_was_solved_is_kept_when_a_norm_fails(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from el_jax.linear_ntp.dual import in_cone, logit_margin, project_on_cone
+from el_jax.linear_ntp.solvers.dual import in_cone, logit_margin, project_on_cone
 
 
 def projection_by_sorting(column, inside):

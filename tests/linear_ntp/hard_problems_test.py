@@ -18,7 +18,7 @@ from el_jax.linear_ntp import (
     random_problem,
     verify_certificate,
 )
-from el_jax.linear_ntp.exact import exact_combination
+from el_jax.linear_ntp.theory.exact import exact_combination
 
 NORMS = ("frobenius", "max", "spectral")
 SUPPORTS = [s for size in (1, 2, 3) for s in itertools.combinations(range(3), size)]

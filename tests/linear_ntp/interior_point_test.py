@@ -7,11 +7,11 @@ from hypothesis import given, settings, strategies as st
 from margin_problems import correlated, facets, rank_deficient, with_embeddings
 
 from el_jax.linear_ntp import max_margin, random_problem
-from el_jax.linear_ntp.dual import MarginBracket, bracket, least_margin
-from el_jax.linear_ntp.interior_point import interior_bracket, is_small
-from el_jax.linear_ntp.scaling import scaled
-from el_jax.linear_ntp.self_scaled_cone import Point, alike, unravel
-from el_jax.linear_ntp.solvers import SOLVERS
+from el_jax.linear_ntp.solvers.choice import SOLVERS
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, least_margin
+from el_jax.linear_ntp.solvers.interior_point import interior_bracket, is_small
+from el_jax.linear_ntp.solvers.scaling import scaled
+from el_jax.linear_ntp.solvers.self_scaled_cone import Point, alike, unravel
 
 
 def interior(problem, tolerance=1e-10):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from el_jax.linear_ntp.builders import facet_problem, one_hot_problem, random_problem
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problems.builders import facet_problem, one_hot_problem, random_problem
+from el_jax.linear_ntp.problems.problem import NTPProblem
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8}
 

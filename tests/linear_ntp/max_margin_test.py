@@ -20,9 +20,9 @@ from el_jax.linear_ntp import (
     random_problem,
     verify_certificate,
 )
-from el_jax.linear_ntp.norms import dual_norm, matrix_norm
-from el_jax.linear_ntp.scaling import scaled
-from el_jax.linear_ntp.splitting import split_bracket
+from el_jax.linear_ntp.solvers.scaling import scaled
+from el_jax.linear_ntp.solvers.splitting import split_bracket
+from el_jax.linear_ntp.theory.norms import dual_norm, matrix_norm
 
 NORMS = ("frobenius", "max", "spectral")
 

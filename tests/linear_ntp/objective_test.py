@@ -18,7 +18,7 @@ from el_jax.linear_ntp import (
     residual,
     smoothness_bound,
 )
-from el_jax.linear_ntp.objective import arrays, excess_parts, logit_pieces
+from el_jax.linear_ntp.theory.objective import arrays, excess_parts, logit_pieces
 
 
 def with_full_support():

@@ -26,7 +26,7 @@ from el_jax.linear_ntp import (
     smoothness_bound,
     top_curvature,
 )
-from el_jax.linear_ntp.directions import newton_schulz, polar_factor
+from el_jax.linear_ntp.theory.directions import newton_schulz, polar_factor
 
 
 def max_margin(problem):

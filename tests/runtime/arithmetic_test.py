@@ -14,7 +14,7 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.linear_ntp import random_problem, run_trajectory
-from el_jax.linear_ntp.objective import arrays, excess_parts, logit_pieces
+from el_jax.linear_ntp.theory.objective import arrays, excess_parts, logit_pieces
 from el_jax.models import TransformerConfig, transformer
 from el_jax.runtime import arithmetic
 from el_jax.tasks import PaddedCopy

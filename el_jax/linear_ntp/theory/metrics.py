@@ -13,15 +13,15 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64
 
-from el_jax.linear_ntp.landscape import (
+from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.theory.landscape import (
     Landscape,
     Slope,
     curvature_along,
     landscape,
     slope_at,
 )
-from el_jax.linear_ntp.norms import NORMS, traced_norm
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.theory.norms import NORMS, traced_norm
 from el_jax.runtime.double_precision import float64
 
 

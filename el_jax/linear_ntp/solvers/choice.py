@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from el_jax.linear_ntp import interior_point
-from el_jax.linear_ntp.active_set import active_set_bracket, is_small
-from el_jax.linear_ntp.dual import MarginBracket, bracket, shows_inseparable, tighter
-from el_jax.linear_ntp.frobenius import frobenius_bracket, is_solved
-from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
-from el_jax.linear_ntp.norms import Norm
-from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.splitting import split_bracket
+from el_jax.linear_ntp.solvers import interior_point
+from el_jax.linear_ntp.solvers.active_set import active_set_bracket, is_small
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, shows_inseparable, tighter
+from el_jax.linear_ntp.solvers.frobenius import frobenius_bracket, is_solved
+from el_jax.linear_ntp.solvers.max_norm import is_affordable, max_norm_bracket
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
+from el_jax.linear_ntp.solvers.splitting import split_bracket
+from el_jax.linear_ntp.theory.norms import Norm
 
 # Ascent before the active set is tried, and in all; splitting before interior points, and in all.
 _PATIENCE, _MAX_ASCENT = 3_000, 100_000

@@ -11,15 +11,15 @@ from jaxtyping import Float64
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, eye_array, hstack, kron
 
-from el_jax.linear_ntp.dual import (
+from el_jax.linear_ntp.solvers.dual import (
     MarginBracket,
     bracket,
     in_cone,
     shows_inseparable,
     tighter,
 )
-from el_jax.linear_ntp.faces import equalised
-from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.linear_ntp.solvers.faces import equalised
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
 
 # HiGHS's own are 1e-7; these are the smallest it takes.
 _SOLVER_TOLERANCE = 1e-10

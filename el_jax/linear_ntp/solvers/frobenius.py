@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64, Int
 
-from el_jax.linear_ntp.dual import (
+from el_jax.linear_ntp.solvers.dual import (
     MarginBracket,
     bracket,
     in_cone,
@@ -22,8 +22,8 @@ from el_jax.linear_ntp.dual import (
     tighter,
     weighed_mass,
 )
-from el_jax.linear_ntp.faces import annihilated, equalised, solve_on_face
-from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.linear_ntp.solvers.faces import annihilated, equalised, solve_on_face
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.runtime.double_precision import float64
 
 _FIRST_CHUNK = 100

@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array, lax
 from jaxtyping import ArrayLike, Float, Float64, Int, Num
 
-from el_jax.linear_ntp.directions import DIRECTIONS, Direction, Memory
-from el_jax.linear_ntp.landscape import Landscape, Slope, landscape, slope_at
-from el_jax.linear_ntp.metrics import checked_references, metrics_at
-from el_jax.linear_ntp.problem import NTPProblem, check_problem
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
+from el_jax.linear_ntp.theory.directions import DIRECTIONS, Direction, Memory
+from el_jax.linear_ntp.theory.landscape import Landscape, Slope, landscape, slope_at
+from el_jax.linear_ntp.theory.metrics import checked_references, metrics_at
 from el_jax.runtime.double_precision import float64
 from el_jax.runtime.errors import require
 

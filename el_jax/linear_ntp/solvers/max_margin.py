@@ -12,26 +12,26 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int
 
-from el_jax.linear_ntp.certificates import (
-    Certificate,
-    FarkasMatrix,
-    SeparatingMatrix,
-    verify_certificate,
-)
-from el_jax.linear_ntp.collisions import separability_collision
-from el_jax.linear_ntp.conditions import check_separability, farkas_certificate
-from el_jax.linear_ntp.dual import (
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_positive
+from el_jax.linear_ntp.solvers.choice import SOLVERS
+from el_jax.linear_ntp.solvers.conditions import check_separability, farkas_certificate
+from el_jax.linear_ntp.solvers.dual import (
     MarginBracket,
     bracket,
     logit_margin,
     outside_mass,
     tighter,
 )
-from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
-from el_jax.linear_ntp.objective import residual
-from el_jax.linear_ntp.problem import NTPProblem, check_positive
-from el_jax.linear_ntp.scaling import MarginProblem, scaled
-from el_jax.linear_ntp.solvers import SOLVERS
+from el_jax.linear_ntp.solvers.scaling import MarginProblem, scaled
+from el_jax.linear_ntp.theory.certificates import (
+    Certificate,
+    FarkasMatrix,
+    SeparatingMatrix,
+    verify_certificate,
+)
+from el_jax.linear_ntp.theory.collisions import separability_collision
+from el_jax.linear_ntp.theory.norms import Norm, dual_norm, matrix_norm
+from el_jax.linear_ntp.theory.objective import residual
 
 _CROSSED = 1e-6  # how far bounds may cross by rounding
 # Slack, at unit margin, up to which a constraint is said to bind: absolute, and per gap.

@@ -18,10 +18,10 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int
 
-from el_jax.linear_ntp.dual import MarginBracket, bracket, project_on_cone, tighter
-from el_jax.linear_ntp.faces import equalised
-from el_jax.linear_ntp.norms import Norm
-from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, project_on_cone, tighter
+from el_jax.linear_ntp.solvers.faces import equalised
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
+from el_jax.linear_ntp.theory.norms import Norm
 from el_jax.runtime.double_precision import float64
 
 _CHUNK = 100

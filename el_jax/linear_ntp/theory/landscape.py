@@ -11,15 +11,15 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jaxtyping import Float
 
-from el_jax.linear_ntp.objective import (
+from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.theory.objective import (
     ExcessLoss,
     excess_parts,
     in_support_residual,
     leak_residual,
     logit_pieces,
 )
-from el_jax.linear_ntp.problem import NTPProblem
-from el_jax.linear_ntp.subspace import (
+from el_jax.linear_ntp.theory.subspace import (
     curvature_product,
     data_subspace,
     finite_component,

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from el_jax.linear_ntp.problem import NTPProblem, column_lengths
+from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
 
 _LARGEST_EXPONENT = 1000
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float64
 
-from el_jax.linear_ntp.certificates import FarkasMatrix, FredholmMatrix
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.theory.certificates import FarkasMatrix, FredholmMatrix
 
 # Sine of the angle up to which two embeddings are taken as parallel.
 _PARALLEL = 1e-13

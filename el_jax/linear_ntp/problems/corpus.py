@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int, Num
 from numpy.lib.npyio import NpzFile
 
-from el_jax.linear_ntp.problem import NTPProblem, coinciding_contexts, merge_contexts
+from el_jax.linear_ntp.problems.problem import NTPProblem, coinciding_contexts, merge_contexts
 
 PAD = -1  # fills contexts that are shorter than the longest, on the left
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.linear_ntp.landscape import Slope
+from el_jax.linear_ntp.theory.landscape import Slope
 
 Memory = Any  # a pytree of arrays
 

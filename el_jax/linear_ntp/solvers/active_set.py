@@ -16,12 +16,12 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 
-from el_jax.linear_ntp.constraints import Constraints, constraints_in
-from el_jax.linear_ntp.dual import MarginBracket, bracket, tighter
-from el_jax.linear_ntp.faces import equalised
-from el_jax.linear_ntp.frobenius import farkas, is_solved
-from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.subspace import is_dense
+from el_jax.linear_ntp.solvers.constraints import Constraints, constraints_in
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
+from el_jax.linear_ntp.solvers.faces import equalised
+from el_jax.linear_ntp.solvers.frobenius import farkas, is_solved
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
+from el_jax.linear_ntp.theory.subspace import is_dense
 
 _MAX_ROWS = 1500
 _MAX_CONSTRAINTS = 1000  # looked at from the beginning, and added when violated

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from el_jax.linear_ntp.exact import exact_combination
-from el_jax.linear_ntp.problem import NTPProblem, column_lengths
+from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
+from el_jax.linear_ntp.theory.exact import exact_combination
 
 _UNIT_ROUNDOFF = np.finfo(np.float64).eps / 2
 SPREAD_TOLERANCE = 1e-6  # of the margin, for embeddings of length 1

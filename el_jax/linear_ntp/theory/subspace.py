@@ -18,7 +18,7 @@ from jax.scipy.sparse.linalg import cg
 from jaxtyping import Bool, Float, Float64
 from scipy.sparse.linalg import LinearOperator, eigsh, lsqr
 
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.runtime.double_precision import float64
 
 Matrix = TypeVar("Matrix", np.ndarray, Array)

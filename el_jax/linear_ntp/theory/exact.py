@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from el_jax.linear_ntp.problem import column_lengths
+from el_jax.linear_ntp.problems.problem import column_lengths
 
 _MAX_PRODUCTS = 50_000  # about a second
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float64, Int
 
-from el_jax.linear_ntp.dual import in_cone
-from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.subspace import FaceFactor, face_contrasts, face_factor
+from el_jax.linear_ntp.solvers.dual import in_cone
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
+from el_jax.linear_ntp.theory.subspace import FaceFactor, face_contrasts, face_factor
 
 
 class Constraints(NamedTuple):

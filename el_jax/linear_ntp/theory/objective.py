@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Float64
 
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.runtime.double_precision import float64
 
 

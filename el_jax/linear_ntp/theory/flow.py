@@ -9,10 +9,10 @@ from jax import Array
 from jaxtyping import ArrayLike, Float
 from scipy.integrate import solve_ivp
 
-from el_jax.linear_ntp.landscape import Landscape, landscape, slope_at
-from el_jax.linear_ntp.metrics import decoder_metrics
-from el_jax.linear_ntp.problem import NTPProblem
-from el_jax.linear_ntp.trajectory import Trajectory
+from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.theory.landscape import Landscape, landscape, slope_at
+from el_jax.linear_ntp.theory.metrics import decoder_metrics
+from el_jax.linear_ntp.theory.trajectory import Trajectory
 from el_jax.runtime.double_precision import float64
 
 

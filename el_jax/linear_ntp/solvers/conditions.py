@@ -13,8 +13,15 @@ import numpy as np
 from jaxtyping import Bool, Float64
 from scipy.sparse.csgraph import connected_components
 
-from el_jax.linear_ntp.active_set import active_set_bracket, is_small
-from el_jax.linear_ntp.certificates import (
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_positive
+from el_jax.linear_ntp.solvers.active_set import active_set_bracket, is_small
+from el_jax.linear_ntp.solvers.dual import MarginBracket, in_cone
+from el_jax.linear_ntp.solvers.faces import refined, solve_on_face
+from el_jax.linear_ntp.solvers.frobenius import farkas, frobenius_bracket
+from el_jax.linear_ntp.solvers.full_rank import full_rank_bracket
+from el_jax.linear_ntp.solvers.max_norm import is_affordable, max_norm_bracket
+from el_jax.linear_ntp.solvers.scaling import MarginProblem, levelled
+from el_jax.linear_ntp.theory.certificates import (
     FarkasMatrix,
     FiniteSolution,
     FredholmMatrix,
@@ -22,16 +29,9 @@ from el_jax.linear_ntp.certificates import (
     Verification,
     verify_certificate,
 )
-from el_jax.linear_ntp.collisions import compatibility_collision, separability_collision
-from el_jax.linear_ntp.dual import MarginBracket, in_cone
-from el_jax.linear_ntp.exact import is_exactly_affordable
-from el_jax.linear_ntp.faces import refined, solve_on_face
-from el_jax.linear_ntp.frobenius import farkas, frobenius_bracket
-from el_jax.linear_ntp.full_rank import full_rank_bracket
-from el_jax.linear_ntp.max_norm import is_affordable, max_norm_bracket
-from el_jax.linear_ntp.problem import NTPProblem, check_positive
-from el_jax.linear_ntp.scaling import MarginProblem, levelled
-from el_jax.linear_ntp.subspace import centred, finite_component
+from el_jax.linear_ntp.theory.collisions import compatibility_collision, separability_collision
+from el_jax.linear_ntp.theory.exact import is_exactly_affordable
+from el_jax.linear_ntp.theory.subspace import centred, finite_component
 
 _NAMED = 8  # contexts named in a reason
 # Of the ascent: before other methods are tried, and in all.
@@ -45,7 +45,7 @@ class Separability:
     Attributes:
         holds: None when undecided.
         certificate: what shows it, None when undecided.
-        verification: what :func:`~el_jax.linear_ntp.certificates.verify_certificate` says of it.
+        verification: what :func:`~el_jax.linear_ntp.verify_certificate` says of it.
         reason: the same in words; if the condition fails, which contexts contradict each other.
         margin_interval: in which the max Frobenius margin γ was found to lie, up to rounding. It
             is as narrow as the verdict needed; ``max_margin`` closes it.
@@ -65,7 +65,7 @@ class Compatibility:
     Attributes:
         holds: None when undecided.
         certificate: what shows it, None when undecided.
-        verification: what :func:`~el_jax.linear_ntp.certificates.verify_certificate` says of it.
+        verification: what :func:`~el_jax.linear_ntp.verify_certificate` says of it.
         reason: the same in words; if the condition fails, which contexts contradict each other.
         relative_residual: ‖A W* - Π log P‖ / ‖Π log P‖ at the W* nearest to the ratios in least
             squares, where Π log P are the centred log probabilities inside supports; 0 if they

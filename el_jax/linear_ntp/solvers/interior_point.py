@@ -17,12 +17,18 @@ import numpy as np
 from jaxtyping import Float64
 from scipy.linalg import qr, solve_triangular
 
-from el_jax.linear_ntp.constraints import Constraints, constraints_in
-from el_jax.linear_ntp.dual import MarginBracket, bracket, least_margin, tighter
-from el_jax.linear_ntp.faces import equalised
-from el_jax.linear_ntp.scaling import MarginProblem
-from el_jax.linear_ntp.self_scaled_cone import Point, Scaling, alike, unravel, upper_triangle
-from el_jax.linear_ntp.subspace import is_dense
+from el_jax.linear_ntp.solvers.constraints import Constraints, constraints_in
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, least_margin, tighter
+from el_jax.linear_ntp.solvers.faces import equalised
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
+from el_jax.linear_ntp.solvers.self_scaled_cone import (
+    Point,
+    Scaling,
+    alike,
+    unravel,
+    upper_triangle,
+)
+from el_jax.linear_ntp.theory.subspace import is_dense
 
 _MAX_WORK, _MAX_SIZE = 3e9, 2e7  # multiplications of a step; numbers of its matrix
 _MAX_STEPS, _STALLED = 80, 5  # steps in all; steps on which the bracket does not narrow

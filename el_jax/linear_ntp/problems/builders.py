@@ -9,7 +9,7 @@ every context equal in-support logits and smaller ones outside.
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from el_jax.linear_ntp.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.runtime.errors import require
 
 

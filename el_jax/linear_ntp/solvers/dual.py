@@ -20,15 +20,15 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64
 
-from el_jax.linear_ntp.certificates import (
+from el_jax.linear_ntp.problems.problem import column_lengths
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
+from el_jax.linear_ntp.theory.certificates import (
     MARGIN_TOLERANCE,
     SPREAD_TOLERANCE,
     margin_bound,
     separation,
 )
-from el_jax.linear_ntp.norms import Norm, dual_norm, matrix_norm
-from el_jax.linear_ntp.problem import column_lengths
-from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.linear_ntp.theory.norms import Norm, dual_norm, matrix_norm
 from el_jax.runtime.double_precision import float64
 
 

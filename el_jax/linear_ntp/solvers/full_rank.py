@@ -8,8 +8,8 @@ Found by one QR factorisation, in embeddings whose Gram matrix is too near singu
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from el_jax.linear_ntp.dual import MarginBracket, bracket, in_cone
-from el_jax.linear_ntp.scaling import MarginProblem
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, in_cone
+from el_jax.linear_ntp.solvers.scaling import MarginProblem
 
 
 def full_rank_bracket(problem: MarginProblem) -> MarginBracket | None:

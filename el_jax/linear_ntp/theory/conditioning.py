@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 from scipy.spatial.distance import cdist
 
-from el_jax.linear_ntp.problem import column_lengths
+from el_jax.linear_ntp.problems.problem import column_lengths
 
 _EQUAL, _NEAR = 1e-9, 1e-3  # distance over the length of the longer of the two
 

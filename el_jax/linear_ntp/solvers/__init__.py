@@ -1,0 +1,1 @@
+"""Verdicts and max-margin matrices: solvers that verdicts try in order, and certify."""

@@ -1,0 +1,1 @@
+"""What can be said of a problem without solving it: losses, subspaces, certificates, flows."""
