@@ -65,8 +65,8 @@ from el_jax.losses import (
     symmetric_stats,
 )
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
-from el_jax.runtime import arithmetic
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process import arithmetic
+from el_jax.process.compilation import use_compilation_cache
 from el_jax.train import train as train_in
 from el_jax.training.fit import Training, fit
 from el_jax.training.progress import progress

@@ -56,8 +56,8 @@ from el_jax import build, plots
 from el_jax.curvature import Fisher, Hessian, hutch_plus_plus, xtrace
 from el_jax.probes import context_logits, contexts_of
 from el_jax.probes.contexts import context_cross_entropy
-from el_jax.runtime import arithmetic
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process import arithmetic
+from el_jax.process.compilation import use_compilation_cache
 from el_jax.training.fit import Training, fit
 from el_jax.training.progress import progress
 from el_jax.training.sinks import History

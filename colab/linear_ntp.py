@@ -58,8 +58,8 @@ from el_jax.plots import (
     plot_geometry,
     plot_trajectory,
 )
-from el_jax.runtime import arithmetic
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process import arithmetic
+from el_jax.process.compilation import use_compilation_cache
 
 use_compilation_cache()  # what was computed before is not compiled again
 arithmetic.check()  # that XLA computes right sums here

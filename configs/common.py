@@ -15,7 +15,7 @@ from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.models.pretrained import read_config
-from el_jax.parameters import defaults_of, numbers_of
+from el_jax.numbers import defaults_of, numbers_of
 from el_jax.tasks import TASKS
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.training.adversary import Adversary

@@ -13,7 +13,7 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.probes        measurements of a model beside its loss
     el_jax.checkpoint    states on disk, verified when they are read
     el_jax.plots         figures from arrays
-    el_jax.parameters    numbers of a method, declared at its signature
+    el_jax.numbers    numbers of a method, declared at its signature
     el_jax.config        from a config to checked settings
     el_jax.build         from settings to a training
     el_jax.load(WORKDIR) a run that was trained here: config, metrics, parameters, model
@@ -34,7 +34,7 @@ Rooms are imported when they are first used.
 import importlib
 from typing import Any
 
-from el_jax.runtime import arithmetic as _arithmetic
+from el_jax.process import arithmetic as _arithmetic
 
 __version__ = "0.1.0"
 
@@ -42,7 +42,7 @@ _arithmetic.select_right_sums()
 
 _ROOMS = (
     *("build", "checkpoint", "config", "curvature", "linear_ntp", "losses", "models"),
-    *("parameters", "plots", "probes", "runtime", "tasks", "tokenizers", "training", "types"),
+    *("numbers", "plots", "probes", "process", "tasks", "tokenizers", "training", "types"),
     "worlds",
 )
 __all__ = [*_ROOMS, "load"]
@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"el_jax.{name}")
     if name == "load":
-        return importlib.import_module("el_jax.saved_run").load
+        return importlib.import_module("el_jax.run").load
     raise AttributeError(f"module 'el_jax' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

@@ -20,7 +20,7 @@ from el_jax.config.linear_ntp import NTPSettings, TrajectorySettings, parse
 from el_jax.config.names import config_names
 from el_jax.linear_ntp import Analysis, Trajectory, analyze, run_trajectory
 from el_jax.plots import plot_trajectory, save_figure
-from el_jax.runtime import launch
+from el_jax.process import launch
 from el_jax.workdir import check_workdir, claim_workdir, hold
 
 

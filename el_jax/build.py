@@ -14,8 +14,8 @@ from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import MODELS, exact as exact_config
 from el_jax.probes import PROBES
-from el_jax.runtime.compilation import Once
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.compilation import Once
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import Task
 from el_jax.training.devices.memory import check_room, least_bytes
 from el_jax.training.devices.runs import free_everywhere

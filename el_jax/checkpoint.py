@@ -37,9 +37,9 @@ from el_jax.checkpoint_step import (
     sha256_of,
     start_saving,
 )
-from el_jax.runtime.errors import NO_ROOM, UserError
-from el_jax.runtime.files import sync
-from el_jax.runtime.processes import from_first, is_first
+from el_jax.process.errors import NO_ROOM, UserError
+from el_jax.process.files import sync
+from el_jax.process.processes import from_first, is_first
 
 _UNFINISHED = "unfinished-"
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
 
-from el_jax.runtime.files import sync, write_durably
+from el_jax.process.files import sync, write_durably
 
 ARRAYS, ABOUT, SUMS = "arrays", "about.json", "SHA256SUMS"
 FORMAT = 3

@@ -23,8 +23,8 @@ import jax
 
 from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import save_pretrained
-from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code
-from el_jax.saved_run import SavedRun, load, number_of
+from el_jax.process.errors import ConfigError, UserError, describe, exit_code
+from el_jax.run import SavedRun, load, number_of
 from el_jax.tasks import RunningText, TextCopy
 from el_jax.tokenizers import write_tokenizer
 

@@ -22,9 +22,9 @@ import jax.numpy as jnp
 from el_jax.models import TransformerConfig
 from el_jax.models.generation import generate
 from el_jax.models.pretrained import is_pretrained, load_pretrained
-from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.runtime.errors import ConfigError, UserError, describe, exit_code, require
-from el_jax.saved_run import load, number_of
+from el_jax.process.compilation import use_compilation_cache
+from el_jax.process.errors import ConfigError, UserError, describe, exit_code, require
+from el_jax.run import load, number_of
 from el_jax.tasks import RunningText, TextCopy
 from el_jax.tokenizers import Tokenizer, load_tokenizer
 from el_jax.types import Params

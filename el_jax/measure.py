@@ -22,7 +22,7 @@ from el_jax.config.measure import parse
 from el_jax.config.names import config_names
 from el_jax.plots import plot_curvature, save_figure
 from el_jax.probes import Curvature, NotFiniteError, contexts_of, measurement
-from el_jax.runtime import launch
+from el_jax.process import launch
 from el_jax.subjects import measure_each, results_folder, subject_of
 
 CONFIG = "configs/flatness/measure.py"  # unless another is given

@@ -18,8 +18,8 @@ from ml_collections import ConfigDict
 from el_jax.config.names import known_names
 from el_jax.planning import plans, report
 from el_jax.planning.machines import NAMES, machine_of
-from el_jax.runtime import launch
-from el_jax.runtime.errors import ConfigError
+from el_jax.process import launch
+from el_jax.process.errors import ConfigError
 
 _MACHINE = flags.DEFINE_string("machine", None, "The machine to plan for.")
 _COMPILE = flags.DEFINE_enum("compile", "yes", ["yes", "no"], "Ask the compiler of the machine.")

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from el_jax.plots import plot_training, save_figure
-from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.runtime.errors import UserError, describe, exit_code
-from el_jax.saved_run import SavedRun, load
+from el_jax.process.compilation import use_compilation_cache
+from el_jax.process.errors import UserError, describe, exit_code
+from el_jax.run import SavedRun, load
 from el_jax.tasks import Guessable
 from el_jax.training.progress import sweep_points, watched
 from el_jax.training.sinks import History

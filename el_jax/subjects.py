@@ -15,8 +15,8 @@ from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import is_pretrained, load_exact
 from el_jax.probes import Curvature, NotFiniteError
 from el_jax.probes.curvature_report import Row, change_lines, change_rows
-from el_jax.runtime.errors import ConfigError, UserError
-from el_jax.saved_run import SavedRun, load
+from el_jax.process.errors import ConfigError, UserError
+from el_jax.run import SavedRun, load
 from el_jax.tasks import Task
 from el_jax.tasks.documents import read_text
 from el_jax.tasks.text_windows import reading_windows

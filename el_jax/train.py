@@ -22,9 +22,9 @@ from el_jax import build
 from el_jax.config.names import known_names
 from el_jax.config.training import identity
 from el_jax.models import TransformerConfig, attention_choice
-from el_jax.runtime import distributed, launch, target
-from el_jax.runtime.processes import is_first
-from el_jax.saved_run import start_from
+from el_jax.process import distributed, launch, target
+from el_jax.process.processes import is_first
+from el_jax.run import start_from
 from el_jax.training.fit import fit
 from el_jax.training.progress import sweep_points
 from el_jax.workdir import Workdir

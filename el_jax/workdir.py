@@ -11,13 +11,13 @@ from typing import Any
 
 from el_jax.checkpoint import Checkpoints
 from el_jax.checkpoint_step import committed_steps, config_hash
-from el_jax.runtime import arithmetic, environment
-from el_jax.runtime.errors import ConfigError
-from el_jax.runtime.files import write_durably
-from el_jax.runtime.imports import fingerprints
-from el_jax.runtime.lock import locked
-from el_jax.runtime.processes import agreed, check_same, is_first
-from el_jax.runtime.stop import StopSignal
+from el_jax.process import arithmetic, environment
+from el_jax.process.errors import ConfigError
+from el_jax.process.files import write_durably
+from el_jax.process.imports import fingerprints
+from el_jax.process.lock import locked
+from el_jax.process.processes import agreed, check_same, is_first
+from el_jax.process.stop import StopSignal
 from el_jax.training.fit import Training
 from el_jax.training.progress import Points, headline
 from el_jax.training.sinks import Sink, open_sinks, read_rows

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from el_jax.planning.machines import machine_of
 from el_jax.plots.style import save_figure
-from el_jax.runtime import arithmetic
-from el_jax.runtime.errors import ConfigError, UserError
+from el_jax.process import arithmetic
+from el_jax.process.errors import ConfigError, UserError
 from experiments.harness.discovery import (
     KNOWN_SCALES,
     Experiment,
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
     Returns:
         The exit status: 0, 2 when the request cannot be carried out, or that of a
-        :class:`~el_jax.runtime.errors.UserError`, such as 5 while another process trains the same.
+        :class:`~el_jax.process.errors.UserError`, such as 5 while another process trains the same.
     """
     arguments = make_parser().parse_args(argv)
     try:

@@ -12,7 +12,7 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.models import FAMILIES
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS
 
 SWITCHES = {

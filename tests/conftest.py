@@ -26,7 +26,7 @@ import jax
 import pytest
 from absl import flags
 
-from el_jax.runtime.compilation import release_freed_memory
+from el_jax.process.compilation import release_freed_memory
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_legacy_prng_key", "error")

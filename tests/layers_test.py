@@ -9,15 +9,15 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 # A room is a package or module of el_jax. It imports rooms of earlier lines only.
 LAYERS = (
-    {"types", "parameters"},
-    {"runtime", "plots"},
+    {"types", "numbers"},
+    {"process", "plots"},
     {"tokenizers"},
     {"losses", "worlds", "curvature", "linear_ntp"},
     {"tasks"},
     {"models"},
     {"training", "checkpoint_step", "checkpoint", "probes"},
     {"workdir", "config", "build"},
-    {"saved_run", "planning"},
+    {"run", "planning"},
     {"subjects"},
     {"train", "measure", "analyze_ntp", "plan", "show", "export", "generate"},
 )
@@ -26,14 +26,14 @@ SHELVES = ("problems", "theory", "solvers")
 # Side by side, but for these: (room, what it may import).
 SIBLINGS = {("linear_ntp", "losses"), ("build", "config"), ("checkpoint", "checkpoint_step")}
 # The package itself sets XLA's flags before anything computes.
-SIBLINGS |= {("__init__", "runtime")}
+SIBLINGS |= {("__init__", "process")}
 # Libraries that stay in some rooms; the longest matching name decides. Tests import what they like.
 ONLY_IN = {
     "flax": {"models"},
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},
-    "ml_collections": {"config", "runtime.launch", "analyze_ntp", "measure", "plan", "configs"},
-    "pandas": {"saved_run", "experiments", "colab"},
+    "ml_collections": {"config", "process.launch", "analyze_ntp", "measure", "plan", "configs"},
+    "pandas": {"run", "experiments", "colab"},
     "safetensors": {"models"},
     "scipy": {"linear_ntp", "curvature", "probes", "experiments"},
 }

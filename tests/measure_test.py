@@ -26,8 +26,8 @@ from el_jax.config.training import Config
 from el_jax.measure import measure
 from el_jax.models.pretrained import load_pretrained
 from el_jax.probes import NotFiniteError, contexts_of, measurement
-from el_jax.runtime.errors import NOT_FINITE, ConfigError, PretrainedError
-from el_jax.saved_run import SavedRun
+from el_jax.process.errors import NOT_FINITE, ConfigError, PretrainedError
+from el_jax.run import SavedRun
 from el_jax.tasks.king_james import king_james_words
 from el_jax.types import Batch
 from tests import trainings

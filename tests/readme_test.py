@@ -46,7 +46,7 @@ ONLY_PARSE = """
 import argparse, json, os, runpy, signal, sys, tempfile
 import experiments.bench.run, experiments.harness.report
 from el_jax import build
-from el_jax.runtime import launch
+from el_jax.process import launch
 
 def parse_arguments(*args, parse=argparse.ArgumentParser.parse_args, **kwargs):
     parse(*args, **kwargs)

@@ -11,7 +11,7 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.runtime.errors import ConfigError, WorkdirBusyError
+from el_jax.process.errors import ConfigError, WorkdirBusyError
 from el_jax.workdir import check_workdir, claim_workdir, hold
 
 ROOT = pathlib.Path(__file__).parents[1]

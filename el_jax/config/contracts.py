@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from el_jax.losses import TokenStats, token_stats
-from el_jax.runtime.errors import ConfigError, UserError
+from el_jax.process.errors import ConfigError, UserError
 from el_jax.types import Batch, ModelFns
 
 _TASK_MEMBERS = (

@@ -32,7 +32,7 @@ from el_jax.linear_ntp import (
     teacher_problem,
 )
 from el_jax.linear_ntp.theory.norms import Norm
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks.king_james import encode_words, king_james_words
 
 SECTIONS = ("problem", "norms", "trajectory")

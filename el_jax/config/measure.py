@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ml_collections import ConfigDict
 
 from el_jax.config.sections import check_keys, keys_and_values, kinds_of, section
-from el_jax.runtime.errors import ConfigError, require
+from el_jax.process.errors import ConfigError, require
 
 _AT_LEAST = {
     "seed": 0,

@@ -7,7 +7,7 @@ from typing import Any
 
 from el_jax.config.sections import choose, keys_and_values, kinds_of, section
 from el_jax.models import MODELS, PRESETS, BidirectionalLSTMConfig, TransformerConfig
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import Task
 
 _READS = "a model that sees later tokens reads the answers there"

@@ -8,8 +8,8 @@ from typing import Any
 
 from el_jax.config.methods import ALWAYS_TRACED, LossChoice, Numbers, OptimizerChoice, check_range
 from el_jax.config.sections import keys_and_values, missing_keys, shown, typed
-from el_jax.parameters import Number
-from el_jax.runtime.errors import ConfigError
+from el_jax.numbers import Number
+from el_jax.process.errors import ConfigError
 
 MAX_RUNS = 100_000  # of one program
 

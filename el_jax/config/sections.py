@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from el_jax.runtime.errors import ConfigError, unknown_key
+from el_jax.process.errors import ConfigError, unknown_key
 
 T = TypeVar("T")
 _FLOAT32 = np.finfo(np.float32)

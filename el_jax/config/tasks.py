@@ -5,7 +5,7 @@ from typing import Any
 from el_jax.config.contracts import check_task
 from el_jax.config.sections import choose, keys_and_values, kinds_of, missing_keys, section, typed
 from el_jax.config.worlds import known_worlds
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS, Task
 from el_jax.worlds import WorldChoice, choose_world, world_kinds
 

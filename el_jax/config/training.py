@@ -32,8 +32,8 @@ from el_jax.config.sections import (
 )
 from el_jax.config.tasks import missing_world_keys, parse_task, task_keys
 from el_jax.probes import PROBES
-from el_jax.runtime.errors import ConfigError, require
-from el_jax.runtime.imports import import_all
+from el_jax.process.errors import ConfigError, require
+from el_jax.process.imports import import_all
 from el_jax.tasks import MaskedWords, Task
 from el_jax.training.adversary import Adversary
 from el_jax.training.devices.layout import Layout, Method, Shard

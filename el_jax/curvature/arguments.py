@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Params
 
 # in the errors of jax about a function with a gradient of its own, and about an operation without

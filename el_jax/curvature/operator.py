@@ -43,7 +43,7 @@ from el_jax.curvature.spectra import (
     extreme_eigenpairs,
     quadrature,
 )
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Estimate, Key, Params
 
 SomeOperator = TypeVar("SomeOperator", bound="Operator")

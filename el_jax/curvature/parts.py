@@ -9,7 +9,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.curvature.arguments import check_examples
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 
 Tree = TypeVar("Tree")
 

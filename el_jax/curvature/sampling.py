@@ -14,7 +14,7 @@ from jax import Array
 from jaxtyping import Float, Shaped
 
 from el_jax.curvature.arguments import check_count
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Estimate, Key, Params
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from el_jax.curvature.arguments import check_count, check_finite, check_params, check_tangent
 from el_jax.curvature.sampling import normals
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Key, Params
 
 Loss = Callable[[Params], Array]

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from el_jax.curvature.arguments import check_count
 from el_jax.curvature.operator import Operator
 from el_jax.curvature.sampling import map_in_chunks, mean_and_sem, normals, numbered_keys, signs
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Estimate, Key, Params
 
 _times = functools.partial(jnp.matmul, precision="highest")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Key, Params
 
 Product = Callable[[Float[Array, " P"]], Float[Array, " P"]]

@@ -26,7 +26,7 @@ logit_penalty              CE + (β/2) Σ_c f_c²
 =========================  =====================================================================
 
 A loss is one function, ``loss(stats, *, <numbers>) -> [*batch]``, and one line of ``TOKEN_LOSSES``.
-Its numbers declare published value, range and symbol at the parameter (``el_jax.parameters``), have
+Its numbers declare published value, range and symbol at the parameter (``el_jax.numbers``), have
 no default in Python, may be traced and may differ between runs. No loss reduces over tokens
 (``reduce.py``). ``TokenStats`` are the statistics of logits that determine them all (``stats.py``).
 """

@@ -11,7 +11,7 @@ from jax import Array
 from jaxtyping import Float, ScalarLike
 
 from el_jax.losses.stats import TokenStats, label_log_odds, of_stats
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 
 
 @of_stats

@@ -9,7 +9,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.losses.stats import TokenStats, label_log_odds, symmetric_stats
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 TokenLoss = Callable[[TokenStats], Float[Array, "*batch"]]  # keyword parameters already bound
 

@@ -11,7 +11,7 @@ from jaxtyping import Float, ScalarLike
 
 from el_jax.losses.cross_entropy import cross_entropy
 from el_jax.losses.stats import TokenStats, of_stats, square_sum_other
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 
 
 @of_stats

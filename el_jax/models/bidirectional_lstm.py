@@ -23,7 +23,7 @@ from el_jax.models.layers import Norm
 from el_jax.models.lstm import document_edges, scanned
 from el_jax.models.presets import BUDGET_BERT
 from el_jax.models.transformer import Transformer, functions_of_stack, take_rows
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Batch, ModelFns
 
 

@@ -7,7 +7,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.models.functions import check_tokens
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Batch, Key, ModelFns, Params
 
 MAX_ROWS = 2**31 - 1  # of the table, which 32-bit integers count

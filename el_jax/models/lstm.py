@@ -10,7 +10,7 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from el_jax.models.functions import everywhere, functions_of, logits_of
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 

@@ -34,7 +34,7 @@ from jaxtyping import Float
 
 from el_jax.models.config import TransformerConfig
 from el_jax.models.transformer import transformer
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Params
 
 Group = Literal[

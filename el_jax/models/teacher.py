@@ -11,7 +11,7 @@ from jax import Array
 from jaxtyping import Int
 
 from el_jax.models.pretrained import load_pretrained
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Key
 from el_jax.worlds import LanguageModel, restricted_model
 

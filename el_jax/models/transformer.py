@@ -27,7 +27,7 @@ from el_jax.models.config import TransformerConfig
 from el_jax.models.cudnn import attention_choice
 from el_jax.models.functions import check_tokens, everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
-from el_jax.runtime import target
+from el_jax.process import target
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 

@@ -20,7 +20,7 @@ from el_jax.models import TransformerConfig
 from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
-from el_jax.runtime.target import Target, compiling_for
+from el_jax.process.target import Target, compiling_for
 from el_jax.training.devices.memory import USABLE, compiled_bytes, largest_group, least_bytes
 from el_jax.training.program import runs_of
 

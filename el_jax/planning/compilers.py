@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from el_jax.planning.machines import Machine
-from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment
+from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment
 
 _ROOT = Path(__file__).parents[2]
 # Without a card there is nothing to time candidates on; and without that choice some products in

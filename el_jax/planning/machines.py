@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from el_jax.planning.measured import this_cpu
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 HERE = "cpu"  # the machine at hand
 _TABLE: dict[str, dict[str, Any]] = tomllib.loads(

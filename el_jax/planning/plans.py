@@ -9,8 +9,8 @@ from el_jax.planning.compilers import CompilerError, compile_elsewhere
 from el_jax.planning.forecast import Forecast, forecast
 from el_jax.planning.machines import Machine
 from el_jax.planning.programs import products_of_block, products_of_update, shapes_of
-from el_jax.runtime.own_environment import NoEnvironmentError
-from el_jax.runtime.target import Target, compiling_for
+from el_jax.process.own_environment import NoEnvironmentError
+from el_jax.process.target import Target, compiling_for
 
 
 def plan(

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Batch, ModelFns, Params
 
 Logits = Callable[[Params, Batch], Float[Array, " V"]]

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 

@@ -19,7 +19,7 @@ from el_jax.probes.contexts import (
     context_logits,
     contexts_of,
 )
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, Key, ModelFns, Params, Probe
 

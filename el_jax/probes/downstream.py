@@ -33,8 +33,8 @@ from el_jax.probes.linear_probe import (
     logistic_regression,
     naive_bayes,
 )
-from el_jax.runtime.compilation import Once
-from el_jax.runtime.errors import require
+from el_jax.process.compilation import Once
+from el_jax.process.errors import require
 from el_jax.tasks import MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params, Probe
 from el_jax.worlds import LabelRates, World, label_rates

@@ -17,7 +17,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.probes.linear_probe import check_labels, disjoint_splits, over_splits
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
 NO_FEATURES = "needs a model with features, one that has hidden states"

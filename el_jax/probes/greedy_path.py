@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import PathStar, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 

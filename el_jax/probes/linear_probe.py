@@ -21,8 +21,8 @@ import scipy  # whose parts are imported where they are used: a command starts s
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.runtime.double_precision import float64
-from el_jax.runtime.errors import require
+from el_jax.process.double_precision import float64
+from el_jax.process.errors import require
 from el_jax.types import Estimate, Key
 
 MAX_ITERATIONS = 10_000

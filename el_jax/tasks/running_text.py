@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.runtime.errors import UserError, require
+from el_jax.process.errors import UserError, require
 from el_jax.tasks.documents import read_texts
 from el_jax.tasks.text import TRAINED
 from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer

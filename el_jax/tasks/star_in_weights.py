@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tasks.packing import pack_windows
 from el_jax.tasks.path_star import place_names
 from el_jax.types import Batch, Key

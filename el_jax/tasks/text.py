@@ -26,7 +26,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.runtime.errors import UserError, require
+from el_jax.process.errors import UserError, require
 from el_jax.tasks.documents import read_documents, sentences_of
 from el_jax.tasks.packing import epoch_order
 from el_jax.tasks.text_windows import LabelledSentence, TextWindows, windows_of

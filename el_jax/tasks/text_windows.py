@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tokenizers import Tokenizer
 from el_jax.types import Batch
 

@@ -13,8 +13,8 @@ no text has, such as control characters.
 import pathlib
 from collections.abc import Callable
 
-from el_jax.runtime.errors import PretrainedError
-from el_jax.runtime.packaged_files import packaged_file
+from el_jax.process.errors import PretrainedError
+from el_jax.process.packaged_files import packaged_file
 from el_jax.tokenizers.byte_pairs import (
     Tokenizer,
     gpt2_tokenizer,

@@ -7,9 +7,9 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from el_jax.runtime.errors import MissingPackageError, PretrainedError
-from el_jax.runtime.files import write_durably
-from el_jax.runtime.packaged_files import packaged_file
+from el_jax.process.errors import MissingPackageError, PretrainedError
+from el_jax.process.files import write_durably
+from el_jax.process.packaged_files import packaged_file
 
 if TYPE_CHECKING:
     import tokenizers

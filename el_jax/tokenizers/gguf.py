@@ -2,8 +2,8 @@
 
 import pathlib
 
-from el_jax.runtime.errors import PretrainedError
-from el_jax.runtime.gguf_files import field_of, open_gguf
+from el_jax.process.errors import PretrainedError
+from el_jax.process.gguf_files import field_of, open_gguf
 from el_jax.tokenizers.byte_pairs import Tokenizer, byte_pair_tokenizer
 
 # llama.cpp's name of a way to cut text into words -> whether digits are apart

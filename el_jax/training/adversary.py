@@ -20,7 +20,7 @@ import jax.scipy.linalg
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.tasks import Labelled
 from el_jax.training.learner import Learner, Metrics
 from el_jax.training.moments import single

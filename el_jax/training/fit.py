@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from el_jax.losses import TokenLoss
-from el_jax.runtime.errors import UserError
+from el_jax.process.errors import UserError
 from el_jax.training.heads import Head, LogitHead
 from el_jax.training.metrics import summarise
 from el_jax.training.non_finite import HealthWatch, OnNonFinite

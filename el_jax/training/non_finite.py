@@ -6,7 +6,7 @@ from typing import Literal
 import jax
 import numpy as np
 
-from el_jax.runtime.errors import NOT_FINITE, UserError
+from el_jax.process.errors import NOT_FINITE, UserError
 from el_jax.training.state import BAD_PARTS, Health, Hypers
 
 _LOG = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.training.adversary import Adversary, against
 from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout

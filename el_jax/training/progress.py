@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from el_jax.runtime.files import to_nowhere
+from el_jax.process.files import to_nowhere
 from el_jax.types import Row
 
 COMPILING = "compiling (the first time only) ..."

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Estimate, Key
 from el_jax.worlds.language_model import LanguageModel
 from el_jax.worlds.world import PAD, World

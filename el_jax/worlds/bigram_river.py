@@ -11,7 +11,7 @@ bounce.
 
 import numpy as np
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.worlds.hmm import HMM
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.worlds.chart import ChartGrammar
 
 # Printed probabilities are rounded; past this the rules of a symbol are no rounding but a mistake.

@@ -29,7 +29,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 from el_jax.types import Batch, Key, Params
 from el_jax.worlds.world import Sentences, Tokens, categorical, draw_each, log_normalised
 

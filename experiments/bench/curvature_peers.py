@@ -85,7 +85,7 @@ def _ours(folder: Path, num_products: int, case: Case) -> dict[str, Callable[[],
     import optax
 
     from el_jax.models.pretrained import save_pretrained
-    from el_jax.runtime.compilation import use_compilation_cache
+    from el_jax.process.compilation import use_compilation_cache
     from experiments.bench.curvature import batch_of, config_of, products
 
     use_compilation_cache()

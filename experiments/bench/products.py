@@ -17,7 +17,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from el_jax import build
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process.compilation import use_compilation_cache
 from el_jax.training.learner import gradient_of
 from experiments.bench.paired import Benchmark, Case, Values, compare, serve, two_workers
 from experiments.bench.trainings import Updates, copy_config

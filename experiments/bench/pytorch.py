@@ -60,7 +60,7 @@ def python_with_pytorch(*, install: bool = True) -> str:
     Raises:
         NotMeasuredError: pip could not install it; the message is one line.
     """
-    from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
+    from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment, works
 
     own = OwnEnvironment(
         folder_name="pytorch",
@@ -122,7 +122,7 @@ def _ours(folder: Path, case: Case) -> dict[str, Callable[[], None]]:
     from el_jax.losses import cross_entropy, token_stats
     from el_jax.models import transformer
     from el_jax.models.pretrained import save_pretrained
-    from el_jax.runtime.compilation import use_compilation_cache
+    from el_jax.process.compilation import use_compilation_cache
     from experiments.bench.trainings import (
         PlainUpdates,
         Updates,

@@ -15,8 +15,8 @@ import numpy as np
 from jax.extend.backend import clear_backends
 
 from el_jax.checkpoint_step import config_hash
-from el_jax.runtime import arithmetic
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process import arithmetic
+from el_jax.process.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
     curvature_peers,

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from el_jax import build
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process.compilation import use_compilation_cache
 from experiments.bench.paired import (
     Benchmark,
     Case,

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, ScalarLike
 
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 from el_jax.training.optimizers.decayed import is_matrix
 
 

@@ -10,7 +10,7 @@ from configs import common
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.probes.stratification import FITTED_ACCURACY
-from el_jax.runtime.imports import import_all
+from el_jax.process.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_copy_attribution.claims import LONG, SHORT

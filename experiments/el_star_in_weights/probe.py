@@ -10,7 +10,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from el_jax.probes import PROBES
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import Facts, StarInWeights, Task
 from el_jax.types import ModelFns, Params, Probe
 

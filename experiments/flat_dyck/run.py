@@ -12,7 +12,7 @@ import scipy.stats
 from jaxtyping import Float
 
 from el_jax.curvature import Hessian
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 from el_jax.worlds import Dyck
 from el_jax.worlds.dyck import BracketInputs
 from experiments.flat_dyck import model, solutions, transfer

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from el_jax.curvature import Fisher, Hessian
 from el_jax.probes import PROBES, context_logits, contexts_of
 from el_jax.probes.contexts import Logits
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 

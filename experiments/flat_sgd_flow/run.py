@@ -12,7 +12,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.curvature import Hessian
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 from el_jax.worlds import block_hmm
 from experiments.flat_sgd_flow import drift, network, product
 from experiments.flat_sgd_flow.drift import Seen

@@ -11,7 +11,7 @@ from jax import Array
 from el_jax.curvature import Fisher
 from el_jax.probes import PROBES, context_logits, contexts_of
 from el_jax.probes.curvature import CHUNK, NUM_LABELS, group_parts
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 

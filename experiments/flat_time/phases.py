@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import ScalarLike
 
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 from el_jax.training.optimizers.decayed import is_matrix
 
 B1, B2, EPSILON, WEIGHT_DECAY = 0.9, 0.98, 1e-6, 0.01  # of the paper's released code

@@ -9,7 +9,7 @@ import numpy as np
 from configs import common
 from configs.flatness.masked import get_config
 from el_jax import build
-from el_jax.runtime.imports import import_all
+from el_jax.process.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.harness.shards import WHOLE, Shard

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
-from el_jax.runtime import arithmetic
-from el_jax.runtime.environment import checkout_state
-from el_jax.runtime.files import write_durably
+from el_jax.process import arithmetic
+from el_jax.process.environment import checkout_state
+from el_jax.process.files import write_durably
 from el_jax.training.sinks import History, read_rows
 
 KEPT = Path(__file__).parents[2] / "runs" / "experiments"

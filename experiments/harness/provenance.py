@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from el_jax.runtime import arithmetic
-from el_jax.runtime.environment import checkout_state, hardware, versions
+from el_jax.process import arithmetic
+from el_jax.process.environment import checkout_state, hardware, versions
 from experiments.harness.tables import MalformedTableError
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from el_jax.models import PRESETS, transformer
 from el_jax.models.pretrained import load_exact
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks.king_james import encode_words, king_james_words, verses
 from el_jax.tokenizers import load_tokenizer, smollm2_gguf
 from el_jax.types import Key, ModelFns, Params

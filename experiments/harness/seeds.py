@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from el_jax.checkpoint_step import config_hash
-from el_jax.runtime.compilation import use_compilation_cache
+from el_jax.process.compilation import use_compilation_cache
 from experiments.harness.provenance import gather_provenance, write_provenance
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results

@@ -23,8 +23,8 @@ from typing import Any
 import jax
 
 from el_jax import build
-from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.saved_run import start_from
+from el_jax.process.compilation import use_compilation_cache
+from el_jax.run import start_from
 from el_jax.training.fit import fit
 from el_jax.training.progress import Watched, progress, watched
 from el_jax.training.sinks import History, JsonLines, Sink

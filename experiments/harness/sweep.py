@@ -10,10 +10,10 @@ import numpy as np
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
 from el_jax.losses import TOKEN_LOSSES
-from el_jax.parameters import numbers_of
+from el_jax.numbers import numbers_of
 from el_jax.probes import when_fitted
-from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.compilation import use_compilation_cache
+from el_jax.process.errors import ConfigError
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
 from el_jax.types import Row

@@ -1,6 +1,6 @@
 """Every value that a config may not have, with the line that a user reads: one table.
 
-The command lines around it are in tests/runtime/launch_test.py, any value of any key in
+The command lines around it are in tests/process/launch_test.py, any value of any key in
 tests/config/malformed_test.py.
 """
 
@@ -15,7 +15,7 @@ from configs.linear_ntp.random import get_config as random_problem
 from el_jax import build
 from el_jax.config import linear_ntp, training
 from el_jax.models import PRESETS
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 NAN, INF = math.nan, math.inf
 NUMBER, WHOLE, POSITIVE = "must be a finite number", "must be an integer", "must be a positive"

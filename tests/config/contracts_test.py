@@ -12,8 +12,8 @@ from configs.by_name import get_config
 from el_jax import build
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS
-from el_jax.parameters import Number
-from el_jax.runtime.errors import ConfigError
+from el_jax.numbers import Number
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS
 from el_jax.types import Batch, ModelFns
 

@@ -8,8 +8,8 @@ from ml_collections import ConfigDict
 from configs.el.copy import get_config
 from configs.flatness.masked import get_config as masked
 from el_jax import build
-from el_jax.runtime.errors import ConfigError
-from el_jax.runtime.launch import one_line
+from el_jax.process.errors import ConfigError
+from el_jax.process.launch import one_line
 
 VALUES = [
     *(-1, 0, 10**30, 2**31, 0.5, math.nan, math.inf, -math.inf, True, None),

@@ -6,7 +6,7 @@ import pytest
 from configs.linear_ntp import activations, figure1, random, text
 from el_jax.config.linear_ntp import PROBLEMS, parse
 from el_jax.linear_ntp import random_problem
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 
 def message(config):

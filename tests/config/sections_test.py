@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from el_jax.config.sections import check_float32, choose, section, shown
-from el_jax.runtime.errors import ConfigError, unknown_key
+from el_jax.process.errors import ConfigError, unknown_key
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from configs.flatness import masked
 from el_jax import build
 from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.training.learner import gradient_of
 from el_jax.training.program import make_program
 from el_jax.worlds import world_kinds

@@ -8,7 +8,7 @@ from string import ascii_lowercase
 import pytest
 
 from el_jax import build
-from el_jax.runtime.errors import UserError
+from el_jax.process.errors import UserError
 from experiments.__main__ import main
 from experiments.harness.discovery import ExperimentError, discover
 from experiments.harness.report import report_of

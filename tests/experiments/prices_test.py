@@ -3,7 +3,7 @@
 import pytest
 
 from el_jax.planning.machines import machine_of
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from experiments.__main__ import ROOT, main
 from experiments.harness.discovery import Experiment, ExperimentError, discover, find
 from experiments.harness.prices import BEGIN, prices, sentence, write_prices

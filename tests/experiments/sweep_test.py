@@ -8,7 +8,7 @@ import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
-from el_jax.runtime.errors import ConfigError, WorkdirBusyError
+from el_jax.process.errors import ConfigError, WorkdirBusyError
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from el_jax.workdir import hold

@@ -22,7 +22,7 @@ from el_jax.losses import (
     masked_mean,
     token_stats,
 )
-from el_jax.parameters import defaults_of
+from el_jax.numbers import defaults_of
 
 NAMES = list(TOKEN_LOSSES)
 V = 7

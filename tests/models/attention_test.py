@@ -9,7 +9,7 @@ from tiny_models import TINY, B, T, batch_of, model, random_params, random_token
 import el_jax.models.attention as attention_room
 from el_jax.models import PRESETS, attention_choice, transformer
 from el_jax.models.attention import attend, flash_attend, rotate, scope, softmax
-from el_jax.runtime import target
+from el_jax.process import target
 
 SUPERVISED = jnp.array([[6, 0, 3], [2, 2, 5]])
 DOCUMENTS = jnp.array([[0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 5, 5, 5, 2, 2, 2]])

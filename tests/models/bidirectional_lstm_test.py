@@ -12,7 +12,7 @@ from scipy.special import erf
 from configs import by_name
 from el_jax import build
 from el_jax.models import BidirectionalLSTMConfig, bidirectional_lstm
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.types import Batch
 
 CONFIG = BidirectionalLSTMConfig(vocab_size=5, width=6, num_layers=2, max_length=9, dropout=0.0)

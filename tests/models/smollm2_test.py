@@ -8,7 +8,7 @@ import pytest
 from el_jax import generate
 from el_jax.losses import cross_entropy, token_stats
 from el_jax.models.pretrained import load_pretrained
-from el_jax.runtime.errors import MissingPackageError
+from el_jax.process.errors import MissingPackageError
 from el_jax.tasks.king_james import verses
 from el_jax.tokenizers import load_tokenizer, smollm2_gguf
 from el_jax.types import Batch

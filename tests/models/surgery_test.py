@@ -16,7 +16,7 @@ from tiny_models import TINY, batch_of, random_params, random_tokens
 
 from el_jax.curvature import Fisher, Hessian
 from el_jax.models import enlarge, replication, transformer
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 
 GPT2, BERT, LLAMA = TINY["gpt2"], TINY["bert"], TINY["llama"]
 PRE_LN_BERT = TINY["budget_bert"]

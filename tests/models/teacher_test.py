@@ -13,7 +13,7 @@ from el_jax import build
 from el_jax.models import PRESETS, transformer
 from el_jax.models.pretrained import save_pretrained
 from el_jax.models.teacher import language_model
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History
 from el_jax.worlds import LanguageModel, restricted_model

@@ -7,7 +7,7 @@ import pytest
 from el_jax import build
 from el_jax.planning.products import count_products
 from el_jax.planning.programs import products_of_update, shapes_of
-from el_jax.runtime.target import Target, compiling_for
+from el_jax.process.target import Target, compiling_for
 from el_jax.tasks import TASKS
 from experiments.bench.gpt2 import model_flops
 from tests.planning.random_tokens import RandomTokens, gpt2_config

@@ -6,7 +6,7 @@ import pytest
 
 from el_jax.planning.forecast import roofline
 from el_jax.planning.machines import MACHINES, NAMES, machine_of
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 
 def test_every_machine_has_a_source_and_a_topology_of_its_devices():

@@ -17,8 +17,8 @@ from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
 from el_jax.planning.report import as_json, lines
 from el_jax.planning.units import duration, quantity
-from el_jax.runtime.errors import ConfigError
-from el_jax.runtime.own_environment import NoEnvironmentError
+from el_jax.process.errors import ConfigError
+from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.training.devices.memory import num_bytes
 from tests.planning import compile_targets
 from tests.training.small_training import built, small_config

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from configs import common
 from configs.by_name import get_config
-from el_jax.runtime.imports import import_all
+from el_jax.process.imports import import_all
 from el_jax.types import Batch
 
 KNOWN = ("tests.planning.known_tasks",)

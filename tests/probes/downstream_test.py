@@ -19,7 +19,7 @@ from el_jax.probes import (
     linear_probe,
     naive_bayes,
 )
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import MaskedWords, PaddedCopy
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from el_jax.runtime.errors import MissingPackageError
+from el_jax.process.errors import MissingPackageError
 from el_jax.tasks import TextCopy, shakespeare
 from el_jax.tasks.documents import Document, king_james_books, read_documents, shakespeare_works
 

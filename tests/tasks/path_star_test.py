@@ -12,7 +12,7 @@ import pytest
 from configs.el.path_star import get_config
 from el_jax import build
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import PathStar
 
 KEY = jax.random.key(0)

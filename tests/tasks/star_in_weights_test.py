@@ -10,7 +10,7 @@ import pytest
 
 from configs.el.star_in_weights import get_config
 from el_jax import build
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import StarInWeights
 
 KEY = jax.random.key(0)

@@ -12,8 +12,8 @@ from el_jax import build
 from el_jax.models.presets import GPT2
 from el_jax.models.pretrained import load_pretrained, save_pretrained
 from el_jax.models.transformer import transformer
-from el_jax.runtime.errors import ConfigError
-from el_jax.saved_run import start_from
+from el_jax.process.errors import ConfigError
+from el_jax.run import start_from
 from el_jax.tasks import text
 from el_jax.tasks.documents import king_james_books, sentences_of
 from el_jax.tokenizers import SEPARATOR, train_tokenizer

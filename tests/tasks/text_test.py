@@ -10,7 +10,7 @@ import pytest
 
 from configs.el.text_copy import get_config
 from el_jax import build
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.tasks import TextCopy
 from el_jax.tasks.documents import king_james_books, sentences_of
 from el_jax.tokenizers import SEPARATOR

@@ -11,7 +11,7 @@ import pytest
 import tiktoken
 from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 
-from el_jax.runtime.errors import MissingPackageError, PretrainedError
+from el_jax.process.errors import MissingPackageError, PretrainedError
 from el_jax.tokenizers import (
     SEPARATOR,
     byte_pairs,

@@ -7,7 +7,7 @@ import pytest
 
 from configs.flatness.masked import get_config
 from el_jax import build
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.training.adversary import Adversary, Update, against, unexplained
 from el_jax.training.fit import fit
 from el_jax.training.learner import learner_of

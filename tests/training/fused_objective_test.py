@@ -14,8 +14,8 @@ import pytest
 
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
-from el_jax.parameters import defaults_of
-from el_jax.runtime.compilation import Once
+from el_jax.numbers import defaults_of
+from el_jax.process.compilation import Once
 from el_jax.training.heads import FusedHead, LogitHead
 from el_jax.training.objectives import Objective
 from el_jax.types import Batch, ModelFns, Readout

@@ -11,7 +11,7 @@ import pytest
 from configs import by_name, common
 from configs.el.path_star import get_config
 from el_jax import build
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.training.future import FUTURE, Answers
 from el_jax.training.future.bag import to_come
 from el_jax.training.future.next_latent import smooth_l1

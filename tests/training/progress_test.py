@@ -25,7 +25,7 @@ _WORK = """
 import fcntl, os, pathlib, signal, sys, termios, time
 import numpy as np
 from el_jax.training.progress import progress
-from el_jax.runtime.stop import StopSignal
+from el_jax.process.stop import StopSignal
 
 if os.isatty(0):
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal whose closing it hears of

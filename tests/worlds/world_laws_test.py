@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from el_jax.runtime.compilation import Once
+from el_jax.process.compilation import Once
 from el_jax.worlds import (
     PAD,
     WORLDS,

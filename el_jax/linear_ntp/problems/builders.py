@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from el_jax.linear_ntp.problems.problem import NTPProblem
-from el_jax.runtime.errors import require
+from el_jax.process.errors import require
 
 
 def random_problem(

@@ -29,7 +29,7 @@ from el_jax.linear_ntp.theory.certificates import (
     separation,
 )
 from el_jax.linear_ntp.theory.norms import Norm, dual_norm, matrix_norm
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 
 class LogitMargin(NamedTuple):

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.linear_ntp.theory.exact import exact_combination
 from el_jax.linear_ntp.theory.subspace import centred, face_contrasts, face_factor, is_dense
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 # Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15

@@ -24,7 +24,7 @@ from el_jax.linear_ntp.solvers.dual import (
 )
 from el_jax.linear_ntp.solvers.faces import annihilated, equalised, solve_on_face
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 _FIRST_CHUNK = 100
 _POLISHED_GAP = 0.03

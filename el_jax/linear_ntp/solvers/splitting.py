@@ -22,7 +22,7 @@ from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, project_on_co
 from el_jax.linear_ntp.solvers.faces import equalised
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.linear_ntp.theory.norms import Norm
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 _CHUNK = 100
 _RELAXATION = 1.6

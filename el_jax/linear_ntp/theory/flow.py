@@ -13,7 +13,7 @@ from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.linear_ntp.theory.landscape import Landscape, landscape, slope_at
 from el_jax.linear_ntp.theory.metrics import decoder_metrics
 from el_jax.linear_ntp.theory.trajectory import Trajectory
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 
 def gradient_flow(

@@ -26,7 +26,7 @@ from el_jax.linear_ntp.theory.subspace import (
     project,
     top_curvature,
 )
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 
 class Landscape(NamedTuple):

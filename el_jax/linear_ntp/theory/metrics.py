@@ -22,7 +22,7 @@ from el_jax.linear_ntp.theory.landscape import (
     slope_at,
 )
 from el_jax.linear_ntp.theory.norms import NORMS, traced_norm
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 
 def decoder_metrics(

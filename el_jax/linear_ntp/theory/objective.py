@@ -20,7 +20,7 @@ from jax import Array
 from jaxtyping import Float, Float64
 
 from el_jax.linear_ntp.problems.problem import NTPProblem
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 
 class ExcessLoss(NamedTuple):

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Float64
 from scipy.sparse.linalg import LinearOperator, eigsh, lsqr
 
 from el_jax.linear_ntp.problems.problem import NTPProblem
-from el_jax.runtime.double_precision import float64
+from el_jax.process.double_precision import float64
 
 Matrix = TypeVar("Matrix", np.ndarray, Array)
 

@@ -14,8 +14,8 @@ from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
 from el_jax.linear_ntp.theory.directions import DIRECTIONS, Direction, Memory
 from el_jax.linear_ntp.theory.landscape import Landscape, Slope, landscape, slope_at
 from el_jax.linear_ntp.theory.metrics import checked_references, metrics_at
-from el_jax.runtime.double_precision import float64
-from el_jax.runtime.errors import require
+from el_jax.process.double_precision import float64
+from el_jax.process.errors import require
 
 
 @dataclass(frozen=True, eq=False)

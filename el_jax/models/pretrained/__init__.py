@@ -20,7 +20,7 @@ from el_jax.models.pretrained.files import CONFIG, read_json, read_tensors, writ
 from el_jax.models.pretrained.gguf import GGUF, gguf_config, gguf_model
 from el_jax.models.pretrained.parameters import params_of, tensors_of
 from el_jax.models.transformer import transformer
-from el_jax.runtime.errors import PretrainedError
+from el_jax.process.errors import PretrainedError
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.types import ModelFns, Params
 

@@ -7,7 +7,7 @@ from typing import Any
 from el_jax.models.config import TransformerConfig
 from el_jax.models.pretrained.families import FAMILIES, NOWHERE
 from el_jax.models.pretrained.family import Family, Option
-from el_jax.runtime.errors import PretrainedError, require
+from el_jax.process.errors import PretrainedError, require
 
 # of a run and not of the function that is computed; a file keeps what it has an option for
 _OF_RUNS = {

@@ -12,8 +12,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from el_jax.runtime.errors import PretrainedError
-from el_jax.runtime.files import write_durably
+from el_jax.process.errors import PretrainedError
+from el_jax.process.files import write_durably
 
 CONFIG, TENSORS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 

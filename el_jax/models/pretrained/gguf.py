@@ -14,8 +14,8 @@ from el_jax.models.config import TransformerConfig
 from el_jax.models.pretrained.config_json import config_of
 from el_jax.models.pretrained.families import FAMILIES
 from el_jax.models.pretrained.parameters import params_of
-from el_jax.runtime.errors import PretrainedError, require
-from el_jax.runtime.gguf_files import field_of, open_gguf
+from el_jax.process.errors import PretrainedError, require
+from el_jax.process.gguf_files import field_of, open_gguf
 from el_jax.types import Params
 
 GGUF = ".gguf"  # the end of such a file's name

@@ -15,7 +15,7 @@ from el_jax.models.pretrained.families import NO_PARAMETERS
 from el_jax.models.pretrained.family import Family
 from el_jax.models.pretrained.layouts import Place, Shape
 from el_jax.models.transformer import transformer
-from el_jax.runtime.errors import PretrainedError
+from el_jax.process.errors import PretrainedError
 from el_jax.types import Params
 
 _EXACT_IN_FLOAT32 = ("bfloat16", "float16", "float32")

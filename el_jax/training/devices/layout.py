@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.sharding import AxisType, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from el_jax.runtime import target
+from el_jax.process import target
 from el_jax.training.devices.by_pmap import by_pmap
 from el_jax.training.devices.on_devices import OnDevices
 from el_jax.training.devices.parts import Gradient, Parts, Within, placing

@@ -1,6 +1,6 @@
 """Choose how a training is sharded over the available devices."""
 
-from el_jax.runtime import target
+from el_jax.process import target
 from el_jax.training.devices.layout import Layout, Method, Shard
 
 

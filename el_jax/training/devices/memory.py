@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-from el_jax.runtime.compilation import release_freed_memory
-from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
+from el_jax.process.compilation import release_freed_memory
+from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.on_devices import OnDevices
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from el_jax.runtime.processes import is_first, smallest
+from el_jax.process.processes import is_first, smallest
 from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.memory import (
     USABLE,

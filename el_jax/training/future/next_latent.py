@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jaxtyping import Float, ScalarLike
 
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 from el_jax.training.future.term import Answers, Future, later, matrix
 from el_jax.types import Key, Params
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import optax
 from jaxtyping import ScalarLike
 
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 from el_jax.training.optimizers.decayed import is_matrix
 
 

@@ -7,8 +7,8 @@ import jax
 import optax
 from jax.typing import ArrayLike
 
-from el_jax.parameters import Number, numbers_of
-from el_jax.runtime.errors import require
+from el_jax.numbers import Number, numbers_of
+from el_jax.process.errors import require
 from el_jax.training.optimizers.clipping import clipped
 from el_jax.training.optimizers.methods import OPTIMIZERS
 from el_jax.training.optimizers.schedules import SCHEDULES, ScheduleName, learning_rate

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import ScalarLike
 
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 
 
 def clipped(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 
 Decay = Callable[[Array], Any]  # fraction of the time after warm-up -> fraction of the peak
 ScheduleName = Literal["constant", "linear", "cosine", "wsd"]

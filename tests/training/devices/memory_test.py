@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from el_jax import build
-from el_jax.runtime.errors import NotEnoughMemoryError, is_out_of_memory
+from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training.devices import memory, runs
 from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.memory import check_room, largest_group, planned_bytes

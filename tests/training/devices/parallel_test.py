@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from el_jax import build
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.layout_choice import choose_layout
 from tests.training.layouts import UPDATES, flat, settings_with, trained

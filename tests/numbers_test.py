@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pytest
 from jaxtyping import ScalarLike
 
-from el_jax.parameters import Number, defaults_of, numbers_of, options_of
+from el_jax.numbers import Number, defaults_of, numbers_of, options_of
 
 
 def method(

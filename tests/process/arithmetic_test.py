@@ -16,7 +16,7 @@ from el_jax import build
 from el_jax.linear_ntp import random_problem, run_trajectory
 from el_jax.linear_ntp.theory.objective import arrays, excess_parts, logit_pieces
 from el_jax.models import TransformerConfig, transformer
-from el_jax.runtime import arithmetic
+from el_jax.process import arithmetic
 from el_jax.tasks import PaddedCopy
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def python(*arguments, **environment):
 @pytest.fixture(scope="module")
 def broken():
     """The environment in which XLA computes wrong sums, where this jaxlib has one."""
-    code = "from el_jax.runtime import arithmetic; print(len(arithmetic.wrong_sums()))"
+    code = "from el_jax.process import arithmetic; print(len(arithmetic.wrong_sums()))"
     done = python("-c", code, **BROKEN)
     if done.stdout.strip() == "0":
         pytest.skip("this jaxlib computes right sums whatever its flags")
@@ -48,7 +48,7 @@ def test_sums_are_right_here():
 
 
 def test_importing_the_package_is_enough():
-    code = "import jax, el_jax; from el_jax.runtime import arithmetic; arithmetic.check()"
+    code = "import jax, el_jax; from el_jax.process import arithmetic; arithmetic.check()"
     done = python("-c", code)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -84,7 +84,7 @@ def test_a_command_on_wrong_arithmetic_is_one_line_and_exit_code_8(command, brok
 
 
 def test_going_on_all_the_same_warns(broken):
-    code = "from el_jax.runtime import arithmetic; arithmetic.check(); print(arithmetic.record())"
+    code = "from el_jax.process import arithmetic; arithmetic.check(); print(arithmetic.record())"
     done = python("-c", code, **broken, EL_JAX_WRONG_ARITHMETIC="allow")
     assert done.returncode == 0
     assert done.stderr.startswith("warning: jaxlib 0.")

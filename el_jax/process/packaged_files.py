@@ -3,7 +3,7 @@
 import importlib.metadata
 import pathlib
 
-from el_jax.runtime.errors import MissingPackageError
+from el_jax.process.errors import MissingPackageError
 
 
 def packaged_file(package: str, path: str, content: str, install: str) -> pathlib.Path:

@@ -14,7 +14,7 @@ from typing import NoReturn
 import jax
 from absl import flags
 
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 _AUTO = flags.DEFINE_enum("distributed", None, ["auto"], "Ask the cluster who takes part.")
 _COORDINATOR = flags.DEFINE_string("coordinator", None, "HOST:PORT of process 0.")

@@ -21,8 +21,8 @@ from el_jax.checkpoint import CheckpointError
 from el_jax.checkpoint_step import DamagedError, committed_steps, config_hash, describe, read_step
 from el_jax.config.training import Config, Numbers, Settings, identity, parse
 from el_jax.models.pretrained import is_pretrained, load_pretrained
-from el_jax.runtime.errors import ConfigError, PretrainedError
-from el_jax.runtime.imports import ImportedFileError
+from el_jax.process.errors import ConfigError, PretrainedError
+from el_jax.process.imports import ImportedFileError
 from el_jax.tasks import Task
 from el_jax.training.future import OWN
 from el_jax.training.program import Program, initial_state

@@ -11,8 +11,8 @@ from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem_config
 from el_jax import build
 from el_jax.config import linear_ntp, names
-from el_jax.runtime import errors, launch
-from el_jax.runtime.errors import ConfigError
+from el_jax.process import errors, launch
+from el_jax.process.errors import ConfigError
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -76,7 +76,7 @@ MY_LOSS = """
 from typing import Annotated
 from jaxtyping import ScalarLike
 from el_jax.losses import TOKEN_LOSSES
-from el_jax.parameters import Number
+from el_jax.numbers import Number
 
 def my_square(stats, *, weight: Annotated[ScalarLike, Number(1.0, above=0)]):
     return weight * stats.label_logit**2

@@ -6,7 +6,7 @@ import sys
 import threading
 from types import FrameType
 
-from el_jax.runtime.files import to_nowhere
+from el_jax.process.files import to_nowhere
 
 _HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed; Windows does not have it
 STOPPING = (signal.SIGTERM, signal.SIGINT, *([_HANGUP] if _HANGUP else []))

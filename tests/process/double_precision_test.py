@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.runtime import double_precision
-from el_jax.runtime.double_precision import float64
+from el_jax.process import double_precision
+from el_jax.process.double_precision import float64
 
 
 def device_of(array):

@@ -21,7 +21,7 @@ import warnings
 
 import numpy as np
 
-from el_jax.runtime.errors import ARITHMETIC, UserError
+from el_jax.process.errors import ARITHMETIC, UserError
 
 _NAME = "--xla_cpu_experimental_ynn_fusion_type"
 FLAG = f"{_NAME}=-reduce"  # takes sums off the default list and leaves products on it

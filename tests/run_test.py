@@ -12,8 +12,8 @@ import pytest
 import el_jax
 from el_jax import build, show
 from el_jax.checkpoint import CheckpointError
-from el_jax.runtime.errors import ConfigError
-from el_jax.saved_run import start_from
+from el_jax.process.errors import ConfigError
+from el_jax.run import start_from
 from tests import trainings
 
 

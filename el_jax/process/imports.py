@@ -13,7 +13,7 @@ import pathlib
 import sys
 from collections.abc import Iterable
 
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 
 class ImportedFileError(ConfigError):

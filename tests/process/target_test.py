@@ -6,8 +6,8 @@ import pytest
 
 from el_jax.models import PRESETS
 from el_jax.models.cudnn import attention_choice
-from el_jax.runtime import target
-from el_jax.runtime.target import Target, compiling_for
+from el_jax.process import target
+from el_jax.process.target import Target, compiling_for
 from el_jax.training.devices.layout import Layout
 from el_jax.training.devices.layout_choice import choose_layout
 

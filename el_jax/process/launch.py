@@ -17,9 +17,9 @@ import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
-from el_jax.runtime import arithmetic, distributed
-from el_jax.runtime.compilation import use_compilation_cache
-from el_jax.runtime.errors import (
+from el_jax.process import arithmetic, distributed
+from el_jax.process.compilation import use_compilation_cache
+from el_jax.process.errors import (
     ConfigError,
     NotEnoughMemoryError,
     describe,
@@ -27,7 +27,7 @@ from el_jax.runtime.errors import (
     is_out_of_memory,
     unknown_key,
 )
-from el_jax.runtime.imports import import_all
+from el_jax.process.imports import import_all
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; training again in it resumes. Made if missing."

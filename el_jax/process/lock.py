@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Iterator
 
-from el_jax.runtime.errors import WorkdirBusyError
+from el_jax.process.errors import WorkdirBusyError
 
 if sys.platform == "win32":
     import msvcrt

@@ -5,7 +5,7 @@ from typing import Any
 
 import gguf
 
-from el_jax.runtime.errors import PretrainedError
+from el_jax.process.errors import PretrainedError
 
 
 def open_gguf(path: pathlib.Path) -> gguf.GGUFReader:

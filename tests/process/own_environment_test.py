@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from el_jax.runtime.own_environment import NoEnvironmentError, OwnEnvironment, works
+from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment, works
 
 PRESENT = ("--no-index", "pip")  # is there already: nothing to fetch
 
@@ -57,7 +57,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(made, tmp_path, monkeypatch)
 def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     program = (
-        "from el_jax.runtime.own_environment import OwnEnvironment\n"
+        "from el_jax.process.own_environment import OwnEnvironment\n"
         f"own = OwnEnvironment('own', 'packages', '1 kB', ({PRESENT},), 'import numpy', True)\n"
         "print(own.python())"
     )

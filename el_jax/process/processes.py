@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from el_jax.runtime.errors import ConfigError
+from el_jax.process.errors import ConfigError
 
 T = TypeVar("T")
 

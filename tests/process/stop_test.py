@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from el_jax.runtime.stop import StopSignal
+from el_jax.process.stop import StopSignal
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ WAIT = 120  # seconds, for a machine that is busy with other things
 _BUSY = """
 import hashlib, signal, sys, threading, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
-from el_jax.runtime.stop import StopSignal
+from el_jax.process.stop import StopSignal
 
 stop = StopSignal()
 def tell():

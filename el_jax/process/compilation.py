@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from el_jax.runtime import target
+from el_jax.process import target
 
 
 class Once:
