@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from experiments.bench.curvature_peers import PAIRS
 from experiments.bench.run import BENCHMARKS
-from experiments.harness.claims import Claim, median, number
+from experiments.harness.claims import median, number
+from experiments.harness.judging import Claim
 from experiments.harness.tables import Where
 
 

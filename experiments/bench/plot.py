@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 
 from el_jax.plots import add_legend, add_question, new_figure
 from experiments.bench.claims import Line, lines_of
-from experiments.harness.claims import Outcome, Verdict, judged
 from experiments.harness.figures import decimal
+from experiments.harness.judging import Outcome, Verdict, judged
 from experiments.harness.provenance import read_provenance
 from experiments.harness.statistics import Interval, describe_number, median_interval
 from experiments.harness.tables import read_results, select, values_of

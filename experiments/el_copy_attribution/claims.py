@@ -6,7 +6,8 @@ strings a letter, so that 1.00 can be reached; it was chosen on data seeds from 
 
 from typing import Any
 
-from experiments.harness.claims import Claim, Terms, contrast, effect, greater, level
+from experiments.harness.claims import Terms, contrast, effect, greater, level
+from experiments.harness.judging import Claim
 from experiments.harness.names import name_of
 
 HARD = "test_precise_hard_accuracy"

@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from experiments.el_copy_context.run import BASE, PADDINGS, SHARES, STRINGS_PER_WINDOW, TOKENS
-from experiments.harness.claims import Claim, contrast, greater, level, trend
+from experiments.harness.claims import contrast, greater, level, trend
+from experiments.harness.judging import Claim
 from experiments.harness.names import name_of
 
 HARD = "test_precise_hard_accuracy"

@@ -9,7 +9,8 @@ with the hard strings here; the 0.3 is quoted with the group the paper names. Th
 
 from typing import Any
 
-from experiments.harness.claims import Claim, greater, level
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import Claim
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where
 

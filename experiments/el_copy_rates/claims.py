@@ -5,7 +5,8 @@ bound is Table 3's number at λ = 4, the strength the paper chose.
 """
 
 from experiments.el_copy_rates.run import MIDDLE, NUM_UPDATES, RATES
-from experiments.harness.claims import Claim, contrast, greater, level
+from experiments.harness.claims import contrast, greater, level
+from experiments.harness.judging import Claim
 
 EASY, HARD = "test_precise_easy_accuracy", "test_precise_hard_accuracy"
 FIGURE_4, TABLE_3 = "Yang et al. 2025, Figure 4", "Yang et al. 2025, Table 3"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.el_copy_variance.parts import parts
 from experiments.el_copy_variance.run import SEEDS_PER_DATA
-from experiments.harness.claims import Claim, Outcome, verdict_of
+from experiments.harness.judging import Claim, Outcome, verdict_of
 from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
 from experiments.harness.tables import Where

@@ -6,7 +6,8 @@ import pandas as pd
 import scipy.stats
 
 from experiments.el_copy_width.run import STRINGS_PER_WINDOW, WIDTHS
-from experiments.harness.claims import Claim, Outcome, level, trend, verdict_of
+from experiments.harness.claims import level, trend
+from experiments.harness.judging import Claim, Outcome, verdict_of
 from experiments.harness.statistics import wilson_interval
 from experiments.harness.tables import Where, factors_of, select, values_of
 

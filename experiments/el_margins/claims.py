@@ -8,7 +8,8 @@ import math
 from typing import Any
 
 from experiments.el_margins.run import LOSSES
-from experiments.harness.claims import OURS, Claim, greater, level, trend
+from experiments.harness.claims import greater, level, trend
+from experiments.harness.judging import OURS, Claim
 from experiments.harness.names import name_of
 
 SOURCE = "Puli et al. 2023, linear perception (a replication)"

@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 
 from experiments.el_path_star.run import CONTROLS, GRAPHS, WARM_UP
-from experiments.harness.claims import OURS, Claim, Outcome, greater, if_open, level, verdict_of
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import OURS, Claim, Outcome, if_open, verdict_of
 from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
 from experiments.harness.tables import Where, values_of

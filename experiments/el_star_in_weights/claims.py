@@ -13,7 +13,8 @@ import math
 from typing import Any
 
 from experiments.el_star_in_weights import run
-from experiments.harness.claims import Claim, greater, if_open, level
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import Claim, if_open
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where
 

@@ -8,7 +8,8 @@ cannot tell.
 from typing import Any
 
 from experiments.el_text_copy.run import LAM, NUM_MANY, NUM_TRAIN, ONE_EQUILIBRIUM, WARM_UP
-from experiments.harness.claims import Claim, greater, level
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import Claim
 
 ALL, EASY, HARD = "test_exact_match", "test_easy_exact_match", "test_hard_exact_match"
 SOURCE = "Yang et al. 2025, Table 2"

@@ -8,7 +8,8 @@ loss is the least, has features that are worse than either's.
 import pandas as pd
 
 from experiments.flat_time.run import WORLDS
-from experiments.harness.claims import Claim, contrast, greater, trend
+from experiments.harness.claims import contrast, greater, trend
+from experiments.harness.judging import Claim
 
 TABLE_1, TABLE_2 = "Liu et al. 2023, Table 1", "Liu et al. 2023, Table 2"
 # the weight of which claims are made: the largest that cost less than EQUAL on a world of another

@@ -1,7 +1,8 @@
 """Lemma 4.2 of Liu, Xie, Li, Ma (2023): at saturation, before it, and where there is none."""
 
 from experiments.flat_bartlett.run import BLIND, NARROW, PAPER_DIVERGENCE, WIDE
-from experiments.harness.claims import Claim, level
+from experiments.harness.claims import level
+from experiments.harness.judging import Claim
 
 LEMMA = "Liu et al. 2023, Lemma 4.2"
 ESTIMATOR = "Liu et al. 2023, appendix B.1"

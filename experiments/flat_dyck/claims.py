@@ -4,7 +4,8 @@ import pandas as pd
 
 from experiments.flat_dyck.run import TRAINED
 from experiments.flat_dyck.training import TRAININGS
-from experiments.harness.claims import Claim, greater, level, number
+from experiments.harness.claims import greater, level, number
+from experiments.harness.judging import Claim
 from experiments.harness.tables import Where
 
 PAPER = "Liu et al. 2023"

@@ -12,7 +12,8 @@ import pandas as pd
 import scipy.stats
 
 from experiments.flat_elearn.probe import FISHER, MATCHED, MATCHED_CE, MEASURES, SCALE_FREE, TOP
-from experiments.harness.claims import Claim, Outcome, greater, level, verdict_of
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import Claim, Outcome, verdict_of
 from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
 from experiments.harness.tables import Where, values_of

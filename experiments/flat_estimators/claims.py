@@ -5,7 +5,8 @@ import math
 import pandas as pd
 
 from experiments.flat_estimators.estimators import ESTIMATORS
-from experiments.harness.claims import Claim, contrast, greater, level
+from experiments.harness.claims import contrast, greater, level
+from experiments.harness.judging import Claim
 
 STAGES = ("start", "saturated")
 LEMMA = "Liu et al. 2023, Lemma 4.2"

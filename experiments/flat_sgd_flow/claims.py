@@ -1,7 +1,8 @@
 """Theorem 4.3 of Liu, Xie, Li, Ma (2023) at small rates: drift, its rate, and what it needs."""
 
 from experiments.flat_sgd_flow.run import FULL, NETWORK, SCALES, Setting
-from experiments.harness.claims import Claim, greater, level, number
+from experiments.harness.claims import greater, level, number
+from experiments.harness.judging import Claim
 
 PAPER = "Liu et al. 2023"
 THEOREM = f"{PAPER}, Theorem 4.3"

@@ -14,7 +14,8 @@ from jaxtyping import Float
 
 from experiments.flat_size.run import CONVENTIONS, WIDTHS
 from experiments.flat_time.run import ACCURACIES, WORLDS
-from experiments.harness.claims import OURS, Claim, trend
+from experiments.harness.claims import trend
+from experiments.harness.judging import OURS, Claim
 from experiments.harness.tables import results_frame
 
 ACCURACY, TRACE = "Liu et al. 2023, Figure 2", "Liu et al. 2023, Figure 5"

@@ -7,7 +7,8 @@ itself. The control is SGD at a fifth of the rate: noise moves the trace by the 
 """
 
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
-from experiments.harness.claims import OURS, Claim, contrast, greater, level
+from experiments.harness.claims import contrast, greater, level
+from experiments.harness.judging import OURS, Claim
 
 FIGURE_1, THEOREM = "Liu et al. 2023, Figure 1", "Liu et al. 2023, Theorem 4.3"
 WAYS = {  # words, and place in the paper

@@ -4,24 +4,21 @@ A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds*
 interval is on the claimed side, *fails* when the whole interval is on the other, and is
 *inconclusive* otherwise. Seeds are shared between settings, so settings are compared by their
 difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
-is inconclusive, never an error: a partial run still reports its claims. ``judged`` then corrects
-the verdicts of an experiment for their number.
+is inconclusive, never an error: a partial run still reports its claims. ``judging.judged`` then
+corrects the verdicts of an experiment for their number.
 
 Timings are judged by the exact interval of their median instead, and a number that does not vary
 by itself. Neither has a p value, so that they are not corrected: n rounds have none below 2 / 2**n.
 """
 
-import dataclasses
-import enum
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypedDict, Unpack
+from collections.abc import Callable, Sequence
+from typing import TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
-from experiments.harness.names import name_of
+from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
 from experiments.harness.statistics import (
     CONFIDENCE,
     Interval,
@@ -37,59 +34,6 @@ from experiments.harness.statistics import (
     t_interval,
 )
 from experiments.harness.tables import Where, by_cell, is_measured, levels, values_of
-
-OURS = "not in the paper"
-
-
-class Verdict(enum.Enum):
-    """The outcome of testing a claim on the results."""
-
-    HOLDS = "holds"
-    FAILS = "fails"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What results say of a claim.
-
-    Attributes:
-        detail: the interval the verdict rests on, or the reason why there is none.
-        ours: our numbers, mean ± standard error and number of seeds; empty if not measured.
-        verdict: holds, fails or inconclusive.
-        p: two-sided p value of the quantity being at the bound of the claim; NaN if not tested.
-    """
-
-    detail: str
-    ours: str = ""
-    verdict: Verdict = Verdict.INCONCLUSIVE
-    p: float = math.nan
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """A claim, decided before the run.
-
-    Attributes:
-        text: the claim, one sentence.
-        judge: its test on results.
-        paper: the paper's number, or its words where it gives none.
-        source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
-        needs: the settings and metrics it is about.
-    """
-
-    text: str
-    judge: Callable[[pd.DataFrame], Outcome]
-    paper: str = ""
-    source: str = OURS
-    needs: Sequence[tuple[Where, str]] = ()
-
-
-class Judged(NamedTuple):
-    """A claim and what results say of it."""
-
-    claim: Claim
-    outcome: Outcome
 
 
 class Wording(TypedDict, total=False):
@@ -300,70 +244,6 @@ def trend(
         )
 
     return Claim(text, judge, needs=[(where, metric)], **wording)
-
-
-def if_open(gate: Claim, claims: Sequence[Claim]) -> list[Claim]:
-    """Claims that get a verdict only where another one, the gate, holds by itself."""
-
-    def behind(claim: Claim) -> Claim:
-        def judge(results: pd.DataFrame) -> Outcome:
-            outcome = claim.judge(results)
-            measured = all(is_measured(results, where, metric) for where, metric in gate.needs)
-            if measured and gate.judge(results).verdict is Verdict.HOLDS:
-                return outcome
-            detail = f"not judged, the gate is closed; {outcome.detail}"
-            return Outcome(detail, outcome.ours)
-
-        return dataclasses.replace(claim, judge=judge)
-
-    return [behind(claim) for claim in claims]
-
-
-def verdict_of(*, holds: bool, fails: bool) -> Verdict:
-    """The verdict of an interval that may lie wholly on one side."""
-    if holds:
-        return Verdict.HOLDS
-    return Verdict.FAILS if fails else Verdict.INCONCLUSIVE
-
-
-def judged(
-    claims: Sequence[Claim], results: pd.DataFrame, not_measured: Mapping[str, str] | None = None
-) -> list[Judged]:
-    """Judge claims, and correct the verdicts for their number (Holm 1979).
-
-    A verdict stands if its p value, adjusted for the tests of all claims, is at most .05. Claims
-    without a p value are not counted.
-
-    Args:
-        claims: of one experiment.
-        results: the values.
-        not_measured: for names of settings that could not be measured, the reason.
-    """
-    outcomes = [_outcome(claim, results, not_measured or {}) for claim in claims]
-    tested = [i for i, outcome in enumerate(outcomes) if not math.isnan(outcome.p)]
-    if tested:
-        _, adjusted, *_ = multipletests([outcomes[i].p for i in tested], method="holm")
-        for i, p in zip(tested, adjusted, strict=True):
-            outcomes[i] = _adjusted(outcomes[i], p)
-    return [Judged(claim, outcome) for claim, outcome in zip(claims, outcomes, strict=True)]
-
-
-def _outcome(claim: Claim, results: pd.DataFrame, reasons: Mapping[str, str]) -> Outcome:
-    missing = [(where, m) for where, m in claim.needs if not is_measured(results, where, m)]
-    if not missing:
-        return claim.judge(results)
-    names = [name_of({f: v for f, v in where.items() if v is not None}) for where, _ in missing]
-    known = [reasons[name] for name in names if name in reasons]
-    return Outcome(
-        f"not measured: {known[0] if known else f'{missing[0][1]} of ' + '; '.join(names)}"
-    )
-
-
-def _adjusted(outcome: Outcome, p: float) -> Outcome:
-    verdict = outcome.verdict if p <= 1 - CONFIDENCE else Verdict.INCONCLUSIVE
-    shown = "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".")
-    detail = f"{outcome.detail}; Holm p {shown}"
-    return dataclasses.replace(outcome, verdict=verdict, detail=detail)
 
 
 def _within(low: float, high: float, at_least: float, at_most: float) -> Verdict:

@@ -31,7 +31,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.harness.claims import Judged, judged
+from experiments.harness.judging import Judged, judged
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.shards import TABLES, WHOLE, Shard, replace_levels
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.harness.claims import Judged, Verdict
 from experiments.harness.discovery import TABLES, Experiment, ExperimentError, discover
+from experiments.harness.judging import Judged, Verdict
 from experiments.harness.names import name_of
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.statistics import describe_mean, describe_number, describe_seeds

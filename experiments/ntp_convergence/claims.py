@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from experiments.harness.claims import Claim, greater, level, trend
+from experiments.harness.claims import greater, level, trend
+from experiments.harness.judging import Claim
 from experiments.harness.tables import Where, select
 from experiments.ntp_convergence.run import DECADES
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from experiments.harness.claims import Claim, level
+from experiments.harness.claims import level
+from experiments.harness.judging import Claim
 from experiments.ntp_figure1.run import CIRCLE, GAUSSIAN
 
 MOST = 0.9  # of the problems: what "the word vectors do so" must mean on random data

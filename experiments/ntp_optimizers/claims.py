@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from experiments.harness.claims import Claim, Wording, greater, level
+from experiments.harness.claims import Wording, greater, level
+from experiments.harness.judging import Claim
 from experiments.ntp_optimizers.run import OWN_NORM, setting
 
 FAN = "Fan, Schmidt, Thrampoulidis 2025 (arXiv 2502.04664)"

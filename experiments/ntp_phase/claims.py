@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from experiments.harness.claims import Claim, Wording, greater, level
+from experiments.harness.claims import Wording, greater, level
+from experiments.harness.judging import Claim
 from experiments.ntp_phase.run import SIZES, Ensemble
 
 OURS = "ours; exact thresholds are an open problem of the paper"

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from experiments.harness.claims import Claim, Wording, greater, level
+from experiments.harness.claims import Wording, greater, level
+from experiments.harness.judging import Claim
 from experiments.ntp_pretrained.run import (
     BOUND,
     EMBEDDINGS,

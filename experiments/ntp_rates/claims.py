@@ -8,7 +8,8 @@ would make it grow by 22 % (gradient descent) or 9 % (flow).
 from collections.abc import Iterator
 from functools import partial
 
-from experiments.harness.claims import Claim, greater, level
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import Claim
 from experiments.harness.tables import Where
 from experiments.ntp_rates.run import FLOW, GD, ONE_HOT_NGD, SPLIT, STALLING
 

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from experiments.harness.claims import Claim, Wording, greater, level, trend
+from experiments.harness.claims import Wording, greater, level, trend
+from experiments.harness.judging import Claim
 
 LEMMA = "ours; thresholds are an open problem of the paper"
 OPEN: Wording = {"source": LEMMA, "paper": "none"}

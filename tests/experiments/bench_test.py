@@ -21,7 +21,7 @@ from experiments.bench.paired import (
     compare,
 )
 from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
-from experiments.harness.claims import Verdict, judged
+from experiments.harness.judging import Verdict, judged
 from experiments.harness.provenance import read_provenance
 from experiments.harness.tables import read_results
 from tests.experiments.toys import table_of

@@ -4,19 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from experiments.harness.claims import (
-    Claim,
-    Outcome,
-    Verdict,
-    contrast,
-    effect,
-    greater,
-    judged,
-    level,
-    median,
-    number,
-    trend,
-)
+from experiments.harness.claims import contrast, effect, greater, level, median, number, trend
+from experiments.harness.judging import Claim, Outcome, Verdict, judged
 from experiments.harness.tables import results_frame
 from tests.experiments.toys import results_of
 

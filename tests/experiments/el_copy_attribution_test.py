@@ -9,7 +9,7 @@ from el_jax.training.sinks import History
 from experiments.el_copy_attribution.claims import CE, CLAIMS, COLD, E2, MAIN, WARM
 from experiments.el_copy_attribution.memory import adamw_switched
 from experiments.el_copy_attribution.run import course
-from experiments.harness.claims import Verdict, judged
+from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
 
 GRADIENTS = np.random.default_rng(0).normal(size=(12, 3, 2))

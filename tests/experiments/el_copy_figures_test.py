@@ -5,7 +5,7 @@ import pytest
 
 from experiments.el_copy_anatomy.claims import CE, CLAIMS, E2_WARM_UP
 from experiments.el_copy_width import run as width_run
-from experiments.harness.claims import Verdict, judged
+from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
 
 NOISE = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])

@@ -7,7 +7,7 @@ import scipy.stats
 from experiments.el_copy_variance.claims import CLAIMS, HARD, SETTINGS
 from experiments.el_copy_variance.parts import parts
 from experiments.el_copy_variance.run import SEEDS_PER_DATA
-from experiments.harness.claims import judged
+from experiments.harness.judging import judged
 from tests.experiments.toys import table_of
 
 N, CE = SEEDS_PER_DATA, SETTINGS[0]

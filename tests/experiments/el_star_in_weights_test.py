@@ -12,7 +12,7 @@ from el_jax.tasks import PathStar, StarInWeights
 from el_jax.training.optimizers.adamw import adamw
 from el_jax.types import ModelFns
 from experiments.el_star_in_weights import claims, frozen, probe, run
-from experiments.harness.claims import judged
+from experiments.harness.judging import judged
 from tests.experiments.toys import table_of
 
 TASK = StarInWeights(degree=3, path_length=4)

@@ -9,7 +9,7 @@ from el_jax import build
 from el_jax.curvature import Hessian
 from el_jax.types import ModelFns
 from experiments.flat_elearn import claims, probe, run
-from experiments.harness.claims import Verdict, judged
+from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from el_jax.training.sinks import History
 from experiments.flat_time import claims, phases, run
-from experiments.harness.claims import Verdict, judged
+from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
 
 RATE = 0.1
