@@ -16,8 +16,8 @@ from el_jax.types import Row
 from experiments.flat_size.probe import GROUPS
 from experiments.flat_time.run import ACCURACIES, LABELS, WORLDS, names_of
 from experiments.harness.shards import WHOLE, Shard
-from experiments.harness.studies import Study, with_levels
-from experiments.harness.sweep import run_sweep
+from experiments.harness.studies import Study
+from experiments.harness.sweep import run_sweep, with_levels
 
 CONVENTIONS = {"trace_released": 1.0, "trace_balanced": 0.5, "trace_matrices": None, "trace": None}
 """Ways to count the trace of a network as that of one of the largest width, by their metric: s of

@@ -31,7 +31,6 @@ from el_jax.training.sinks import History, JsonLines, Sink
 from el_jax.types import Row
 from el_jax.workdir import hold
 from experiments.harness import kept
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.shards import Shard
 
 
@@ -64,21 +63,6 @@ class Trained:
     runs: tuple[build.Numbers, ...]
     history: History
     seconds: float
-
-
-def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) -> list[Study]:
-    """The studies whose factor has one of some levels, given as text; all if none is given.
-
-    Raises:
-        ExperimentError: a level is that of no study.
-    """
-    known = {str(study.factors[factor]) for study in studies}
-    for level in chosen:
-        if level not in known:
-            raise ExperimentError(
-                f"--only={level}: {factor} must be one of {', '.join(sorted(known))}"
-            )
-    return [s for s in studies if not chosen or str(s.factors[factor]) in chosen]
 
 
 Finished = Callable[[Study, Sequence[Trained]], None]

@@ -17,6 +17,7 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
 from el_jax.types import Row
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.names import name_of
 from experiments.harness.report import key_metrics
 from experiments.harness.seeds import write_tables
@@ -52,6 +53,21 @@ def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
         "warmup_steps": int(run["warmup_steps"]),
         **study.factors,
     }
+
+
+def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) -> list[Study]:
+    """The studies whose factor has one of some levels, given as text; all if none is given.
+
+    Raises:
+        ExperimentError: a level is that of no study.
+    """
+    known = {str(study.factors[factor]) for study in studies}
+    for level in chosen:
+        if level not in known:
+            raise ExperimentError(
+                f"--only={level}: {factor} must be one of {', '.join(sorted(known))}"
+            )
+    return [s for s in studies if not chosen or str(s.factors[factor]) in chosen]
 
 
 def check_factors(studies: Sequence[Study]) -> None:

@@ -13,7 +13,7 @@ from el_jax.models.transformer import transformer
 from el_jax.training.sinks import History
 from experiments.flat_size import claims, probe, run
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import with_levels
+from experiments.harness.sweep import with_levels
 from experiments.harness.tables import results_frame, values_of
 
 
