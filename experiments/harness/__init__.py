@@ -2,11 +2,12 @@
 
 ==================  ================================================================================
 ``discovery``       an experiment is a folder; its question is its package's docstring
-``tables``          results.csv and curves.csv as pandas frames
+``tables``          results.csv and curves.csv as tidy pandas frames
 ``provenance``      the command, code and machine behind the tables
 ``statistics``      Student-t, bootstrap and Wilson intervals over seeds
 ``figures``         intervals and words that figures share
 ``claims``          a claim as a row: a sentence, and a test on results
+``judging``         what results say of claims, corrected for their number
 ``names``           what settings are called, made from their factors
 ``seeds``           measure seed by seed, and write the three tables
 ``sweep``           train studies, and write the three tables
