@@ -49,9 +49,14 @@ def _analyze(settings: NTPSettings, workdir: pathlib.Path) -> None:
 def _train(analysis: Analysis, chosen: TrajectorySettings, workdir: pathlib.Path) -> Trajectory:
     step_size = chosen.step_size or 1 / (2 * analysis.smoothness)
     run = run_trajectory(
-        analysis.problem, chosen.method or "gd", step_size, chosen.num_steps,
-        decay=chosen.decay, num_marks=chosen.num_marks, w_mm=analysis.references,
-    )  # fmt: skip
+        analysis.problem,
+        chosen.method or "gd",
+        step_size,
+        chosen.num_steps,
+        decay=chosen.decay,
+        num_marks=chosen.num_marks,
+        w_mm=analysis.references,
+    )
     with (workdir / "trajectory.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["step", *run.metrics])
@@ -61,9 +66,12 @@ def _train(analysis: Analysis, chosen: TrajectorySettings, workdir: pathlib.Path
     title = f"{chosen.method}, step size {step_size:.3g}: {above} after {chosen.num_steps:,} steps"
     plain = chosen.method == "gd" and chosen.decay == 0
     figure = plot_trajectory(
-        run.steps, run.metrics, question=title, margin=None if margin is None else margin.margin,
+        run.steps,
+        run.metrics,
+        question=title,
+        margin=None if margin is None else margin.margin,
         step_size=step_size if plain else None,
-    )  # fmt: skip
+    )
     save_figure(figure, workdir / "figure.png")
     return run
 

@@ -23,8 +23,11 @@ def test_probes_take_windows_of_any_number_of_strings():
     params = training.program.init().params
     found = {k: v for probe in training.probes for k, v in probe.of_params(params).items()}
     assert found.keys() == {
-        "swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding"
-    }  # fmt: skip
+        "swap_copies",
+        "swap_undoes_shift",
+        "attention_on_answer",
+        "attention_on_padding",
+    }
     assert all(0 <= float(values[0]) <= 1 for values in found.values())
 
 
@@ -46,8 +49,11 @@ def test_a_number_of_the_loss_and_one_of_the_optimizer_may_share_a_name():
     config.sweep.loss.epsilon, config.sweep.optim.epsilon = (0.5, 2.0), (1e-8, 1e-6)
     rows = build.parse(config).rows
     assert [(row["epsilon"], row["optim.epsilon"]) for row in rows] == [
-        (0.5, 1e-8), (0.5, 1e-6), (2.0, 1e-8), (2.0, 1e-6)
-    ]  # fmt: skip
+        (0.5, 1e-8),
+        (0.5, 1e-6),
+        (2.0, 1e-8),
+        (2.0, 1e-6),
+    ]
 
 
 def test_temperature_divides_the_logits_of_the_loss_only():

@@ -335,7 +335,9 @@ def test_a_state_saved_on_any_number_of_devices_is_restored_on_any_other(tmp_pat
         flags = f"--xla_force_host_platform_device_count={count}"
         done = subprocess.run(
             [sys.executable, "-c", _ON_DEVICES, tmp_path, str(count), str(step)],
-            cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
-            capture_output=True, text=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr

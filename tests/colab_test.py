@@ -232,8 +232,13 @@ def test_every_corner_of_the_forms_can_be_trained(name):
             asked = [{}, {"weight": names["WEIGHT"]}]
         else:
             other = corners(cell_with(source, "# @title Another loss"))
-            asked = [*names["LOSSES"].values(), *({"name": o["OTHER_LOSS"], "warmup_steps":
-                     o["OTHER_WARMUP_STEPS"]} for o in other)]  # fmt: skip
+            asked = [
+                *names["LOSSES"].values(),
+                *(
+                    {"name": o["OTHER_LOSS"], "warmup_steps": o["OTHER_WARMUP_STEPS"]}
+                    for o in other
+                ),
+            ]
             asked += [loss | {"num_updates": 500} for loss in names["LOSSES"].values()]
         for keywords in asked:
             build_config.parse(names["configure"](**keywords))

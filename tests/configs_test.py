@@ -207,9 +207,14 @@ def test_the_small_scale_of_the_copy_task_keeps_its_own_strengths():
 
 # width, heads, layers and neurons of Table 4
 TABLE_4 = [
-    (128, 2, 4, 512), (192, 3, 5, 768), (320, 5, 6, 1_024), (384, 6, 7, 2_048),
-    (640, 10, 12, 3_072), (960, 15, 16, 4_096), (1_920, 30, 20, 5_120),
-]  # fmt: skip
+    (128, 2, 4, 512),
+    (192, 3, 5, 768),
+    (320, 5, 6, 1_024),
+    (384, 6, 7, 2_048),
+    (640, 10, 12, 3_072),
+    (960, 15, 16, 4_096),
+    (1_920, 30, 20, 5_120),
+]
 
 
 def test_networks_of_several_sizes_are_those_of_table_4():

@@ -21,8 +21,9 @@ def method(
 
 def test_numbers_options_and_defaults_follow_from_the_signature():
     assert numbers_of(method) == {
-        "lam": Number(2.0, at_least=0, symbol="λ"), "count": Number(3, above=0)
-    }  # fmt: skip
+        "lam": Number(2.0, at_least=0, symbol="λ"),
+        "count": Number(3, above=0),
+    }
     assert [number.kind for number in numbers_of(method).values()] == [float, int]
     assert {name: option.default for name, option in options_of(method).items()} == {"kind": "sum"}
     assert defaults_of(method) == {"lam": 2.0, "count": 3, "kind": "sum"}

@@ -78,9 +78,12 @@ def get_config(arg: str | None = None) -> ConfigDict:
     if not small:
         config.task.sentences_per_update = 4_096
     config.train = common.train(
-        num_updates, log_every=100, eval_every=500, checkpoint_every=1_000,
+        num_updates,
+        log_every=100,
+        eval_every=500,
+        checkpoint_every=1_000,
         probes=("true_conditional",),
-    )  # fmt: skip
+    )
     if given.adversary:
         config.adversary = common.adversary(given.adversary)
     config.eval = {"test": 2_048}

@@ -65,9 +65,12 @@ def check_model(name: str, function: Any, model: ModelFns, batch: Batch, num_cla
     params = _trace(what, function, model.init, jax.random.key(0))
     logits = _trace(what, function, model.apply, params, batch)
     _require(
-        f"{what}: apply returns", logits, jnp.floating, (*batch.labels.shape, num_classes),
+        f"{what}: apply returns",
+        logits,
+        jnp.floating,
+        (*batch.labels.shape, num_classes),
         ", the logits [B, P, V] at the supervised positions alone",
-    )  # fmt: skip
+    )
 
 
 def check_loss(
@@ -86,9 +89,12 @@ def check_loss(
         what, loss, lambda f, k: loss(token_stats(f, k), **keywords), logits, batch.labels
     )
     _require(
-        f"{what}: returns", values, jnp.floating, batch.labels.shape,
+        f"{what}: returns",
+        values,
+        jnp.floating,
+        batch.labels.shape,
         ", one number for each token [B, P]; the training takes the mean",
-    )  # fmt: skip
+    )
 
 
 def _trace(what: str, method: Any, function: Callable[..., Any], *arguments: Any) -> Any:

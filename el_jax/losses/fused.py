@@ -60,9 +60,16 @@ def fused_token_stats(
         ValueError: if the shapes disagree, V < 2, a chunk is not positive or ``path`` is unknown.
     """
     return fused_stats_and_moments(
-        hidden, head, labels, bias=bias, temperature=temperature, softmax=softmax, path=path,
-        vocab_chunk=vocab_chunk, precision=precision,
-    )[0]  # fmt: skip
+        hidden,
+        head,
+        labels,
+        bias=bias,
+        temperature=temperature,
+        softmax=softmax,
+        path=path,
+        vocab_chunk=vocab_chunk,
+        precision=precision,
+    )[0]
 
 
 def fused_stats_and_moments(

@@ -40,9 +40,15 @@ def add_point_labels(
         place = _place(point * scale, _size(name, font_size), obstacles)
         obstacles = np.concatenate([obstacles, _rectangle(place, _size(name, font_size))])
         ax.annotate(
-            name, point, xytext=place - point * scale, textcoords="offset points", ha="center",
-            va="center", fontsize=font_size, fontweight="bold",
-        )  # fmt: skip
+            name,
+            point,
+            xytext=place - point * scale,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=font_size,
+            fontweight="bold",
+        )
 
 
 def _samples(ends: Float[np.ndarray, "lines 2"]) -> Float[np.ndarray, "samples 2"]:

@@ -166,9 +166,13 @@ def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> str:
         for name, label, style in shown:
             if name in m:
                 ax.plot(
-                    k, 1 - m[name], color=_NORM_COLOURS[norm], linestyle=style,
-                    linewidth=width, label=f"{label}, {norm}",
-                )  # fmt: skip
+                    k,
+                    1 - m[name],
+                    color=_NORM_COLOURS[norm],
+                    linestyle=style,
+                    linewidth=width,
+                    label=f"{label}, {norm}",
+                )
     ax.set_yscale("log")
     ax.set_ylim(bottom=1e-6)
     return "Direction, against max-margin matrices"

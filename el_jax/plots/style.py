@@ -71,9 +71,13 @@ def new_figure(
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(
-            num_rows, num_columns, sharex=share_x, sharey=share_y, height_ratios=heights,
+            num_rows,
+            num_columns,
+            sharex=share_x,
+            sharey=share_y,
+            height_ratios=heights,
             squeeze=False,
-        )  # fmt: skip
+        )
     return figure, axes
 
 
@@ -114,18 +118,27 @@ def add_legend(
         note: a line above the legend, such as the meaning of bars.
     """
     legend = figure.legend(
-        handles=handles, loc="outside lower center", ncols=num_columns, frameon=False,
-        fontsize=LEGEND_FONT_SIZE, handlelength=3.5, title=note, title_fontsize=LEGEND_FONT_SIZE,
-    )  # fmt: skip
+        handles=handles,
+        loc="outside lower center",
+        ncols=num_columns,
+        frameon=False,
+        fontsize=LEGEND_FONT_SIZE,
+        handlelength=3.5,
+        title=note,
+        title_fontsize=LEGEND_FONT_SIZE,
+    )
     legend.get_title().set(color=NOTE_COLOUR, multialignment="center")
 
 
 def add_panel_legend(ax: Axes, *, num_columns: int = 1) -> None:
     """Put the legend of one panel under its axis, where it covers no data."""
     ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=num_columns, frameon=False,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        ncols=num_columns,
+        frameon=False,
         fontsize=LEGEND_FONT_SIZE,
-    )  # fmt: skip
+    )
 
 
 def add_chance_line(

@@ -52,9 +52,12 @@ def plot_training(
             ax.set_title(point, fontsize=LEGEND_FONT_SIZE, loc="left")
         column[-1].set_xlabel("updates")
         column[-1].legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=2, frameon=False,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.25),
+            ncols=2,
+            frameon=False,
             fontsize=LEGEND_FONT_SIZE,
-        )  # fmt: skip
+        )
     add_question(figure, title)
     return figure
 

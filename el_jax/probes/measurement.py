@@ -21,7 +21,7 @@ from el_jax.curvature import (
 )
 from el_jax.curvature.arguments import leaves_by_name
 from el_jax.curvature.sampling import mean_over_contexts
-from el_jax.probes.contexts import context_cross_entropy, context_logits
+from el_jax.probes.contexts import Logits, context_cross_entropy, context_logits
 from el_jax.probes.curvature import (
     NUM_LABELS,
     NUM_PROBES,
@@ -47,6 +47,12 @@ class NotFiniteError(UserError, ValueError):
     """The loss of a checkpoint is NaN or infinite, so it has no curvature."""
 
     exit_code = NOT_FINITE
+
+
+def _mean_loss(logits: Logits, params: Params, windows: Batch) -> SampledEstimate:
+    of_context = context_cross_entropy(logits)
+    values = jax.lax.map(lambda w: of_context(params, w), windows, batch_size=256)
+    return mean_over_contexts(values[:, None])
 
 
 def measurement(
@@ -87,24 +93,26 @@ def measurement(
         truth = true_conditional(task, model).of_params
 
     compiled = Once if len(windows.labels) < FEW else jax.jit
-
-    @compiled
-    def losses(params: Params, windows: Batch) -> SampledEstimate:
-        of_context = context_cross_entropy(logits)
-        values = jax.lax.map(lambda w: of_context(params, w), windows, batch_size=256)
-        return mean_over_contexts(values[:, None])
-
-    @compiled
-    def of_traces(params: Params, windows: Batch) -> dict[str, SampledEstimate]:
-        return traces(
-            logits, params, windows, trace_key,
-            num_labels=num_labels, num_probes=num_probes, grouping=grouping,
-        )  # fmt: skip
-
+    losses = compiled(functools.partial(_mean_loss, logits))
+    of_traces = compiled(
+        functools.partial(
+            traces,
+            logits,
+            key=trace_key,
+            num_labels=num_labels,
+            num_probes=num_probes,
+            grouping=grouping,
+        )
+    )
     of_spectra = _spectra(
-        compiled, model, spectrum_key, grouping,
-        num=num_eigenvalues, num_steps=lanczos_steps, num_probes=density_probes,
-    )  # fmt: skip
+        compiled,
+        model,
+        spectrum_key,
+        grouping,
+        num=num_eigenvalues,
+        num_steps=lanczos_steps,
+        num_probes=density_probes,
+    )
 
     def of(params: Params) -> Curvature:
         ce = losses(params, windows)

@@ -63,6 +63,12 @@ def studies(scale: str) -> list[Study]:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "el_copy_anatomy", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=course, shard=shard,
-    )  # fmt: skip
+        "el_copy_anatomy",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=course,
+        shard=shard,
+    )

@@ -151,6 +151,13 @@ def course(history: History) -> Row:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "el_copy_attribution", scale, out, studies(scale), metrics=METRICS, curves=CURVES,
-        extras=course, max_marks=MAX_MARKS, shard=shard,
-    )  # fmt: skip
+        "el_copy_attribution",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=course,
+        max_marks=MAX_MARKS,
+        shard=shard,
+    )

@@ -57,6 +57,12 @@ def _with_length(config: build.Config) -> Study:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "el_copy_rates", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=fitting, shard=shard,
-    )  # fmt: skip
+        "el_copy_rates",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=fitting,
+        shard=shard,
+    )

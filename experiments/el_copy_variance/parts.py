@@ -51,7 +51,11 @@ def parts(results: pd.DataFrame, where: Where, metric: str) -> Parts | None:
     ends = [ratio / law.ppf(q) for q in ((1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2)]
     share, low, high = ((r - 1) / (r + n - 1) for r in (ratio, *ends))
     return Parts(
-        share=share, low=low, high=high, p=2 * min(law.sf(ratio), law.cdf(ratio)),
-        between=float(np.sqrt(max(squares - error, 0.0) / n)), within=float(np.sqrt(error)),
+        share=share,
+        low=low,
+        high=high,
+        p=2 * min(law.sf(ratio), law.cdf(ratio)),
+        between=float(np.sqrt(max(squares - error, 0.0) / n)),
+        within=float(np.sqrt(error)),
         num_data_sets=num,
-    )  # fmt: skip
+    )

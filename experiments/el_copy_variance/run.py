@@ -36,6 +36,12 @@ def _study(scale: str, loss: str, warm_up: tuple[int, ...]) -> Study:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "el_copy_variance", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=None, shard=shard,
-    )  # fmt: skip
+        "el_copy_variance",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=None,
+        shard=shard,
+    )

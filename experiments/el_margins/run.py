@@ -148,6 +148,4 @@ def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
         yield "all models", partial(of_seed, setting, seed)
 
     config = {**setting._asdict(), "losses": LOSSES, "sizes": SIZES}
-    run_seeds(
-        "el_margins", scale, out, setting.num_seeds, measure, config=config, shard=shard
-    )  # fmt: skip
+    run_seeds("el_margins", scale, out, setting.num_seeds, measure, config=config, shard=shard)

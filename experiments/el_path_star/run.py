@@ -83,6 +83,12 @@ def config_of(scale: str, graph: str, argument: str) -> build.Config:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "el_path_star", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=None, shard=shard,
-    )  # fmt: skip
+        "el_path_star",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=None,
+        shard=shard,
+    )

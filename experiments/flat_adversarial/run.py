@@ -61,6 +61,12 @@ def config_of(scale: str, world: str, weight: float) -> build.Config:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "flat_adversarial", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, extras=None, shard=shard,
-    )  # fmt: skip
+        "flat_adversarial",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        extras=None,
+        shard=shard,
+    )

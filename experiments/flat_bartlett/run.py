@@ -35,9 +35,13 @@ WORDS, STATES, LENGTH, CONCENTRATION = 4, 4, 3, 0.3
 def world(seed: int) -> World:
     """A random hidden Markov model, most of whose words follow from the others."""
     return block_hmm(
-        vocab_size=WORDS, num_states=STATES, length=LENGTH, num_blocks=1,
-        concentration=CONCENTRATION, seed=seed,
-    )  # fmt: skip
+        vocab_size=WORDS,
+        num_states=STATES,
+        length=LENGTH,
+        num_blocks=1,
+        concentration=CONCENTRATION,
+        seed=seed,
+    )
 
 
 def model_of(width: int, position: str) -> ModelFns:

@@ -250,6 +250,11 @@ def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     }
     config |= {"samples": SAMPLES, "trainings": {n: t._asdict() for n, t in TRAININGS.items()}}
     run_seeds(
-        "flat_dyck", scale, out, NUM_SEEDS[scale], partial(measure, scale), config=config,
+        "flat_dyck",
+        scale,
+        out,
+        NUM_SEEDS[scale],
+        partial(measure, scale),
+        config=config,
         shard=shard,
-    )  # fmt: skip
+    )

@@ -50,6 +50,11 @@ def _study(scale: str, loss: str) -> Study:
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Train and write the tables."""
     run_sweep(
-        "flat_elearn", scale, out, studies(scale),
-        metrics=METRICS, curves=CURVES, shard=shard,
-    )  # fmt: skip
+        "flat_elearn",
+        scale,
+        out,
+        studies(scale),
+        metrics=METRICS,
+        curves=CURVES,
+        shard=shard,
+    )

@@ -101,9 +101,13 @@ def _controlled(given: Given, key: Key) -> Estimate:
     """All contexts and the true laws of their words: only the probes err."""
     problem = given.problem
     fisher = Fisher(
-        logits, given.params, problem.contexts,
-        weights=problem.weights, chunk=CONTEXTS, label_chunk=WORDS,
-    )  # fmt: skip
+        logits,
+        given.params,
+        problem.contexts,
+        weights=problem.weights,
+        chunk=CONTEXTS,
+        label_chunk=WORDS,
+    )
     found = fisher.controlled_hessian_trace(problem.truth, key, EACH_OF_ALL)
     return Estimate(found.mean, found.probe_sem)
 
@@ -139,9 +143,7 @@ def _with_sampling(found: Any) -> Estimate:
 
 ESTIMATORS = {
     "Hutchinson": Estimator(_hutchinson, "hessian", PROBES * FORM, PROBES - 1),
-    "Hutch++": Estimator(
-        _hutch_plus_plus, "hessian", SKETCH * (PRODUCT + 2 * FORM), SKETCH - 1
-    ),
+    "Hutch++": Estimator(_hutch_plus_plus, "hessian", SKETCH * (PRODUCT + 2 * FORM), SKETCH - 1),
     "XTrace": Estimator(_xtrace, "hessian", 2 * LEFT_OUT * PRODUCT, LEFT_OUT - 1),
     "controlled": Estimator(
         _controlled, "hessian", EVERY_LABEL + EACH_OF_ALL * FORM, CONTEXTS * (EACH_OF_ALL - 1)
@@ -161,4 +163,4 @@ ESTIMATORS = {
     "Fisher, observed labels": Estimator(
         _fisher(_observed_labels), "empirical_fisher", SHARE * (FORWARD + BACKWARD), EXAMPLES - 1
     ),
-}  # fmt: skip
+}

@@ -23,10 +23,16 @@ WORDS, STATES, LENGTH, CONCENTRATION = 3, 3, 3, 1.0
 CHUNK = 64  # directions at once, of exact traces
 MODEL = transformer(
     dataclasses.replace(
-        PRESETS["budget_bert"], vocab_size=WORDS + 1, width=8, num_layers=1, num_heads=1,
-        max_length=LENGTH, init="width", matmul_precision="highest",
+        PRESETS["budget_bert"],
+        vocab_size=WORDS + 1,
+        width=8,
+        num_layers=1,
+        num_heads=1,
+        max_length=LENGTH,
+        init="width",
+        matmul_precision="highest",
     )
-)  # fmt: skip
+)
 
 Context = tuple[Array, Array]  # tokens and the hidden place, with or without a leading axis
 
@@ -59,9 +65,13 @@ class Exact(NamedTuple):
 def world(seed: int) -> World:
     """A random hidden Markov model with sentences of three of three words."""
     return block_hmm(
-        vocab_size=WORDS, num_states=STATES, length=LENGTH, num_blocks=1,
-        concentration=CONCENTRATION, seed=seed,
-    )  # fmt: skip
+        vocab_size=WORDS,
+        num_states=STATES,
+        length=LENGTH,
+        num_blocks=1,
+        concentration=CONCENTRATION,
+        seed=seed,
+    )
 
 
 def logits(params: Params, context: Context) -> Float[Array, " V"]:

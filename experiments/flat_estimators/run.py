@@ -134,6 +134,11 @@ def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
         "sizes": [PROBES, SKETCH, LEFT_OUT, PAIRS, EXAMPLES, EACH, EACH_OF_ALL, LABELS, CONTEXTS],
     }
     run_seeds(
-        "flat_estimators", scale, out, SCALES[scale].num_seeds, partial(measure, scale),
-        config=config, shard=shard,
-    )  # fmt: skip
+        "flat_estimators",
+        scale,
+        out,
+        SCALES[scale].num_seeds,
+        partial(measure, scale),
+        config=config,
+        shard=shard,
+    )

@@ -152,6 +152,11 @@ def _of_network(
 def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
     """Measure and write the tables."""
     run_seeds(
-        "flat_pretrained", scale, out, SCALES[scale].passages, partial(measure, scale),
-        config=dataclasses.asdict(SCALES[scale]), shard=shard,
-    )  # fmt: skip
+        "flat_pretrained",
+        scale,
+        out,
+        SCALES[scale].passages,
+        partial(measure, scale),
+        config=dataclasses.asdict(SCALES[scale]),
+        shard=shard,
+    )

@@ -81,9 +81,11 @@ def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
             for batch in scale.batches:
                 key = jax.random.fold_in(jax.random.key(seed), i * 100 + batch)
                 every = round(product.time_constant(rate, batch) / MARKS)
-                ratios = np.asarray(product.simulate(
-                    key, rate, every, batch=batch, num_paths=scale.paths, num_marks=MARKS
-                ))  # fmt: skip
+                ratios = np.asarray(
+                    product.simulate(
+                        key, rate, every, batch=batch, num_paths=scale.paths, num_marks=MARKS
+                    )
+                )
                 steps = every * np.arange(MARKS + 1)
                 expected = product.predicted(rate, batch, steps)
                 rates[rate, batch] = float(np.log(ratios[-1]) / np.log(expected[-1]))
@@ -122,15 +124,21 @@ def of_network(scale: Setting, seed: int) -> Iterator[Measured]:
     """One world and network: its minimum, SGD from there at every η and B, and a control."""
     with float64():
         world = block_hmm(
-            vocab_size=WORDS, num_states=STATES, length=scale.length, num_blocks=1,
-            concentration=CONCENTRATION, seed=seed,
-        )  # fmt: skip
+            vocab_size=WORDS,
+            num_states=STATES,
+            length=scale.length,
+            num_blocks=1,
+            concentration=CONCENTRATION,
+            seed=seed,
+        )
         given = network.contexts_of(world)
         start_key, noise_key = jax.random.split(jax.random.key(seed))
         net = network.trained(start_key, given, width=scale.width, scale=SCALE, num_steps=TRAINING)
-        flow = np.asarray(drift.predicted_traces(
-            net, given, scale.duration, num_marks=MARKS, steps_per_mark=FLOW_STEPS
-        ))  # fmt: skip
+        flow = np.asarray(
+            drift.predicted_traces(
+                net, given, scale.duration, num_marks=MARKS, steps_per_mark=FLOW_STEPS
+            )
+        )
         yield Measured(NETWORK, of_minimum(net, given) | {"final_trace": float(flow[-1])})
         ratios = {}
         for i, rate in enumerate(scale.rates):
@@ -175,9 +183,14 @@ def of_minimum(net: Net, given: Contexts) -> dict[str, float]:
 
 
 def noisy_path(
-    net: Net, given: Contexts, flow: np.ndarray, key: Array, rate: float, batch: int,
+    net: Net,
+    given: Contexts,
+    flow: np.ndarray,
+    key: Array,
+    rate: float,
+    batch: int,
     scale: Setting,
-) -> tuple[Measured, Net]:  # fmt: skip
+) -> tuple[Measured, Net]:
     """SGD from a minimum with many noises: means at every mark, and the nets once settled."""
     every = steps_per_mark(scale, rate, batch)
     nets = jax.tree.map(lambda x: jnp.tile(x, (scale.noises, *[1] * x.ndim)), net)
@@ -258,6 +271,11 @@ def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
         "product": [product.PROBABILITY, product.START],
     }
     run_seeds(
-        "flat_sgd_flow", scale, out, SCALES[scale].num_seeds, partial(measure, scale),
-        config=config, shard=shard,
-    )  # fmt: skip
+        "flat_sgd_flow",
+        scale,
+        out,
+        SCALES[scale].num_seeds,
+        partial(measure, scale),
+        config=config,
+        shard=shard,
+    )

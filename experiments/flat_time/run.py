@@ -83,11 +83,14 @@ def config_of(scale: str, world: str, afterwards: str) -> build.Config:
     if scale == "cpu":
         config.task.sentences_per_update = SENTENCES
     config.optim = common.optim(
-        "adamw_then", schedule="wsd", peak_lr=PEAK[scale], decay_fraction=LAST,
+        "adamw_then",
+        schedule="wsd",
+        peak_lr=PEAK[scale],
+        decay_fraction=LAST,
         warmup_steps=min(WARM_UP, num_updates // 10),
         saturate=SATURATED_AT[scale] * train.eval_every,
         **{key: rate / PEAK[scale] for key, rate in AFTERWARDS[afterwards].items()},
-    )  # fmt: skip
+    )
     config.sweep = common.sweep(config)
     return config
 

@@ -172,11 +172,14 @@ def renew_provenance(
 
     earlier = [
         dataclasses.replace(
-            part, config_hashes=kept(part.config_hashes), wall_seconds=kept(part.wall_seconds),
-            not_measured={}, earlier=(),
+            part,
+            config_hashes=kept(part.config_hashes),
+            wall_seconds=kept(part.wall_seconds),
+            not_measured={},
+            earlier=(),
         )
         for part in (old, *old.earlier)
-    ]  # fmt: skip
+    ]
     return dataclasses.replace(
         new,
         not_measured={**kept(old.not_measured), **new.not_measured},

@@ -17,10 +17,15 @@ VOCAB, LENGTH = 7, 4
 PROBES = 30
 MODEL = transformer(
     dataclasses.replace(
-        PRESETS["llama"], vocab_size=VOCAB, width=8, num_layers=1, num_heads=2, num_kv_heads=1,
+        PRESETS["llama"],
+        vocab_size=VOCAB,
+        width=8,
+        num_layers=1,
+        num_heads=2,
+        num_kv_heads=1,
         matmul_precision="highest",
     )
-)  # fmt: skip
+)
 TOKENS = np.random.default_rng(0).integers(VOCAB, size=6 * (LENGTH + 1) + 2)
 
 

@@ -79,9 +79,16 @@ def test_a_passage_starts_at_its_first_word(monkeypatch):
 
     def passage(first_word, num_words):
         return ntp_settings.text_problem(
-            books=(), first_word=first_word, num_words=num_words, context_length=1,
-            vocab_limit=3, min_count=1, embedding="bag_of_words", dim=0, seed=0,
-        )  # fmt: skip
+            books=(),
+            first_word=first_word,
+            num_words=num_words,
+            context_length=1,
+            vocab_limit=3,
+            min_count=1,
+            embedding="bag_of_words",
+            dim=0,
+            seed=0,
+        )
 
     cut = passage(2, 6)  # a c a b a a: of its five pairs, three begin with a
     np.testing.assert_allclose(np.sort(cut.context_probs), [1 / 5, 1 / 5, 3 / 5])

@@ -50,9 +50,14 @@ def tensors_of_fixture():
 def write(path, tensors, architecture="llama", quantised=None, **fields):
     writer = gguf.GGUFWriter(path, architecture)
     sizes = {
-        "embedding_length": 16, "block_count": 2, "context_length": 10, "feed_forward_length": 20,
-        "attention.head_count": 4, "attention.head_count_kv": 2, "rope.dimension_count": 4,
-    } | fields  # fmt: skip
+        "embedding_length": 16,
+        "block_count": 2,
+        "context_length": 10,
+        "feed_forward_length": 20,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+        "rope.dimension_count": 4,
+    } | fields
     for name, value in sizes.items():
         kinds = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}
         kinds[type(value)](f"llama.{name}", value)

@@ -18,38 +18,59 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 NEOX = {
-    "hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 32,
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 32,
     "max_position_embeddings": 10,
-}  # fmt: skip
+}
 OPT = {
-    "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2, "ffn_dim": 20,
-    "max_position_embeddings": 10, "pad_token_id": 1,
-}  # fmt: skip
-BERT = {
-    "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 20,
+    "hidden_size": 12,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "ffn_dim": 20,
     "max_position_embeddings": 10,
-}  # fmt: skip
+    "pad_token_id": 1,
+}
+BERT = {
+    "hidden_size": 12,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 20,
+    "max_position_embeddings": 10,
+}
 LLAMA = BERT | {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
 MODELS = {
     "gpt2": ("GPT2LMHeadModel", {"n_embd": 12, "n_head": 3, "n_layer": 2, "n_positions": 10}),
     "gpt2_untied": (
         "GPT2LMHeadModel",
         {
-            "n_embd": 12, "n_head": 2, "n_layer": 1, "n_positions": 8, "n_inner": 20,
-            "activation_function": "relu", "tie_word_embeddings": False,
+            "n_embd": 12,
+            "n_head": 2,
+            "n_layer": 1,
+            "n_positions": 8,
+            "n_inner": 20,
+            "activation_function": "relu",
+            "tie_word_embeddings": False,
         },
     ),
     "gpt_neox": ("GPTNeoXForCausalLM", NEOX),
     "gpt_neox_serial": (
         "GPTNeoXForCausalLM",
-        NEOX | {
-            "use_parallel_residual": False, "tie_word_embeddings": True, "attention_bias": False,
-            "rotary_pct": 1.0, "rotary_emb_base": 500, "hidden_act": "gelu_new",
+        NEOX
+        | {
+            "use_parallel_residual": False,
+            "tie_word_embeddings": True,
+            "attention_bias": False,
+            "rotary_pct": 1.0,
+            "rotary_emb_base": 500,
+            "hidden_act": "gelu_new",
         },
     ),
     "opt": ("OPTForCausalLM", OPT),
     "opt_350m": (
-        "OPTForCausalLM", OPT | {"word_embed_proj_dim": 6, "do_layer_norm_before": False},
+        "OPTForCausalLM",
+        OPT | {"word_embed_proj_dim": 6, "do_layer_norm_before": False},
     ),
     "opt_untied": (
         "OPTForCausalLM",
@@ -61,16 +82,23 @@ MODELS = {
     "llama": ("LlamaForCausalLM", LLAMA),
     "llama_wide_heads": (
         "LlamaForCausalLM",
-        LLAMA | {
-            "num_key_value_heads": 1, "head_dim": 10, "attention_bias": True, "mlp_bias": True,
-            "tie_word_embeddings": True, "rope_theta": 1e5, "rms_norm_eps": 1e-5,
+        LLAMA
+        | {
+            "num_key_value_heads": 1,
+            "head_dim": 10,
+            "attention_bias": True,
+            "mlp_bias": True,
+            "tie_word_embeddings": True,
+            "rope_theta": 1e5,
+            "rms_norm_eps": 1e-5,
         },
     ),
     "llama_bfloat16_in_shards": ("LlamaForCausalLM", LLAMA),
     "gpt2_without_head": (
-        "GPT2LMHeadModel", {"n_embd": 12, "n_head": 3, "n_layer": 1, "n_positions": 10},
+        "GPT2LMHeadModel",
+        {"n_embd": 12, "n_head": 3, "n_layer": 1, "n_positions": 10},
     ),
-}  # fmt: skip
+}
 V, SHAPE = 13, (2, 7)
 
 

@@ -92,15 +92,23 @@ def test_naive_bayes_reads_the_same_features():
     )
     assert found["naive_bayes_state_2"][0] == pytest.approx(float(expected.mean), abs=0.002)
     assert {name.removeprefix("naive_bayes_state_2") for name in found} == {
-        "", "_sem", "_majority", "_bayes", "_lookup"
-    }  # fmt: skip
+        "",
+        "_sem",
+        "_majority",
+        "_bayes",
+        "_lookup",
+    }
 
 
 def test_a_network_is_trained_on_for_a_label_and_a_lost_one_is_nan():
     config = dataclasses.replace(
-        PRESETS["budget_bert"], vocab_size=TASK.vocab_size, width=16, num_layers=1, num_heads=2,
+        PRESETS["budget_bert"],
+        vocab_size=TASK.vocab_size,
+        width=16,
+        num_layers=1,
+        num_heads=2,
         max_length=TASK.window_length,
-    )  # fmt: skip
+    )
     model = transformer(config)
     params = model.init(jax.random.key(0))
     both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), params)

@@ -26,9 +26,13 @@ BROKEN = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+reduce"}
 def python(*arguments, **environment):
     """Run Python in a process without this one's XLA flags."""
     return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env={**os.environ, "XLA_FLAGS": "", **environment},
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "XLA_FLAGS": "", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 @pytest.fixture(scope="module")

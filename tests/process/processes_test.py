@@ -169,10 +169,13 @@ def test_configs_that_differ_are_refused(tmp_path):
     started = [
         subprocess.Popen(
             [*command, "--num_processes=2", f"--process_id={i}", f"--config.seed={i}"],
-            cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for i in range(2)
-    ]  # fmt: skip
+    ]
     done = finish(started)
     assert all(code != 0 for code, _, _ in done)
     assert any("--config: must be the same on all processes" in err for _, _, err in done)

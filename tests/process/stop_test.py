@@ -75,8 +75,11 @@ def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at
 ):
     child = subprocess.Popen(
         [sys.executable, "-c", _BUSY, phase],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert child.stdout.readline() == "ready\n"
     if phase == "asked":
         child.send_signal(signal.SIGTERM)
@@ -93,8 +96,11 @@ def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at
 def test_under_nohup_a_closed_terminal_stops_nothing():
     child = subprocess.Popen(
         [sys.executable, "-c", _BUSY.replace("SIG_DFL", "SIG_IGN"), "new"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert child.stdout.readline() == "ready\n"
     child.send_signal(signal.SIGHUP)
     time.sleep(0.2)

@@ -23,9 +23,16 @@ from tests.training.small_training import built, small_config
 
 V, T, P, B = 40, 6, 4, 2
 CONFIG = dataclasses.replace(
-    PRESETS["gpt_neox"], vocab_size=V, width=8, num_layers=1, num_heads=1, mlp_width=12,
-    rotary_fraction=0.5, residual_dropout=0.2, head_bias=True,
-)  # fmt: skip
+    PRESETS["gpt_neox"],
+    vocab_size=V,
+    width=8,
+    num_layers=1,
+    num_heads=1,
+    mlp_width=12,
+    rotary_fraction=0.5,
+    residual_dropout=0.2,
+    head_bias=True,
+)
 
 
 def bag_of_one():

@@ -124,8 +124,11 @@ def test_a_pipe_that_nobody_reads_any_more_ends_the_lines_and_not_the_work(tmp_p
     result = tmp_path / "result"
     child = subprocess.Popen(
         [sys.executable, "-c", _WORK, result, "SIG_DFL", "40"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert "compiling" in child.stdout.readline()
     assert "1/40" in child.stdout.readline()
     child.stdout.close()
@@ -144,8 +147,12 @@ def test_a_terminal_that_is_closed_stops_the_work_unless_it_was_started_with_noh
     terminal, own_end = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-c", _WORK, result, hangup, str(num_steps)],
-        cwd=ROOT, stdin=own_end, stdout=own_end, stderr=own_end, start_new_session=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdin=own_end,
+        stdout=own_end,
+        stderr=own_end,
+        start_new_session=True,
+    )
     os.close(own_end)
     seen = b""
     while f"/{num_steps}".encode() not in seen:

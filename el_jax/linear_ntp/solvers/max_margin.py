@@ -151,8 +151,9 @@ def max_margin(
         warnings.warn(
             f"max margin in the {norm} norm: relative gap {found.gap:.1e} after "
             f"{found.iterations} iterations, above tolerance={tolerance:g}",
-            RuntimeWarning, stacklevel=2,
-        )  # fmt: skip
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return _solution(problem, alike, norm, found)
 
 

@@ -67,8 +67,9 @@ class Parts:
                 # the gradient of a gathered parameter has been summed and scattered
                 grads = jax.tree.map(
                     lambda grad, spec: grad if spec else jax.lax.psum(grad, self._axis),
-                    grads, split,
-                )  # fmt: skip
+                    grads,
+                    split,
+                )
                 return (jax.lax.psum(loss, self._axis), grads), self._pooled(moments)
 
             nowhere, windows = PartitionSpec(), PartitionSpec(self._axis)
