@@ -232,6 +232,8 @@ def trend(
             for one in levels(results, along, where)
             if is_measured(results, {**where, along: one}, metric)
         ]
+        if len(found) < 2:
+            return Outcome(f"not measured: {metric} at two values of {along}")
         entries = [values_of(results, {**where, along: one}, metric) for one in found]
         slope = paired_slope(entries, [position(one) for one in found] if position else None)
         rises, falls = slope.low > 0, slope.high < 0

@@ -98,6 +98,12 @@ def test_a_trend_uses_the_positions_given():
     assert outcome_of(claim, results).detail.startswith("slope +0.022")
 
 
+def test_a_trend_over_one_level_is_not_measured():
+    found = outcome_of(trend("", "accuracy", {}, "width", rising=True), by_width(a=[0.1, 0.2]))
+    assert found.verdict is INCONCLUSIVE
+    assert found.detail == "not measured: accuracy at two values of width"
+
+
 CLAIMS = [
     greater("", "accuracy", A, than=B),
     contrast("", "accuracy", [(1.0, A), (-1.0, B)]),
