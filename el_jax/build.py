@@ -1,7 +1,7 @@
 """From checked settings to a training: networks, data sets and compiled functions."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import jax
@@ -12,8 +12,9 @@ from el_jax.config.contracts import check_loss, check_model
 from el_jax.config.sections import choose
 from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
-from el_jax.models import MODELS, exact as exact_config
+from el_jax.models import MODELS, TransformerConfig, attention_choice, exact as exact_config
 from el_jax.probes import PROBES
+from el_jax.process import target
 from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import Task
@@ -25,6 +26,7 @@ from el_jax.training.heads import FusedHead, Head, LogitHead
 from el_jax.training.objectives import Objective
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.program import Spec, initial_state, make_program
+from el_jax.training.progress import sweep_points
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
 
@@ -34,9 +36,11 @@ __all__ = [
     "Settings",
     "Training",
     "build",
+    "choices",
     "model_of",
     "parse",
     "split_of",
+    "title_of",
 ]
 
 
@@ -126,6 +130,22 @@ def build(settings: Settings) -> Training:
     drawn = draw()
     last = {split: drawn.pop(split) for split in train.eval_last}
     return Training(program, train, drawn, last, probes)
+
+
+def choices(settings: Settings) -> Iterator[str]:
+    """What was chosen for the devices of this machine, in words; nothing on a single CPU."""
+    platform, model = jax.default_backend(), settings.model.config
+    if jax.device_count() > 1:
+        yield f"shard={settings.layout}"
+    if platform != "cpu" and isinstance(model, TransformerConfig):
+        yield f"attention={attention_choice(model, platform, target.capability())}"
+
+
+def title_of(settings: Settings) -> str:
+    """Title of a training's progress: its loss, number of runs, device, and a few sweep points."""
+    points = sweep_points(settings.rows)
+    title = f"{settings.loss.name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
+    return title + (f" ({' / '.join(points)})" if 1 < len(points) <= 3 else "")
 
 
 def _evaluations(task: Task, sizes: tuple[tuple[str, int], ...]) -> dict[str, Batch]:

@@ -16,13 +16,10 @@ with a different number of processes.
 import json
 import pathlib
 
-import jax
-
 from el_jax import build
 from el_jax.config.names import known_names
 from el_jax.config.training import identity
-from el_jax.models import TransformerConfig, attention_choice
-from el_jax.process import distributed, launch, target
+from el_jax.process import distributed, launch
 from el_jax.process.processes import is_first
 from el_jax.run import start_from
 from el_jax.training.fit import fit
@@ -41,27 +38,12 @@ def train(config: build.Config, folder: pathlib.Path) -> None:
         start = 0 if state is None else int(state.step)
         if state is None and options.init_from:
             state = start_from(options.init_from, training.program)
-        title = _title(settings, list(points))
+        for choice in build.choices(settings) if is_first() else ():
+            print(choice)
+        title = build.title_of(settings)
         sinks = workdir.sinks(title, training, points, start, tensorboard=options.tensorboard)
-        fit(
-            training,
-            state=state,
-            sinks=sinks,
-            checkpoints=workdir.checkpoints,
-            stop=workdir.stop,
-        )
+        fit(training, state=state, sinks=sinks, checkpoints=workdir.checkpoints, stop=workdir.stop)
         workdir.print_summary(training, points)
-
-
-def _title(settings: build.Settings, points: list[str]) -> str:
-    """Title of the progress display; prints the choices made for this machine, if any."""
-    platform, model = jax.default_backend(), settings.model.config
-    if is_first() and jax.device_count() > 1:
-        print(f"shard={settings.layout}")
-    if is_first() and platform != "cpu" and isinstance(model, TransformerConfig):
-        print(f"attention={attention_choice(model, platform, target.capability())}")
-    title = f"{settings.loss.name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
-    return title + (f" ({' / '.join(points)})" if 1 < len(points) <= 3 else "")
 
 
 if __name__ == "__main__":
