@@ -19,7 +19,8 @@ from el_jax.plots import (
 from experiments.el_copy_rates.claims import CE, COLD, E2, E_LOSSES, WARM
 from experiments.el_copy_rates.run import NUM_UPDATES
 from experiments.harness.figures import decimal, draw_against, draw_dots, mean_of, t_note
-from experiments.harness.tables import levels, read_results, select
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where, levels, read_results, select
 
 UNSEEN, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
 PANELS = {UNSEEN: "unseen hard strings", FITTED: "hard training strings"}
@@ -65,7 +66,7 @@ def _at_one_rate(results: pd.DataFrame) -> Figure:
     figure, axes = new_figure(size=(8.4, 3.4))
     add_question(figure, answer(results))
     rows = [loss | warm_up for loss in (CE, E2) for warm_up in (COLD, WARM)]
-    draw_dots(axes[0, 0], results, UNSEEN, rows, chance=CHANCE)
+    draw_dots(axes[0, 0], results, UNSEEN, rows, label=_loss_and_warm_up, chance=CHANCE)
     axes[0, 0].set(xlim=(-0.02, 1.03), xlabel="accuracy on unseen hard strings")
     add_note(
         figure,
@@ -73,6 +74,10 @@ def _at_one_rate(results: pd.DataFrame) -> Figure:
         "filled: with warm-up",
     )
     return figure
+
+
+def _loss_and_warm_up(cell: Where) -> str:
+    return name_of({f: level for f, level in cell.items() if f not in ("peak_lr", "num_updates")})
 
 
 def answer(results: pd.DataFrame) -> str:

@@ -1,6 +1,6 @@
 """What settings are called on a terminal and in figures; made from factors, never read back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 SYMBOLS = {"lam": "λ", "b": "b", "peak_lr": "η", "b2": "β₂", "weight_decay": "wd", "smoothing": "ε"}
@@ -28,3 +28,18 @@ def name_of(factors: Mapping[str, Any]) -> str:
             shown = value if isinstance(value, str) else f"{factor.replace('_', ' ')} {value:g}"
             rest.append(shown)
     return ", ".join(([" ".join(first)] if first else []) + rest)
+
+
+def shared_factors(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The factors with one level in all settings, which need not be said of each; never the loss.
+
+    A lone setting shares nothing, and without warm-up there is nothing to say of it.
+    """
+    if len(settings) < 2:
+        return {}
+    first, *others = settings
+    return {
+        factor: level
+        for factor, level in first.items()
+        if factor != "loss" and level and all(other.get(factor) == level for other in others)
+    }

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from experiments.harness.discovery import TABLES, Experiment, ExperimentError, discover
 from experiments.harness.judging import Judged, Verdict
-from experiments.harness.names import name_of
+from experiments.harness.names import name_of, shared_factors
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.statistics import describe_mean, describe_number, describe_seeds
 from experiments.harness.tables import cells, exactly, read_results, select, values_of
@@ -73,6 +73,9 @@ def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
         _print_long(console, title, results)
         return
     metrics = key_metrics(results)
+    common = shared_factors(settings)
+    if common:
+        title = f"{title}; all with {name_of(common)}"
     table = Table(title=escape(title), title_justify="left", title_style="bold")
     table.add_column("setting")
     for metric in metrics:
@@ -83,7 +86,8 @@ def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
         shown = ["" if entry.isna().all() else describe_mean(entry.dropna()) for entry in entries]
         counts = select(results, exactly(results, setting)).groupby("metric").size()
         seeds = describe_seeds(list(counts)).split(" ")[0]
-        table.add_row(escape(name_of(setting)), *shown, seeds)
+        own = {factor: level for factor, level in setting.items() if factor not in common}
+        table.add_row(escape(name_of(own)), *shown, seeds)
     console.print(table)
     if hidden := len(measured) - len(metrics):
         console.print(f"and {hidden} more metrics in results.csv")

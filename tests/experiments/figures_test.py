@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from experiments.harness.figures import count, curve_of, decimal, in_words, mean_of, t_note, t_sems
-from experiments.harness.names import name_of
+from experiments.harness.names import name_of, shared_factors
 from experiments.harness.statistics import t_interval
 from experiments.harness.tables import curves_frame
 from tests.experiments.toys import results_of
@@ -70,3 +70,12 @@ def test_a_curve_needs_the_same_steps_of_every_seed():
 )
 def test_settings_are_named_by_loss_numbers_and_warm_up(factors, name):
     assert name_of(factors) == name
+
+
+def test_what_all_settings_share_need_not_be_said_of_each():
+    settings = [
+        {"loss": "e1", "peak_lr": 0.1, "warmup_steps": 0, "lam": 1.0, "width": 8},
+        {"loss": "e1", "peak_lr": 0.1, "warmup_steps": 0, "lam": 2.0},
+    ]
+    assert shared_factors(settings) == {"peak_lr": 0.1}
+    assert shared_factors(settings[:1]) == {}
