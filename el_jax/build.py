@@ -133,7 +133,7 @@ def build(settings: Settings) -> Training:
 
 
 def choices(settings: Settings) -> Iterator[str]:
-    """What was chosen for the devices of this machine, in words; nothing on a single CPU."""
+    """The choices made for the devices of this machine, in words; none on a single CPU."""
     platform, model = jax.default_backend(), settings.model.config
     if jax.device_count() > 1:
         yield f"shard={settings.layout}"

@@ -54,9 +54,7 @@ def studies(scale: str) -> list[Study]:
         Study(
             config_of(scale, world, afterwards),
             {"world": world, "afterwards": afterwards},
-            names={
-                f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)
-            },
+            names=names_of(labels),
             extras=partial(numbers, saturated=SATURATED_AT[scale] - 1),
         )
         for world, labels in LABELS[scale].items()
@@ -65,7 +63,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def names_of(labels: Sequence[str]) -> dict[str, str]:
-    """What tables call the metrics of a world's labels."""
+    """The names in tables of the metrics of a world's labels."""
     return {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
 
 

@@ -26,7 +26,7 @@ class Verdict(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What results say of a claim.
+    """The result of testing a claim.
 
     Attributes:
         detail: the interval the verdict rests on, or the reason why there is none.

@@ -1,4 +1,4 @@
-"""What settings are called on a terminal and in figures; made from factors, never read back."""
+"""Names of settings for terminals and figures; made from factors, never read back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,9 +31,10 @@ def name_of(factors: Mapping[str, Any]) -> str:
 
 
 def shared_factors(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The factors with one level in all settings, which need not be said of each; never the loss.
+    """The factors that have one level in all settings, so that it can be said once for all.
 
-    A lone setting shares nothing, and without warm-up there is nothing to say of it.
+    The loss stays in each name, and so does a level of 0, such as that of no warm-up. A single
+    setting shares nothing.
     """
     if len(settings) < 2:
         return {}

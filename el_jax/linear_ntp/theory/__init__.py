@@ -1,1 +1,1 @@
-"""What can be said of a problem without solving it: losses, subspaces, certificates, flows."""
+"""Statements about a problem that need no solver: losses, subspaces, certificates, flows."""

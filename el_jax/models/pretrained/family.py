@@ -1,4 +1,4 @@
-"""What the table of a family says: options of its config.json, tensors of its files."""
+"""The table of a family: options of its config.json, tensors of its files."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
