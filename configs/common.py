@@ -18,8 +18,8 @@ from el_jax.models.pretrained import read_config
 from el_jax.numbers import defaults_of, numbers_of
 from el_jax.tasks import TASKS
 from el_jax.tokenizers import smollm2_gguf
-from el_jax.training.adversary import Adversary
-from el_jax.training.future import FUTURE
+from el_jax.training.objectives.adversary import Adversary
+from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
 from el_jax.worlds import WorldChoice, world_defaults, world_kinds
 

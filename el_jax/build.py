@@ -18,15 +18,17 @@ from el_jax.process import target
 from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import Task
-from el_jax.training.devices.memory import check_room, least_bytes
-from el_jax.training.devices.runs import free_everywhere
 from el_jax.training.fit import Training
-from el_jax.training.future import FUTURE, FutureHead, with_own_parameters
-from el_jax.training.heads import FusedHead, Head, LogitHead
+from el_jax.training.memory import check_room, least_bytes
 from el_jax.training.objectives import Objective
+from el_jax.training.objectives.adversary import against
+from el_jax.training.objectives.future import FUTURE, FutureHead, with_own_parameters
+from el_jax.training.objectives.heads import FusedHead, Head, LogitHead
+from el_jax.training.objectives.next_token import NextToken
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.program import Spec, initial_state, make_program
 from el_jax.training.progress import sweep_points
+from el_jax.training.runs import free_everywhere
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
 
@@ -50,23 +52,24 @@ def spec_of(settings: Settings) -> Spec:
     Raises:
         ConfigError: loss path, adversary or later tokens need what the model does not have.
     """
-    task, train = settings.task, settings.train
+    train = settings.train
     _check_own(settings)
     head = _head(settings) if settings.future is None else _future_head(settings)
     if settings.adversary is not None and head.model.features is None:
         raise ConfigError(
             f"config.adversary: needs a model with hidden states, not {settings.model.name}"
         )
+    objective: Objective = NextToken(settings.task, head)
+    if settings.adversary is not None:
+        objective = against(objective, settings.adversary)
     return Spec(
-        task,
-        Objective(head, len(task.group_names), task.answer_length),
+        objective,
         settings.optimizer,
         _hypers(settings),
         run_axis=train.run_axis,
         max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
         layout=settings.layout,
-        adversary=settings.adversary,
     )
 
 

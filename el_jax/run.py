@@ -24,7 +24,7 @@ from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.process.errors import ConfigError, PretrainedError
 from el_jax.process.imports import ImportedFileError
 from el_jax.tasks import Task
-from el_jax.training.future import OWN
+from el_jax.training.objectives.future import OWN
 from el_jax.training.program import Program, initial_state
 from el_jax.training.sinks import History, read_rows
 from el_jax.training.state import TrainState

@@ -86,7 +86,8 @@ class ModelFns(NamedTuple):
         features: ``features(params, batch) -> [B, T, D]`` in float32, the vector of every token
             behind the last layer and its norm, before what only the head needs (BERT's transform,
             a projection); None for models without hidden states.
-        layers: names of the parameters' subtrees that its functions also take as ``models.Part``.
+        layers: names of the parameters' subtrees that its functions also take in boxes, see
+            ``models.GatherOnUse``.
     """
 
     init: Callable[[Key], Params]

@@ -17,8 +17,7 @@ from el_jax import build
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import FAMILIES as TRANSFORMERS, MODELS
 from el_jax.tasks import TASKS, Task
-from el_jax.training.future import FUTURE
-from el_jax.training.learner import learner_of
+from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, make_optimizer, optimizer_numbers
 from el_jax.training.program import initial_state
 from el_jax.training.state import Hypers
@@ -51,14 +50,11 @@ def spec_of(family, name):
 def test_each_makes_an_update_from_its_name(family, name):
     spec = spec_of(family, name)
     optimizer = functools.partial(make_optimizer, spec.optimizer)
-    learner = learner_of(spec.objective, spec.task.batch_at)
-    step_of = functools.partial(update, learner=learner, optimizer=optimizer)
+    step_of = functools.partial(update, objective=spec.objective, optimizer=optimizer)
 
     def first_update(state, hypers, data):
-        batch = spec.task.batch_at(data, state.step, jax.random.key(0))
-
         def one_run(run, hypers):
-            return step_of(run, state.step, batch, hypers)
+            return step_of(run, state.step, data, hypers)
 
         return jax.vmap(one_run)(state.runs, hypers)
 
@@ -67,7 +63,9 @@ def test_each_makes_an_update_from_its_name(family, name):
     runs, measured = jax.eval_shape(first_update, state, spec.hypers, data)
     assert runs == state.runs
     groups = spec.hypers.num_runs, len(spec.task.group_names)
-    assert {moments.mean.shape for moments in measured.of_tokens.values()} == {groups}
+    shapes = {name: moments.mean.shape for name, moments in measured.metrics.items()}
+    assert {shapes.pop("grad_norm"), shapes.pop("update_norm")} == {groups[:1]}
+    assert set(shapes.values()) == {groups}
     assert measured.norms.shape == (spec.hypers.num_runs, 3)
 
 
@@ -133,7 +131,7 @@ def test_a_zero_gradient_moves_nothing_but_what_decays(name):
     ("folder", "methods", "shared"),
     [
         ("training/optimizers", OPTIMIZERS, "choice clipping decayed methods schedules"),
-        ("training/future", FUTURE, "head term"),
+        ("training/objectives/future", FUTURE, "head term"),
     ],
 )
 def test_every_method_of_a_folder_is_in_its_dict(folder, methods, shared):

@@ -7,8 +7,8 @@ Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``scale=small|pape
 of the README of Bachmann and Nagarajan's repository), ``degree=D``, ``path_length=L`` (nodes of an
 arm with the start; G_{D,L} of the paper), ``order=reversed``, ``teacher=masked|none`` (see
 el_jax/tasks/path_star.py), ``future=NAME`` (an objective on later tokens beside the loss, of
-el_jax/training/future), ``test_file=PATH`` (score on a test set of that repository; it needs the
-same graph and --config.task.num_nodes), ``smoke`` (seconds, for a first look).
+el_jax/training/objectives/future), ``test_file=PATH`` (score on a test set of that repository; it
+needs the same graph and --config.task.num_nodes), ``smoke`` (seconds, for a first look).
 
 The paper scale is what issue 3 of that repository says of the original runs: 200,000 graphs of 50
 labels, of which the last 64 of an epoch are left out here, and 500 epochs of 256 at 5e-4. Weight

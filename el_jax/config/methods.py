@@ -9,7 +9,7 @@ from el_jax.config.sections import choose, keys_and_values, typed
 from el_jax.losses import TOKEN_LOSSES, Path
 from el_jax.numbers import Number, numbers_of, options_of
 from el_jax.process.errors import ConfigError
-from el_jax.training.future import FUTURE
+from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig, optimizer_numbers
 from el_jax.training.optimizers.schedules import ScheduleName
 

@@ -8,7 +8,7 @@ from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS
 from el_jax.probes import PROBES
 from el_jax.tasks import TASKS
-from el_jax.training.future import FUTURE
+from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
 
 

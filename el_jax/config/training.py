@@ -35,12 +35,11 @@ from el_jax.probes import PROBES
 from el_jax.process.errors import ConfigError, require
 from el_jax.process.imports import import_all
 from el_jax.tasks import MaskedWords, Task
-from el_jax.training.adversary import Adversary
-from el_jax.training.devices.layout import Layout, Method, Shard
-from el_jax.training.devices.layout_choice import choose_layout
-from el_jax.training.devices.runs import RunAxis
 from el_jax.training.fit import FitOptions
+from el_jax.training.layout import Layout, Method, Shard, choose_layout
+from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.optimizers import OptimizerConfig
+from el_jax.training.runs import RunAxis
 
 __all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
 
@@ -136,7 +135,8 @@ def parse(config: Config) -> Settings:
     check_float32("config", values | {"adversary": against, "future": ahead})
     model = parse_model(values["model"], task)
     adversary = None if against is None else _adversary(against, task)
-    layout = _layout(values["parallel"], train, task, len(runs), whole=adversary is not None)
+    whole = adversary is not None and values["parallel"] == "pmap"
+    layout = _layout(values["parallel"], train, task, len(runs), whole=whole)
     return Settings(
         task=task,
         model=model,
@@ -209,7 +209,7 @@ def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
 def _layout(
     parallel: Any, train: TrainSection, task: Task, num_runs: int, *, whole: bool
 ) -> Layout:
-    """The layout; ``whole`` where no device may have only a part of an update's windows."""
+    """The layout; ``whole`` where each device needs all windows of an update."""
     methods: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
     method = choose("parallel", parallel, methods)
     windows = jax.eval_shape(
@@ -219,13 +219,13 @@ def _layout(
         layout = choose_layout(method, train.shard, num_runs, windows)
     except ValueError as error:
         raise ConfigError(f"config.{error}") from error
-    if not (whole and layout.splits_windows):
+    if not whole or layout.data == 1:
         return layout
     if train.shard == "auto":
         return Layout(reason="the head of config.adversary needs all examples on one device")
     raise ConfigError(
         f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with "
-        "config.adversary, whose head needs all examples on one device"
+        "config.adversary by pmap, whose head needs all examples on one device"
     )
 
 

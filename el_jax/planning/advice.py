@@ -8,8 +8,8 @@ from el_jax.planning.forecast import Memory
 from el_jax.planning.machines import Machine
 from el_jax.planning.programs import Shapes
 from el_jax.planning.units import quantity
-from el_jax.training.devices.memory import USABLE
-from el_jax.training.heads import LogitHead
+from el_jax.training.memory import USABLE
+from el_jax.training.objectives.heads import LogitHead
 
 
 def advice(memory: Memory, settings: Settings, shapes: Shapes, machine: Machine) -> Iterator[str]:
@@ -35,10 +35,10 @@ def advice(memory: Memory, settings: Settings, shapes: Shapes, machine: Machine)
     if getattr(model, "remat_layers", True) is False:
         yield "--config.model.remat_layers=True: activations of one layer at a time"
     num, windows = machine.num_devices, shapes.batch.tokens.shape[0]
-    if num > 1 and windows % num == 0 and settings.adversary is None:  # see choose_layout
+    if num > 1 and windows % num == 0:
         if layout.num_devices < num:
             yield f"--config.train.shard=data: divide the windows over {num} devices"
-        if layout.shard != "fsdp":
+        if not layout.fsdp:
             by_jit = " --config.parallel=jit" if layout.method == "pmap" else ""
             yield f"--config.train.shard=fsdp{by_jit}: a part of each parameter on {num} devices"
     if math.isfinite(memory.needed):

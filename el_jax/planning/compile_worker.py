@@ -21,7 +21,7 @@ from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
 from el_jax.process.target import Target, compiling_for
-from el_jax.training.devices.memory import USABLE, compiled_bytes, largest_group, least_bytes
+from el_jax.training.memory import USABLE, compiled_bytes, largest_group, least_bytes
 from el_jax.training.program import runs_of
 
 

@@ -12,7 +12,7 @@ from el_jax.config.training import Settings
 from el_jax.planning.machines import Machine
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
-from el_jax.training.devices.memory import USABLE, largest_group, least_bytes, num_bytes
+from el_jax.training.memory import USABLE, largest_group, least_bytes, num_bytes
 from el_jax.training.program import block_windows, runs_of
 
 UTILISATION = 0.35  # of peak: what well-made trainings of transformers reach
@@ -144,7 +144,7 @@ def forecast(
     # gradients and the state, each written once and read once
     kept = 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
     # a device that has some of the windows still has all of the state
-    here = update.num_bytes * share + kept * (1 if layout.splits_windows else share)
+    here = update.num_bytes * share + kept / layout.runs
     messages, sent = None, float(_expected_bytes(shapes))
     if compiled is not None:
         messages = tuple((kind, size, times) for kind, size, times in compiled["messages"])
@@ -210,11 +210,12 @@ def _memory_of(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | N
 
 def _expected_bytes(shapes: Shapes) -> int:
     """Bytes that a device sends in an update: gradients for their sum, or parts of parameters."""
-    layout, size = shapes.spec.layout, num_bytes(shapes.state.params)
-    if not layout.splits_windows:
+    layout = shapes.spec.layout
+    size = num_bytes(shapes.state.params) // layout.runs
+    if layout.data == 1:
         return 0
     # in parts: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
-    return (3 if layout.shard == "fsdp" else 2) * size
+    return (3 if layout.fsdp else 2) * size
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from el_jax.training.devices.memory import free_bytes
+from el_jax.training.memory import free_bytes
 
 
 @functools.cache

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from el_jax.planning.products import Products, count_products
-from el_jax.training.devices.layout import ONE_DEVICE
+from el_jax.training.layout import ONE_DEVICE
 from el_jax.training.program import Spec, block_windows, evaluation, initial_state, updates
 from el_jax.training.state import TrainState
 from el_jax.types import Batch

@@ -11,9 +11,9 @@ from jax import Array
 
 from el_jax.losses import TokenLoss
 from el_jax.process.errors import UserError
-from el_jax.training.heads import Head, LogitHead
 from el_jax.training.metrics import summarise
 from el_jax.training.non_finite import HealthWatch, OnNonFinite
+from el_jax.training.objectives.heads import Head, LogitHead
 from el_jax.training.program import Program, Spec, make_program
 from el_jax.training.progress import Watched, watched
 from el_jax.training.sinks import Sink
@@ -82,8 +82,7 @@ class Training:
 
     def with_head(self, head: Head) -> "Training":
         """The same training with another head: model, loss, or both."""
-        objective = self.spec.objective._replace(head=head)
-        spec = dataclasses.replace(self.spec, objective=objective)
+        spec = dataclasses.replace(self.spec, objective=self.spec.objective.with_head(head))
         return dataclasses.replace(self, program=make_program(spec))
 
     def with_loss(self, loss: TokenLoss) -> "Training":

@@ -11,20 +11,11 @@ from jax import Array
 
 from el_jax.process.compilation import Once
 from el_jax.tasks import Task
-from el_jax.training.adversary import Adversary, against
-from el_jax.training.devices.layout import ONE_DEVICE, Axis, Layout
-from el_jax.training.devices.on_devices import OnDevices
-from el_jax.training.devices.runs import RunAxis, Runs, over_runs
-from el_jax.training.learner import (
-    Learner,
-    Metrics,
-    divided_learner,
-    gradient_of,
-    learner_of,
-)
+from el_jax.training.layout import ONE_DEVICE, Axis, Layout, OnDevices
 from el_jax.training.moments import pool_tree
-from el_jax.training.objectives import Objective
+from el_jax.training.objectives import Metrics, Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
+from el_jax.training.runs import RunAxis, Runs, over_runs
 from el_jax.training.state import Health, Hypers, Run, TrainState, run_key
 from el_jax.training.step import epoch, guarded, update
 from el_jax.types import Batch, Params
@@ -37,8 +28,7 @@ class Spec:
     """The parts from which a program is compiled.
 
     Attributes:
-        task: source of the batches.
-        objective: model and loss.
+        objective: batches, model and loss.
         optimizer: the options that all runs share.
         hypers: the numbers that differ between the R runs.
         run_axis: see ``over_runs``.
@@ -46,10 +36,8 @@ class Spec:
             they fit into its memory, else half of them, a quarter ...
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
         layout: distribution of runs or windows over devices.
-        adversary: a term against a label of the task's world; None without.
     """
 
-    task: Task
     objective: Objective
     optimizer: OptimizerConfig
     hypers: Hypers
@@ -57,7 +45,11 @@ class Spec:
     max_runs_at_once: int = 0
     eval_tokens: int = 4096
     layout: Layout = ONE_DEVICE
-    adversary: Adversary | None = None
+
+    @property
+    def task(self) -> Task:
+        """The task whose data are read."""
+        return self.objective.task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +97,7 @@ def make_program(spec: Spec) -> Program:
     """Compile a training; its data set is drawn here, on the device."""
     runs, layout = runs_of(spec), spec.layout
     init = initialisation(spec)
-    init_from = layout.over_devices(_state_from(spec), ("runs", "runs"), _STATE, jit=Once)
+    init_from = layout.compile(_state_from(spec), ("runs", "runs"), _STATE, jit=Once)
     return Program(
         init=functools.partial(runs.within_memory("initialisation", init), spec.hypers),
         init_from=lambda params: init_from(spec.hypers, layout.place(params, "runs")),
@@ -123,7 +115,7 @@ def runs_of(spec: Spec) -> Runs:
 
 def initialisation(spec: Spec) -> OnDevices:
     """``initial_state`` on all devices."""
-    return spec.layout.over_devices(initial_state(spec), ("runs",), _STATE, jit=Once)
+    return spec.layout.compile(initial_state(spec), ("runs",), _STATE, jit=Once)
 
 
 def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
@@ -181,11 +173,9 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
         ``(state, hypers, data) -> (state, metrics, health)``, which donates the state.
     """
     layout = spec.layout
-    learner = _learner(spec)
-    step_of = functools.partial(
-        update, learner=learner, optimizer=functools.partial(make_optimizer, spec.optimizer)
-    )
-    one_run = epoch(guarded(step_of), learner.batch_at, layout.pool_over_devices)
+    objective = layout.over_windows(spec.objective)
+    optimizer = functools.partial(make_optimizer, spec.optimizer)
+    one_run = epoch(guarded(functools.partial(update, objective=objective, optimizer=optimizer)))
     all_runs = over_runs(one_run, spec.run_axis, at_once)
 
     def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:
@@ -194,25 +184,13 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
         return TrainState(state.step + num_updates, *after), metrics, after.health
 
     takes: tuple[Any, Axis, Axis] = _STATE, "runs", "shared"
-    return layout.over_devices(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
-
-
-def _learner(spec: Spec) -> Learner:
-    """The objective with its data, over the windows of all devices."""
-    task, objective, adversary = spec.task, spec.objective, spec.adversary
-    if spec.layout.splits_windows:
-        gradient = spec.layout.sum_over_windows(
-            functools.partial(gradient_of, objective), objective.head.model.layers
-        )
-        return divided_learner(gradient, task.batch_at)
-    learner = learner_of(objective, task.batch_at)
-    return learner if adversary is None else against(learner, task, objective.head.model, adversary)
+    return layout.compile(advance, takes, (_STATE, "runs", "runs"), donate=(0,))
 
 
 def block_windows(batch: Batch, eval_tokens: int, layout: Layout) -> int:
     """Windows of a batch that are evaluated at once, on all devices together."""
     windows = max(1, eval_tokens // batch.tokens.shape[1])
-    return windows + (-windows % layout.num_devices if layout.splits_windows else 0)
+    return windows + -windows % layout.data
 
 
 def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
@@ -234,14 +212,15 @@ def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
         spec: the parts.
         at_once: number of runs a device computes at once; None for all.
     """
-    objective, layout = spec.objective, spec.layout
+    layout = spec.layout
+    objective = layout.over_windows(spec.objective)
 
-    def measure(params: Params, batch: Batch, hypers: Hypers) -> Metrics:
-        return objective.measure(objective.outputs(params, batch), batch, hypers.loss)
+    def of_run(run: tuple[Params, Hypers], batch: Batch) -> Metrics:
+        params, hypers = run
+        return objective.evaluate(params, batch, hypers.loss)
 
-    of_run = layout.over_windows(measure, objective.head.model.layers)
-    all_runs = over_runs(lambda run, batch: of_run(run[0], batch, run[1]), spec.run_axis, at_once)
-    return layout.over_devices(
+    all_runs = over_runs(of_run, spec.run_axis, at_once)
+    return layout.compile(
         lambda params, hypers, batch: all_runs((params, hypers), batch),
         takes=("runs", "runs", "windows"),
         gives="runs",

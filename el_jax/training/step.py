@@ -13,34 +13,32 @@ import optax
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.training.learner import Learner, Learnt, Metrics
 from el_jax.training.moments import pool_tree, single
+from el_jax.training.objectives import Metrics, Objective
 from el_jax.training.state import Health, Hypers, Run, order_key, run_key
-from el_jax.types import Key, Params
+from el_jax.types import Params
 
 
 class Measured(NamedTuple):
     """Measurements of one update.
 
     Attributes:
-        of_tokens: moments of per-token quantities by group, each ``[num_groups]``; if a batch is
-            split over devices, of this device's windows only.
-        of_update: moments of whole-update quantities.
+        metrics: moments of per-token quantities by group, each ``[num_groups]``, and of
+            whole-update quantities, each ``[]``.
         norms: loss, and norms of gradient and parameter update, in the order of ``BAD_PARTS``.
     """
 
-    of_tokens: Metrics
-    of_update: Metrics
+    metrics: Metrics
     norms: Float[Array, "3"]
 
 
 def update(
     run: Run,
     step: Int[Array, ""],
-    batch: Learnt,
+    data: Any,
     hypers: Hypers,
     *,
-    learner: Learner,
+    objective: Objective,
     optimizer: Callable[[Hypers], optax.GradientTransformationExtraArgs],
 ) -> tuple[Run, Measured]:
     """One update of one run.
@@ -48,37 +46,38 @@ def update(
     Args:
         run: parameters and optimizer state.
         step: number of earlier updates; with the run's seed it gives the key of dropout.
-        batch: the windows to learn from.
+        data: the training set, of which the objective reads a batch.
         hypers: the run's own numbers.
-        learner: loss and metrics of a batch.
+        objective: batch, loss and metrics.
         optimizer: function from a run's numbers to its optimizer, which gets ``loss_of`` beside
             gradient and parameters, as SAM needs it.
     """
     key = jax.random.fold_in(run_key(hypers), step)
+    batch = objective.batch_at(data, step, order_key(hypers))
 
     def loss_of(params: Params) -> tuple[Array, Any]:  # (mean loss, outputs)
-        return learner.loss(params, batch, hypers, key)
+        return objective.loss(params, batch, hypers.loss, key)
 
     (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(run.params)
     updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, loss_of=loss_of)
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
     # a norm is finite only if every entry is: three numbers tell the health of an update
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
-    return after, Measured(learner.measure(outputs, batch, hypers), _named(norms), norms)
+    return after, Measured(objective.measure(outputs, batch, hypers.loss) | _named(norms), norms)
 
 
 def _named(norms: Array) -> Metrics:
     return {"grad_norm": single(norms[1]), "update_norm": single(norms[2])}
 
 
-Step = Callable[[Run, Int[Array, ""], Learnt, Hypers], tuple[Run, Measured]]
+Step = Callable[[Run, Int[Array, ""], Any, Hypers], tuple[Run, Measured]]
 
 
 def guarded(step_of: Step) -> Step:
     """Stop a run for good at its first update that is not finite, which is never applied."""
 
-    def guarded_step(run: Run, step: Array, batch: Learnt, hypers: Hypers) -> tuple[Run, Measured]:
-        after, measured = step_of(run, step, batch, hypers)
+    def guarded_step(run: Run, step: Array, data: Any, hypers: Hypers) -> tuple[Run, Measured]:
+        after, measured = step_of(run, step, data, hypers)
         finite = jnp.isfinite(measured.norms)  # of each of BAD_PARTS
         bad = ~finite.all() & (run.health.stopped_at < 0)
         health = Health(
@@ -94,30 +93,21 @@ def guarded(step_of: Step) -> Step:
 
 def epoch(
     step_of: Step,
-    batch_at: Callable[[object, Array, Key], Learnt],
-    pool_over_devices: Callable[[Metrics], Metrics],
-) -> Callable[[tuple[Run, Hypers], tuple[Array, object]], tuple[Run, Metrics]]:
+) -> Callable[[tuple[Run, Hypers], tuple[Array, Any]], tuple[Run, Metrics]]:
     """Loop over the updates of a dispatch and pool their metrics.
-
-    Args:
-        step_of: the guarded step.
-        batch_at: ``batch_at(data, step, key)``, the batch of an update; the key is the run's.
-        pool_over_devices: function from the moments of one device's windows to those of all.
 
     Returns:
         ``((run, hypers), (steps, data)) -> (run, metrics)``.
     """
 
-    def one_run(args: tuple[Run, Hypers], shared: tuple[Array, object]) -> tuple[Run, Metrics]:
+    def one_run(args: tuple[Run, Hypers], shared: tuple[Array, Any]) -> tuple[Run, Metrics]:
         (start, hypers), (steps, data) = args, shared
-        key = order_key(hypers)
 
-        def body(run: Run, step: Array) -> tuple[Run, tuple[Metrics, Metrics]]:
-            run, measured = step_of(run, step, batch_at(data, step, key), hypers)
-            return run, (measured.of_tokens, measured.of_update)
+        def body(run: Run, step: Array) -> tuple[Run, Metrics]:
+            run, measured = step_of(run, step, data, hypers)
+            return run, measured.metrics
 
-        run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)
-        # over devices once a dispatch, not once an update: fewer messages between them
-        return run, pool_over_devices(pool_tree(of_tokens)) | pool_tree(of_update)
+        run, metrics = jax.lax.scan(body, start, steps)
+        return run, pool_tree(metrics)
 
     return one_run

@@ -18,7 +18,6 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from el_jax import build
 from el_jax.process.compilation import use_compilation_cache
-from el_jax.training.learner import gradient_of
 from experiments.bench.paired import Benchmark, Case, Values, compare, serve, two_workers
 from experiments.bench.trainings import Updates, copy_config
 
@@ -68,7 +67,8 @@ def _multiplied(training: build.Training, num_updates: int) -> Callable[[], None
     key = jax.random.key(0)
     batch = jax.eval_shape(lambda: spec.task.batch_at(spec.task.train_set(), 0, key))
     params = jax.eval_shape(spec.objective.head.model.init, key)
-    traced = jax.make_jaxpr(gradient_of(spec.objective))(params, batch, hypers, key)
+    gradient = jax.value_and_grad(spec.objective.loss, has_aux=True)
+    traced = jax.make_jaxpr(gradient)(params, batch, hypers.loss, key)
     arrays = list(products_of(traced.jaxpr))
 
     def multiply() -> None:

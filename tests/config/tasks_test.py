@@ -11,7 +11,6 @@ from el_jax import build
 from el_jax.config.worlds import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.process.errors import ConfigError
-from el_jax.training.learner import gradient_of
 from el_jax.training.program import make_program
 from el_jax.worlds import world_kinds
 
@@ -100,9 +99,14 @@ def test_every_loss_trains_on_masked_words(loss, masking):
     batch = jax.eval_shape(lambda: spec.task.pack(spec.task.test_set(8)))
     one = jax.eval_shape(lambda tree: jax.tree.map(lambda leaf: leaf[0], tree), after.params)
     numbers = {name: leaf[0] for name, leaf in spec.hypers.loss.items()}
-    gradient = gradient_of(spec.objective)
-    hypers = spec.hypers._replace(loss=numbers)
-    (value, grads), metrics = jax.eval_shape(gradient, one, batch, hypers, jax.random.key(0))
+
+    def gradient(params, batch):
+        objective, key = spec.objective, jax.random.key(0)
+        both = jax.value_and_grad(objective.loss, has_aux=True)(params, batch, numbers, key)
+        (value, outputs), grads = both
+        return value, grads, objective.measure(outputs, batch, numbers)
+
+    value, grads, metrics = jax.eval_shape(gradient, one, batch)
     assert (value.shape, value.dtype) == ((), "float32")
     assert jax.tree.map(lambda leaf: leaf.shape, grads) == jax.tree.map(
         lambda leaf: leaf.shape, one

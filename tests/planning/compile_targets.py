@@ -19,7 +19,7 @@ from configs import common
 from configs.el.copy import get_config
 from el_jax.planning.compilers import CompilerError, compile_elsewhere
 from el_jax.planning.machines import machine_of
-from el_jax.training.devices.memory import USABLE
+from el_jax.training.memory import USABLE
 from tests.planning.random_tokens import gpt2_config, language_config, pythia_config
 
 TABLE = pathlib.Path(__file__).parent / "compiled_programs.csv"

@@ -12,7 +12,7 @@ import pytest
 from el_jax.models import FAMILIES, transformer
 from el_jax.process.compilation import Once, release_freed_memory, use_compilation_cache
 from el_jax.tasks import PaddedCopy
-from el_jax.training.devices import memory
+from el_jax.training import memory
 from tests.training.small_training import built, small_config
 
 

@@ -8,8 +8,7 @@ from el_jax.models import PRESETS
 from el_jax.models.cudnn import attention_choice
 from el_jax.process import target
 from el_jax.process.target import Target, compiling_for
-from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.layout_choice import choose_layout
+from el_jax.training.layout import Layout, choose_layout
 
 
 def test_this_machine_is_the_target_unless_another_one_is_named():
@@ -35,7 +34,7 @@ def test_processes_of_the_target_limit_its_layouts():
 def test_a_program_is_lowered_from_shapes_for_the_last_device():
     last = jax.devices()[-1]
     with compiling_for(Target("cpu", 1, devices=(last,))):
-        doubled = Layout().over_devices(lambda x: 2 * x, ("shared",), "shared")
+        doubled = Layout().compile(lambda x: 2 * x, ("shared",), "shared")
         lowered = doubled.lower(jax.ShapeDtypeStruct((3,), jnp.float32))
     (sharding,) = jax.tree.leaves(lowered.compile().input_shardings)
     assert sharding.device_set == {last}

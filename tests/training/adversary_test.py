@@ -8,9 +8,8 @@ import pytest
 from configs.flatness.masked import get_config
 from el_jax import build
 from el_jax.process.errors import ConfigError
-from el_jax.training.adversary import Adversary, Update, against, unexplained
 from el_jax.training.fit import fit
-from el_jax.training.learner import learner_of
+from el_jax.training.objectives.adversary import Adversary, Update, unexplained
 from el_jax.training.sinks import History
 
 
@@ -57,30 +56,29 @@ def test_only_the_directions_of_features_matter():
 def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
     settings = build.parse(config(weight=0.5, cap=cap))
     spec, task = build.spec_of(settings), settings.task
-    model, adversary = spec.objective.head.model, spec.adversary
+    both = spec.objective
+    alone, model, adversary = both.base, both.head.model, both.adversary
     params, key = model.init(jax.random.key(0)), jax.random.key(1)
     data = task.train_set()
     batch = task.batch_at(data, 3, key)
     labelled = task.labelled_at("state_3", 32, data, 3, key)
     num_classes = task.world.make().num_classes["state_3"]
-    alone = learner_of(spec.objective, task.batch_at)
-    both = against(alone, task, model, adversary)
     update = Update(batch, labelled)
 
-    def gradient(learner, batch):
+    def gradient(objective, batch):
         def loss_of(params):
-            return learner.loss(params, batch, spec.hypers, key)
+            return objective.loss(params, batch, spec.hypers.loss, key)
 
         return jax.value_and_grad(loss_of, has_aux=True)(params)
 
     (plain, _), without = gradient(alone, batch)
     (loss, outputs), grads = gradient(both, update)
-    metrics = both.measure(outputs, update, spec.hypers)
+    metrics = both.measure(outputs, update, spec.hypers.loss)
 
     def total(params):
         features = model.features(params, labelled.windows).reshape(32, -1)
         share = unexplained(features, labelled.labels, num_classes, adversary.ridge)
-        ordinary, _ = spec.objective.loss(params, batch, spec.hypers.loss, key)
+        ordinary, _ = alone.loss(params, batch, spec.hypers.loss, key)
         return ordinary - 0.5 * jnp.minimum(share, cap), share
 
     (expected, share), slopes = jax.value_and_grad(total, has_aux=True)(params)
@@ -160,10 +158,22 @@ def test_a_task_or_layout_that_does_not_fit_is_named():
     with pytest.raises(ConfigError, match=r"config\.adversary: needs the task masked"):
         build.parse(causal)
     split = config()
+    split.parallel = "pmap"
     assert build.parse(split).layout.shard == "none"  # two devices, and one run
     split.train.shard = "data"
     with pytest.raises(ConfigError, match=r"train\.shard='data': must be 'auto', 'runs' or 'none'"):
         build.parse(split)
+
+
+@pytest.mark.parametrize("shard", ["data", "fsdp"])
+def test_two_devices_train_against_a_label_as_one_does(shard):
+    rows = {}
+    for name in ("none", shard):
+        divided = config(weight=1.0)
+        divided.train.shard = name
+        rows[name] = last(divided)
+    for name, values in rows["none"].items():
+        np.testing.assert_allclose(rows[shard][name], values, rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 def test_defaults_are_those_of_the_dataclass():

@@ -16,8 +16,9 @@ from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
 from el_jax.numbers import defaults_of
 from el_jax.process.compilation import Once
-from el_jax.training.heads import FusedHead, LogitHead
-from el_jax.training.objectives import Objective
+from el_jax.tasks.copy import PaddedCopy
+from el_jax.training.objectives.heads import FusedHead, LogitHead
+from el_jax.training.objectives.next_token import NextToken
 from el_jax.types import Batch, ModelFns, Readout
 from tests.training.small_training import built, small_config
 
@@ -54,6 +55,7 @@ def bag_of_one():
     return ModelFns(init, apply, readout=readout)
 
 
+TASK = PaddedCopy(copy_length=2)  # two groups, answers of two tokens
 FUSED = {
     "plain": {"path": "plain"},
     "chunked": {"path": "chunked", "vocab_chunk": 16},
@@ -86,7 +88,7 @@ def network(config):
 def objective(name, fused, config=None, temperature=1.0):
     loss = partial(TOKEN_LOSSES[name], **defaults_of(TOKEN_LOSSES[name]))
     args = network(config), lambda s, _: loss(s), temperature
-    return Objective(FusedHead(*args, **fused) if fused else LogitHead(*args), 2, 2)
+    return NextToken(TASK, FusedHead(*args, **fused) if fused else LogitHead(*args))
 
 
 def trained(own, key, params, batch):
@@ -171,7 +173,7 @@ def test_a_loss_without_softmax_goes_back_by_quadratic_forms_alone():
 
 def test_a_model_without_readout_is_refused():
     head = FusedHead(ModelFns(dict, lambda *_: None), lambda s, _: s.mean, **FUSED["chunked"])
-    own = Objective(head, 2, 2)
+    own = NextToken(TASK, head)
     with pytest.raises(ValueError, match="the model has no readout"):
         own.loss({}, batch_of(), {}, None)
 

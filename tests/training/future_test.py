@@ -12,10 +12,10 @@ from configs import by_name, common
 from configs.el.path_star import get_config
 from el_jax import build
 from el_jax.process.errors import ConfigError
-from el_jax.training.future import FUTURE, Answers
-from el_jax.training.future.bag import to_come
-from el_jax.training.future.next_latent import smooth_l1
-from el_jax.training.future.token_order import places_until
+from el_jax.training.objectives.future import FUTURE, Answers
+from el_jax.training.objectives.future.bag import to_come
+from el_jax.training.objectives.future.next_latent import smooth_l1
+from el_jax.training.objectives.future.token_order import places_until
 
 KEY = jax.random.key(0)
 E, V = 4, 5

@@ -2,9 +2,9 @@
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
-NAME is SHARD,METHOD,DEVICES[,AXIS[,UPDATES,EPSILON]] such as data,pmap,4 or
-runs,jit,4,map; ten updates and an epsilon of 1e-8 unless given. In OUT.npz an array NAME has the
-parameters of all runs at the end, one row each.
+NAME is RUNS,DATA,METHOD[,AXIS[,UPDATES,EPSILON]] such as 1,4,pmap or 4,1,jit,map: numbers of
+devices, and jit, pmap or fsdp; ten updates and an epsilon of 1e-8 unless given. In OUT.npz an array
+NAME has the parameters of all runs at the end, one row each.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from el_jax import build
-from el_jax.training.devices.layout import Layout
+from el_jax.training.layout import Layout
 from el_jax.training.metrics import summarise
 from tests.training.small_training import small_config
 
@@ -50,10 +50,11 @@ if __name__ == "__main__":
     jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
     found = {}
     for name in sys.argv[3:]:
-        shard, method, devices, *more = name.split(",")
+        runs, data, method, *more = name.split(",")
         axis = more[0] if more else "vmap"
         updates, epsilon = (int(more[1]), float(more[2])) if len(more) > 1 else (UPDATES, 1e-8)
-        layout = Layout(shard, method, int(devices))
+        how = {"fsdp": True} if method == "fsdp" else {"method": method}
+        layout = Layout(int(runs), int(data), **how)
         state, _ = trained(layout, updates, run_axis=axis, epsilon=epsilon)
         found[name] = flat(state)
     np.savez(sys.argv[2], **found)

@@ -11,14 +11,13 @@ import pytest
 
 from el_jax import build
 from el_jax.process.errors import ConfigError
-from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.layout_choice import choose_layout
+from el_jax.training.layout import Layout, choose_layout
 from tests.training.layouts import UPDATES, flat, settings_with, trained
 from tests.training.poisoning import poisoned
 from tests.training.small_training import built, small_config
 
-ROOT = pathlib.Path(__file__).parents[3]
-TOLERANCE = {"runs": 2e-5, "data": 5e-5}  # of parameters, after ten updates of Adam
+ROOT = pathlib.Path(__file__).parents[2]
+TOLERANCE = 1e-5  # of parameters, after ten updates of Adam
 
 
 def on(monkeypatch, devices, processes=1):
@@ -29,23 +28,31 @@ def on(monkeypatch, devices, processes=1):
 @pytest.mark.parametrize(
     ("shard", "runs", "devices", "expected"),
     [
-        ("auto", 8, 1, "none"),
-        ("auto", 8, 4, "runs"),
-        ("auto", 5, 4, "data"),
-        ("auto", 5, 3, "none"),
-        ("runs", 8, 4, "runs"),
-        ("data", 8, 4, "data"),
-        ("data", 8, 1, "none"),
-        ("fsdp", 3, 4, "fsdp"),
-        ("fsdp", 8, 1, "none"),
-        ("none", 8, 4, "none"),
+        ("auto", 8, 1, (1, 1)),
+        ("auto", 8, 4, (4, 1)),
+        ("auto", 6, 4, (2, 2)),
+        ("auto", 5, 4, (1, 4)),
+        ("auto", 5, 3, (1, 1)),
+        ("auto", 4, 12, (1, 1)),  # three devices a run do not divide 8 windows
+        ("runs", 8, 4, (4, 1)),
+        ("data", 8, 4, (1, 4)),
+        ("data", 8, 1, (1, 1)),
+        ("fsdp", 3, 4, (1, 4)),
+        ("fsdp", 8, 1, (1, 1)),
+        ("none", 8, 4, (1, 1)),
     ],
 )
 def test_what_is_split(monkeypatch, shard, runs, devices, expected):
     on(monkeypatch, devices)
     layout = choose_layout("jit", shard, runs, 8)
-    assert layout.shard == expected
-    assert layout.num_devices == (1 if expected == "none" else devices)
+    assert (layout.runs, layout.data) == expected
+    assert layout.fsdp == (shard == "fsdp" and devices > 1)
+
+
+def test_pmap_divides_along_one_axis(monkeypatch):
+    on(monkeypatch, 4)
+    layout = choose_layout("pmap", "auto", 6, 8)
+    assert (layout.runs, layout.data) == (1, 4)
 
 
 @pytest.mark.parametrize(
@@ -76,27 +83,33 @@ def on_one():
     return trained(Layout())
 
 
+RUNS, DATA = {"runs": 2}, {"data": 2}
 SPLITS = [
-    ("runs", "jit"),
-    ("data", "pmap"),
-    pytest.param("runs", "pmap", marks=pytest.mark.slow),
-    pytest.param("data", "jit", marks=pytest.mark.slow),
+    RUNS,
+    DATA,
+    {**DATA, "method": "pmap"},
+    pytest.param({**RUNS, "method": "pmap"}, marks=pytest.mark.slow),
 ]
 
 
-@pytest.mark.parametrize(("shard", "method"), SPLITS)
-def test_two_devices_are_one(on_one, shard, method):
-    state, row = trained(Layout(shard, method, 2))
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+def test_two_devices_are_one(on_one, split):
+    state, row = trained(Layout(**split))
     assert state.step == on_one[0].step
-    np.testing.assert_allclose(flat(state), flat(on_one[0]), rtol=0, atol=TOLERANCE[shard])
+    np.testing.assert_allclose(flat(state), flat(on_one[0]), rtol=0, atol=TOLERANCE)
     assert row.keys() == on_one[1].keys()
     for name, values in row.items():
         np.testing.assert_allclose(values, on_one[1][name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.parametrize(("shard", "method"), SPLITS)
-def test_the_state_before_is_given_up(shard, method):
-    program = build.build(settings_with(Layout(shard, method, 2))).program
+def test_dropout_is_the_same_where_windows_are_divided():
+    (one, _), (two, _) = (trained(layout, dropout=0.5) for layout in (Layout(), Layout(data=2)))
+    np.testing.assert_allclose(flat(two), flat(one), rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+def test_the_state_before_is_given_up(split):
+    program = build.build(settings_with(Layout(**split))).program
     before = program.init()
     program.advance(before, UPDATES)
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before))
@@ -105,7 +118,7 @@ def test_the_state_before_is_given_up(shard, method):
 @pytest.mark.parametrize("shard", ["data", "fsdp"])
 def test_what_one_device_finds_not_finite_stops_the_run_on_all(shard):
     config = small_config(seeds=2, shard=shard, on_non_finite="stop")
-    program = poisoned(built(config), 1, [7], "loss", group=1).program
+    program = poisoned(built(config), 1, [7], "loss", window=-1).program
     assert (program.layout.shard, program.layout.num_devices) == (shard, 2)
     state, _, health = program.advance(program.init(), 10)
     assert health.stopped_at.tolist() == [-1, 7]
@@ -128,14 +141,19 @@ def run_layouts(out, devices, names):
 @pytest.mark.slow
 def test_four_devices_train_each_run_as_one_does(tmp_path):
     alone, *others = (
-        "none,jit,1,map",
-        "runs,jit,4,map",
-        "runs,pmap,4,map",
-        "data,jit,4,map",
-        "data,pmap,4,map",
+        f"{layout},map"
+        for layout in (
+            "1,1,jit",
+            "4,1,jit",
+            "4,1,pmap",
+            "1,4,jit",
+            "1,4,pmap",
+            "2,2,jit",
+            "2,2,fsdp",
+        )
     )
     found = run_layouts(tmp_path / "found.npz", 4, [alone, *others])
-    for name in others[:2]:
+    for name in others[:2]:  # nothing is summed over devices
         np.testing.assert_array_equal(found[name], found[alone], err_msg=name)
     for name in others[2:]:
-        np.testing.assert_allclose(found[name], found[alone], rtol=0, atol=TOLERANCE["data"])
+        np.testing.assert_allclose(found[name], found[alone], rtol=0, atol=TOLERANCE, err_msg=name)

@@ -11,10 +11,9 @@ import pytest
 
 from el_jax import build
 from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
-from el_jax.training.devices import memory, runs
-from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.memory import check_room, largest_group, planned_bytes
-from el_jax.training.devices.on_devices import OnDevices
+from el_jax.training import memory, runs
+from el_jax.training.layout import Layout, OnDevices
+from el_jax.training.memory import check_room, largest_group, planned_bytes
 from el_jax.training.metrics import summarise
 from tests.training.small_training import built, small_config
 
@@ -232,8 +231,8 @@ def test_what_is_planned_shrinks_with_the_group(monkeypatch):
 
 
 def test_layouts_say_what_one_device_has():
-    assert Layout("runs", "jit", 2).share(4) == 2
-    assert Layout("data", "jit", 2).share(4) == Layout().share(4) == 4
+    assert Layout(runs=2).share(4) == 2
+    assert Layout(data=2).share(4) == Layout().share(4) == 4
 
 
 @pytest.mark.parametrize(

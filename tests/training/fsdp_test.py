@@ -9,16 +9,14 @@ from jax.sharding import PartitionSpec
 
 from el_jax import build
 from el_jax.checkpoint import Checkpoints
-from el_jax.models import Part
 from el_jax.planning.compile_worker import compile_updates
 from el_jax.planning.programs import shapes_of
-from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.memory import least_bytes
-from el_jax.training.devices.parts import Parts
-from tests.training.devices.parallel_test import run_layouts
+from el_jax.training.layout import Layout
+from el_jax.training.memory import least_bytes
 from tests.training.layouts import flat, settings_with, trained
+from tests.training.parallel_test import run_layouts
 
-IN_PARTS = Layout("fsdp", "jit", 2)
+IN_PARTS = Layout(data=2, fsdp=True)
 TOLERANCE = 1e-5  # of parameters and the optimizer's numbers, after twenty updates of Adam
 # the bias of keys has no slope: with less, Adam makes steps of its rounding
 EPSILON = 1e-6
@@ -27,23 +25,22 @@ EPSILON = 1e-6
 def assert_placed(program, state):
     for leaf in jax.tree.leaves(state):
         shape = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
-        assert leaf.sharding == program.layout.place_of_state(shape)
+        assert leaf.sharding.is_equivalent_to(program.layout.place_of_state(shape), leaf.ndim)
 
 
 @pytest.mark.parametrize(
-    ("shape", "expected"),
+    ("of_run", "expected"),
     [
-        ((6, 4), ("devices",)),
-        ((4, 6), (None, "devices")),
-        ((3, 5, 2), (None, None, "devices")),
-        ((4, 4), ("devices",)),
+        ((6, 4), ("data",)),
+        ((4, 6), (None, "data")),
+        ((3, 5, 2), (None, None, "data")),
+        ((4, 4), ("data",)),
         ((3, 5), ()),
         ((), ()),
     ],
 )
-def test_the_longest_axis_that_the_devices_divide_is_split(shape, expected):
-    mesh = jax.make_mesh((2,), ("devices",))
-    assert Parts(mesh).spec(shape) == PartitionSpec(*expected)
+def test_the_longest_axis_that_the_devices_divide_is_split(of_run, expected):
+    assert IN_PARTS.sharding("runs", (3, *of_run)).spec == PartitionSpec("runs", *expected)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +60,7 @@ def test_two_devices_are_one(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("devices", [4, 8])
 def test_more_devices_are_one(tmp_path, devices):
-    names = [f"{how},map,20,{EPSILON}" for how in ("none,jit,1", f"fsdp,jit,{devices}")]
+    names = [f"{how},map,20,{EPSILON}" for how in ("1,1,jit", f"1,{devices},fsdp")]
     found = run_layouts(tmp_path / "found.npz", devices, names)
     np.testing.assert_allclose(found[names[1]], found[names[0]], rtol=0, atol=TOLERANCE)
 
@@ -118,14 +115,6 @@ def test_checkpoints_are_restored_in_parts_or_whole(tmp_path):
         )
         after, _, _ = program.advance(state, 10)
         np.testing.assert_allclose(flat(after), flat(expected), rtol=0, atol=TOLERANCE)
-
-
-def test_a_box_follows_its_axis_when_another_comes_and_goes():
-    part = Part(value=np.ones((3, 2)), axis=1, devices="devices")
-    for index, axis in ((0, 2), (1, 2), (2, 1)):
-        moved = part.add_axis(index, {})
-        assert moved.axis == axis
-        assert moved.remove_axis(index, {}).axis == part.axis
 
 
 def test_the_least_memory_counts_a_part():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from el_jax.training.future.term import Answers, Future, matrix
+from el_jax.training.objectives.future.term import Answers, Future, matrix
 from el_jax.types import Key, Params
 
 

@@ -7,12 +7,12 @@ next-token prediction guesses; here they are controls for losses that only see t
 
 from collections.abc import Callable
 
-from el_jax.training.future.bag import bag
-from el_jax.training.future.head import OWN, FutureHead, with_own_parameters
-from el_jax.training.future.multi_token import multi_token
-from el_jax.training.future.next_latent import next_latent
-from el_jax.training.future.term import Answers, Future
-from el_jax.training.future.token_order import token_order
+from el_jax.training.objectives.future.bag import bag
+from el_jax.training.objectives.future.head import OWN, FutureHead, with_own_parameters
+from el_jax.training.objectives.future.multi_token import multi_token
+from el_jax.training.objectives.future.next_latent import next_latent
+from el_jax.training.objectives.future.term import Answers, Future
+from el_jax.training.objectives.future.token_order import token_order
 
 FUTURE: dict[str, Callable[..., Future]] = {
     "multi_token": multi_token,

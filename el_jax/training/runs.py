@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from el_jax.process.processes import is_first, smallest
-from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.memory import (
+from el_jax.training.layout import Layout, OnDevices
+from el_jax.training.memory import (
     USABLE,
     check_room,
     free_bytes,
@@ -18,7 +18,6 @@ from el_jax.training.devices.memory import (
     largest_group,
     planned_bytes,
 )
-from el_jax.training.devices.on_devices import OnDevices
 
 _LOG = logging.getLogger(__name__)
 

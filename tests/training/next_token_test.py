@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from el_jax.losses import cross_entropy, e1, e3
-from el_jax.training.heads import LogitHead
-from el_jax.training.objectives import Objective
+from el_jax.tasks.copy import PaddedCopy
+from el_jax.training.objectives.heads import LogitHead
+from el_jax.training.objectives.next_token import NextToken
 from el_jax.types import Batch, ModelFns
 
 # two windows of two answers of two tokens; V = 3
@@ -43,7 +44,8 @@ def objective(token_loss=by_cross_entropy):
     def apply(params, batch, key=None):  # the parameters are the logits
         return params
 
-    return Objective(LogitHead(ModelFns(dict, apply), token_loss), num_groups=2, answer_length=2)
+    task = PaddedCopy(copy_length=2)  # two groups, answers of two tokens
+    return NextToken(task, LogitHead(ModelFns(dict, apply), token_loss))
 
 
 def measured(token_loss=by_cross_entropy, batch=BATCH, logits=LOGITS, **numbers):

@@ -16,8 +16,7 @@ import jax
 
 from el_jax.process.compilation import release_freed_memory
 from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
-from el_jax.training.devices.layout import Layout
-from el_jax.training.devices.on_devices import OnDevices
+from el_jax.training.layout import Layout, OnDevices
 
 USABLE = 0.9  # share of the free memory; the rest is lost between blocks
 _ROOT = pathlib.Path("/")

@@ -8,7 +8,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.numbers import Number
-from el_jax.training.future.term import Answers, Future, cross_entropy_of, later, matrix
+from el_jax.training.objectives.future.term import Answers, Future, cross_entropy_of, later, matrix
 from el_jax.types import Key, Params
 
 

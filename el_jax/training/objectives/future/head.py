@@ -8,8 +8,8 @@ from jax import Array
 
 from el_jax.losses import TokenStats
 from el_jax.models import logits_of
-from el_jax.training.future.term import Answers, Future
-from el_jax.training.heads import LogitHead, Numbers, PerToken
+from el_jax.training.objectives.future.term import Answers, Future
+from el_jax.training.objectives.heads import LogitHead, Numbers, PerToken
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 OWN = "future"  # the objective's parameters, among the model's

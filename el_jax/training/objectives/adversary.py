@@ -21,10 +21,11 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.process.errors import require
-from el_jax.tasks import Labelled
-from el_jax.training.learner import Learner, Metrics
+from el_jax.tasks import Labelled, MaskedWords
 from el_jax.training.moments import single
-from el_jax.types import Batch, Key, ModelFns, Params
+from el_jax.training.objectives.heads import Numbers
+from el_jax.training.objectives.objective import Metrics, Objective, Wrapper
+from el_jax.types import Batch, Key, Params
 
 TEST_SHARE = 8  # one in so many examples is predicted from the others
 
@@ -93,32 +94,47 @@ def unexplained(
     return jnp.square(missed).mean() / ((num_classes - 1) / num_classes**2)
 
 
-def against(learner: Learner, task: Any, model: ModelFns, adversary: Adversary) -> Learner:
-    """A learner less the adversary's term, whose metrics have ``unexplained``, the share uncapped.
+@dataclass(frozen=True)
+class Against(Wrapper):
+    """An objective less the adversary's term; its metrics have ``unexplained``, the share uncapped.
 
-    Args:
-        learner: of the objective alone.
-        task: masked words of a world that has the label; it draws labelled sentences.
-        model: the network, with features.
+    Attributes:
+        base: the objective alone; its task draws labelled sentences, its model has features.
         adversary: the term.
+        num_classes: of the label.
     """
-    features_of, label = model.features, adversary.label
-    assert features_of is not None  # build refuses such a model
-    num_classes = task.world.make().num_classes[label]
 
-    def batch_at(data: Any, step: Array, key: Key) -> Update:
-        labelled = task.labelled_at(label, adversary.num_examples, data, step, key)
-        return Update(learner.batch_at(data, step, key), labelled)
+    adversary: Adversary
+    num_classes: int
 
-    def loss(params: Params, update: Update, hypers: Any, key: Key) -> tuple[Array, Any]:
-        ordinary, outputs = learner.loss(params, update.batch, hypers, key)
-        features = features_of(params, update.labelled.windows)
-        rows = features.reshape(len(update.labelled.labels), -1)
-        share = unexplained(rows, update.labelled.labels, num_classes, adversary.ridge)
-        return ordinary - adversary.weight * jnp.minimum(share, adversary.cap), (outputs, share)
+    def batch_at(self, data: Any, step: Array, key: Key) -> Update:
+        """The batch, and new sentences with labels."""
+        own, task = self.adversary, self.task
+        assert isinstance(task, MaskedWords)  # parse refuses another
+        labelled = task.labelled_at(own.label, own.num_examples, data, step, key)
+        return Update(self.base.batch_at(data, step, key), labelled)
 
-    def measure(outputs: tuple[Any, Array], update: Update, hypers: Any) -> Metrics:
+    def loss(
+        self, params: Params, batch: Update, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, Any]:
+        """The loss less the term, and the outputs beside the share."""
+        features_of, own = self.head.model.features, self.adversary
+        assert features_of is not None  # build refuses such a model
+        ordinary, outputs = self.base.loss(params, batch.batch, numbers, key)
+        windows, labels = batch.labelled
+        rows = features_of(params, windows).reshape(len(labels), -1)
+        share = unexplained(rows, labels, self.num_classes, own.ridge)
+        return ordinary - own.weight * jnp.minimum(share, own.cap), (outputs, share)
+
+    def measure(self, outputs: tuple[Any, Array], batch: Update, numbers: Numbers) -> Metrics:
+        """The base's metrics, and the share."""
         ordinary, share = outputs
-        return learner.measure(ordinary, update.batch, hypers) | {"unexplained": single(share)}
+        measured = self.base.measure(ordinary, batch.batch, numbers)
+        return measured | {"unexplained": single(share)}
 
-    return Learner(batch_at, loss, measure)
+
+def against(base: Objective, adversary: Adversary) -> Against:
+    """An objective less the term of an adversary."""
+    task = base.task
+    assert isinstance(task, MaskedWords)  # parse refuses another
+    return Against(base, adversary, task.world.make().num_classes[adversary.label])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from el_jax.checkpoint import Checkpoints
-from el_jax.training.devices import memory, runs
+from el_jax.training import memory, runs
 from tests.training.small_training import built, small_config
 
 SCARCE, PLENTY = "room for one run", "room for all"

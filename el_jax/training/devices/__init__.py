@@ -1,1 +1,0 @@
-"""A training on many devices: layout of its arrays, its runs, and their memory."""

@@ -1,0 +1,110 @@
+"""A training over many devices by ``jax.pmap`` in place of ``jax.jit``: see ``Layout.method``."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.training.moments import pool_tree
+from el_jax.training.objectives import Metrics, Wrapper
+from el_jax.training.objectives.heads import Numbers
+from el_jax.types import Batch, Key, Params
+
+_AXIS = "devices"
+
+
+def by_pmap(
+    function: Callable[..., Any],
+    takes: Any,
+    gives: Any,
+    donate: tuple[int, ...],
+    divides: Callable[[Any], bool],
+    devices: Sequence[jax.Device],
+) -> tuple[Callable[..., Any], Callable[..., jax.stages.Lowered]]:
+    """A function of global arrays and its ``lower``; see ``Layout.compile``."""
+
+    def mapped(axes: Any) -> Any:
+        return jax.tree.map(lambda axis: 0 if divides(axis) else None, axes)
+
+    def cut(axis: Any, tree: Any) -> Any:  # from [N, ...] to [devices, N / devices, ...]
+        split = divides(axis)
+        return jax.tree.map(lambda a: _cut(a, len(devices)) if split else a, tree)
+
+    def join(axis: Any, tree: Any) -> Any:
+        split = divides(axis)
+        return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]) if split else a, tree)
+
+    # pmap needs an argument that is split over the devices, even if all others are shared
+    on_all = jax.pmap(
+        lambda _, *args: function(*args),
+        axis_name=_AXIS,
+        in_axes=(0, *mapped(takes)),
+        out_axes=mapped(gives),
+        devices=devices,
+        donate_argnums=tuple(i + 1 for i in donate),
+    )
+    numbers = jnp.arange(len(devices))
+
+    def call(*placed: Any) -> Any:
+        parts = jax.tree.map(cut, takes, placed)
+        for i in donate:  # a split argument was copied: pmap frees the copy, this the original
+            jax.tree.map(lambda whole, part: part is whole or whole.delete(), placed[i], parts[i])
+        return jax.tree.map(join, gives, on_all(numbers, *parts))
+
+    def lower(*shapes: Any) -> jax.stages.Lowered:
+        parts = jax.eval_shape(lambda *args: jax.tree.map(cut, takes, args), *shapes)
+        return on_all.lower(jax.typeof(numbers), *parts)
+
+    return call, lower
+
+
+def _cut(array: Array, devices: int) -> Array:
+    return array.reshape(devices, -1, *array.shape[1:])
+
+
+@dataclass(frozen=True)
+class Pooled(Wrapper):
+    """An objective of which each device computes its own windows; the messages are written here."""
+
+    def batch_at(self, data: Any, step: Array, key: Key) -> Batch:
+        """This device's windows of the batch."""
+        here, num = jax.lax.axis_index(_AXIS), jax.lax.axis_size(_AXIS)
+        batch = self.base.batch_at(data, step, key)
+        return jax.tree.map(lambda leaf: _cut(leaf, num)[here], batch)
+
+    def loss(
+        self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, Any]:
+        """Mean loss over the supervised tokens of all devices; outputs of this device."""
+        own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(_AXIS))
+        mean, outputs = self.base.loss(_gradient_summed(params), batch, numbers, own)
+        count = batch.mask.sum(dtype=jnp.float32)
+        mine = mean * count / jnp.maximum(jax.lax.psum(count, _AXIS), 1.0)
+        # The transpose of a sum over devices is such a sum: the gradient is of this part alone.
+        return mine + jax.lax.stop_gradient(jax.lax.psum(mine, _AXIS) - mine), outputs
+
+    def measure(self, outputs: Any, batch: Batch, numbers: Numbers) -> Metrics:
+        """Moments of the windows of all devices."""
+        return _pooled(self.base.measure(outputs, batch, numbers))
+
+    def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
+        """Moments of the windows of all devices."""
+        return _pooled(self.base.evaluate(params, batch, numbers))
+
+
+def _pooled(metrics: Metrics) -> Metrics:
+    return pool_tree(jax.lax.all_gather(metrics, _AXIS))
+
+
+@jax.custom_vjp
+def _gradient_summed(params: Params) -> Params:
+    """The same parameters; their gradient is summed over the devices."""
+    return params
+
+
+_gradient_summed.defvjp(
+    lambda params: (params, None), lambda _, gradient: (jax.lax.psum(gradient, _AXIS),)
+)
