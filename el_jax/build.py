@@ -24,6 +24,7 @@ from el_jax.training.objectives import Objective
 from el_jax.training.objectives.adversary import against
 from el_jax.training.objectives.future import FUTURE, FutureHead, with_own_parameters
 from el_jax.training.objectives.heads import FusedHead, Head, LogitHead
+from el_jax.training.objectives.in_parts import InParts
 from el_jax.training.objectives.next_token import NextToken
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.program import Spec, initial_state, make_program
@@ -62,6 +63,8 @@ def spec_of(settings: Settings) -> Spec:
     objective: Objective = NextToken(settings.task, head)
     if settings.adversary is not None:
         objective = against(objective, settings.adversary)
+    elif target.platform() == "cpu" and settings.layout.data == 1:
+        objective = InParts(objective)
     return Spec(
         objective,
         settings.optimizer,

@@ -13,6 +13,7 @@ from el_jax.planning.machines import Machine
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
 from el_jax.training.memory import USABLE, largest_group, least_bytes, num_bytes
+from el_jax.training.objectives.in_parts import InParts, num_parts
 from el_jax.training.program import block_windows, runs_of
 
 UTILISATION = 0.35  # of peak: what well-made trainings of transformers reach
@@ -73,6 +74,7 @@ class Forecast:
         runs: number of runs.
         parameters: of one run.
         tokens: tokens that one run reads in an update.
+        num_parts: parts of its windows that are computed one after the other.
         operations_by_arithmetic: of all matrix products, by formula.
         bytes_moved: by formula: operands and results of products, gradients, state.
         memory: of one device.
@@ -92,6 +94,7 @@ class Forecast:
     runs: int
     parameters: int
     tokens: int
+    num_parts: int
     operations_by_arithmetic: Mapping[str, float]
     bytes_moved: float
     memory: Memory
@@ -163,6 +166,7 @@ def forecast(
         runs=shapes.spec.hypers.num_runs,
         parameters=shapes.num_params,
         tokens=math.prod(shapes.batch.tokens.shape),
+        num_parts=_num_parts(shapes),
         operations_by_arithmetic=update.operations,
         bytes_moved=update.num_bytes + kept,
         memory=_memory_of(shapes, machine, compiled),
@@ -216,6 +220,15 @@ def _expected_bytes(shapes: Shapes) -> int:
         return 0
     # in parts: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
     return (3 if layout.fsdp else 2) * size
+
+
+def _num_parts(shapes: Shapes) -> int:
+    if not isinstance(shapes.spec.objective, InParts):
+        return 1
+    of_run = jax.eval_shape(
+        lambda tree: jax.tree.map(lambda leaf: leaf[0], tree), shapes.state.params
+    )
+    return num_parts(of_run, shapes.batch)
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:

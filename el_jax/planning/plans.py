@@ -11,6 +11,7 @@ from el_jax.planning.machines import Machine
 from el_jax.planning.programs import products_of_block, products_of_update, shapes_of
 from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.process.target import Target, compiling_for
+from el_jax.training.objectives.in_parts import at_once
 
 
 def plan(
@@ -30,7 +31,10 @@ def plan(
     # traced with plain attention, whose products can be counted; the layout is the machine's
     with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
         settings = build.parse(config)
-        shapes = shapes_of(build.spec_of(settings))
+        spec = build.spec_of(settings)
+        if machine.chip.platform != "cpu":
+            spec = dataclasses.replace(spec, objective=at_once(spec.objective))
+        shapes = shapes_of(spec)
         update, block = products_of_update(shapes), products_of_block(shapes)
     facts, reason = None, ""
     if not compiled:

@@ -170,6 +170,17 @@ def test_this_machine_compiles_for_itself():
     assert found.memory.parts["temporaries"] > 0
 
 
+def test_windows_that_a_cpu_takes_in_parts_are_told():
+    config = small_config(seeds=1)
+    config.task.update(padding_length=100, strings_per_update=32)
+    config.model.update(width=64, num_layers=2, num_heads=2)
+    machine = machine_of("cpu")
+    found = plans.plan(config, machine, install=False)
+    assert found.num_parts > 1
+    told = "\n".join(lines("title", found, machine))
+    assert f" tokens an update of each, in {found.num_parts} parts of its windows\n" in told
+
+
 def shapes(**train):
     return shapes_of(build.spec_of(build.parse(small_config(**train))))
 

@@ -1,0 +1,81 @@
+"""A loss over parts of the windows is the loss, with its gradient and metrics."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from el_jax import build
+from el_jax.training.objectives import in_parts
+from el_jax.training.objectives.in_parts import InParts, num_parts
+from tests.training.small_training import small_config
+
+
+@pytest.fixture
+def in_four(monkeypatch):
+    monkeypatch.setattr(in_parts, "num_parts", lambda *_: 4)
+
+
+def test_loss_gradient_and_metrics_of_every_run_are_those_at_once(in_four):
+    config = small_config("loss=e2,smoke", seeds=2)
+    config.task.supervise = "all"
+    config.sweep.loss.lam = (1.0, 4.0)
+    spec = build.spec_of(build.parse(config))
+    assert isinstance(spec.objective, InParts)
+    task, head = spec.task, spec.objective.head
+    batch = task.batch_at(task.train_set(), jnp.int32(0), jax.random.key(0))
+    masked = batch._replace(mask=batch.mask.at[0].set(False).at[2, ::2].set(False))
+    params = jax.vmap(head.model.init)(jax.random.split(jax.random.key(1), 4))
+
+    def outcome(objective):
+        def of_run(params, numbers):
+            both = jax.value_and_grad(objective.loss, has_aux=True)(params, masked, numbers, None)
+            (loss, outputs), grads = both
+            return loss, grads, objective.measure(outputs, masked, numbers)
+
+        return jax.jit(jax.vmap(of_run))(params, spec.hypers.loss)
+
+    ours, theirs = outcome(spec.objective), outcome(spec.objective.base)
+    assert jax.tree.structure(ours) == jax.tree.structure(theirs)
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_a_training_with_dropout_and_sam_takes_parts(in_four):
+    config = small_config("loss=e1,optimizer=sam,smoke", seeds=2)
+    config.model.residual_dropout = 0.1
+    program = build.build(build.parse(config)).program
+    before = program.init().params
+    before = jax.tree.map(np.asarray, before)
+    state, metrics, health = program.advance(program.init(), 10)
+    assert (health.stopped_at == -1).all()
+    assert np.isfinite(metrics["loss"].mean).all()
+    assert all(
+        (np.asarray(a) != b).any()
+        for a, b in zip(jax.tree.leaves(state.params), jax.tree.leaves(before), strict=True)
+    )
+
+
+def shapes(layers, width, windows, length, num_classes=65):
+    sides = [(width, width)] * 4 + [(width, 4 * width), (4 * width, width)]
+    params = [jax.ShapeDtypeStruct(side, jnp.float32) for side in sides * layers]
+    params.append(jax.ShapeDtypeStruct((num_classes, width), jnp.float32))
+    config = small_config()
+    task = build.parse(config).task
+    batch = jax.eval_shape(lambda: task.batch_at(task.train_set(), 0, jax.random.key(0)))
+    return params, batch._replace(tokens=jax.ShapeDtypeStruct((windows, length), jnp.int32))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((2, 64, 8, 56), 1),  # it fits
+        ((4, 128, 12, 64), 2),
+        ((4, 128, 12, 256), 6),
+        ((4, 256, 12, 64), 1),  # too many parameters
+        ((2, 64, 24, 128), 3),
+        ((2, 64, 23, 128), 1),  # a prime
+    ],
+)
+def test_parts_are_chosen_by_size(sizes, expected):
+    assert num_parts(*shapes(*sizes)) == expected
