@@ -9,18 +9,18 @@ from typing import Any
 
 from ml_collections import ConfigDict, config_dict
 
+from el_jax.config.methods import signature_of
 from el_jax.config.models import config_class
 from el_jax.config.sections import kinds_of
-from el_jax.config.worlds import known_worlds
+from el_jax.config.tasks import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.models.pretrained import read_config
-from el_jax.numbers import defaults_of, numbers_of
 from el_jax.tasks import TASKS
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.objectives.future import FUTURE
-from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
+from el_jax.training.optimizers import OPTIMIZERS
 from el_jax.worlds import WorldChoice, world_defaults, world_kinds
 
 E_LOSSES = ("e1", "e2", "e3")
@@ -83,9 +83,8 @@ def loss(name: str, **numbers: float | str) -> ConfigDict:
         name: of the loss.
         **numbers: values other than the published ones.
     """
-    function = _known("loss", name, TOKEN_LOSSES)
-    common = {"name": name, "logit_temperature": 1.0, "path": "auto"}
-    return ConfigDict({**common, **defaults_of(function), **numbers})
+    _known("loss", name, TOKEN_LOSSES)
+    return ConfigDict(signature_of("loss", name).defaults | numbers)
 
 
 def model(name: str, **fields: Any) -> ConfigDict:
@@ -114,8 +113,8 @@ def adversary(label: str, **numbers: float) -> ConfigDict:
 
 def future(name: str, **numbers: float) -> ConfigDict:
     """The future section: an objective on later tokens, at its published numbers unless given."""
-    method = _known("future", name, FUTURE)
-    return ConfigDict({"name": name, "weight": 1.0, **defaults_of(method), **numbers})
+    _known("future", name, FUTURE)
+    return ConfigDict(signature_of("future", name).defaults | numbers)
 
 
 def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:
@@ -126,8 +125,7 @@ def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:
         **numbers: values other than the defaults.
     """
     _known("optimizer", name, OPTIMIZERS)
-    published = {key: number.default for key, number in optimizer_numbers(name).items()}
-    return ConfigDict({"name": name, "schedule": "constant", **published, **numbers})
+    return ConfigDict(signature_of("optim", name).defaults | numbers)
 
 
 def sweep(config: ConfigDict) -> ConfigDict:
@@ -136,9 +134,8 @@ def sweep(config: ConfigDict) -> ConfigDict:
     ``sweep.loss.lam`` replaces ``loss.lam`` by each of its values, and so for every number of the
     loss and the optimizer; an empty tuple replaces nothing. All combinations are trained at once.
     """
-    of_loss = numbers_of(TOKEN_LOSSES[config.loss.name])
-    of_optim = optimizer_numbers(config.optim.name)
-    return ConfigDict({"loss": dict.fromkeys(of_loss, ()), "optim": dict.fromkeys(of_optim, ())})
+    methods = (signature_of(section, config[section].name) for section in ("loss", "optim"))
+    return ConfigDict({each.section: dict.fromkeys(each.numbers, ()) for each in methods})
 
 
 def start_from(config: ConfigDict, pretrained: str, optimizer: str) -> None:

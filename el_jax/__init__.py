@@ -13,7 +13,7 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.probes        measurements of a model beside its loss
     el_jax.checkpoint    states on disk, verified when they are read
     el_jax.plots         figures from arrays
-    el_jax.numbers    numbers of a method, declared at its signature
+    el_jax.numbers       numbers of a method, declared at its signature
     el_jax.config        from a config to checked settings
     el_jax.build         from settings to a training
     el_jax.load(WORKDIR) a run that was trained here: config, metrics, parameters, model

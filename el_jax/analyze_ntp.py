@@ -18,7 +18,7 @@ from ml_collections import ConfigDict
 
 from el_jax.config.linear_ntp import NTPSettings, TrajectorySettings, parse
 from el_jax.config.names import config_names
-from el_jax.linear_ntp import Analysis, Trajectory, analyze, run_trajectory
+from el_jax.linear_ntp import Analysis, NTPProblem, Trajectory, analyze, run_trajectory
 from el_jax.plots import plot_trajectory, save_figure
 from el_jax.process import launch
 from el_jax.workdir import check_workdir, claim_workdir, hold
@@ -27,17 +27,18 @@ from el_jax.workdir import check_workdir, claim_workdir, hold
 def analyze_ntp(config: ConfigDict, workdir: pathlib.Path) -> None:
     """Analyse the problem of a config, train on it, and write the results."""
     settings = parse(config)
+    problem = settings.problem.make()
     with hold(workdir):
         resolved = json.loads(config.to_json_best_effort())
         check_workdir(workdir, resolved)
         claim_workdir(workdir, resolved, [], sys.argv)
-        _analyze(settings, workdir)
+        _analyze(problem, settings, workdir)
 
 
-def _analyze(settings: NTPSettings, workdir: pathlib.Path) -> None:
-    analysis = analyze(settings.problem, norms=settings.norms)
+def _analyze(problem: NTPProblem, settings: NTPSettings, workdir: pathlib.Path) -> None:
+    analysis = analyze(problem, norms=settings.norms)
     print(*analysis.describe(), sep="\n")
-    arrays: dict[str, Any] = {"embeddings": settings.problem.embeddings, "finite": analysis.finite}
+    arrays: dict[str, Any] = {"embeddings": problem.embeddings, "finite": analysis.finite}
     arrays |= {f"w_mm_{norm}": solution.w for norm, solution in analysis.margins.items()}
     arrays |= {f"dual_{norm}": solution.dual for norm, solution in analysis.margins.items()}
     if settings.trajectory.method is not None:

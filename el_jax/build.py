@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.config.contracts import check_loss, check_model
+from el_jax.checks import checked, layout_of
 from el_jax.config.sections import choose
 from el_jax.config.training import Config, Numbers, Settings, parse
 from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
@@ -26,7 +26,6 @@ from el_jax.training.objectives.future import FUTURE, FutureHead, with_own_param
 from el_jax.training.objectives.heads import FusedHead, Head, LogitHead
 from el_jax.training.objectives.in_parts import InParts
 from el_jax.training.objectives.next_token import NextToken
-from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.program import Spec, initial_state, make_program
 from el_jax.training.progress import sweep_points
 from el_jax.training.runs import free_everywhere
@@ -39,6 +38,7 @@ __all__ = [
     "Settings",
     "Training",
     "build",
+    "checked",
     "choices",
     "model_of",
     "parse",
@@ -51,10 +51,10 @@ def spec_of(settings: Settings) -> Spec:
     """The specification of a training's program; nothing is drawn or compiled.
 
     Raises:
-        ConfigError: loss path, adversary or later tokens need what the model does not have.
+        ConfigError: as of ``checked``; or loss path, adversary or later tokens need what the model
+            does not have.
     """
-    train = settings.train
-    _check_own(settings)
+    train, layout = checked(settings).train, layout_of(settings)
     head = _head(settings) if settings.future is None else _future_head(settings)
     if settings.adversary is not None and head.model.features is None:
         raise ConfigError(
@@ -63,7 +63,7 @@ def spec_of(settings: Settings) -> Spec:
     objective: Objective = NextToken(settings.task, head)
     if settings.adversary is not None:
         objective = against(objective, settings.adversary)
-    elif target.platform() == "cpu" and settings.layout.data == 1:
+    elif target.platform() == "cpu" and layout.data == 1:
         objective = InParts(objective)
     return Spec(
         objective,
@@ -72,17 +72,8 @@ def spec_of(settings: Settings) -> Spec:
         run_axis=train.run_axis,
         max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
-        layout=settings.layout,
+        layout=layout,
     )
-
-
-def _check_own(settings: Settings) -> None:
-    """Raise unless a loss and a model of the user's own return what they must."""
-    task, loss, name = settings.task, settings.loss, settings.model.name
-    batch = jax.eval_shape(lambda: task.batch_at(task.train_set(), 0, jax.random.key(0)))
-    keywords = loss.numbers | loss.options
-    check_loss(loss.name, TOKEN_LOSSES[loss.name], keywords, batch, task.vocab_size)
-    check_model(name, MODELS[name], model_of(settings), batch, task.vocab_size)
 
 
 def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:
@@ -96,9 +87,9 @@ def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:
     Raises:
         ConfigError: the model refuses its settings.
     """
-    choice = settings.model
+    config = settings.model_config
     try:
-        return MODELS[choice.name](exact_config(choice.config) if exact else choice.config)
+        return MODELS[settings.model.name](exact_config(config) if exact else config)
     except ValueError as error:
         raise ConfigError(f"config.model: {error}") from error
 
@@ -140,9 +131,9 @@ def build(settings: Settings) -> Training:
 
 def choices(settings: Settings) -> Iterator[str]:
     """The choices made for the devices of this machine, in words; none on a single CPU."""
-    platform, model = jax.default_backend(), settings.model.config
+    platform, model = jax.default_backend(), settings.model_config
     if jax.device_count() > 1:
-        yield f"shard={settings.layout}"
+        yield f"shard={layout_of(settings)}"
     if platform != "cpu" and isinstance(model, TransformerConfig):
         yield f"attention={attention_choice(model, platform, target.capability())}"
 
@@ -188,7 +179,7 @@ def _head(settings: Settings) -> Head:
             )
         path = "plain"
     elif path == "auto":
-        softmax = reads_softmax(partial(function, **loss.numbers))
+        softmax = reads_softmax(partial(function, **settings.runs[0].loss))
         path = choose_path(model.head_width, settings.task.vocab_size, softmax=softmax)
     if path == "plain":
         return LogitHead(model, token_loss, loss.temperature)
@@ -220,8 +211,7 @@ def _future_head(settings: Settings) -> FutureHead:
 
 
 def _hypers(settings: Settings) -> Hypers:
-    runs, declared = settings.runs, optimizer_numbers(settings.optimizer.name)
-    dtypes = {int: jnp.int32, float: jnp.float32}
+    runs, dtypes = settings.runs, {int: jnp.int32, float: jnp.float32}
     return Hypers(
         seed=jnp.asarray([run.seed for run in runs], jnp.uint32),
         loss={
@@ -229,7 +219,7 @@ def _hypers(settings: Settings) -> Hypers:
             for name in runs[0].loss
         },
         optimizer={
-            name: jnp.asarray([run.optimizer[name] for run in runs], dtypes[declared[name].kind])
-            for name in runs[0].optimizer
+            name: jnp.asarray([run.optimizer[name] for run in runs], dtypes[type(value)])
+            for name, value in runs[0].optimizer.items()
         },
     )

@@ -57,10 +57,10 @@ def export(
             Face form, or the folder has files already.
     """
     model = run.settings.model
-    if not isinstance(model.config, TransformerConfig):
+    if model.kind is not TransformerConfig:
         raise ConfigError(f"config.model.name={model.name!r}: only transformers can be exported")
     params, beside = run.network(numbers, step)
-    kind = save_pretrained(folder, model.config, params)
+    kind = save_pretrained(folder, run.settings.model_config, params)
     if isinstance(run.task, TextCopy | RunningText):
         write_tokenizer(folder, run.task.text_tokenizer, run.task.separator)
     return Exported(kind, sum(leaf.size for leaf in jax.tree.leaves(beside)))

@@ -90,7 +90,7 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
         _, params, config = load_pretrained(source)
         return Writer(config, params, load_tokenizer(source))
     run = load(source)
-    model, task = run.settings.model.config, run.task
+    model, task = run.settings.model_config, run.task
     if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy | RunningText):
         raise ConfigError(f"{source}: must be a training of a transformer on text")
     before = f"{task.separator} " if isinstance(task, TextCopy) else ""

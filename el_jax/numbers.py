@@ -8,10 +8,12 @@ the keys that can be swept and the labels of tables and figures all follow from 
 """
 
 import dataclasses
+import functools
 import inspect
 import math
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -80,42 +82,41 @@ def numbers_of(method: Callable[..., Any]) -> dict[str, Number]:
     Raises:
         TypeError: a keyword-only parameter is neither a number nor an option.
     """
-    return {name: d for name, d in _declared(method).items() if isinstance(d, Number)}
+    return {name: d for name, d in declared(method).items() if isinstance(d, Number)}
 
 
-def options_of(method: Callable[..., Any]) -> dict[str, Option]:
-    """The options that a function takes, by name.
-
-    Raises:
-        TypeError: a keyword-only parameter is neither a number nor an option.
-    """
-    return {name: d for name, d in _declared(method).items() if isinstance(d, Option)}
-
-
-def defaults_of(method: Callable[..., Any]) -> dict[str, int | float | str]:
-    """The published value of every number and option of a function, by name.
+@functools.cache  # a signature is read once
+def declared(method: Callable[..., Any]) -> Mapping[str, Number | Option]:
+    """The numbers and options that a function takes, by name.
 
     Raises:
-        TypeError: a keyword-only parameter is neither a number nor an option.
+        TypeError: a keyword-only parameter is neither a number nor an option, or a number is no
+            keyword-only parameter.
     """
-    return {name: declared.default for name, declared in _declared(method).items()}
-
-
-def _declared(method: Callable[..., Any]) -> dict[str, Number | Option]:
     hints = typing.get_type_hints(method, include_extras=True)
-    taken = inspect.signature(method).parameters.values()
-    keywords = [p for p in taken if p.kind is p.KEYWORD_ONLY]
-    return {p.name: _declaration(method, p, hints.get(p.name)) for p in keywords}
+    found: dict[str, Number | Option] = {}
+    for parameter in inspect.signature(method).parameters.values():
+        hint = hints.get(parameter.name)
+        numbers = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Number)]
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            found[parameter.name] = numbers[0] if numbers else _option(method, parameter, hint)
+        elif numbers:
+            raise TypeError(
+                f"{_name(method)}: its number {parameter.name} must stand behind a *, as in "
+                f"def {_name(method)}(..., *, {parameter.name}: Annotated[...])"
+            )
+    return MappingProxyType(found)
 
 
-def _declaration(method: Any, parameter: inspect.Parameter, hint: Any) -> Number | Option:
-    found = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Number)]
-    if found:
-        return found[0]
+def _name(method: Any) -> str:
+    return getattr(method, "__name__", str(method))
+
+
+def _option(method: Any, parameter: inspect.Parameter, hint: Any) -> Option:
     if typing.get_origin(hint) is typing.Literal and parameter.default is not parameter.empty:
         return Option(hint, parameter.default)
     raise TypeError(
-        f"{getattr(method, '__name__', method)}: its parameter {parameter.name} must be declared "
+        f"{_name(method)}: its parameter {parameter.name} must be declared "
         f"as `{parameter.name}: Annotated[ScalarLike, Number(DEFAULT)]`, with the range in Number, "
         "or be a Literal with a default"
     )

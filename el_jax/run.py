@@ -159,7 +159,7 @@ class SavedRun:
             step: of the checkpoint; None for the newest.
 
         Returns:
-            The parameters that ``settings.model.config`` has, and those of an objective on later
+            The parameters that ``settings.model_config`` has, and those of an objective on later
             tokens, which is empty in most trainings.
 
         Raises:

@@ -128,6 +128,7 @@ def measure_each(
 
 def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
     run = load(workdir)
+    trained = build.checked(run.settings)  # whose world or text may have gone
     places = _places(run, settings)
 
     def read(number: int, step: int) -> Params:
@@ -140,9 +141,9 @@ def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
         for number, step in [place]
     ]
     return Subject(
-        run.task,
-        build.model_of(run.settings, exact=True),
-        build.split_of(run.settings, settings.split),
+        trained.task,
+        build.model_of(trained, exact=True),
+        build.split_of(trained, settings.split),
         settings.split,
         checkpoints,
     )

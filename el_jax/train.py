@@ -29,7 +29,7 @@ from el_jax.workdir import Workdir
 
 def train(config: build.Config, folder: pathlib.Path) -> None:
     """Train, or go on from the newest checkpoint of the workdir ``folder``."""
-    settings = build.parse(config)
+    settings = build.checked(build.parse(config))
     resolved = json.loads(config.to_json_best_effort())
     options, points = settings.train, sweep_points(settings.rows)
     with Workdir(folder, resolved, identity, settings.rows, settings.imports) as workdir:

@@ -44,7 +44,7 @@ def parsed(switches, packing):
     with config.model.ignore_type():
         config.model.update(switches)
     try:
-        return build.parse(config)
+        return build.checked(build.parse(config))
     except ConfigError:
         return None
 
@@ -91,8 +91,8 @@ def test_later_tokens_change_no_answer_of_other_models(name, field, value, packi
 
 def test_the_check_sees_a_model_that_looks_ahead():
     settings = parsed({"preset": "gpt_neox"}, PACKINGS[0])
-    config = dataclasses.replace(settings.model.config, causal=False)
-    ahead = dataclasses.replace(settings.model, config=config)
+    fields = settings.model.fields | {"causal": False}
+    ahead = dataclasses.replace(settings.model, fields=fields)
     with pytest.raises(AssertionError):
         assert_answers_unseen(dataclasses.replace(settings, model=ahead))
 

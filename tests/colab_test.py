@@ -241,4 +241,4 @@ def test_every_corner_of_the_forms_can_be_trained(name):
             ]
             asked += [loss | {"num_updates": 500} for loss in names["LOSSES"].values()]
         for keywords in asked:
-            build_config.parse(names["configure"](**keywords))
+            build_config.checked(build_config.parse(names["configure"](**keywords)))

@@ -67,7 +67,7 @@ NEEDS_A_FILE = "configs.linear_ntp.activations"  # tests/analyze_ntp_test.py giv
 @pytest.mark.parametrize("module", [m for m in files("linear_ntp") if m != NEEDS_A_FILE])
 def test_every_linear_problem_can_be_built(module):
     settings = ntp_settings.parse(importlib.import_module(module).get_config())
-    assert settings.problem.num_contexts >= 3
+    assert settings.problem.make().num_contexts >= 3
     assert settings.trajectory.method == "gd"
 
 
@@ -97,8 +97,8 @@ def test_every_switch_of_the_transformer_can_be_set():
 def test_a_switch_overrides_its_preset(switch, value):
     config = get_config("smoke")
     config.model[switch] = value
-    assert getattr(build.parse(config).model.config, switch) == value
-    assert getattr(build.parse(get_config("smoke")).model.config, switch) != value
+    assert getattr(build.parse(config).model_config, switch) == value
+    assert getattr(build.parse(get_config("smoke")).model_config, switch) != value
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ LAYERS = (
     {"tasks"},
     {"models"},
     {"training", "checkpoint_step", "checkpoint", "probes"},
-    {"workdir", "config", "build"},
+    {"workdir", "config"},
+    {"checks"},
+    {"build"},
     {"run", "planning"},
     {"subjects"},
     {"train", "measure", "analyze_ntp", "plan", "show", "export", "generate"},
@@ -24,7 +26,7 @@ LAYERS = (
 # The shelves of linear_ntp, likewise.
 SHELVES = ("problems", "theory", "solvers")
 # Side by side, but for these: (room, what it may import).
-SIBLINGS = {("linear_ntp", "losses"), ("build", "config"), ("checkpoint", "checkpoint_step")}
+SIBLINGS = {("linear_ntp", "losses"), ("checkpoint", "checkpoint_step")}
 # The package itself sets XLA's flags before anything computes.
 SIBLINGS |= {("__init__", "process")}
 # Libraries that stay in some rooms; the longest matching name decides. Tests import what they like.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pytest
 from jaxtyping import ScalarLike
 
-from el_jax.numbers import Number, defaults_of, numbers_of, options_of
+from el_jax.numbers import Number, declared, numbers_of
 
 
 def method(
@@ -25,8 +25,8 @@ def test_numbers_options_and_defaults_follow_from_the_signature():
         "count": Number(3, above=0),
     }
     assert [number.kind for number in numbers_of(method).values()] == [float, int]
-    assert {name: option.default for name, option in options_of(method).items()} == {"kind": "sum"}
-    assert defaults_of(method) == {"lam": 2.0, "count": 3, "kind": "sum"}
+    defaults = {name: each.default for name, each in declared(method).items()}
+    assert defaults == {"lam": 2.0, "count": 3, "kind": "sum"}
 
 
 def bare(stats, *, lam):

@@ -48,12 +48,15 @@ import experiments.bench.run, experiments.harness.report
 from el_jax import build
 from el_jax.process import launch
 
+def checked(config):
+    build.checked(build.parse(config))
+
 def parse_arguments(*args, parse=argparse.ArgumentParser.parse_args, **kwargs):
     parse(*args, **kwargs)
     os._exit(0)  # without taking apart what it imported
 
 def parse_config(main, names=None, **options):
-    parse = main.__globals__.get("parse", build.parse)  # of a linear problem, or of a training
+    parse = main.__globals__.get("parse", checked)  # of a linear problem, or of a training
     parse(launch.command_line(sys.argv, **options)[0])
     os._exit(0)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from ml_collections import ConfigDict
 
-from el_jax.config.sections import check_keys, choose, keys_and_values, section, typed
+from el_jax.config.sections import check_keys, choose, keys_and_values, section, typed, values_of
 from el_jax.linear_ntp import (
     DIRECTIONS,
     NTPProblem,
@@ -169,8 +169,34 @@ def _names() -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class ProblemChoice:
+    """A problem as a config asks for it.
+
+    Attributes:
+        name: key of ``PROBLEMS``.
+        arguments: of its function.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+
+    def make(self) -> NTPProblem:
+        """Build the problem; reads its text or files.
+
+        Raises:
+            ConfigError: the function refuses an argument, or a file is missing.
+        """
+        try:
+            return PROBLEMS[self.name](**self.arguments)
+        except FileNotFoundError as error:
+            raise ConfigError(f"config.problem: {error.filename}: no such file") from error
+        except (ValueError, OSError) as error:
+            raise ConfigError(f"config.problem: {error}") from error
+
+
+@dataclasses.dataclass(frozen=True)
 class NTPSettings:
-    """A config that was read and found good, with its problem.
+    """Validated settings; the problem is not built yet.
 
     Attributes:
         problem: the data.
@@ -178,35 +204,28 @@ class NTPSettings:
         trajectory: method, step size and length of the training.
     """
 
-    problem: NTPProblem
+    problem: ProblemChoice
     norms: tuple[Norm, ...]
     trajectory: TrajectorySettings
 
 
 def parse(config: ConfigDict) -> NTPSettings:
-    """Read and check a config, and build its problem.
+    """Read and check a config.
 
     Raises:
         ConfigError: one line that names the dotted field, its value and the allowed ones.
     """
-    values = keys_and_values("", config.to_dict())
-    if "task" in values:
-        raise ConfigError("--config: a training's; `python -m el_jax.train` takes it")
+    values = values_of(config, "problem")
     check_keys("", values, SECTIONS)
     trajectory = section("trajectory", values["trajectory"], TrajectorySettings)
     norms = typed("", {"norms": values["norms"]}, {"norms": tuple[Norm, ...]})["norms"]
     return NTPSettings(_problem(values["problem"]), norms, trajectory)
 
 
-def _problem(values: Any) -> NTPProblem:
+def _problem(values: Any) -> ProblemChoice:
     given = keys_and_values("problem", values)
     name = given.pop("name", None)
     builder = choose("problem.name", name, PROBLEMS)
     hints = typing.get_type_hints(builder)
-    checked = typed("problem", given, {p: hints[p] for p in inspect.signature(builder).parameters})
-    try:
-        return builder(**checked)
-    except FileNotFoundError as error:
-        raise ConfigError(f"config.problem: {error.filename}: no such file") from error
-    except (ValueError, OSError) as error:
-        raise ConfigError(f"config.problem: {error}") from error
+    kinds = {key: hints[key] for key in inspect.signature(builder).parameters}
+    return ProblemChoice(name, typed("problem", given, kinds))

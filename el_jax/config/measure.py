@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from ml_collections import ConfigDict
 
-from el_jax.config.sections import check_keys, keys_and_values, kinds_of, section
-from el_jax.process.errors import ConfigError, require
+from el_jax.config.sections import section, values_of
+from el_jax.process.errors import require
 
 _AT_LEAST = {
     "seed": 0,
@@ -85,10 +85,4 @@ def parse(config: ConfigDict) -> MeasureSettings:
     Raises:
         ConfigError: one line that names the field, its value and the allowed ones.
     """
-    values = keys_and_values("", config.to_dict())
-    if "task" in values:
-        raise ConfigError("--config: a training's; `python -m el_jax.train` takes it")
-    if "problem" in values:
-        raise ConfigError("--config: a linear problem's; `python -m el_jax.analyze_ntp` takes it")
-    check_keys("", values, kinds_of(MeasureSettings))
-    return section("", values, MeasureSettings)
+    return section("", values_of(config, "lanczos_steps"), MeasureSettings)

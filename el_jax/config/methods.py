@@ -1,69 +1,44 @@
-"""The loss and the optimizer of a config: their keys and ranges follow from their signatures."""
+"""Losses, optimizers and objectives on later tokens: their keys follow from their signatures."""
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from el_jax.config.sections import choose, keys_and_values, typed
 from el_jax.losses import TOKEN_LOSSES, Path
-from el_jax.numbers import Number, numbers_of, options_of
+from el_jax.numbers import Number, Option, declared, numbers_of
 from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE
-from el_jax.training.optimizers import OPTIMIZERS, OptimizerConfig, optimizer_numbers
+from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
 from el_jax.training.optimizers.schedules import ScheduleName
 
 Numbers = dict[str, int | float]
-ALWAYS_TRACED = ("peak_lr", "warmup_steps")  # a number more is a program more, swept or not
+# of each section its table, and the keys that it has whatever method it names
+_SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | Option]]] = {
+    "loss": (
+        TOKEN_LOSSES,
+        {"logit_temperature": Number(1.0, above=0), "path": Option(Path, "auto")},
+    ),
+    "optim": (OPTIMIZERS, {"schedule": Option(ScheduleName, "constant")}),
+    "future": (FUTURE, {"weight": Number(1.0, at_least=0)}),
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class LossChoice:
-    """A token loss as a config asks for it.
+    """A token loss as a config asks for it; its numbers are those of each run.
 
     Attributes:
         name: key of ``TOKEN_LOSSES``.
-        numbers: the loss's numbers; a sweep may replace them.
         options: its string options.
         temperature: logits are divided by it.
         path: implementation of the loss; "auto" is ``losses.choose_path``.
     """
 
     name: str
-    numbers: Numbers
     options: dict[str, str]
     temperature: float
     path: Path
-
-    @property
-    def declared(self) -> dict[str, Number]:
-        """Default, range and symbol of each number."""
-        return numbers_of(TOKEN_LOSSES[self.name])
-
-
-@dataclasses.dataclass(frozen=True)
-class OptimizerChoice:
-    """An optimizer as a config asks for it.
-
-    Attributes:
-        name: key of ``OPTIMIZERS``.
-        schedule: of the learning rate.
-        numbers: numbers of the optimizer and its schedule; a sweep may replace them.
-    """
-
-    name: str
-    schedule: ScheduleName
-    numbers: Numbers
-
-    @property
-    def declared(self) -> dict[str, Number]:
-        """Default, range and symbol of each number."""
-        return optimizer_numbers(self.name)
-
-    def shared(self, num_updates: int, traced: Mapping[str, Any]) -> OptimizerConfig:
-        """The options of all runs: every number but the traced ones, which differ."""
-        own = {name: value for name, value in self.numbers.items() if name not in traced}
-        return OptimizerConfig(self.name, num_updates, self.schedule, own)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,72 +56,75 @@ class FutureChoice:
     numbers: Numbers
 
 
-LOSS_KINDS: dict[str, Any] = {"name": str, "logit_temperature": float, "path": Path}
-OPTIM_KINDS: dict[str, Any] = {"name": str, "schedule": ScheduleName}
-_TEMPERATURE = Number(1.0, above=0)
-_WEIGHT = Number(1.0, at_least=0)
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    """The keys of a section, as the method that it names declares them.
+
+    Attributes:
+        section: name of the section.
+        name: of the method.
+        shared: the section's own numbers and options, which all runs share.
+        numbers: the method's numbers.
+        options: the method's options, which all runs share.
+    """
+
+    section: str
+    name: str
+    shared: Mapping[str, Number | Option]
+    numbers: Mapping[str, Number]
+    options: Mapping[str, Option]
+
+    @property
+    def declared(self) -> dict[str, Number | Option]:
+        """Every key but the name."""
+        return {**self.shared, **self.numbers, **self.options}
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """The type of every key."""
+        return {"name": str} | {key: one.kind for key, one in self.declared.items()}
+
+    @property
+    def defaults(self) -> dict[str, int | float | str]:
+        """The section with the published value of every key."""
+        return {"name": self.name} | {key: one.default for key, one in self.declared.items()}
+
+    def read(self, values: Any) -> dict[str, Any]:
+        """Read the section.
+
+        Raises:
+            ConfigError: names the field, its value and the allowed ones.
+        """
+        checked = typed(self.section, values, self.kinds)
+        for key, one in self.declared.items():
+            if isinstance(one, Number):
+                check_range(f"{self.section}.{key}", checked[key], one)
+        return checked
+
+    def numbers_in(self, checked: Mapping[str, Any]) -> Numbers:
+        """The method's numbers among the values of the section."""
+        return {key: checked[key] for key in self.numbers}
 
 
-def loss_kinds(name: Any) -> dict[str, Any]:
-    """The type of every key of the loss section.
+def signature_of(section: str, name: Any) -> Signature:
+    """The signature of a method.
+
+    Args:
+        section: "loss", "optim" or "future".
+        name: of the method.
 
     Raises:
-        ConfigError: there is no such loss, or its signature cannot be read.
+        ConfigError: there is no such method, or its signature does not declare its numbers.
     """
-    loss = choose("loss.name", name, TOKEN_LOSSES)
-    _, *others = inspect.signature(loss).parameters.values()
-    for number in others:
-        if number.kind is not number.KEYWORD_ONLY:
-            raise ConfigError(
-                f"config.loss.name={name!r}: its number {number.name} must stand behind a *, as in "
-                f"def {name}(stats, *, {number.name}: Annotated[ScalarLike, Number(1.0)])"
-            )
-    numbers = declared("loss.name", numbers_of, loss)
-    options = {key: option.kind for key, option in options_of(loss).items()}
-    return LOSS_KINDS | {key: number.kind for key, number in numbers.items()} | options
-
-
-def optim_kinds(name: Any) -> dict[str, Any]:
-    """The type of every key of the optim section.
-
-    Raises:
-        ConfigError: there is no such optimizer, or its signature cannot be read.
-    """
-    choose("optim.name", name, OPTIMIZERS)
-    numbers = declared("optim.name", optimizer_numbers, name)
-    return OPTIM_KINDS | {key: number.kind for key, number in numbers.items()}
-
-
-def declared(path: str, read: Callable[[Any], dict[str, Number]], method: Any) -> dict[str, Number]:
-    """The numbers of a method.
-
-    Raises:
-        ConfigError: its signature does not declare them.
-    """
+    table, shared = _SECTIONS[section]
+    method = choose(f"{section}.name", name, table)
     try:
-        return read(method)
+        numbers = optimizer_numbers(name) if section == "optim" else numbers_of(method)
+        own = declared(method) if section == "loss" else {}
     except (TypeError, NameError) as error:  # NameError: an annotation that cannot be evaluated
-        raise ConfigError(f"config.{path}: {error}") from error
-
-
-def parse_loss(values: Any) -> LossChoice:
-    """Read the loss section.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
-    """
-    name = keys_and_values("loss", values).get("name")
-    checked = typed("loss", values, loss_kinds(name))
-    loss = TOKEN_LOSSES[checked.pop("name")]
-    check_range("loss.logit_temperature", checked["logit_temperature"], _TEMPERATURE)
-    numbers = numbers_of(loss)
-    return LossChoice(
-        name=str(name),
-        numbers=_in_range("loss", checked, numbers),
-        options={key: checked[key] for key in options_of(loss)},
-        temperature=checked["logit_temperature"],
-        path=checked["path"],
-    )
+        raise ConfigError(f"config.{section}.name: {error}") from error
+    options = {key: one for key, one in own.items() if isinstance(one, Option)}
+    return Signature(section, name, shared, numbers, options)
 
 
 def parse_future(values: Any) -> FutureChoice:
@@ -155,31 +133,9 @@ def parse_future(values: Any) -> FutureChoice:
     Raises:
         ConfigError: names the field, its value and the allowed ones.
     """
-    name = keys_and_values("future", values).get("name")
-    method = choose("future.name", name, FUTURE)
-    numbers = declared("future.name", numbers_of, method)
-    kinds = {"name": str, "weight": float} | {key: n.kind for key, n in numbers.items()}
-    checked = typed("future", values, kinds)
-    check_range("future.weight", checked["weight"], _WEIGHT)
-    return FutureChoice(str(name), checked["weight"], _in_range("future", checked, numbers))
-
-
-def parse_optimizer(values: Any) -> OptimizerChoice:
-    """Read the optim section.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
-    """
-    name = keys_and_values("optim", values).get("name")
-    checked = typed("optim", values, optim_kinds(name))
-    numbers = _in_range("optim", checked, optimizer_numbers(checked["name"]))
-    return OptimizerChoice(checked["name"], checked["schedule"], numbers)
-
-
-def _in_range(path: str, checked: Mapping[str, Any], numbers: Mapping[str, Number]) -> Numbers:
-    for name, number in numbers.items():
-        check_range(f"{path}.{name}", checked[name], number)
-    return {name: checked[name] for name in numbers}
+    future = signature_of("future", keys_and_values("future", values).get("name"))
+    checked = future.read(values)
+    return FutureChoice(future.name, checked["weight"], future.numbers_in(checked))
 
 
 def check_range(path: str, value: int | float, number: Number) -> None:

@@ -5,7 +5,7 @@ import inspect
 import typing
 from typing import Any
 
-from el_jax.config.sections import choose, keys_and_values, kinds_of, section
+from el_jax.config.sections import choose, constructed, keys_and_values, kinds_of, typed
 from el_jax.models import MODELS, PRESETS, BidirectionalLSTMConfig, TransformerConfig
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import Task
@@ -15,15 +15,35 @@ _READS = "a model that sees later tokens reads the answers there"
 
 @dataclasses.dataclass(frozen=True)
 class ModelChoice:
-    """A model as a config asks for it.
+    """A model as a config asks for it; its vocabulary is the task's.
 
     Attributes:
         name: key of ``MODELS``.
-        config: its dataclass.
+        kind: its dataclass.
+        fields: of the dataclass, all but the vocabulary.
     """
 
     name: str
-    config: Any
+    kind: type[Any]
+    fields: dict[str, Any]
+
+    def config_for(self, task: Task) -> Any:
+        """The model's dataclass, with the vocabulary of a task.
+
+        Raises:
+            ConfigError: the dataclass refuses a number, or has too few positions for a window.
+        """
+        fields = self.fields | {"vocab_size": task.vocab_size}
+        config = constructed("model", self.kind, fields)
+        learned = isinstance(config, TransformerConfig) and config.position == "learned"
+        if learned or isinstance(config, BidirectionalLSTMConfig):
+            longest, window = config.max_length, task.window_length
+            if longest < window:
+                raise ConfigError(
+                    f"config.model.max_length={longest}: must be at least the task's window of "
+                    f"{window} tokens"
+                )
+        return config
 
 
 def config_class(name: str) -> type[Any]:
@@ -57,8 +77,12 @@ def model_kinds(name: Any) -> dict[str, Any]:
     return {"name": str} | presets | kinds_of(kind, "vocab_size")
 
 
-def parse_model(values: Any, task: Task) -> ModelChoice:
-    """Read the model section; the task gives the vocabulary.
+def parse_model(values: Any, *, labels_follow: bool) -> ModelChoice:
+    """Read the model section.
+
+    Args:
+        values: the section.
+        labels_follow: see ``Task``: True refuses models that see later tokens.
 
     Raises:
         ConfigError: names the field, its value and the allowed ones.
@@ -68,14 +92,11 @@ def parse_model(values: Any, task: Task) -> ModelChoice:
     choose("model.name", name, MODELS)
     kind = config_class(name)
     if kind is TransformerConfig:
-        return ModelChoice(name, _transformer(given, task))
-    if task.labels_follow and _sees_later_tokens(name):
+        given = _filled(given, labels_follow=labels_follow)
+    elif labels_follow and _sees_later_tokens(name):
         names = ", ".join(known for known in sorted(MODELS) if not _sees_later_tokens(known))
         raise ConfigError(f"config.model.name={name!r}: must be one of {names}: {_READS}")
-    model = section("model", given, kind, vocab_size=task.vocab_size)
-    if isinstance(model, BidirectionalLSTMConfig):
-        _check_positions(model.max_length, task)
-    return ModelChoice(name, model)
+    return ModelChoice(name, kind, typed("model", given, kinds_of(kind, "vocab_size")))
 
 
 def _sees_later_tokens(name: str) -> bool:
@@ -83,31 +104,19 @@ def _sees_later_tokens(name: str) -> bool:
     return not getattr(config_class(name), "causal", True)
 
 
-def _check_positions(max_length: int, task: Task) -> None:
-    if max_length < task.window_length:
-        raise ConfigError(
-            f"config.model.max_length={max_length}: must be at least the task's window of "
-            f"{task.window_length} tokens"
-        )
-
-
-def _transformer(given: dict[str, Any], task: Task) -> TransformerConfig:
-    """A preset with the switches that the config sets; None leaves the preset's own."""
-    preset = _preset(given.pop("preset", None), given.get("causal"), task)
+def _filled(given: dict[str, Any], *, labels_follow: bool) -> dict[str, Any]:
+    """The switches that a config sets; those that it leaves at None are the preset's own."""
+    preset = _preset(given.pop("preset", None), given.get("causal"), labels_follow=labels_follow)
     own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
-    filled = {k: own[k] if v is None and k in own else v for k, v in given.items()}
-    model = section("model", filled, TransformerConfig, vocab_size=task.vocab_size)
-    if model.position == "learned":
-        _check_positions(model.max_length, task)
-    return model
+    return {k: own[k] if v is None and k in own else v for k, v in given.items()}
 
 
-def _preset(name: Any, causal: Any, task: Task) -> TransformerConfig:
+def _preset(name: Any, causal: Any, *, labels_follow: bool) -> TransformerConfig:
     """The preset of a name, unless its models would see the task's labels.
 
     ``causal`` is the config's ``model.causal``; None leaves the preset's own.
     """
-    if not task.labels_follow:
+    if not labels_follow:
         return choose("model.preset", name, PRESETS)
     if causal is False:
         raise ConfigError(f"config.model.causal=False: must be True: {_READS}")

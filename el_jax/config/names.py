@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Iterable, Mapping
 
-from el_jax.config.worlds import known_worlds
+from el_jax.config.tasks import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS
 from el_jax.probes import PROBES

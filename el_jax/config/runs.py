@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from el_jax.config.methods import ALWAYS_TRACED, LossChoice, Numbers, OptimizerChoice, check_range
+from el_jax.config.methods import Numbers, Signature, check_range
 from el_jax.config.sections import keys_and_values, missing_keys, shown, typed
-from el_jax.numbers import Number
 from el_jax.process.errors import ConfigError
 
 MAX_RUNS = 100_000  # of one program
+ALWAYS_TRACED = ("peak_lr", "warmup_steps")  # a number more is a program more, swept or not
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,46 +35,47 @@ class RunNumbers:
 
 
 def parse_runs(
-    seed: Any, seeds: int, loss: LossChoice, optimizer: OptimizerChoice, sweep: Any
+    values: Mapping[str, Any], seeds: int, loss: Signature, optimizer: Signature
 ) -> tuple[RunNumbers, ...]:
     """Read the sweep section, whose ``sweep.SECTION.KEY`` replaces ``SECTION.KEY`` by each value.
 
     Args:
-        seed: the first seed.
+        values: the sections ``loss`` and ``optim``, checked; ``seed``, the first seed; and
+            ``sweep``: tuples of values by number, for loss and optim; empty ones and absent ones
+            are not swept.
         seeds: number of seeds of each point.
-        loss: the loss, with the numbers that are not swept.
-        optimizer: the optimizer, likewise.
-        sweep: the section: tuples of values by number, for loss and optim; empty ones and absent
-            ones are not swept.
+        loss: the signature of the loss.
+        optimizer: the signature of the optimizer.
 
     Raises:
         ConfigError: names the field, its value and the allowed ones.
     """
+    seed = values["seed"]
     if type(seed) is not int or not 0 <= seed < 2**31:
         raise ConfigError(f"config.seed={shown(seed)}: must be an integer in [0, 2**31)")
-    sections = keys_and_values("sweep", sweep)
+    sections = keys_and_values("sweep", values["sweep"])
     missing_keys("sweep", sections, ("loss", "optim"))
-    swept_loss = _swept("loss", sections.get("loss", {}), loss.declared)
-    swept_optim = _swept("optim", sections.get("optim", {}), optimizer.declared)
+    swept_loss = _swept(loss, sections.get("loss", {}))
+    swept_optim = _swept(optimizer, sections.get("optim", {}))
     size = math.prod(map(len, (*swept_loss.values(), *swept_optim.values())))
     if seeds * size > MAX_RUNS:
         raise ConfigError(
             f"config.train.seeds={seeds}: must be at most {MAX_RUNS} over all sweep points"
         )
-    traced = {n: v for n, v in optimizer.numbers.items() if n in (*ALWAYS_TRACED, *swept_optim)}
+    of_all = loss.numbers_in(values["loss"])
+    of_optimizer = optimizer.numbers_in(values["optim"])
+    traced = {n: v for n, v in of_optimizer.items() if n in (*ALWAYS_TRACED, *swept_optim)}
     return tuple(
-        RunNumbers(seed + i, loss.numbers | of_loss, traced | of_optim)
+        RunNumbers(seed + i, of_all | of_loss, traced | of_optim)
         for of_loss in _points(swept_loss)
         for of_optim in _points(swept_optim)
         for i in range(seeds)
     )
 
 
-def _swept(
-    name: str, values: Any, declared: Mapping[str, Number]
-) -> dict[str, tuple[int | float, ...]]:
+def _swept(method: Signature, values: Any) -> dict[str, tuple[int | float, ...]]:
     """The numbers of a section with at least one value to sweep."""
-    path = f"sweep.{name}"
+    path, declared = f"sweep.{method.section}", method.numbers
     given = keys_and_values(path, values)
     missing_keys(path, given, declared)
     kinds = {int: tuple[int, ...], float: tuple[float, ...]}

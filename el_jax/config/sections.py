@@ -10,14 +10,20 @@ import difflib
 import sys
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from ml_collections import ConfigDict
 
 from el_jax.process.errors import ConfigError, unknown_key
 
 T = TypeVar("T")
+COMMANDS = {  # a key that no other command's config has, what the config is of, and its command
+    "task": ("a training", "train"),
+    "problem": ("a linear problem", "analyze_ntp"),
+    "lanczos_steps": ("a measurement", "measure"),
+}
 _FLOAT32 = np.finfo(np.float32)
 
 
@@ -76,6 +82,19 @@ def keys_and_values(path: str, values: Any) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         raise ConfigError(f"config.{path}={shown(values)}: must be a section of keys and values")
     return {str(key): value for key, value in values.items()}
+
+
+def values_of(config: ConfigDict, own: str) -> dict[str, Any]:
+    """The sections of a config, as a new dict.
+
+    Raises:
+        ConfigError: it has a key of ``COMMANDS`` other than ``own``: it is another command's.
+    """
+    values = keys_and_values("", config.to_dict())
+    for key, (what, command) in COMMANDS.items():
+        if key in values and key != own:
+            raise ConfigError(f"--config: {what}'s; `python -m el_jax.{command}` takes it")
+    return values
 
 
 def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
@@ -170,9 +189,17 @@ def section(path: str, values: Any, kind: type[T], **given: Any) -> T:
         ConfigError: no mapping, unknown or missing key, wrong type, or a value that ``kind``
             refuses with a ValueError that starts with ``field=value``.
     """
-    converted = typed(path, values, kinds_of(kind, *given))
+    return constructed(path, kind, typed(path, values, kinds_of(kind, *given)) | given)
+
+
+def constructed(path: str, kind: Callable[..., T], fields: Mapping[str, Any]) -> T:
+    """Call ``kind`` with the checked values of a section.
+
+    Raises:
+        ConfigError: ``kind`` refuses a value with a ValueError that starts with ``field=value``.
+    """
     try:
-        return kind(**converted, **given)
+        return kind(**fields)
     except ValueError as error:
         raise ConfigError(f"config.{f'{path}.' if path else ''}{error}") from error
 

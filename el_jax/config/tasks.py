@@ -1,13 +1,23 @@
 """The task of a config: one of ``TASKS``, with the fields of its dataclass, and its world."""
 
+from collections.abc import Callable
 from typing import Any
 
-from el_jax.config.contracts import check_task
 from el_jax.config.sections import choose, keys_and_values, kinds_of, missing_keys, section, typed
-from el_jax.config.worlds import known_worlds
+from el_jax.models.teacher import language_model
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS, Task
-from el_jax.worlds import WorldChoice, choose_world, world_kinds
+from el_jax.worlds import WORLDS, World, WorldChoice, choose_world, world_kinds
+
+_MEMBERS = (
+    *("group_names", "vocab_size", "window_length", "answer_length", "labels_follow"),
+    *("train_set", "test_set", "pack", "batch_at"),
+)
+
+
+def known_worlds() -> dict[str, Callable[..., World]]:
+    """Every world's function by name: those of ``WORLDS``, and that of a network in files."""
+    return {**WORLDS, "language_model": language_model}
 
 
 def task_keys(given: dict[str, Any]) -> set[str]:
@@ -16,7 +26,7 @@ def task_keys(given: dict[str, Any]) -> set[str]:
     Raises:
         ConfigError: there is no such task.
     """
-    return {"name", *kinds_of(choose("task.name", given["name"], TASKS))}
+    return {"name", *_kinds(given)}
 
 
 def missing_world_keys(given: dict[str, Any]) -> list[str]:
@@ -35,35 +45,35 @@ def missing_world_keys(given: dict[str, Any]) -> list[str]:
 
 
 def parse_task(values: Any) -> Task:
-    """Read the task section.
+    """Read the task section; its world, text or file is not read yet.
 
     Raises:
         ConfigError: names the field, its value and the allowed ones.
     """
-    named = keys_and_values("task", values)
-    name = named.pop("name", None)
-    kind = choose("task.name", name, TASKS)
-    worlds = {
-        key: _world(named.pop(key)) for key, kind in kinds_of(kind).items() if kind is WorldChoice
-    }
-    task = section("task", named, kind, **worlds)
-    check_task(name, task)
-    return task
+    given = keys_and_values("task", values)
+    kinds = _kinds(given)
+    worlds = {key: _world(given.pop(key)) for key, kind in kinds.items() if kind is WorldChoice}
+    name = given.pop("name")
+    _check_members(name, TASKS[name])
+    return section("task", given, TASKS[name], **worlds)
+
+
+def _check_members(name: str, kind: type[Any]) -> None:
+    known = {*dir(kind), *kinds_of(kind)}  # a field without a default is none of the class
+    missing = [member for member in _MEMBERS if member not in known]
+    if missing:
+        raise ConfigError(
+            f"config.task.name={name!r}: {kind.__name__} has no {', '.join(missing)}; a task has "
+            f"{', '.join(_MEMBERS)} (see el_jax.tasks.Task)"
+        )
 
 
 def _kinds(given: dict[str, Any]) -> dict[str, Any]:
-    return kinds_of(choose("task.name", given["name"], TASKS))
+    return kinds_of(choose("task.name", given.get("name"), TASKS))
 
 
 def _world(values: Any) -> WorldChoice:
     numbers = keys_and_values("task.world", values)
     name = numbers.pop("name", None)
     function = choose("task.world.name", name, known_worlds())
-    choice = choose_world(name, typed("task.world", numbers, world_kinds(function)), function)
-    try:
-        choice.make()
-    except ValueError as error:
-        raise ConfigError(f"config.task.world.{error}") from error
-    except OSError as error:
-        raise ConfigError(f"config.task.world: {error.filename}: {error.strerror}") from error
-    return choice
+    return choose_world(name, typed("task.world", numbers, world_kinds(function)), function)

@@ -1,22 +1,22 @@
-"""From a config to checked settings: the only reader of string names."""
+"""From a config to settings: the only reader of string names.
+
+No world is made, no text or file of a task is read, nothing is traced: see ``el_jax.checks``.
+"""
 
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-import jax
 from ml_collections import ConfigDict
 
 from el_jax.config.methods import (
     FutureChoice,
     LossChoice,
     Numbers,
-    loss_kinds,
-    optim_kinds,
+    Signature,
     parse_future,
-    parse_loss,
-    parse_optimizer,
+    signature_of,
 )
 from el_jax.config.models import ModelChoice, model_kinds, parse_model
 from el_jax.config.runs import RunNumbers, parse_runs
@@ -29,14 +29,15 @@ from el_jax.config.sections import (
     section,
     shown,
     typed,
+    values_of,
 )
 from el_jax.config.tasks import missing_world_keys, parse_task, task_keys
 from el_jax.probes import PROBES
 from el_jax.process.errors import ConfigError, require
 from el_jax.process.imports import import_all
-from el_jax.tasks import MaskedWords, Task
+from el_jax.tasks import Task
 from el_jax.training.fit import FitOptions
-from el_jax.training.layout import Layout, Method, Shard, choose_layout
+from el_jax.training.layout import Method, Shard
 from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.optimizers import OptimizerConfig
 from el_jax.training.runs import RunAxis
@@ -45,6 +46,7 @@ __all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
 
 Config: TypeAlias = ConfigDict  # the result of a config file
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
+METHODS: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,17 +74,17 @@ class TrainSection(FitOptions):
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Validated settings; nothing is compiled or drawn yet.
+    """Validated settings; no data are read or drawn yet.
 
     Attributes:
         task: the task.
-        model: the network's name and dataclass.
+        model: the network's name and numbers.
         loss: the token loss.
         optimizer: the optimizer options that all runs share.
         train: the train section.
         evaluations: split name -> number of test examples.
         runs: the numbers of each run.
-        layout: distribution of runs or windows over the available devices.
+        parallel: the transformation that spreads a training over devices.
         imports: files and modules of the user that were executed first.
         adversary: the optional section of a term against a downstream label.
         future: the optional section of an objective on later tokens.
@@ -95,7 +97,7 @@ class Settings:
     train: TrainSection
     evaluations: dict[str, int]
     runs: tuple[RunNumbers, ...]
-    layout: Layout
+    parallel: Method
     imports: tuple[str, ...] = ()
     adversary: Adversary | None = None
     future: FutureChoice | None = None
@@ -105,6 +107,15 @@ class Settings:
         """Seed and numbers of each run, by name; see ``RunNumbers.row``."""
         return tuple(run.row() for run in self.runs)
 
+    @property
+    def model_config(self) -> Any:
+        """The model's dataclass, with the task's vocabulary: makes its world, or reads its text.
+
+        Raises:
+            ConfigError: the dataclass refuses a number, or has too few positions for a window.
+        """
+        return self.model.config_for(self.task)
+
 
 def parse(config: Config) -> Settings:
     """Read and check a config.
@@ -112,11 +123,7 @@ def parse(config: Config) -> Settings:
     Raises:
         ConfigError: one line that names the dotted field, its value and the allowed ones.
     """
-    values = keys_and_values("", config.to_dict())
-    if "problem" in values:
-        raise ConfigError("--config: a linear problem's; `python -m el_jax.analyze_ntp` takes it")
-    if "lanczos_steps" in values:
-        raise ConfigError("--config: a measurement's; `python -m el_jax.measure` takes it")
+    values = values_of(config, "task")
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
@@ -124,32 +131,43 @@ def parse(config: Config) -> Settings:
     _check_keys(values)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
-    loss, optimizer = parse_loss(values["loss"]), parse_optimizer(values["optim"])
-    runs = parse_runs(values["seed"], train.seeds, loss, optimizer, values["sweep"])
+    loss, optimizer = (signature_of(name, values[name]["name"]) for name in ("loss", "optim"))
+    values |= {method.section: method.read(values[method.section]) for method in (loss, optimizer)}
+    runs = parse_runs(values, train.seeds, loss, optimizer)
     _check_warmup(runs, train)
-    evaluations = _evaluations(values["eval"], task)
+    evaluations = _evaluations(values["eval"])
     for name in train.eval_last:
         choose("train.eval_last", name, evaluations)
     for name in train.probes:
         choose("train.probes", name, PROBES)
     check_float32("config", values | {"adversary": against, "future": ahead})
-    model = parse_model(values["model"], task)
-    adversary = None if against is None else _adversary(against, task)
-    whole = adversary is not None and values["parallel"] == "pmap"
-    layout = _layout(values["parallel"], train, task, len(runs), whole=whole)
     return Settings(
         task=task,
-        model=model,
-        loss=loss,
-        optimizer=optimizer.shared(train.num_updates, runs[0].optimizer),
+        model=parse_model(values["model"], labels_follow=task.labels_follow),
+        loss=_loss(loss, values["loss"]),
+        optimizer=_optimizer(optimizer, values["optim"], train.num_updates, runs[0]),
         train=train,
         evaluations=evaluations,
         runs=runs,
-        layout=layout,
+        parallel=choose("parallel", values["parallel"], METHODS),
         imports=imports,
-        adversary=adversary,
+        adversary=None if against is None else section("adversary", against, Adversary),
         future=None if ahead is None else parse_future(ahead),
     )
+
+
+def _loss(loss: Signature, checked: dict[str, Any]) -> LossChoice:
+    options = {key: checked[key] for key in loss.options}
+    return LossChoice(loss.name, options, checked["logit_temperature"], checked["path"])
+
+
+def _optimizer(
+    optimizer: Signature, checked: dict[str, Any], num_updates: int, run: RunNumbers
+) -> OptimizerConfig:
+    """The options of all runs: every number but those that runs have of their own."""
+    numbers = optimizer.numbers_in(checked)
+    alike = {name: value for name, value in numbers.items() if name not in run.optimizer}
+    return OptimizerConfig(optimizer.name, num_updates, checked["schedule"], alike)
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,40 +220,9 @@ def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
         return [*given, "name"]  # without it nothing is known of the others
     if name == "task":
         return task_keys(given)
-    kinds = {"loss": loss_kinds, "model": model_kinds, "optim": optim_kinds}
-    return kinds[name](given["name"])
-
-
-def _layout(
-    parallel: Any, train: TrainSection, task: Task, num_runs: int, *, whole: bool
-) -> Layout:
-    """The layout; ``whole`` where each device needs all windows of an update."""
-    methods: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
-    method = choose("parallel", parallel, methods)
-    windows = jax.eval_shape(
-        lambda: task.batch_at(task.train_set(), 0, jax.random.key(0))
-    ).tokens.shape[0]
-    try:
-        layout = choose_layout(method, train.shard, num_runs, windows)
-    except ValueError as error:
-        raise ConfigError(f"config.{error}") from error
-    if not whole or layout.data == 1:
-        return layout
-    if train.shard == "auto":
-        return Layout(reason="the head of config.adversary needs all examples on one device")
-    raise ConfigError(
-        f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with "
-        "config.adversary by pmap, whose head needs all examples on one device"
-    )
-
-
-def _adversary(values: Any, task: Task) -> Adversary:
-    """The term against a label, which the task's world must have."""
-    adversary = section("adversary", values, Adversary)
-    if not isinstance(task, MaskedWords):
-        raise ConfigError(f"config.adversary: needs the task masked, not {type(task).__name__}")
-    choose("adversary.label", adversary.label, task.world.make().num_classes)
-    return adversary
+    if name == "model":
+        return model_kinds(given["name"])
+    return signature_of(name, given["name"]).kinds
 
 
 def _check_warmup(runs: tuple[RunNumbers, ...], train: TrainSection) -> None:
@@ -247,7 +234,7 @@ def _check_warmup(runs: tuple[RunNumbers, ...], train: TrainSection) -> None:
         )
 
 
-def _evaluations(values: Any, task: Task) -> dict[str, int]:
+def _evaluations(values: Any) -> dict[str, int]:
     """Number of test examples of each split."""
     sizes = keys_and_values("eval", values)
     for name, num in sizes.items():
@@ -258,8 +245,4 @@ def _evaluations(values: Any, task: Task) -> dict[str, int]:
             )
         if type(num) is not int or not 1 <= num < 2**31:
             raise ConfigError(f"config.eval.{name}={shown(num)}: must be an integer, at least 1")
-        try:
-            jax.eval_shape(lambda num=num: task.pack(task.test_set(num)))
-        except ValueError as error:  # the examples do not fill whole windows
-            raise ConfigError(f"config.eval.{name}={num}: {error}") from error
     return sizes

@@ -25,7 +25,8 @@ def advice(memory: Memory, settings: Settings, shapes: Shapes, machine: Machine)
     """
     if memory.fits:
         return
-    model, head, layout = settings.model.config, shapes.spec.objective.head, settings.layout
+    spec, model = shapes.spec, settings.model_config
+    head, layout = spec.objective.head, spec.layout
     if memory.runs_at_once > 1:
         yield "--config.train.max_runs_at_once=1: runs in groups, one after the other"
     if getattr(model, "dtype", "") == "float32":

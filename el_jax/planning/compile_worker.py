@@ -16,7 +16,6 @@ from jax.experimental import topologies
 
 from el_jax import build
 from el_jax.config.training import Settings
-from el_jax.models import TransformerConfig
 from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
@@ -86,10 +85,10 @@ def without_cudnn(settings: Settings) -> Settings:
     XLA asks the library itself for cuDNN's attention, which the compilers come without.
     """
     model = settings.model
-    if not isinstance(model.config, TransformerConfig) or model.config.attention_impl != "auto":
+    if model.fields.get("attention_impl") != "auto":
         return settings
-    plain = dataclasses.replace(model.config, attention_impl="xla")
-    return dataclasses.replace(settings, model=dataclasses.replace(model, config=plain))
+    plain = dataclasses.replace(model, fields=model.fields | {"attention_impl": "xla"})
+    return dataclasses.replace(settings, model=plain)
 
 
 def main(asked: Path, answer: Path) -> None:

@@ -143,7 +143,7 @@ def forecast(
         compiled: see ``compile_worker.compile_updates``; None if there was no compiler.
         not_compiled: the reason, if there was none.
     """
-    layout, share = settings.layout, 1 / settings.layout.num_devices
+    layout, share = shapes.spec.layout, 1 / shapes.spec.layout.num_devices
     # gradients and the state, each written once and read once
     kept = 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
     # a device that has some of the windows still has all of the state

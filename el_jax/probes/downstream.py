@@ -188,7 +188,7 @@ def _labelled(prefix: str, task: Task, model: ModelFns, num: int) -> Examples:
     if model.features is None:
         raise ValueError(NO_FEATURES)
     world = task.world.make()
-    names = task.downstream or tuple(world.num_classes)
+    names = task.label_names
     require("task.downstream", names, bool(names), "of a world with labels")
 
     def drawn() -> tuple[Batch, Array, dict[str, Array], dict[str, LabelRates]]:

@@ -20,6 +20,10 @@ class ConfigError(UserError, ValueError):
     """A command line or config that cannot be run."""
 
 
+class DataError(UserError, ValueError):
+    """A text, tokenizer or file of a task that cannot be read; begins with ``field=value``."""
+
+
 class PretrainedError(UserError, ValueError):
     """Files of a published model that cannot be read, or a model that no such files can hold."""
 

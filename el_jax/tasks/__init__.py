@@ -1,9 +1,11 @@
 """Tasks: strings that a model learns from, each in a group such as easy or hard."""
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Hashable
+from typing import Any, ClassVar
 
 from jax import Array
 from jaxtyping import Int
+from typing_extensions import Protocol, runtime_checkable  # isinstance computes no member
 
 from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
@@ -36,7 +38,7 @@ __all__ = [
 
 
 @runtime_checkable
-class Task(Protocol):
+class Task(Hashable, Protocol):
     """The interface of a task: a hashable value whose methods can be jitted.
 
     The data of a task is a pytree of device arrays that only the task looks into; it is an

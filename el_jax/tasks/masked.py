@@ -70,10 +70,18 @@ class MaskedWords(WorldSentences[MaskedSentences]):
     def __post_init__(self) -> None:
         super().__post_init__()
         require("masking", self.masking, self.masking in ("one", "bert"), "'one' or 'bert'")
-        if self.downstream:
-            labels = self.world.make().num_classes
-            known = f"among the world's labels {', '.join(labels)}"
-            require("downstream", self.downstream, {*self.downstream} <= {*labels}, known)
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The labels that the probe "downstream" predicts.
+
+        Raises:
+            ValueError: the world has no such label.
+        """
+        labels = self.world.make().num_classes
+        known = f"among the world's labels {', '.join(labels)}"
+        require("downstream", self.downstream, {*self.downstream} <= {*labels}, known)
+        return self.downstream or tuple(labels)
 
     @property
     def special_ids(self) -> tuple[int, int, int]:

@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.process.errors import require
+from el_jax.process.errors import DataError, require
 from el_jax.tasks.draws import draw_distinct, string_keys
 from el_jax.tasks.packing import epoch_order, pack_windows
 from el_jax.tasks.path_star_files import read_graphs
@@ -107,8 +107,6 @@ class PathStar:
         allowed = f"0 or a multiple of graphs_per_update={update}"
         require("num_train", self.num_train, self._is_whole_epoch, allowed)
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
-        if self.test_file:
-            self._from_file()
 
     @property
     def num_edges(self) -> int:
@@ -166,7 +164,8 @@ class PathStar:
         """The first ``num`` test graphs.
 
         Raises:
-            ValueError: the test file has fewer.
+            DataError: the test file cannot be read.
+            ValueError: it has fewer.
         """
         if not self.test_file:
             return self.sample(self._key(TEST), num)
@@ -252,7 +251,7 @@ class PathStar:
         try:
             return read_graphs(self.test_file, self.degree, self.path_length, self.num_nodes)
         except ValueError as error:
-            raise ValueError(f"test_file={self.test_file!r}: {error}") from error
+            raise DataError(f"test_file={self.test_file!r}: {error}") from error
 
     def _key(self, stream: int) -> Key:
         return jax.random.fold_in(jax.random.key(self.data_seed), stream)

@@ -15,9 +15,9 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.process.errors import UserError, require
+from el_jax.process.errors import DataError, UserError, require
 from el_jax.tasks.documents import read_texts
-from el_jax.tasks.text import TRAINED
+from el_jax.tasks.text import TRAINED, classes_of
 from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer
 from el_jax.types import Batch, Key
 
@@ -62,18 +62,11 @@ class RunningText:
         require("windows_per_update", update, update >= 1, "at least 1")
         require("test_share", self.test_share, 0 < self.test_share < 1, "in (0, 1)")
         require("trained_size", self.trained_size, self.trained_size >= 257, "at least 257")
-        classes, least = self.num_classes, self.text_tokenizer.get_vocab_size()
-        enough = classes == 0 or classes >= least
-        require("num_classes", classes, enough, f"0 or at least {least}, the vocabulary")
-        train, test = self._parts()
-        shortest = min(len(train), len(test)) - 1
-        allowed = f"at most {shortest}, the tokens of the shorter part of {self.source}"
-        require("window", self.window, self.window <= shortest, allowed)
 
     @property
     def vocab_size(self) -> int:
         """Tokens of the vocabulary, or the number that is given."""
-        return self.num_classes or self.text_tokenizer.get_vocab_size()
+        return classes_of(self.num_classes, self.text_tokenizer)
 
     @property
     def window_length(self) -> int:
@@ -125,14 +118,14 @@ class RunningText:
         """The tokenizer.
 
         Raises:
-            ValueError: there is no such tokenizer, or its package is not installed.
+            DataError: there is no such tokenizer, or its package is not installed.
         """
         if self.tokenizer == TRAINED:
             return _trained(self.source, self.trained_size)
         try:
             return _loaded(self.tokenizer)
         except UserError as error:
-            raise ValueError(f"tokenizer={self.tokenizer!r}: {error}") from error
+            raise DataError(f"tokenizer={self.tokenizer!r}: {error}") from error
 
     @property
     def separator(self) -> str:
@@ -142,6 +135,9 @@ class RunningText:
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         ids = _tokens(self.source, self.tokenizer, self.trained_size)
         first = round(len(ids) * (1 - self.test_share))
+        shortest = min(first, len(ids) - first) - 1
+        allowed = f"at most {shortest}, the tokens of the shorter part of {self.source}"
+        require("window", self.window, self.window <= shortest, allowed)
         return ids[:first], ids[first:]
 
     def _windows(self, ids: Array, starts: Int[Array, " B"]) -> Batch:
@@ -156,7 +152,7 @@ def _texts(source: str) -> list[str]:
     try:
         return read_texts(source)
     except (UserError, OSError, ValueError) as error:
-        raise ValueError(f"source={source!r}: {error}") from error
+        raise DataError(f"source={source!r}: {error}") from error
 
 
 @lru_cache(maxsize=4)

@@ -26,7 +26,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.process.errors import UserError, require
+from el_jax.process.errors import DataError, UserError, require
 from el_jax.tasks.documents import read_documents, sentences_of
 from el_jax.tasks.packing import epoch_order
 from el_jax.tasks.text_windows import LabelledSentence, TextWindows, windows_of
@@ -96,7 +96,7 @@ class TextCopy:
     labels_follow: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        update, train, classes = self.sentences_per_update, self.num_train, self.num_classes
+        update, train = self.sentences_per_update, self.num_train
         require("label", self.label, self.label in LABELS, f"one of {LABELS}")
         require("middle", self.middle, self.middle in MIDDLES, f"one of {MIDDLES}")
         require("easy_fraction", self.easy_fraction, 0 <= self.easy_fraction <= 1, "in [0, 1]")
@@ -108,21 +108,11 @@ class TextCopy:
         require("num_train", train, train >= 1 and train % update == 0, allowed)
         require("trained_size", self.trained_size, self.trained_size >= 257, "at least 257")
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
-        sentences, tokenizer = self.sentences, self.text_tokenizer
-        require("source", self.source, len(sentences.names) > 1, "texts of at least two labels")
-        allowed = f"one with the token {SEPARATOR}, or with an eos_token in its files"
-        require("tokenizer", self.tokenizer, bool(self.separator), allowed)
-        least = tokenizer.get_vocab_size()
-        enough = classes == 0 or classes >= least
-        require("num_classes", classes, enough, f"0 or at least {least}, the vocabulary")
-        num = len(_examples(self).tokens)
-        allowed = f"at most {num - 1}, of {num} sentences, so that one is left for a test"
-        require("num_train", train, train < num, allowed)
 
     @property
     def vocab_size(self) -> int:
         """Tokens of the vocabulary, or the number that is given."""
-        return self.num_classes or self.text_tokenizer.get_vocab_size()
+        return classes_of(self.num_classes, self.text_tokenizer)
 
     @property
     def window_length(self) -> int:
@@ -176,26 +166,23 @@ class TextCopy:
         """All sentences of the source that are neither too short nor too long.
 
         Raises:
-            ValueError: there is no such source, or its package is not installed.
+            DataError: there is no such source, or its package is not installed.
         """
-        try:
-            return _sentences(self.source, self.min_words, self.max_words)
-        except (UserError, OSError, ValueError) as error:
-            raise ValueError(f"source={self.source!r}: {error}") from error
+        return _sentences(self.source, self.min_words, self.max_words)
 
     @property
     def text_tokenizer(self) -> Tokenizer:
         """The tokenizer.
 
         Raises:
-            ValueError: there is no such tokenizer, or its package is not installed.
+            DataError: there is no such tokenizer, or its package is not installed.
         """
+        if self.tokenizer == TRAINED:
+            return _trained(self.source, self.min_words, self.max_words, self.trained_size)
         try:
-            if self.tokenizer == TRAINED:
-                return _trained(self.source, self.min_words, self.max_words, self.trained_size)
             return _loaded(self.tokenizer)[0]
         except UserError as error:
-            raise ValueError(f"tokenizer={self.tokenizer!r}: {error}") from error
+            raise DataError(f"tokenizer={self.tokenizer!r}: {error}") from error
 
     @property
     def separator(self) -> str:
@@ -203,11 +190,27 @@ class TextCopy:
         return SEPARATOR if self.tokenizer == TRAINED else _loaded(self.tokenizer)[1]
 
 
+def classes_of(given: int, tokenizer: Tokenizer) -> int:
+    """V of a task on text: the number that is given, or if it is 0 the tokens of the vocabulary.
+
+    Raises:
+        ValueError: the vocabulary has more tokens than the number.
+    """
+    least = tokenizer.get_vocab_size()
+    enough = given == 0 or given >= least
+    require("num_classes", given, enough, f"0 or at least {least}, the vocabulary")
+    return given or least
+
+
 @lru_cache(maxsize=4)
 def _sentences(source: str, min_words: int, max_words: int) -> Sentences:
     """The sentences of a source that are neither too short nor too long."""
+    try:
+        documents = read_documents(source)
+    except (UserError, OSError, ValueError) as error:
+        raise DataError(f"source={source!r}: {error}") from error
     labels = dict[str, str]()
-    for document in read_documents(source):
+    for document in documents:
         for sentence in sentences_of(document.text):
             if min_words <= len(sentence.split()) <= max_words:
                 labels.setdefault(sentence, document.label)  # twice could be in both splits
@@ -231,8 +234,15 @@ def _trained(source: str, min_words: int, max_words: int, size: int) -> Tokenize
 
 @lru_cache(maxsize=4)
 def _examples(task: TextCopy) -> TextWindows:
-    """All windows of a task in the order of its shuffle."""
+    """All windows of a task in the order of its shuffle.
+
+    Raises:
+        ValueError: the source has too few labels or sentences, or the tokenizer no separator.
+    """
     sentences, rng = task.sentences, np.random.default_rng(task.data_seed)
+    require("source", task.source, len(sentences.names) > 1, "texts of at least two labels")
+    allowed = f"one with the token {SEPARATOR}, or with an eos_token in its files"
+    require("tokenizer", task.tokenizer, bool(task.separator), allowed)
     order = rng.permutation(len(sentences.labels))
     drawn = rng.random((2, order.size))
     labels = sentences.labels[order]
@@ -250,9 +260,13 @@ def _examples(task: TextCopy) -> TextWindows:
         if not _has_word(words, sentences.names[number])
     ]
     names, tokenizer, shown = sentences.names, task.text_tokenizer, task.label != "absent"
-    return windows_of(
+    windows = windows_of(
         chosen, names, tokenizer, task.max_tokens, separator=task.separator, shown=shown
     )
+    num, train = len(windows.tokens), task.num_train
+    allowed = f"at most {num - 1}, of {num} sentences, so that one is left for a test"
+    require("num_train", train, train < num, allowed)
+    return windows
 
 
 def _middle(num_words: int, place: float, middle: str) -> int:

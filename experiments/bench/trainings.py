@@ -104,7 +104,9 @@ def on_one_batch(model: TransformerConfig, batch: Batch) -> build.Training:
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0, b2=0.999)
     config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
-    task, chosen = _OneBatch(batch, model.vocab_size), ModelChoice("transformer", model)
+    fields = dataclasses.asdict(model)
+    task = _OneBatch(batch, fields.pop("vocab_size"))
+    chosen = ModelChoice("transformer", TransformerConfig, fields)
     return build.build(dataclasses.replace(settings, task=task, model=chosen))
 
 

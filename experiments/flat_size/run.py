@@ -88,7 +88,7 @@ def config_of(scale: str, world: str, width: int, length: int) -> build.Config:
 
 def factors_of(config: build.Config, widest: int) -> dict[str, dict[str, float]]:
     """By convention, what embedding in the widest network multiplies each group's trace with."""
-    small = build.parse(config).model.config
+    small = build.parse(config).model_config
     assert isinstance(small, TransformerConfig)
     k = widest // small.width
     # as deep as it is, with as many neurons: further ones are zero, and have no trace

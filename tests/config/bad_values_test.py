@@ -176,6 +176,10 @@ def parsed_and_built(config):
     return build.spec_of(training.parse(config))
 
 
+def parsed_and_made(config):
+    return linear_ntp.parse(config).problem.make()
+
+
 @pytest.mark.parametrize(("arg", "path", "said"), UNKNOWN)
 def test_a_key_is_named_with_those_there_are(arg, path, said):
     line = message(training.parse, get_config(f"{arg},smoke"), path, 1.0)
@@ -184,4 +188,4 @@ def test_a_key_is_named_with_those_there_are(arg, path, said):
 
 @pytest.mark.parametrize(("path", "value", "said"), LINEAR)
 def test_values_of_a_linear_problem_likewise(path, value, said):
-    assert message(linear_ntp.parse, random_problem(), path, value).startswith(said)
+    assert message(parsed_and_made, random_problem(), path, value).startswith(said)

@@ -40,7 +40,7 @@ def test_any_value_of_any_key_is_accepted_or_one_line(make):
     for path in list(paths(make())):
         for value in VALUES:
             try:
-                build.parse(replaced(make(), path, value))
+                build.checked(build.parse(replaced(make(), path, value)))
             except ConfigError as error:
                 line = one_line(str(error))
                 assert "\n" not in line

@@ -9,15 +9,19 @@ from el_jax.linear_ntp import random_problem
 from el_jax.process.errors import ConfigError
 
 
+def problem_of(config):
+    return parse(config).problem.make()
+
+
 def message(config):
     with pytest.raises(ConfigError) as raised:
-        parse(config)
+        problem_of(config)
     assert "\n" not in str(raised.value)
     return str(raised.value)
 
 
 def test_arguments_reach_the_builder():
-    problem = parse(random.get_config("m=6,d=4,V=5,S=2,seed=3")).problem
+    problem = problem_of(random.get_config("m=6,d=4,V=5,S=2,seed=3"))
     expected = random_problem(6, 4, 5, 2, seed=3)
     np.testing.assert_array_equal(problem.embeddings, expected.embeddings)
     np.testing.assert_array_equal(problem.next_token_probs, expected.next_token_probs)
@@ -29,7 +33,9 @@ def test_every_problem_says_what_it_takes():
 
 @pytest.mark.parametrize("embedding", ["gaussian", "bag_of_words", "one_hot_positions"])
 def test_text_has_the_words_that_follow(embedding):
-    problem = parse(text.get_config(f"T=1,d=16,V=20,words=300,embedding={embedding}")).problem
+    problem = parse(
+        text.get_config(f"T=1,d=16,V=20,words=300,embedding={embedding}")
+    ).problem.make()
     assert problem.vocab_size == 21  # and one for all other words
     assert problem.dim == 16
     assert problem.context_probs.sum() == pytest.approx(1)
@@ -37,7 +43,9 @@ def test_text_has_the_words_that_follow(embedding):
 
 
 def test_text_without_projection_has_one_dimension_a_word():
-    problem = parse(text.get_config("T=2,d=0,V=20,words=300,embedding=one_hot_positions")).problem
+    problem = parse(
+        text.get_config("T=2,d=0,V=20,words=300,embedding=one_hot_positions")
+    ).problem.make()
     assert problem.dim == 2 * 21
     np.testing.assert_array_equal(problem.embeddings.sum(axis=0), 2)
 
@@ -47,7 +55,7 @@ def test_activations_and_counts_may_share_a_file(tmp_path):
     config = activations.get_config(f"file={path},unit")
     rows, counts = np.array([[1.0, 0], [1, 0], [0, 2]]), np.array([[3, 1, 0], [0, 0, 2]])
     np.savez(path, embeddings=rows, counts=counts)
-    np.testing.assert_allclose(parse(config).problem.embeddings, np.eye(2))
+    np.testing.assert_allclose(problem_of(config).embeddings, np.eye(2))
     np.savez(path, embeddings=rows, hidden=rows)
     assert "name='counts': must be one of embeddings, hidden" in message(config)
     path.write_bytes(b"no zip file")
@@ -64,7 +72,7 @@ def test_activations_of_a_network_are_read_and_merged(tmp_path):
         "counts": str(tmp_path / "counts.npy"),
         "unit_norm": True,
     }
-    problem = parse(config).problem
+    problem = problem_of(config)
     np.testing.assert_allclose(problem.embeddings, np.eye(2))
     np.testing.assert_allclose(problem.context_probs, [2 / 3, 1 / 3])
     config.problem.counts = str(tmp_path / "none.npy")

@@ -8,7 +8,7 @@ import pytest
 from configs import by_name, common
 from configs.flatness import masked
 from el_jax import build
-from el_jax.config.worlds import known_worlds
+from el_jax.config.tasks import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.process.errors import ConfigError
 from el_jax.training.program import make_program
@@ -75,14 +75,14 @@ def test_a_task_by_name_has_its_default_world():
 )
 def test_a_bad_world_is_one_line_with_field_and_value(changes, message):
     with pytest.raises(ConfigError, match=re.escape(message)) as error:
-        build.parse(config_with(**changes))
+        build.checked(build.parse(config_with(**changes)))
     assert "\n" not in str(error.value)
 
 
 def test_next_words_are_asked_of_a_model_that_does_not_see_them():
     settings = build.parse(masked.get_config("task=causal,world=hmm,smoke"))
     assert settings.task.vocab_size == 24 + 2
-    assert settings.model.config.causal
+    assert settings.model_config.causal
     config = by_name.get_config("task=causal,model=budget_bert")
     with pytest.raises(ConfigError, match=r"must be one of .*sees later tokens"):
         build.parse(config)

@@ -48,7 +48,7 @@ def test_what_it_trains_can_be_parsed_at_every_scale(name, scale):
     module = importlib.import_module(f"experiments.{name}.run")
     try:
         for study in module.studies(scale) if "studies" in vars(module) else []:
-            build.parse(study.config)
+            build.checked(build.parse(study.config))
     except (ExperimentError, UserError) as error:
         if not re.search("no .* scale|pip install|weights|EL_JAX_GPT2", str(error)):
             raise

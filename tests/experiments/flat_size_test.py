@@ -46,13 +46,13 @@ def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
 
 def configs(width=8):
     settings = build.parse(run.config_of("smoke", "pcfg", width, 20))
-    large = dataclasses.replace(settings.model.config, width=24, num_heads=24 // 4)
+    large = dataclasses.replace(settings.model_config, width=24, num_heads=24 // 4)
     return settings, large
 
 
 def test_groups_are_those_that_embedding_multiplies_alike():
     settings, large = configs()
-    plan = replication(settings.model.config, large)
+    plan = replication(settings.model_config, large)
     assert {name: probe.group_of(name) for name in plan} == {
         name: replica.group for name, replica in plan.items()
     }
@@ -62,7 +62,7 @@ def test_groups_are_those_that_embedding_multiplies_alike():
 @pytest.mark.parametrize("convention", ["trace_released", "trace_balanced"])
 def test_factors_are_the_ratios_of_measured_traces(convention):
     settings, large = configs()
-    small, task = settings.model.config, settings.task
+    small, task = settings.model_config, settings.task
     params = transformer(small).init(jax.random.key(0))
     noise = jax.random.normal(jax.random.key(1), (len(jax.tree.leaves(params)),))
     leaves, tree = jax.tree.flatten(params)  # off the start, where some traces are 0

@@ -121,10 +121,10 @@ def test_a_task_whose_labels_follow_refuses_it():
             "transformer: a model that sees later tokens reads the answers there"
         )
     config = by_name.get_config("task=masked,model=bidirectional_lstm")
-    assert not build.parse(config).model.config.causal
+    assert not build.parse(config).model_config.causal
     config.model.max_length = 32
     with pytest.raises(ConfigError, match="max_length=32: must be at least the task's window"):
-        build.parse(config)
+        build.checked(build.parse(config))
 
 
 @pytest.mark.parametrize(

@@ -90,5 +90,5 @@ def test_a_masked_model_is_trained_on_its_sentences_and_measured_by_its_conditio
 
 def test_a_file_that_is_not_there_is_one_line_of_the_config():
     with pytest.raises((ConfigError, ValueError), match=r"no/such: no such folder") as error:
-        build.parse(config_of("no/such"))
+        build.checked(build.parse(config_of("no/such")))
     assert "\n" not in str(error.value)

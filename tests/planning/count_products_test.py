@@ -65,7 +65,7 @@ def test_an_update_of_gpt2_has_the_operations_of_the_published_formula(path, aga
         settings = build.parse(config)
         shapes = shapes_of(build.spec_of(settings))
         products = products_of_update(shapes)
-    model, tokens = settings.model.config, shapes.batch.tokens.size
+    model, tokens = settings.model_config, shapes.batch.tokens.size
     assert (model.vocab_size, tokens) == (50_257, 2048)
     in_products = shapes.num_params - model.max_length * model.width
     expected = tokens * model_flops(model, in_products, model.max_length)

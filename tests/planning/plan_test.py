@@ -216,9 +216,9 @@ def test_plain_attention_stands_in_where_the_choice_is_open():
     config = small_config()
     config.model.update(dtype="bfloat16")
     open_choice = build.parse(config)
-    assert open_choice.model.config.attention_impl == "auto"
+    assert open_choice.model_config.attention_impl == "auto"
     closed = without_cudnn(open_choice)
-    assert closed.model.config.attention_impl == "xla"
+    assert closed.model_config.attention_impl == "xla"
     assert without_cudnn(closed) is closed
 
 

@@ -143,4 +143,4 @@ def test_what_cannot_be_probed_is_refused_in_one_line():
     with pytest.raises(
         ValueError, match=r"downstream=.*: must be among the world's labels state_1"
     ):
-        MaskedWords(world=WORLD, downstream=("state_9",))
+        downstream(MaskedWords(world=WORLD, downstream=("state_9",)), model_of(posterior))

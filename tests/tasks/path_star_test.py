@@ -181,7 +181,7 @@ def test_the_repositorys_files_are_test_sets(file):
 def test_the_fault_of_a_file_is_named_with_its_line(file, line, changes, fault):
     file.write_text(file.read_text() + line, encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(f"test_file={str(file)!r}: {fault}")):
-        PathStar(**{"num_nodes": 10, "test_file": str(file)} | changes)
+        PathStar(**{"num_nodes": 10, "test_file": str(file)} | changes).test_set(1)
 
 
 @pytest.mark.parametrize(
@@ -206,14 +206,14 @@ def test_a_bad_number_is_refused_in_one_line(file, key, value, fault):
     section, name = key.split(".")
     config[section][name] = value
     with pytest.raises(ConfigError, match=re.escape(f"config.{section}.{fault}")) as refused:
-        build.parse(config)
+        build.checked(build.parse(config))
     assert "\n" not in str(refused.value)
 
 
 def test_both_published_sizes_are_named():
     for arg, layers in (("scale=paper", 12), ("scale=paper,size=readme", 6)):
         settings = build.parse(get_config(arg))
-        model = settings.model.config
+        model = settings.model_config
         assert (model.num_layers, model.width, model.num_heads) == (layers, 384, 6)
         assert not model.uses_dropout
         assert settings.task.vocab_size == 54

@@ -67,7 +67,13 @@ def test_the_training_text_is_measured_on_windows_all_over_it(task):
 )
 def test_a_mistake_is_one_line(folder, changes, message):
     with pytest.raises(ValueError, match=message):
-        RunningText(**{"source": str(folder), "trained_size": 300, "window": 16} | changes)
+        used(**{"source": str(folder), "trained_size": 300, "window": 16} | changes)
+
+
+def used(**fields):
+    """A task whose text has been read."""
+    task = RunningText(**fields)
+    return task, task.vocab_size, task.train_set()
 
 
 def test_too_many_test_windows_are_refused(task):

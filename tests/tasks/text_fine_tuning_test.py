@@ -41,7 +41,7 @@ def test_a_folder_whose_texts_end_in_another_token_has_that_one_between_sentence
     with pytest.raises(
         ConfigError, match=r"one with the token <\|endoftext\|>, or with an eos_tok"
     ):
-        build.parse(config_of(own))
+        build.checked(build.parse(config_of(own)))
     (own / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
     text._loaded.cache_clear()  # of a folder as it was
     task, before = (build.parse(config_of(place)).task for place in (own, folder))
@@ -80,8 +80,8 @@ def test_a_training_starts_from_the_parameters_of_a_folder_in_every_run(folder):
 def test_the_paper_scale_fine_tunes_the_model_it_is_given(folder):
     settings = build.parse(get_config(f"scale=paper,pretrained={folder}"))
     assert (settings.task.num_train, settings.train.num_updates) == (9_984, 5 * 9_984 // 32)
-    assert settings.model.config.width == 16
-    assert settings.model.config.residual_dropout == GPT2.residual_dropout
+    assert settings.model_config.width == 16
+    assert settings.model_config.residual_dropout == GPT2.residual_dropout
     with pytest.raises(ValueError, match=r"^scale=paper: fine-tunes a model, name it by pretrain"):
         get_config("scale=paper")
 

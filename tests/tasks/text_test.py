@@ -149,6 +149,12 @@ def test_permuted_labels_are_as_frequent_and_tell_nothing_of_their_sentence():
     assert abs(kept.count(" Psalms") - true.count(" Psalms")) < 40
 
 
+def used(**change):
+    """The small task, changed, whose text has been read."""
+    task = dataclasses.replace(SMALL, **change)
+    return task, task.vocab_size, task.train_set()
+
+
 def test_a_model_that_knows_the_answers_has_an_exact_match_of_1():
     """All slots but the masked ones must be right, in the group of the sentence."""
     config = get_config("smoke")
@@ -201,9 +207,9 @@ def test_sentences_end_where_punctuation_says_so():
         ({"source": "koran"}, "source='koran': must be one of king_james, shakespeare, tfds:NAME"),
     ],
 )
-def test_bad_fields_are_named(change, said):
+def test_bad_fields_are_named_by_the_task_or_when_it_reads_its_text(change, said):
     with pytest.raises(ValueError, match=f"^{said}"):
-        dataclasses.replace(SMALL, **change)
+        used(**change)
     assert "\n" not in said
 
 
@@ -211,4 +217,4 @@ def test_more_test_sentences_than_are_left_are_refused_by_the_config():
     config = get_config("smoke")
     config.eval.test = 10**6
     with pytest.raises(ConfigError, match=r"^config\.eval\.test=1000000: must be at most \d+, the"):
-        build.parse(config)
+        build.checked(build.parse(config))

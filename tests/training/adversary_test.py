@@ -7,6 +7,7 @@ import pytest
 
 from configs.flatness.masked import get_config
 from el_jax import build
+from el_jax.checks import layout_of
 from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
 from el_jax.training.objectives.adversary import Adversary, Update, unexplained
@@ -148,7 +149,7 @@ def test_a_value_that_does_not_fit_is_named(changes, message):
     wrong = config()
     wrong.adversary.update(changes)
     with pytest.raises(ConfigError) as error:
-        build.parse(wrong)
+        build.checked(build.parse(wrong))
     assert message in str(error.value)
 
 
@@ -156,13 +157,13 @@ def test_a_task_or_layout_that_does_not_fit_is_named():
     causal = get_config("task=causal,world=hmm,smoke")
     causal.adversary = config().adversary
     with pytest.raises(ConfigError, match=r"config\.adversary: needs the task masked"):
-        build.parse(causal)
+        build.checked(build.parse(causal))
     split = config()
     split.parallel = "pmap"
-    assert build.parse(split).layout.shard == "none"  # two devices, and one run
+    assert layout_of(build.parse(split)).shard == "none"  # two devices, and one run
     split.train.shard = "data"
     with pytest.raises(ConfigError, match=r"train\.shard='data': must be 'auto', 'runs' or 'none'"):
-        build.parse(split)
+        layout_of(build.parse(split))
 
 
 @pytest.mark.parametrize("shard", ["data", "fsdp"])

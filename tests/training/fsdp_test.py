@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
 
-from el_jax import build
 from el_jax.checkpoint import Checkpoints
 from el_jax.planning.compile_worker import compile_updates
 from el_jax.planning.programs import shapes_of
 from el_jax.training.layout import Layout
 from el_jax.training.memory import least_bytes
-from tests.training.layouts import flat, settings_with, trained
+from el_jax.training.program import make_program
+from tests.training.layouts import flat, spec_with, trained
 from tests.training.parallel_test import run_layouts
 
 IN_PARTS = Layout(data=2, fsdp=True)
@@ -66,7 +66,7 @@ def test_more_devices_are_one(tmp_path, devices):
 
 
 def test_each_device_keeps_its_part_and_the_state_before_is_given_up():
-    program = build.build(settings_with(IN_PARTS)).program
+    program = make_program(spec_with(IN_PARTS))
     before = program.init()
     for leaf in jax.tree.leaves((before.params, before.opt_state)):
         of_run = leaf.shape[1:]
@@ -79,7 +79,7 @@ def test_each_device_keeps_its_part_and_the_state_before_is_given_up():
 
 def test_layers_in_a_loop_are_gathered_in_it():
     model = {"num_layers": 3, "remat_layers": True, "scan_layers": True}
-    spec = build.spec_of(settings_with(IN_PARTS, seeds=1, **model))
+    spec = spec_with(IN_PARTS, seeds=1, **model)
     facts = compile_updates(shapes_of(spec), 10, room=1e9)
     layer = jax.tree.leaves(shapes_of(spec).state.params["layers_0"])
     whole = 4 * sum(math.prod(leaf.shape) for leaf in layer)
@@ -88,7 +88,7 @@ def test_layers_in_a_loop_are_gathered_in_it():
 
 
 def test_the_compiled_update_gathers_parameters_and_reuses_its_state():
-    spec = build.spec_of(settings_with(IN_PARTS, seeds=1))
+    spec = spec_with(IN_PARTS, seeds=1)
     facts = compile_updates(shapes_of(spec), 10, room=1e9)
     gathered = [size for kind, size, *_ in facts["messages"] if kind == "all-gather"]
     assert sum(gathered) > 0
@@ -97,7 +97,7 @@ def test_the_compiled_update_gathers_parameters_and_reuses_its_state():
 
 def test_checkpoints_are_restored_in_parts_or_whole(tmp_path):
     programs = {
-        name: build.build(settings_with(layout, epsilon=EPSILON)).program
+        name: make_program(spec_with(layout, epsilon=EPSILON))
         for name, layout in {"whole": Layout(), "parts": IN_PARTS}.items()
     }
     for name, program in programs.items():
@@ -118,7 +118,7 @@ def test_checkpoints_are_restored_in_parts_or_whole(tmp_path):
 
 
 def test_the_least_memory_counts_a_part():
-    shapes = shapes_of(build.spec_of(settings_with(Layout())))
+    shapes = shapes_of(spec_with(Layout()))
     whole, parts = (
         least_bytes(layout, shapes.state, shapes.data) for layout in (Layout(), IN_PARTS)
     )

@@ -14,7 +14,7 @@ import pytest
 
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
-from el_jax.numbers import defaults_of
+from el_jax.numbers import declared
 from el_jax.process.compilation import Once
 from el_jax.tasks.copy import PaddedCopy
 from el_jax.training.objectives.heads import FusedHead, LogitHead
@@ -86,7 +86,8 @@ def network(config):
 
 
 def objective(name, fused, config=None, temperature=1.0):
-    loss = partial(TOKEN_LOSSES[name], **defaults_of(TOKEN_LOSSES[name]))
+    defaults = {key: each.default for key, each in declared(TOKEN_LOSSES[name]).items()}
+    loss = partial(TOKEN_LOSSES[name], **defaults)
     args = network(config), lambda s, _: loss(s), temperature
     return NextToken(TASK, FusedHead(*args, **fused) if fused else LogitHead(*args))
 

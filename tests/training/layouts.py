@@ -16,27 +16,31 @@ import numpy as np
 from el_jax import build
 from el_jax.training.layout import Layout
 from el_jax.training.metrics import summarise
+from el_jax.training.objectives.in_parts import at_once
+from el_jax.training.program import make_program
 from tests.training.small_training import small_config
 
 UPDATES = 10
 
 
-def settings_with(layout, run_axis="vmap", dropout=0.0, seeds=4, epsilon=1e-8, **model):
+def spec_with(layout, run_axis="vmap", dropout=0.0, seeds=4, epsilon=1e-8, **model):
     config = small_config(seeds=seeds, run_axis=run_axis, shard="none")
     config.model.update(residual_dropout=dropout, **model)
     config.optim.epsilon = epsilon
-    return dataclasses.replace(build.parse(config), layout=layout)
+    spec = build.spec_of(build.parse(config))
+    objective = spec.objective if layout.data == 1 else at_once(spec.objective)
+    return dataclasses.replace(spec, objective=objective, layout=layout)
 
 
 def trained(layout, updates=UPDATES, **changes):
     """State after some updates, with the rows of the updates' metrics and of an evaluation."""
-    training = build.build(settings_with(layout, **changes))
-    program = training.program
+    spec = spec_with(layout, **changes)
+    program = make_program(spec)
     state, batch, health = program.advance(program.init(), updates)
-    test = program.evaluate(state.params, training.evaluations["test"])
+    test = program.evaluate(state.params, spec.task.pack(spec.task.test_set(16)))
     state, batch, test, health = layout.fetch((state, batch, test, health))
     assert (health.stopped_at == -1).all()
-    names = training.spec.task.group_names
+    names = spec.task.group_names
     return state, summarise(batch, names, "batch") | summarise(test, names, "test")
 
 

@@ -12,7 +12,8 @@ import pytest
 from el_jax import build
 from el_jax.process.errors import ConfigError
 from el_jax.training.layout import Layout, choose_layout
-from tests.training.layouts import UPDATES, flat, settings_with, trained
+from el_jax.training.program import make_program
+from tests.training.layouts import UPDATES, flat, spec_with, trained
 from tests.training.poisoning import poisoned
 from tests.training.small_training import built, small_config
 
@@ -75,7 +76,7 @@ def test_what_cannot_be_split_is_named(monkeypatch, changes, message):
     config = small_config(**given)
     config.parallel = parallel
     with pytest.raises(ConfigError, match=message):
-        build.parse(config)
+        build.checked(build.parse(config))
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_dropout_is_the_same_where_windows_are_divided():
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_the_state_before_is_given_up(split):
-    program = build.build(settings_with(Layout(**split))).program
+    program = make_program(spec_with(Layout(**split)))
     before = program.init()
     program.advance(before, UPDATES)
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before))
