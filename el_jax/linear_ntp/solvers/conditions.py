@@ -6,21 +6,15 @@ necessary and sufficient for the infimum of cross entropy to be the entropy of t
 solver's status is never asked for. What neither certificate settles is undecided.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool
 from scipy.sparse.csgraph import connected_components
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, check_positive
-from el_jax.linear_ntp.solvers.active_set import active_set_bracket, is_small
-from el_jax.linear_ntp.solvers.dual import MarginBracket, in_cone
-from el_jax.linear_ntp.solvers.faces import refined, solve_on_face
-from el_jax.linear_ntp.solvers.frobenius import farkas, frobenius_bracket
-from el_jax.linear_ntp.solvers.full_rank import full_rank_bracket
-from el_jax.linear_ntp.solvers.max_norm import is_affordable, max_norm_bracket
-from el_jax.linear_ntp.solvers.scaling import MarginProblem, levelled
+from el_jax.linear_ntp.solvers.cascade import prove
+from el_jax.linear_ntp.solvers.faces import solve_on_face
 from el_jax.linear_ntp.theory.certificates import (
     FarkasMatrix,
     FiniteSolution,
@@ -29,13 +23,10 @@ from el_jax.linear_ntp.theory.certificates import (
     Verification,
     verify_certificate,
 )
-from el_jax.linear_ntp.theory.collisions import compatibility_collision, separability_collision
-from el_jax.linear_ntp.theory.exact import is_exactly_affordable
+from el_jax.linear_ntp.theory.collisions import compatibility_collision
 from el_jax.linear_ntp.theory.subspace import centred, finite_component
 
 _NAMED = 8  # contexts named in a reason
-# Of the ascent: before other methods are tried, and in all.
-_FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,47 +87,20 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
         ValueError: if ``max_iterations`` is below 1.
     """
     check_positive("max_iterations", max_iterations)
-    collision = separability_collision(problem)
-    if collision is not None:
-        verification = verify_certificate(problem, collision.certificate)
-        if verification.valid:
-            return _inseparable(collision.certificate, verification, collision.reason)
-    easier, upper, duals = levelled(problem), np.inf, []
-    for found in _brackets(easier, max_iterations):
-        verdict = _separability_of(problem, easier, found)
-        if verdict.holds is not None:
-            return verdict
-        upper = min(upper, verdict.margin_interval[1])
-        duals.append(found.dual)
-    for dual in duals if _may_be_refined(easier, max_iterations) else ():
-        certificate = FarkasMatrix(*map(easier.dual_of_data, refined(easier, dual)))
-        if verify_certificate(problem, certificate).valid:
-            return _contradiction(problem, certificate)
-    reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
-    return Separability(None, None, None, reason, (0.0, upper))
-
-
-def _brackets(problem: MarginProblem, max_iterations: int | None) -> Iterator[MarginBracket]:
-    """Every decoder and dual matrix there is a method for, the cheapest first."""
-    first = _FIRST_ITERATIONS if max_iterations is None else max_iterations
-    ascended = frobenius_bracket(problem, tolerance=np.inf, max_iterations=first)
-    yield ascended
-    factorised = full_rank_bracket(problem)
-    if factorised is not None:
-        yield factorised
-    if max_iterations is None and is_small(problem):
-        yield active_set_bracket(problem, ascended, tolerance=np.inf)
-    if max_iterations is None:
-        yield frobenius_bracket(
-            problem, tolerance=np.inf, max_iterations=_MAX_ITERATIONS, start=ascended
-        )
-    if is_affordable(problem):
-        yield max_norm_bracket(problem)
-
-
-def _may_be_refined(problem: MarginProblem, max_iterations: int | None) -> bool:
-    affordable = is_exactly_affordable(problem.embeddings, len(problem.support))
-    return max_iterations is None and is_small(problem) and affordable
+    certificate, verification, upper, collision = prove(problem, max_iterations)
+    if certificate is None or verification is None:
+        reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
+        return Separability(None, None, None, reason, (0.0, upper))
+    if isinstance(certificate, FarkasMatrix):
+        reason = collision or _crowding(problem, certificate.b, "no decoder separates")
+        interval = (0.0, verification.numbers["margin_bound"])
+        return Separability(False, certificate, verification, reason, interval)
+    lower = verification.numbers["margin"] / float(np.linalg.norm(certificate.w))
+    reason = (
+        f"one decoder separates every context, with a margin of {lower:.3g} per unit of its norm: "
+        "a proof; the max margin is at least that"
+    )
+    return Separability(True, certificate, verification, reason, (lower, upper))
 
 
 def check_compatibility(problem: NTPProblem) -> Compatibility:
@@ -171,62 +135,6 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
             return Compatibility(False, certificate, verification, reason, relative)
     reason = f"undecided: the least-squares residual is {relative:.1e} of the log ratios"
     return Compatibility(None, None, None, reason, relative)
-
-
-def _separability_of(
-    problem: NTPProblem, easier: MarginProblem, found: MarginBracket
-) -> Separability:
-    dual = easier.dual_of_data(found.dual)
-    upper = _frobenius_bound(problem, dual)
-    if found.lower > 0:
-        separating = SeparatingMatrix(found.w)
-        verification = verify_certificate(problem, separating)
-        if verification.valid:
-            lower = verification.numbers["margin"] / float(np.linalg.norm(found.w))
-            reason = (
-                f"one decoder separates every context, with a margin of {lower:.3g} per unit of "
-                "its norm: a proof; the max margin is at least that"
-            )
-            return Separability(True, separating, verification, reason, (lower, upper))
-    certificate = farkas_certificate(problem, easier, found.dual)
-    if certificate is not None:
-        return _contradiction(problem, certificate)
-    return Separability(None, None, None, "undecided", (0.0, upper))
-
-
-def farkas_certificate(
-    problem: NTPProblem, alike: MarginProblem, dual: Float64[np.ndarray, "V m"]
-) -> FarkasMatrix | None:
-    """The verified certificate near a dual matrix that there is no margin, if there is one.
-
-    Args:
-        problem: the data.
-        alike: the same with embeddings of comparable length.
-        dual: B in D, of ``alike``.
-    """
-    shown = farkas(alike, dual)
-    certificate = None if shown is None else FarkasMatrix(alike.dual_of_data(shown))
-    valid = certificate is not None and verify_certificate(problem, certificate).valid
-    return certificate if valid else None
-
-
-def _contradiction(problem: NTPProblem, certificate: FarkasMatrix) -> Separability:
-    """The verdict of a certificate that a solver has found."""
-    reason = _crowding(problem, certificate.b, "no decoder separates")
-    return _inseparable(certificate, verify_certificate(problem, certificate), reason)
-
-
-def _inseparable(
-    certificate: FarkasMatrix, verification: Verification, reason: str
-) -> Separability:
-    interval = (0.0, verification.numbers["margin_bound"])
-    return Separability(False, certificate, verification, reason, interval)
-
-
-def _frobenius_bound(problem: NTPProblem, dual: np.ndarray) -> float:
-    """The rigorous bound on γ of any B in D."""
-    farkas = FarkasMatrix(in_cone(dual, problem.support))
-    return verify_certificate(problem, farkas).numbers["margin_bound"]
 
 
 def _crowding(problem: NTPProblem, b: np.ndarray, claim: str) -> str:

@@ -20,7 +20,6 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64
 
-from el_jax.linear_ntp.problems.problem import column_lengths
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.linear_ntp.theory.certificates import (
     MARGIN_TOLERANCE,
@@ -93,7 +92,7 @@ def least_margin(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> float
 def _separates(problem: MarginProblem, w: np.ndarray) -> bool:
     """True if W is valid as a certificate, rounding errors included."""
     found = separation(w, problem.embeddings, problem.support)
-    spread = found.relative(column_lengths(problem.embeddings))
+    spread = found.relative(problem.lengths)
     return bool(spread <= SPREAD_TOLERANCE)
 
 

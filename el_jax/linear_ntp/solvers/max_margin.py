@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, check_positive
-from el_jax.linear_ntp.solvers.choice import SOLVERS
-from el_jax.linear_ntp.solvers.conditions import check_separability, farkas_certificate
+from el_jax.linear_ntp.solvers.cascade import SOLVERS, Proof, prove, prove_by_collision
 from el_jax.linear_ntp.solvers.dual import (
     MarginBracket,
     bracket,
@@ -29,7 +28,6 @@ from el_jax.linear_ntp.theory.certificates import (
     SeparatingMatrix,
     verify_certificate,
 )
-from el_jax.linear_ntp.theory.collisions import separability_collision
 from el_jax.linear_ntp.theory.norms import Norm, dual_norm, matrix_norm
 from el_jax.linear_ntp.theory.objective import residual
 
@@ -123,12 +121,12 @@ def max_margin(
         problem: its probabilities do not matter, only their support.
         norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
             descent and Adam; a linear program, by splitting where it is too large) or "spectral"
-            (Muon; by splitting, and by interior points where that is slow and the problem small).
+            (Muon; a cone program, by splitting where it is too large).
         tolerance: on the relative gap. If iterations run out first, the answer still stands, its
             ``gap`` is what it says, and a warning says so too.
         max_iterations: at least 1. None means 100 000 for the Frobenius norm, with an active set
-            instead where the problem is small and they are slow, and 10 000 for splitting,
-            with interior points likewise.
+            instead where the problem is small and they are slow, and 10 000 for splitting, with
+            a cone program instead where the problem is small.
 
     Raises:
         NotSeparableError: with a verified certificate.
@@ -137,16 +135,19 @@ def max_margin(
     """
     check_norm(norm)
     check_positive("max_iterations", max_iterations)
-    collision = separability_collision(problem)
-    if collision is not None and verify_certificate(problem, collision.certificate).valid:
-        raise _inseparable(problem, collision.certificate)
+    _refuse_inseparable(problem, prove_by_collision(problem))
     alike = scaled(problem)
     found = SOLVERS[norm](alike, tolerance, max_iterations)
     if found.lower == 0 or found.gap < -_CROSSED:
-        found = _decided(problem, alike, norm, found, exhaust=max_iterations is None)
+        proof = prove(problem, max_iterations)
+        _refuse_inseparable(problem, proof)
+        if not isinstance(proof.certificate, SeparatingMatrix):
+            raise _undecided(found.upper / alike.unit)
+        w = proof.certificate.w
+        found = tighter(found, bracket(alike, w, found.dual, norm, found.iterations))
     verified = verify_certificate(problem, SeparatingMatrix(found.w)).valid
     if not verified or found.gap < -_CROSSED:
-        raise _undecided(alike, found)
+        raise _undecided(found.upper / alike.unit)
     if found.gap > tolerance:
         warnings.warn(
             f"max margin in the {norm} norm: relative gap {found.gap:.1e} after "
@@ -155,28 +156,6 @@ def max_margin(
             stacklevel=2,
         )
     return _solution(problem, alike, norm, found)
-
-
-def _decided(
-    problem: NTPProblem, alike: MarginProblem, norm: Norm, found: MarginBracket, *, exhaust: bool
-) -> MarginBracket:
-    """The bracket with a decoder that separates, from whatever method finds one.
-
-    Raises:
-        NotSeparableError: if there is none.
-        UndecidedError: if none was found.
-    """
-    certificate = farkas_certificate(problem, alike, found.dual)
-    if certificate is not None:
-        raise _inseparable(problem, certificate)
-    if not exhaust:
-        raise _undecided(alike, found)
-    verdict = check_separability(problem)
-    if isinstance(verdict.certificate, FarkasMatrix):
-        raise _inseparable(problem, verdict.certificate)
-    if verdict.certificate is None:
-        raise _undecided(alike, found)
-    return tighter(found, bracket(alike, verdict.certificate.w, found.dual, norm, found.iterations))
 
 
 def margin_upper_bound(
@@ -213,20 +192,18 @@ def check_norm(norm: str) -> None:
         raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
 
 
-def _inseparable(problem: NTPProblem, certificate: FarkasMatrix) -> NotSeparableError:
-    bound = verify_certificate(problem, certificate).numbers["margin_bound"]
-    return NotSeparableError(
+def _refuse_inseparable(problem: NTPProblem, proof: Proof | None) -> None:
+    if proof is None or not isinstance(proof.certificate, FarkasMatrix):
+        return
+    bound = verify_certificate(problem, proof.certificate).numbers["margin_bound"]
+    raise NotSeparableError(
         f"the data are not separable: no decoder has a margin above {bound:.1e} times its norm",
-        certificate,
+        proof.certificate,
     )
 
 
-def _undecided(alike: MarginProblem, found: MarginBracket) -> UndecidedError:
-    upper = found.upper / alike.unit
-    return UndecidedError(
-        f"undecided after {found.iterations} iterations: the max margin lies in [0, {upper:.3g}]",
-        (0.0, upper),
-    )
+def _undecided(upper: float) -> UndecidedError:
+    return UndecidedError(f"undecided: the max margin lies in [0, {upper:.3g}]", (0.0, upper))
 
 
 def _solution(

@@ -42,6 +42,11 @@ class MarginProblem:
         return self.embeddings.T @ self.embeddings
 
     @cached_property
+    def lengths(self) -> Float64[np.ndarray, "m"]:
+        """‖ĥ_j‖."""
+        return column_lengths(self.embeddings)
+
+    @cached_property
     def condition(self) -> float:
         """The largest over the least singular value of Ĥ that is not 0."""
         spectrum = np.linalg.svd(self.embeddings, compute_uv=False)
