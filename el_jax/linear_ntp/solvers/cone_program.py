@@ -20,7 +20,7 @@ from el_jax.linear_ntp.solvers.constraints import constraints_in
 from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.solvers.faces import equalised
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
-from el_jax.linear_ntp.theory.subspace import is_dense
+from el_jax.linear_ntp.theory.subspace import decomposed, is_dense
 
 _MAX_ROWS = 120  # V + rank H, whose sixth power a step takes: about a second here
 _TOLERANCE = 1e-12  # Clarabel stops by itself where rounding keeps it from that
@@ -49,11 +49,10 @@ def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
         problem: the data.
         tolerance: on the relative gap.
     """
-    left, spectrum, right = np.linalg.svd(problem.embeddings, full_matrices=False)
-    rank = int((spectrum > np.finfo(float).eps * max(problem.embeddings.shape) * spectrum[0]).sum())
-    left, spectrum, right = left[:, :rank], spectrum[:rank], right[:rank]
+    left, spectrum, right = decomposed(problem.embeddings)
     these, best = constraints_in(right, problem), None
-    block, shape = _off_diagonal(len(problem.support), rank), (len(problem.support), rank)
+    shape = len(problem.support), len(spectrum)
+    block = _off_diagonal(*shape)
     inside, alpha = int(problem.support.sum()), np.zeros(problem.support.shape)
     for settings in _ATTEMPTS:
         solution = _solved(problem, right, spectrum, settings)

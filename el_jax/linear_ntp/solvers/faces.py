@@ -111,12 +111,11 @@ def equalised(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> Float64[
     get there, by a factorisation, if one is affordable.
     """
     embeddings, support = problem.embeddings, problem.support
-    affordable = is_dense(embeddings, support)
-    if affordable and problem.condition > _ILL_CONDITIONED:
+    if problem.condition > _ILL_CONDITIONED and is_dense(embeddings, support):
         return _without_face(problem, w)
     change = solve_on_face(embeddings, w @ embeddings, support)
     near = w - change.combination @ embeddings.T
-    if _spread(problem, near) <= _EQUAL * np.abs(w).max() or not affordable:
+    if _spread(problem, near) <= _EQUAL * np.abs(w).max() or not is_dense(embeddings, support):
         return near
     exact = _without_face(problem, w)
     return exact if _spread(problem, exact) < _spread(problem, near) else near

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
+from el_jax.linear_ntp.theory.subspace import decomposed
 
 _LARGEST_EXPONENT = 1000
 
@@ -49,9 +50,8 @@ class MarginProblem:
     @cached_property
     def condition(self) -> float:
         """The largest over the least singular value of Ĥ that is not 0."""
-        spectrum = np.linalg.svd(self.embeddings, compute_uv=False)
-        least = np.finfo(float).eps * max(self.embeddings.shape) * spectrum[0]
-        return float(spectrum[0] / spectrum[spectrum > least][-1])
+        _, spectrum, _ = decomposed(self.embeddings)
+        return float(spectrum[0] / spectrum[-1])
 
     @cached_property
     def target(self) -> Float64[np.ndarray, "V m"]:

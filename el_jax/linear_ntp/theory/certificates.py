@@ -289,9 +289,8 @@ def _verification(measured: float, tolerance: float, numbers: dict[str, float]) 
 
 def _shaped(matrix: np.ndarray, problem: NTPProblem, name: str) -> np.ndarray:
     matrix = np.asarray(matrix, np.float64)
-    columns = problem.dim if name == "w" else problem.num_contexts
-    if matrix.shape != (problem.vocab_size, columns):
-        raise ValueError(
-            f"{name} has shape {matrix.shape}: must be {(problem.vocab_size, columns)}"
-        )
+    (vocab_size, num_contexts), dim = problem.support.shape, len(problem.embeddings)
+    expected = vocab_size, dim if name == "w" else num_contexts
+    if matrix.shape != expected:
+        raise ValueError(f"{name} has shape {matrix.shape}: must be {expected}")
     return matrix

@@ -214,9 +214,16 @@ def face_factor(
     columns = outer.reshape(len(face) * len(embeddings), len(context))
     if columns.size == 0:  # every face is one token
         return FaceFactor(columns, np.zeros(0), np.zeros((0, 0)))
-    left, spectrum, right = np.linalg.svd(columns, full_matrices=False)
-    rank = int((spectrum > np.finfo(float).eps * max(columns.shape) * spectrum[0]).sum())
-    return FaceFactor(left[:, :rank], spectrum[:rank], right[:rank])
+    return FaceFactor(*decomposed(columns))
+
+
+def decomposed(
+    matrix: Float64[np.ndarray, "n k"],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The singular value decomposition, without the singular values that are rounding."""
+    left, spectrum, right = np.linalg.svd(matrix, full_matrices=False)
+    rank = int((spectrum > np.finfo(float).eps * max(matrix.shape) * spectrum[0]).sum())
+    return left[:, :rank], spectrum[:rank], right[:rank]
 
 
 @lru_cache(maxsize=4)  # a problem cannot change: F and W* come from one factorisation
