@@ -56,13 +56,13 @@ def layout_of(settings: Settings) -> Layout:
     train, windows = settings.train, shapes_of_update(settings.task).tokens.shape[0]
     with _errors_of("config."):
         layout = choose_layout(settings.parallel, train.shard, len(settings.runs), windows)
-    if settings.adversary is None or settings.parallel == "jit" or layout.data == 1:
+    if settings.adversary is None or layout.data == 1:
         return layout
     if train.shard == "auto":
         return Layout(reason="the head of config.adversary needs all examples on one device")
     raise ConfigError(
         f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with "
-        "config.adversary by pmap, whose head needs all examples on one device"
+        "config.adversary, whose head needs all examples on one device"
     )
 
 

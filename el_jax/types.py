@@ -87,7 +87,7 @@ class ModelFns(NamedTuple):
             behind the last layer and its norm, before what only the head needs (BERT's transform,
             a projection); None for models without hidden states.
         layers: names of the parameters' subtrees that its functions also take in boxes, see
-            ``models.GatherOnUse``.
+            ``models.ShardedParam``.
     """
 
     init: Callable[[Key], Params]

@@ -13,10 +13,10 @@ from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig, bidirectio
 from el_jax.models.config import TransformerConfig, exact
 from el_jax.models.cudnn import AttentionChoice, attention_choice
 from el_jax.models.functions import logits_of
-from el_jax.models.gather_on_use import GatherOnUse
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
 from el_jax.models.lstm import LSTMConfig, lstm
 from el_jax.models.presets import FAMILIES, PRESETS
+from el_jax.models.sharded_param import ShardedParam
 from el_jax.models.surgery import Replica, enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.types import ModelFns
@@ -34,10 +34,10 @@ __all__ = [
     "PRESETS",
     "AttentionChoice",
     "BidirectionalLSTMConfig",
-    "GatherOnUse",
     "LSTMConfig",
     "LookupTableConfig",
     "Replica",
+    "ShardedParam",
     "TransformerConfig",
     "attention_choice",
     "bidirectional_lstm",

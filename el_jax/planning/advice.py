@@ -36,7 +36,7 @@ def advice(memory: Memory, settings: Settings, shapes: Shapes, machine: Machine)
     if getattr(model, "remat_layers", True) is False:
         yield "--config.model.remat_layers=True: activations of one layer at a time"
     num, windows = machine.num_devices, shapes.batch.tokens.shape[0]
-    if num > 1 and windows % num == 0:
+    if num > 1 and windows % num == 0 and settings.adversary is None:  # see checks.layout_of
         if layout.num_devices < num:
             yield f"--config.train.shard=data: divide the windows over {num} devices"
         if not layout.fsdp:

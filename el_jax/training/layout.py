@@ -2,8 +2,8 @@
 
 A training is written once, for whole arrays of some runs. ``Layout.compile`` divides the runs
 among the devices along one axis of the mesh: runs share nothing, so nothing is sent. Along the
-other axis each device takes some windows of every update; XLA adds the messages that sum their
-gradients. With ``fsdp`` (fully sharded data parallelism; the third stage of ZeRO, Rajbhandari et
+other axis each device takes some windows of every update, and their gradients are summed (see
+``Sharded``). With ``fsdp`` (fully sharded data parallelism; the third stage of ZeRO, Rajbhandari et
 al. 2020, arXiv 1910.02054) parameters and optimizer states are sharded along that axis as well,
 and gathered where they are used.
 """
@@ -20,7 +20,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec, Sharding, Singl
 
 from el_jax.process import target
 from el_jax.training.objectives import Objective
-from el_jax.training.objectives.sharded import Sharded
+from el_jax.training.objectives.sharded import Sharded, shard_axes
 from el_jax.training.pmap import Pooled, by_pmap
 
 Method = Literal["jit", "pmap"]
@@ -148,7 +148,8 @@ class Layout:
         if self.num_devices == 1:
             return SingleDeviceSharding(self.devices[0])
         if axis == "runs":
-            return NamedSharding(self._mesh, PartitionSpec("runs", *self._within_run(shape[1:])))
+            axes = shard_axes(shape[1:], self.data if self.fsdp else 1)
+            return NamedSharding(self._mesh, PartitionSpec("runs", *axes))
         windows = axis == "windows"
         return NamedSharding(self._mesh, PartitionSpec("data") if windows else PartitionSpec())
 
@@ -193,10 +194,6 @@ class Layout:
 
     def _divides(self, axis: Axis) -> bool:
         return {"runs": self.runs, "windows": self.data, "shared": 1}[axis] > 1
-
-    def _within_run(self, shape: tuple[int, ...]) -> tuple[str | None, ...]:
-        sides = [side if self.fsdp and side % self.data == 0 else 0 for side in shape]
-        return (*(None,) * sides.index(max(sides)), "data") if any(sides) else ()
 
     def _divided(self, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
         """The function with its runs divided; the axis of windows is left to the compiler."""

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.training.moments import pool_tree
 from el_jax.training.objectives import Metrics, Wrapper
 from el_jax.training.objectives.heads import Numbers
+from el_jax.training.objectives.sharded import pooled
 from el_jax.types import Batch, Key, Params
 
 _AXIS = "devices"
@@ -88,15 +88,11 @@ class Pooled(Wrapper):
 
     def measure(self, outputs: Any, batch: Batch, numbers: Numbers) -> Metrics:
         """Moments of the windows of all devices."""
-        return _pooled(self.base.measure(outputs, batch, numbers))
+        return pooled(self.base.measure(outputs, batch, numbers), _AXIS)
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """Moments of the windows of all devices."""
-        return _pooled(self.base.evaluate(params, batch, numbers))
-
-
-def _pooled(metrics: Metrics) -> Metrics:
-    return pool_tree(jax.lax.all_gather(metrics, _AXIS))
+        return pooled(self.base.evaluate(params, batch, numbers), _AXIS)
 
 
 @jax.custom_vjp

@@ -159,22 +159,10 @@ def test_a_task_or_layout_that_does_not_fit_is_named():
     with pytest.raises(ConfigError, match=r"config\.adversary: needs the task masked"):
         build.checked(build.parse(causal))
     split = config()
-    split.parallel = "pmap"
     assert layout_of(build.parse(split)).shard == "none"  # two devices, and one run
     split.train.shard = "data"
     with pytest.raises(ConfigError, match=r"train\.shard='data': must be 'auto', 'runs' or 'none'"):
         layout_of(build.parse(split))
-
-
-@pytest.mark.parametrize("shard", ["data", "fsdp"])
-def test_two_devices_train_against_a_label_as_one_does(shard):
-    rows = {}
-    for name in ("none", shard):
-        divided = config(weight=1.0)
-        divided.train.shard = name
-        rows[name] = last(divided)
-    for name, values in rows["none"].items():
-        np.testing.assert_allclose(rows[shard][name], values, rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 def test_defaults_are_those_of_the_dataclass():

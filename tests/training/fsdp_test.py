@@ -8,6 +8,7 @@ import pytest
 from jax.sharding import PartitionSpec
 
 from el_jax.checkpoint import Checkpoints
+from el_jax.models import ShardedParam
 from el_jax.planning.compile_worker import compile_updates
 from el_jax.planning.programs import shapes_of
 from el_jax.training.layout import Layout
@@ -124,3 +125,11 @@ def test_the_least_memory_counts_a_part():
     )
     for name in ("parameters and optimizer state", "gradients"):
         assert parts[name] == whole[name] / 2
+
+
+def test_a_box_follows_its_axis_when_another_comes_and_goes():
+    shard = ShardedParam(value=np.ones((3, 2)), axis=1, devices="data")
+    for index, axis in ((0, 2), (1, 2), (2, 1)):
+        moved = shard.add_axis(index, {})
+        assert moved.axis == axis
+        assert moved.remove_axis(index, {}).axis == shard.axis

@@ -103,11 +103,6 @@ def test_two_devices_are_one(on_one, split):
         np.testing.assert_allclose(values, on_one[1][name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-def test_dropout_is_the_same_where_windows_are_divided():
-    (one, _), (two, _) = (trained(layout, dropout=0.5) for layout in (Layout(), Layout(data=2)))
-    np.testing.assert_allclose(flat(two), flat(one), rtol=0, atol=TOLERANCE)
-
-
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_the_state_before_is_given_up(split):
     program = make_program(spec_with(Layout(**split)))
@@ -119,7 +114,7 @@ def test_the_state_before_is_given_up(split):
 @pytest.mark.parametrize("shard", ["data", "fsdp"])
 def test_what_one_device_finds_not_finite_stops_the_run_on_all(shard):
     config = small_config(seeds=2, shard=shard, on_non_finite="stop")
-    program = poisoned(built(config), 1, [7], "loss", window=-1).program
+    program = poisoned(built(config), 1, [7], "loss", group=1).program
     assert (program.layout.shard, program.layout.num_devices) == (shard, 2)
     state, _, health = program.advance(program.init(), 10)
     assert health.stopped_at.tolist() == [-1, 7]

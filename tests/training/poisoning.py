@@ -19,13 +19,14 @@ def poisoned_from(program, bad_step):
     return dataclasses.replace(program, advance=advance)
 
 
-def poisoned(training, seed, steps, part, window=None):
+def poisoned(training, seed, steps, part, group=None):
     """``training`` built again, with ``part`` of the run of ``seed`` not finite at ``steps``.
 
-    Only in one ``window`` of the batch, if that is given.
+    Where the windows of an update are split over devices, in ``group`` of them only.
     """
     own = jax.random.key(jnp.uint32(seed))
     met = [jax.random.fold_in(own, step) for step in steps]
+    met = met if group is None else [jax.random.fold_in(key, group) for key in met]
     keys = [jax.random.key_data(key).tolist() for key in met]
     targets = jnp.asarray(keys or [[0, 0]], jnp.uint32)
     apply = training.spec.objective.head.model.apply
@@ -35,10 +36,7 @@ def poisoned(training, seed, steps, part, window=None):
         if key is None:
             return logits
         hit = (jax.random.key_data(key)[None] == targets).all(-1).any() & bool(steps)
-        num = len(logits)
-        here = True if window is None else jnp.arange(num) == window % num
-        bad = jnp.broadcast_to(hit & here & (part == "loss"), (num,))
-        logits = logits * jnp.where(bad, jnp.nan, 1.0)[:, None, None]
+        logits = logits * jnp.where(hit & (part == "loss"), jnp.nan, 1.0)
         # the square root is finite at 0, its derivative is not
         root = jnp.sqrt(jnp.where(hit & (part == "gradient"), logits * 0, 1.0))
         return logits + (root - 1.0)

@@ -1,60 +1,101 @@
-"""An objective over several devices; the compiler adds the messages between them."""
+"""An objective over several devices, each of which computes its own windows.
 
+Messages are written here, since the compiler chooses worse ones: left to it, an update of Pythia
+1.4B on 64 TPU v5e was compiled to 2.6 times the memory and 2.1 times the time.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 from jax.sharding import PartitionSpec
 
-from el_jax.models import GatherOnUse
+from el_jax.models import ShardedParam
+from el_jax.training.moments import pool_tree
 from el_jax.training.objectives.heads import Numbers
 from el_jax.training.objectives.objective import Metrics, Wrapper
 from el_jax.types import Batch, Key, Params
 
+AXIS = "data"  # of the mesh
+_HERE, _EVERYWHERE = PartitionSpec(AXIS), PartitionSpec()
+
 
 @dataclass(frozen=True)
 class Sharded(Wrapper):
-    """An objective of whole batches and parameters that are sharded along the axis of data.
+    """The mean loss over the windows of all devices; its outputs are the pooled metrics.
+
+    Its gradient is summed over devices by the transpose of ``shard_map``: whole for a parameter
+    that every device has, scattered for one that they share.
 
     Attributes:
-        num_devices: along that axis.
-        fsdp: parameters are sharded, and not windows alone.
+        num_devices: along the axis of data.
+        fsdp: the devices share each parameter, along the longest axis that they divide.
     """
 
     num_devices: int
     fsdp: bool
 
-    def batch_at(self, data: Any, step: Array, key: Key) -> Any:
-        """The batch of one device, with its windows divided."""
-        return self._divide(self.base.batch_at(data, step, key))
-
     def loss(
-        self, params: Params, batch: Any, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
-        """The loss at whole parameters."""
-        return self.base.loss(self._gathered(params), batch, numbers, key)
+        self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, Metrics]:
+        """Mean loss over supervised tokens (nats), and the metrics of all windows."""
+
+        def here(params: Params, batch: Batch, numbers: Numbers, key: Any) -> tuple[Array, Metrics]:
+            own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(AXIS))
+            mean, outputs = self.base.loss(self._gathered(params, split), batch, numbers, own)
+            count = batch.mask.sum(dtype=jnp.float32)
+            share = count / jnp.maximum(jax.lax.psum(count, AXIS), 1.0)
+            metrics = pooled(self.base.measure(outputs, batch, numbers), AXIS)
+            return jax.lax.psum(share * mean, AXIS), metrics
+
+        split = self._split(params)
+        return _mapped(here, split, _HERE, _EVERYWHERE, _EVERYWHERE)(params, batch, numbers, key)
+
+    def measure(self, outputs: Metrics, batch: Batch, numbers: Numbers) -> Metrics:  # noqa: ARG002
+        """The metrics that came with the loss."""
+        return outputs
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """See ``Objective``."""
-        return self.base.evaluate(self._gathered(params), self._divide(batch), numbers)
 
-    def _divide(self, batch: Any) -> Any:
-        def divide(leaf: Array) -> Array:
-            if leaf.ndim == 0 or leaf.shape[0] % self.num_devices:
-                return leaf
-            return jax.lax.with_sharding_constraint(leaf, PartitionSpec("data"))
+        def here(params: Params, batch: Batch, numbers: Numbers) -> Metrics:
+            return pooled(self.base.evaluate(self._gathered(params, split), batch, numbers), AXIS)
 
-        return jax.tree.map(divide, batch)
+        split = self._split(params)
+        return _mapped(here, split, _HERE, _EVERYWHERE)(params, batch, numbers)
 
-    def _gathered(self, params: Params) -> Params:
+    def _split(self, params: Params) -> Any:
+        num = self.num_devices if self.fsdp else 1
+        return jax.tree.map(lambda leaf: PartitionSpec(*shard_axes(leaf.shape, num)), params)
+
+    def _gathered(self, params: Params, split: Any) -> Params:
         """Whole parameters, but for the layers', which are gathered where a layer reads them."""
-        if not self.fsdp:
-            return params
 
-        def gather(path: Any, leaf: Array) -> Any:
-            box = GatherOnUse(value=leaf)
+        def gather(path: Any, leaf: Array, spec: PartitionSpec) -> Any:
+            if not spec:
+                return leaf
+            shard = ShardedParam(value=leaf, axis=len(spec) - 1, devices=AXIS)
             top = getattr(path[0], "key", None) if path else None  # a model may have one array
-            return box if top in self.head.model.layers else box.unbox()
+            return shard if top in self.head.model.layers else shard.unbox()
 
-        return jax.tree_util.tree_map_with_path(gather, params)
+        return jax.tree_util.tree_map_with_path(gather, params, split)
+
+
+def pooled(metrics: Metrics, axis: str) -> Metrics:
+    """Moments of the windows of all devices along a mapped axis."""
+    return pool_tree(jax.lax.all_gather(metrics, axis))
+
+
+def shard_axes(shape: tuple[int, ...], num_devices: int) -> tuple[str | None, ...]:
+    """The ``PartitionSpec`` of a run's array: its longest axis that the devices divide is."""
+    sides = [side if num_devices > 1 and side % num_devices == 0 else 0 for side in shape]
+    return (*(None,) * sides.index(max(sides)), AXIS) if any(sides) else ()
+
+
+def _mapped(function: Callable[..., Any], *in_specs: Any) -> Callable[..., Any]:
+    return jax.shard_map(
+        function, in_specs=in_specs, out_specs=_EVERYWHERE, axis_names={AXIS}, check_vma=False
+    )
