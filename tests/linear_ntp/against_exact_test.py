@@ -2,9 +2,9 @@
 
 Right: separability is that of rational arithmetic; separable data have a solution, inseparable data
 have none, in every norm; each certificate is valid in rational arithmetic; the margin is
-known within 1e-6, for near-duplicates in the spectral norm within 1e-3. Nothing may be undecided.
-Near-duplicates are 1e-6 to 1e-3 apart: nearer ones may be undecided, and where they are inseparable
-there may be a decoder whose spread is below 1e-6 of its margin, which counts as one that separates.
+known within 1e-6. Nothing may be undecided. Near-duplicates are 1e-6 to 1e-3 apart: nearer ones
+may be undecided, and where they are inseparable there may be a decoder whose spread is below 1e-6
+of its margin, which counts as one that separates.
 """
 
 import warnings
@@ -19,7 +19,7 @@ from tests.linear_ntp.exact_oracle import is_separable
 NORMS = ("frobenius", "max", "spectral")
 SOLVED, REFUSED = "solved", "refused"
 CONTEXTS, DIM, TOKENS = 5, 4, 5
-GAP, WIDE_GAP = 1e-6, 1e-3
+GAP = 1e-6
 
 
 def _supports(rng, sizes):
@@ -142,7 +142,7 @@ def contradicts(problem, certificate):
     return in_cone and outside.sum() > 0 and size <= 1e-9 * weight
 
 
-def _outcome(problem, norm, truth, gap):
+def _outcome(problem, norm, truth):
     verdict = check_separability(problem)
     if verdict.holds is not truth:
         return f"verdict {verdict.holds}"
@@ -152,7 +152,7 @@ def _outcome(problem, norm, truth, gap):
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            found = max_margin(problem, norm, tolerance=gap)
+            found = max_margin(problem, norm, tolerance=GAP)
     except NotSeparableError as error:
         if truth:
             return "separable data refused"
@@ -161,7 +161,7 @@ def _outcome(problem, norm, truth, gap):
         return "a solution of inseparable data"
     if not separates(problem, found.w):
         return "a solution that does not separate"
-    if abs(found.gap) <= gap:
+    if abs(found.gap) <= GAP:
         return SOLVED
     said = [str(warning.message) for warning in told]
     return f"gap {found.gap:.1e}, told {said}"
@@ -169,8 +169,7 @@ def _outcome(problem, norm, truth, gap):
 
 def outcome_of(family, norm, number):
     problem = _problem(family, number)
-    hardest = (family, norm) == ("near-duplicates", "spectral")
-    return _outcome(problem, norm, is_separable(problem), WIDE_GAP if hardest else GAP)
+    return _outcome(problem, norm, is_separable(problem))
 
 
 @pytest.mark.parametrize("norm", NORMS)

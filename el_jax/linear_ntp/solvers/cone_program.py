@@ -3,20 +3,23 @@
 Maximise τ such that L = c on the supports and L <= c - τ t off them, for L = W H, levels c and the
 margins t asked for, and such that [[I, W], [Wᵀ, I]] is positive semidefinite, so σ_max(W) <= 1.
 The unknowns are M = W U Σ of H = U Σ R, whose rows R are orthonormal: a common mean of the
-embeddings leaves the constraints on L as they are.
+embeddings leaves the constraints on L as they are. Where the embeddings are nearly dependent, the
+solver's rounding in L = c is a large one in W; a basis of F⊥ then takes the place of L = c.
 
 Goulart and Chen 2024, "Clarabel: An interior-point solver for conic programs with quadratic
 objectives" (arXiv 2405.12762).
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import clarabel
 import numpy as np
-from jaxtyping import Float64, Int
+from jaxtyping import Bool, Float64, Int
+from scipy.linalg import null_space
 from scipy.sparse import csc_matrix, csr_matrix, eye_array, hstack, kron, vstack
 
-from el_jax.linear_ntp.solvers.constraints import constraints_in
+from el_jax.linear_ntp.solvers.constraints import Constraints, constraints_in
 from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.solvers.faces import equalised
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
@@ -24,7 +27,8 @@ from el_jax.linear_ntp.theory.subspace import decomposed, is_dense
 
 _MAX_ROWS = 120  # V + rank H, whose sixth power a step takes: about a second here
 _TOLERANCE = 1e-12  # Clarabel stops by itself where rounding keeps it from that
-_ATTEMPTS: tuple[dict[str, float], ...] = (  # the second is slower, and loses fewer digits
+_MAX_UNKNOWNS = 600  # of W in a basis of F⊥, whose columns have no zeros
+_SETTINGS: tuple[dict[str, float], ...] = (  # the second is slower, and loses fewer digits
     {},
     {
         "max_step_fraction": 0.95,
@@ -43,7 +47,7 @@ def is_small(problem: MarginProblem) -> bool:
 
 
 def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
-    """Solves the program, and once more with other settings where the gap is above ``tolerance``.
+    """Solves the program, and again more carefully where the gap is above ``tolerance``.
 
     Args:
         problem: the data.
@@ -53,38 +57,50 @@ def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
     these, best = constraints_in(right, problem), None
     shape = len(problem.support), len(spectrum)
     block = _off_diagonal(*shape)
-    inside, alpha = int(problem.support.sum()), np.zeros(problem.support.shape)
-    for settings in _ATTEMPTS:
-        solution = _solved(problem, right, spectrum, settings)
-        m = np.asarray(solution.x)[: len(block)].reshape(shape)
-        w = equalised(problem, (m / spectrum) @ left.T)
-        _, alpha[~problem.support], matrix = np.split(solution.z, [inside, problem.support.size])
-        # Clarabel holds entries off the diagonal times √2, and each counts twice
-        along = -np.sqrt(2) * matrix[block].reshape(shape) / spectrum
-        dual = these.dual(np.arange(len(these.tokens)), alpha[~problem.support], along)
-        best = tighter(best, bracket(problem, w, dual, "spectral", int(solution.iterations)))
-        if best.gap <= tolerance:
-            break
+    for basis, equal in _unknowns(these):
+        for settings in _SETTINGS:
+            solution = _solved(these, spectrum, basis, equal, settings)
+            m = basis @ np.asarray(solution.x)[: basis.shape[1]]
+            w = equalised(problem, (m.reshape(shape) / spectrum) @ left.T)
+            _, alpha, matrix = np.split(solution.z, np.cumsum([equal.sum(), len(these.tokens)]))
+            # Clarabel holds entries off the diagonal times √2, and each counts twice
+            along = -np.sqrt(2) * matrix[block].reshape(shape) / spectrum
+            dual = these.dual(np.arange(len(these.tokens)), alpha, along)
+            best = tighter(best, bracket(problem, w, dual, "spectral", int(solution.iterations)))
+            if best.gap <= tolerance:
+                return best
     assert best is not None
     return best
 
 
+def _unknowns(these: Constraints) -> Iterator[tuple[Any, Bool[np.ndarray, "V m"]]]:
+    """What M is made of, and the tokens at which L = c is asked: the support, or one in F⊥."""
+    size, support = len(these.factor.left), these.problem.support
+    yield eye_array(size, format="csr"), support
+    if these.factor.left.size and size <= _MAX_UNKNOWNS:
+        yield null_space(these.factor.left.T), support & (support.cumsum(axis=0) == 1)
+
+
 def _solved(
-    problem: MarginProblem,
-    right: Float64[np.ndarray, "r m"],
+    these: Constraints,
     spectrum: Float64[np.ndarray, "r"],
+    basis: Any,
+    equal: Bool[np.ndarray, "V m"],
     settings: dict[str, float],
 ) -> Any:
-    """Clarabel's solution; its multipliers are of L in the support, of L off it, of the matrix."""
+    """Clarabel's solution; its multipliers are of L = c, of L off the supports, of the matrix."""
+    problem, right = these.problem, these.coordinates
     (vocab_size, num_contexts), rank = problem.support.shape, len(spectrum)
-    inside, rows = problem.support.ravel(), vocab_size + rank
-    logits = kron(eye_array(vocab_size), csr_matrix(right.T))
+    rows = vocab_size + rank
+    logits = csr_matrix(kron(eye_array(vocab_size), csr_matrix(right.T)) @ basis)
     levels = kron(np.ones((vocab_size, 1)), eye_array(num_contexts))
     margins = hstack([logits, -levels, csr_matrix(-problem.target.ravel()[:, None])], "csr")
+    inside, outside = margins[equal.ravel()], margins[~problem.support.ravel()]
     triangle, unknowns = rows * (rows + 1) // 2, margins.shape[1]
     place = _off_diagonal(vocab_size, rank), np.arange(vocab_size * rank)
     entries = np.tile(-np.sqrt(2) / spectrum, vocab_size)
-    matrix = csr_matrix((entries, place), shape=(triangle, unknowns))
+    block = csr_matrix((entries, place), shape=(triangle, vocab_size * rank)) @ basis
+    matrix = hstack([csr_matrix(block), csr_matrix((triangle, unknowns - basis.shape[1]))])
     diagonal = np.zeros(triangle)
     diagonal[np.cumsum(np.arange(1, rows + 1)) - 1] = 1.0
     options = clarabel.DefaultSettings()
@@ -95,11 +111,11 @@ def _solved(
     return clarabel.DefaultSolver(
         csc_matrix((unknowns, unknowns)),
         np.append(np.zeros(unknowns - 1), -1.0),
-        csc_matrix(vstack([margins[inside], margins[~inside], matrix])),
-        np.concatenate([np.zeros(inside.size), diagonal]),
+        csc_matrix(vstack([inside, outside, matrix])),
+        np.concatenate([np.zeros(inside.shape[0] + outside.shape[0]), diagonal]),
         [
-            clarabel.ZeroConeT(int(inside.sum())),
-            clarabel.NonnegativeConeT(int((~inside).sum())),
+            clarabel.ZeroConeT(inside.shape[0]),
+            clarabel.NonnegativeConeT(outside.shape[0]),
             clarabel.PSDTriangleConeT(rows),
         ],
         options,
