@@ -196,7 +196,7 @@ class Layout:
         return {"runs": self.runs, "windows": self.data, "shared": 1}[axis] > 1
 
     def _divided(self, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
-        """The function with its runs divided; the axis of windows is left to the compiler."""
+        """The function with its runs divided; windows are divided in it, see ``over_windows``."""
         if self.num_devices == 1:
             return function
 

@@ -10,7 +10,7 @@ from jax import Array
 
 from el_jax.training.objectives import Metrics, Wrapper
 from el_jax.training.objectives.heads import Numbers
-from el_jax.training.objectives.sharded import pooled
+from el_jax.training.objectives.sharded import own_windows, pooled
 from el_jax.types import Batch, Key, Params
 
 _AXIS = "devices"
@@ -31,11 +31,12 @@ def by_pmap(
 
     def cut(axis: Any, tree: Any) -> Any:  # from [N, ...] to [devices, N / devices, ...]
         split = divides(axis)
-        return jax.tree.map(lambda a: _cut(a, len(devices)) if split else a, tree)
+        return jax.tree.map(
+            lambda a: a.reshape(len(devices), -1, *a.shape[1:]) if split else a, tree
+        )
 
     def join(axis: Any, tree: Any) -> Any:
-        split = divides(axis)
-        return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]) if split else a, tree)
+        return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), tree) if divides(axis) else tree
 
     # pmap needs an argument that is split over the devices, even if all others are shared
     on_all = jax.pmap(
@@ -61,34 +62,29 @@ def by_pmap(
     return call, lower
 
 
-def _cut(array: Array, devices: int) -> Array:
-    return array.reshape(devices, -1, *array.shape[1:])
-
-
 @dataclass(frozen=True)
 class Pooled(Wrapper):
-    """An objective of which each device computes its own windows; the messages are written here."""
-
-    def batch_at(self, data: Any, step: Array, key: Key) -> Batch:
-        """This device's windows of the batch."""
-        here, num = jax.lax.axis_index(_AXIS), jax.lax.axis_size(_AXIS)
-        batch = self.base.batch_at(data, step, key)
-        return jax.tree.map(lambda leaf: _cut(leaf, num)[here], batch)
+    """An objective of which each device computes its own windows, as ``Sharded`` does under jit."""
 
     def loss(
         self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
-        """Mean loss over the supervised tokens of all devices; outputs of this device."""
+    ) -> tuple[Array, Metrics]:
+        """Mean loss over the supervised tokens of all devices; the metrics of this device."""
+        windows, share = own_windows(batch, _AXIS)
         own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(_AXIS))
-        mean, outputs = self.base.loss(_gradient_summed(params), batch, numbers, own)
-        count = batch.mask.sum(dtype=jnp.float32)
-        mine = mean * count / jnp.maximum(jax.lax.psum(count, _AXIS), 1.0)
+        mean, outputs = self.base.loss(_gradient_summed(params), windows, numbers, own)
         # The transpose of a sum over devices is such a sum: the gradient is of this part alone.
-        return mine + jax.lax.stop_gradient(jax.lax.psum(mine, _AXIS) - mine), outputs
+        mine = share * mean
+        loss = mine + jax.lax.stop_gradient(jax.lax.psum(mine, _AXIS) - mine)
+        return loss, self.base.measure(outputs, windows, numbers)
 
-    def measure(self, outputs: Any, batch: Batch, numbers: Numbers) -> Metrics:
+    def measure(self, outputs: Metrics, batch: Batch, numbers: Numbers) -> Metrics:  # noqa: ARG002
+        """The metrics that came with the loss."""
+        return outputs
+
+    def pool_over_devices(self, metrics: Metrics) -> Metrics:
         """Moments of the windows of all devices."""
-        return pooled(self.base.measure(outputs, batch, numbers), _AXIS)
+        return pooled(metrics, _AXIS)
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """Moments of the windows of all devices."""

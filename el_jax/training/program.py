@@ -175,7 +175,8 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
     layout = spec.layout
     objective = layout.over_windows(spec.objective)
     optimizer = functools.partial(make_optimizer, spec.optimizer)
-    one_run = epoch(guarded(functools.partial(update, objective=objective, optimizer=optimizer)))
+    step_of = functools.partial(update, objective=objective, optimizer=optimizer)
+    one_run = epoch(guarded(step_of), objective.pool_over_devices)
     all_runs = over_runs(one_run, spec.run_axis, at_once)
 
     def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:

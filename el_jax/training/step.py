@@ -23,12 +23,13 @@ class Measured(NamedTuple):
     """Measurements of one update.
 
     Attributes:
-        metrics: moments of per-token quantities by group, each ``[num_groups]``, and of
-            whole-update quantities, each ``[]``.
+        of_tokens: moments of per-token quantities by group, as of ``objective.measure``.
+        of_update: moments of whole-update quantities, each ``[]``.
         norms: loss, and norms of gradient and parameter update, in the order of ``BAD_PARTS``.
     """
 
-    metrics: Metrics
+    of_tokens: Metrics
+    of_update: Metrics
     norms: Float[Array, "3"]
 
 
@@ -63,7 +64,8 @@ def update(
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
     # a norm is finite only if every entry is: three numbers tell the health of an update
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
-    return after, Measured(objective.measure(outputs, batch, hypers.loss) | _named(norms), norms)
+    of_tokens = objective.measure(outputs, batch, hypers.loss)
+    return after, Measured(of_tokens, _named(norms), norms)
 
 
 def _named(norms: Array) -> Metrics:
@@ -92,9 +94,13 @@ def guarded(step_of: Step) -> Step:
 
 
 def epoch(
-    step_of: Step,
+    step_of: Step, pool_over_devices: Callable[[Metrics], Metrics]
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, Any]], tuple[Run, Metrics]]:
     """Loop over the updates of a dispatch and pool their metrics.
+
+    Args:
+        step_of: the guarded step.
+        pool_over_devices: see ``Objective``.
 
     Returns:
         ``((run, hypers), (steps, data)) -> (run, metrics)``.
@@ -103,11 +109,12 @@ def epoch(
     def one_run(args: tuple[Run, Hypers], shared: tuple[Array, Any]) -> tuple[Run, Metrics]:
         (start, hypers), (steps, data) = args, shared
 
-        def body(run: Run, step: Array) -> tuple[Run, Metrics]:
+        def body(run: Run, step: Array) -> tuple[Run, tuple[Metrics, Metrics]]:
             run, measured = step_of(run, step, data, hypers)
-            return run, measured.metrics
+            return run, (measured.of_tokens, measured.of_update)
 
-        run, metrics = jax.lax.scan(body, start, steps)
-        return run, pool_tree(metrics)
+        run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)
+        # over devices once a dispatch, not once an update: fewer messages between them
+        return run, pool_over_devices(pool_tree(of_tokens)) | pool_tree(of_update)
 
     return one_run

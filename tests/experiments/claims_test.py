@@ -18,7 +18,7 @@ def table(**values):
 
 
 def outcome_of(claim, results):
-    """What results say of a claim by itself, before others are counted."""
+    """The verdict on a claim by itself, before others are counted."""
     (found,) = judged([claim], results)
     return found.outcome
 

@@ -54,13 +54,10 @@ def sends_nothing(facts, _):
 
 
 def sums_gradients(most):
-    """The gradients are summed over devices in so many messages an update, or less.
-
-    Beside those, the number of supervised tokens and the metrics are sent, less than a kilobyte.
-    """
+    """The gradients and the loss are summed over devices in so many messages an update, or less."""
 
     def check(facts, _):
-        looped = [m for m in facts["messages"] if m[2] >= 1 and m[1] >= 1024]
+        looped = [message for message in facts["messages"] if message[2] >= 1]
         if {kind for kind, *_ in looped} != {"all-reduce"}:
             yield f"messages {looped} an update, not all-reduces alone"
         if sum(times for *_, times in looped) > most:
@@ -92,7 +89,7 @@ ALWAYS = gives_up_its_state, fits
 
 
 def faults(case, facts):
-    """What is wrong with the compiled updates of a case, one text each; an empty list is good."""
+    """Faults of the compiled updates of a case, one text each; an empty list is good."""
     if "refused by the compiler" in facts["parts"]:
         return [f"refused: {facts['parts']}"]
     machine = machine_of(case.machine)
@@ -158,7 +155,7 @@ CASES = {name: Case(config, name.partition(":")[0], (check,)) for name, config, 
 
 
 def compiled(case, *, install=True):
-    """What the compiler says of a case."""
+    """The compiler's report on a case."""
     resolved = json.loads(case.config().to_json_best_effort())
     return compile_elsewhere(resolved, machine_of(case.machine), install=install)
 

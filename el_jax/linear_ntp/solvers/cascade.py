@@ -42,7 +42,7 @@ _COARSE = 1e-3  # gap above which splitting is helped by the solution for the Fr
 
 
 class Proof(NamedTuple):
-    """What was found on separability.
+    """The outcome of a search for a proof of separability, or of its opposite.
 
     Attributes:
         certificate: verified; None when undecided.

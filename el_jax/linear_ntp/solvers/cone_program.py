@@ -74,7 +74,7 @@ def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
 
 
 def _unknowns(these: Constraints) -> Iterator[tuple[Any, Bool[np.ndarray, "V m"]]]:
-    """What M is made of, and the tokens at which L = c is asked: the support, or one in F⊥."""
+    """A basis for M, and the tokens at which L = c is asked: the support, or one of it in F⊥."""
     size, support = len(these.factor.left), these.problem.support
     yield eye_array(size, format="csr"), support
     if these.factor.left.size and size <= _MAX_UNKNOWNS:
@@ -123,7 +123,7 @@ def _solved(
 
 
 def _off_diagonal(vocab_size: int, rank: int) -> Int[np.ndarray, "Vr"]:
-    """Where the block W of the matrix lies in its upper triangle, column by column."""
+    """Places of the block W in the upper triangle of the matrix, column by column."""
     row, column = np.divmod(np.arange(vocab_size * rank), rank)
     column = column + vocab_size
     return column * (column + 1) // 2 + row

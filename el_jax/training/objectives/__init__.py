@@ -1,4 +1,4 @@
-"""What an update learns from: next tokens, later tokens beside them, a term against a label."""
+"""Objectives of a training: next tokens, later tokens beside them, a term against a label."""
 
 from el_jax.training.objectives.objective import Metrics, Objective, Wrapper
 

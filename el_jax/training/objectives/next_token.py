@@ -43,6 +43,10 @@ class NextToken:
         total, count = masked_sum_and_count(self.head.loss(outputs, batch, numbers), batch.mask)
         return total / jnp.maximum(count, 1.0), outputs
 
+    def pool_over_devices(self, metrics: Metrics) -> Metrics:
+        """See ``Objective``."""
+        return metrics
+
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """See ``Objective``."""
         return self.measure(self.head.outputs(params, batch), batch, numbers)

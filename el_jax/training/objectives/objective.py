@@ -16,7 +16,7 @@ Learnt: TypeAlias = Any  # what an update reads: a Batch, or more beside it
 
 @runtime_checkable
 class Objective(Protocol):
-    """Draws what an update reads, gives its mean loss, and measures it."""
+    """Draws the batch of an update, gives its mean loss, and measures it."""
 
     @property
     def task(self) -> Task:
@@ -30,7 +30,7 @@ class Objective(Protocol):
         """The same objective with another head: model, token loss, or both."""
 
     def batch_at(self, data: Any, step: Array, key: Key) -> Learnt:
-        """What the update after ``step`` others reads; the key gives the order of the data."""
+        """The batch of the update after ``step`` others; the key gives the order of the data."""
 
     def loss(
         self, params: Params, batch: Learnt, numbers: Numbers, key: Key | None
@@ -38,7 +38,13 @@ class Objective(Protocol):
         """Mean loss over supervised tokens (nats), and outputs to measure; a key for dropout."""
 
     def measure(self, outputs: Any, batch: Learnt, numbers: Numbers) -> Metrics:
-        """Moments of the metrics, each ``[num_groups]`` or, of the whole update, ``[]``."""
+        """Moments of the metrics, each ``[num_groups]`` or, of the whole update, ``[]``.
+
+        Where windows are divided among devices, those of each device are apart.
+        """
+
+    def pool_over_devices(self, metrics: Metrics) -> Metrics:
+        """Moments of all windows, from those that are apart."""
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """Moments of the metrics of a split's windows, each ``[num_groups]``, without dropout."""
@@ -81,6 +87,10 @@ class Wrapper:
     def measure(self, outputs: Any, batch: Learnt, numbers: Numbers) -> Metrics:
         """See ``Objective``."""
         return self.base.measure(outputs, batch, numbers)
+
+    def pool_over_devices(self, metrics: Metrics) -> Metrics:
+        """See ``Objective``."""
+        return self.base.pool_over_devices(metrics)
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """See ``Objective``."""

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.sharding import PartitionSpec
+from jaxtyping import Float
 
 from el_jax.models import ShardedParam
 from el_jax.training.moments import pool_tree
@@ -25,7 +26,7 @@ _HERE, _EVERYWHERE = PartitionSpec(AXIS), PartitionSpec()
 
 @dataclass(frozen=True)
 class Sharded(Wrapper):
-    """The mean loss over the windows of all devices; its outputs are the pooled metrics.
+    """The mean loss over the windows of all devices; its outputs are the metrics of each.
 
     Its gradient is summed over devices by the transpose of ``shard_map``: whole for a parameter
     that every device has, scattered for one that they share.
@@ -41,22 +42,31 @@ class Sharded(Wrapper):
     def loss(
         self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
     ) -> tuple[Array, Metrics]:
-        """Mean loss over supervised tokens (nats), and the metrics of all windows."""
+        """Mean loss over supervised tokens (nats), and the metrics, ``[devices, ...]``."""
 
         def here(params: Params, batch: Batch, numbers: Numbers, key: Any) -> tuple[Array, Metrics]:
+            windows, share = own_windows(batch, AXIS)
             own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(AXIS))
-            mean, outputs = self.base.loss(self._gathered(params, split), batch, numbers, own)
-            count = batch.mask.sum(dtype=jnp.float32)
-            share = count / jnp.maximum(jax.lax.psum(count, AXIS), 1.0)
-            metrics = pooled(self.base.measure(outputs, batch, numbers), AXIS)
-            return jax.lax.psum(share * mean, AXIS), metrics
+            mean, outputs = self.base.loss(self._gathered(params, split), windows, numbers, own)
+            found = share * mean, self.base.measure(outputs, windows, numbers)
+            return jax.tree.map(lambda leaf: leaf[None], found)
 
         split = self._split(params)
-        return _mapped(here, split, _HERE, _EVERYWHERE, _EVERYWHERE)(params, batch, numbers, key)
+        takes = split, _EVERYWHERE, _EVERYWHERE, _EVERYWHERE
+        losses, metrics = _mapped(here, takes, _HERE)(params, batch, numbers, key)
+        return losses.sum(), metrics
 
     def measure(self, outputs: Metrics, batch: Batch, numbers: Numbers) -> Metrics:  # noqa: ARG002
         """The metrics that came with the loss."""
         return outputs
+
+    def pool_over_devices(self, metrics: Metrics) -> Metrics:
+        """See ``Objective``."""
+
+        def here(metrics: Metrics) -> Metrics:
+            return pooled(jax.tree.map(lambda leaf: leaf[0], metrics), AXIS)
+
+        return _mapped(here, (_HERE,), _EVERYWHERE)(metrics)
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
         """See ``Objective``."""
@@ -65,7 +75,7 @@ class Sharded(Wrapper):
             return pooled(self.base.evaluate(self._gathered(params, split), batch, numbers), AXIS)
 
         split = self._split(params)
-        return _mapped(here, split, _HERE, _EVERYWHERE)(params, batch, numbers)
+        return _mapped(here, (split, _HERE, _EVERYWHERE), _EVERYWHERE)(params, batch, numbers)
 
     def _split(self, params: Params) -> Any:
         num = self.num_devices if self.fsdp else 1
@@ -84,6 +94,14 @@ class Sharded(Wrapper):
         return jax.tree_util.tree_map_with_path(gather, params, split)
 
 
+def own_windows(batch: Batch, axis: str) -> tuple[Batch, Float[Array, ""]]:
+    """This device's windows of a batch that all devices have, and their share of its tokens."""
+    here, num = jax.lax.axis_index(axis), jax.lax.axis_size(axis)
+    own = jax.tree.map(lambda leaf: leaf.reshape(num, -1, *leaf.shape[1:])[here], batch)
+    of_all = jnp.maximum(batch.mask.sum(dtype=jnp.float32), 1.0)
+    return own, own.mask.sum(dtype=jnp.float32) / of_all
+
+
 def pooled(metrics: Metrics, axis: str) -> Metrics:
     """Moments of the windows of all devices along a mapped axis."""
     return pool_tree(jax.lax.all_gather(metrics, axis))
@@ -95,7 +113,7 @@ def shard_axes(shape: tuple[int, ...], num_devices: int) -> tuple[str | None, ..
     return (*(None,) * sides.index(max(sides)), AXIS) if any(sides) else ()
 
 
-def _mapped(function: Callable[..., Any], *in_specs: Any) -> Callable[..., Any]:
+def _mapped(function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
     return jax.shard_map(
-        function, in_specs=in_specs, out_specs=_EVERYWHERE, axis_names={AXIS}, check_vma=False
+        function, in_specs=takes, out_specs=gives, axis_names={AXIS}, check_vma=False
     )
