@@ -20,7 +20,7 @@ from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
 from el_jax.process.target import Target, compiling_for
-from el_jax.training.memory import USABLE, compiled_bytes, largest_group, least_bytes
+from el_jax.training.memory import USABLE, compiled_bytes, halves, least_bytes
 from el_jax.training.program import runs_of
 
 
@@ -56,23 +56,20 @@ def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict
         ``state``, bytes of the state; and of one update ``messages``, each with its kind, bytes and
         number, and ``cycles``.
     """
-    runs, tried = runs_of(shapes.spec), {}
-
-    def needed(size: int) -> int | float:
-        tried[size] = compiled_bytes(lowered(shapes, num_updates, size))
-        return sum(tried[size][0].values())
-
-    if fixed := runs.at_once or (1 if runs.axis == "map" else 0):
-        group = largest_group(fixed, needed, float("inf"))
-    else:
-        group = largest_group(runs.layout.share(runs.num_runs), needed, room)
-    parts, compiled = tried[group.size]
+    runs = runs_of(shapes.spec)
+    fixed = runs.at_once or (1 if runs.axis == "map" else 0)
+    needed: dict[int, int | float] = {}
+    for size in (fixed,) if fixed else halves(runs.layout.share(runs.num_runs)):
+        parts, compiled = compiled_bytes(lowered(shapes, num_updates, size))
+        needed[size] = sum(parts.values())
+        if needed[size] <= room:
+            break
     text = CompiledText((compiled and compiled.as_text()) or "")
     least = least_bytes(shapes.spec.layout, shapes.state, shapes.data)
     return {
-        "at_once": group.size,
+        "at_once": size,
         "parts": parts,
-        "of_all": group.of_all,
+        "of_all": max(needed.values()),
         "state": least["parameters and optimizer state"],
         "messages": [list(message) for message in text.messages(num_updates)],
         "cycles": text.cycles() / num_updates,

@@ -12,7 +12,7 @@ from el_jax.config.training import Settings
 from el_jax.planning.machines import Machine
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
-from el_jax.training.memory import USABLE, largest_group, least_bytes, num_bytes
+from el_jax.training.memory import USABLE, halves, least_bytes, num_bytes
 from el_jax.training.objectives.in_parts import InParts, num_parts
 from el_jax.training.program import block_windows, runs_of
 
@@ -206,9 +206,10 @@ def _memory_of(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | N
     else:
         least = functools.partial(least_bytes, runs.layout, shapes.state, shapes.data)
         fixed = runs.at_once or (1 if runs.axis == "map" else 0)
-        most, limit = (fixed, math.inf) if fixed else (here, room)
-        group = largest_group(most, lambda size: sum(least(size).values()), limit)
-        parts, at_once, of_all = least(group.size), group.size, group.of_all
+        sizes = [fixed] if fixed else list(halves(here))
+        fitting = (size for size in sizes if sum(least(size).values()) <= room)
+        at_once = next(fitting, sizes[-1])
+        parts, of_all = least(at_once), sum(least(sizes[0]).values())
     return Memory(available, parts, here, at_once, int(room // (of_all / here)))
 
 

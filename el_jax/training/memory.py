@@ -9,47 +9,25 @@ import math
 import pathlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import jax
 
 from el_jax.process.compilation import release_freed_memory
 from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
-from el_jax.training.layout import Layout, OnDevices
+from el_jax.training.layout import Layout
 
 USABLE = 0.9  # share of the free memory; the rest is lost between blocks
 _ROOT = pathlib.Path("/")
 
 
-class Group(NamedTuple):
-    """Runs that are computed at once.
-
-    Attributes:
-        size: their number.
-        needed: bytes that they need.
-        of_all: bytes that all runs at once would need.
-    """
-
-    size: int
-    needed: int | float
-    of_all: int | float
-
-
-def largest_group(num_runs: int, needed: Callable[[int], int | float], room: int | float) -> Group:
-    """The first of R, R/2, R/4 ... runs at once that needs no more than ``room`` bytes, or one run.
-
-    Args:
-        num_runs: R.
-        needed: bytes of so many runs at once; usually compiles a program for each number tried.
-        room: usable bytes of a device.
-    """
-    size, of_all = num_runs, needed(num_runs)
-    found = of_all
-    while found > room and size > 1:
-        size = -(-size // 2)
-        found = needed(size)
-    return Group(size, found, of_all)
+def halves(num_runs: int) -> Iterator[int]:
+    """Numbers of runs to try at once, the most first: R, R/2, R/4 ... 1."""
+    yield num_runs
+    while num_runs > 1:
+        num_runs = -(-num_runs // 2)
+        yield num_runs
 
 
 def num_bytes(tree: Any) -> int:
@@ -103,9 +81,9 @@ def compiled_bytes(
     return parts, compiled
 
 
-def planned_bytes(function: OnDevices, args: tuple[Any, ...]) -> int | float:
+def planned_bytes(lowered: jax.stages.Lowered) -> int | float:
     """Bytes that a call allocates on each device beside its arguments, by the compiler's plan."""
-    parts, _ = compiled_bytes(function.lower(*args))
+    parts, _ = compiled_bytes(lowered)
     return sum(parts.values()) - parts.get("arguments", 0)
 
 

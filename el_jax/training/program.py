@@ -113,6 +113,13 @@ def runs_of(spec: Spec) -> Runs:
     return Runs(spec.run_axis, spec.hypers.num_runs, spec.max_runs_at_once, spec.layout)
 
 
+def _over_runs(
+    function: Callable[..., Any], spec: Spec, at_once: int | None = None
+) -> Callable[..., Any]:
+    num_here = spec.layout.share(spec.hypers.num_runs)
+    return over_runs(function, spec.run_axis, num_here, at_once)
+
+
 def initialisation(spec: Spec) -> OnDevices:
     """``initial_state`` on all devices."""
     return spec.layout.compile(initial_state(spec), ("runs",), _STATE, jit=Once)
@@ -125,7 +132,7 @@ def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
         return _fresh(spec, hypers, spec.objective.head.model.init(run_key(hypers)))
 
     def init(hypers: Hypers) -> TrainState:
-        return TrainState(jnp.int32(0), *over_runs(init_run, spec.run_axis)(hypers, None))
+        return TrainState(jnp.int32(0), *_over_runs(init_run, spec)(hypers, None))
 
     return init
 
@@ -137,7 +144,7 @@ def _state_from(spec: Spec) -> Callable[[Hypers, Params], TrainState]:
         return _fresh(spec, *given)
 
     def init(hypers: Hypers, params: Params) -> TrainState:
-        return TrainState(jnp.int32(0), *over_runs(init_run, spec.run_axis)((hypers, params), None))
+        return TrainState(jnp.int32(0), *_over_runs(init_run, spec)((hypers, params), None))
 
     return init
 
@@ -177,7 +184,7 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
     optimizer = functools.partial(make_optimizer, spec.optimizer)
     step_of = functools.partial(update, objective=objective, optimizer=optimizer)
     one_run = epoch(guarded(step_of), objective.pool_over_devices)
-    all_runs = over_runs(one_run, spec.run_axis, at_once)
+    all_runs = _over_runs(one_run, spec, at_once)
 
     def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:
         steps = state.step + jnp.arange(num_updates)
@@ -220,7 +227,7 @@ def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
         params, hypers = run
         return objective.evaluate(params, batch, hypers.loss)
 
-    all_runs = over_runs(of_run, spec.run_axis, at_once)
+    all_runs = _over_runs(of_run, spec, at_once)
     return layout.compile(
         lambda params, hypers, batch: all_runs((params, hypers), batch),
         takes=("runs", "runs", "windows"),

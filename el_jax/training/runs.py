@@ -15,7 +15,7 @@ from el_jax.training.memory import (
     check_room,
     free_bytes,
     gigabytes,
-    largest_group,
+    halves,
     planned_bytes,
 )
 
@@ -25,25 +25,27 @@ RunAxis = Literal["vmap", "map"]
 
 
 def over_runs(
-    function: Callable[..., Any], run_axis: RunAxis, at_once: int | None = None
+    function: Callable[..., Any], run_axis: RunAxis, num_runs: int, at_once: int | None = None
 ) -> Callable[..., Any]:
     """Compute ``function(run_args, shared_args)`` for all runs, a leading axis of ``run_args``.
 
     ``vmap`` computes all runs together, or ``at_once`` of them: fastest if one run does not fill
     the machine. ``map`` computes them one after the other, and each is bit-equal to the same run
     trained alone. A single run is mapped: a batch axis of 1 on every array would only cost time.
+
+    Args:
+        function: of one run.
+        run_axis: ``vmap`` or ``map``.
+        num_runs: runs of a device.
+        at_once: runs computed together under ``vmap``; None for all.
     """
-    together = jax.vmap(function, in_axes=(0, None))
-
-    def all_runs(run_args: Any, shared: Any) -> Any:
-        num_runs = jax.tree.leaves(run_args)[0].shape[0]
-        if run_axis == "map" or num_runs == 1:
-            return jax.lax.map(lambda args: function(args, shared), run_args)
-        if at_once is None or at_once >= num_runs:
-            return together(run_args, shared)
-        return jax.lax.map(lambda args: function(args, shared), run_args, batch_size=at_once)
-
-    return all_runs
+    alone = run_axis == "map" or num_runs == 1
+    if not alone and (at_once is None or at_once >= num_runs):
+        return jax.vmap(function, in_axes=(0, None))
+    together = None if alone else at_once
+    return lambda run_args, shared: jax.lax.map(
+        lambda args: function(args, shared), run_args, batch_size=together
+    )
 
 
 def free_everywhere(layout: Layout) -> int | None:
@@ -87,7 +89,7 @@ class Runs:
         def call(*args: Any) -> Any:
             if not chosen:
                 chosen.append(self._choose(what, make, num_here, args))
-            return chosen[0](*args)
+            return chosen[0].call(*args)
 
         return call
 
@@ -98,9 +100,10 @@ class Runs:
         def call(*args: Any) -> Any:
             # while a function is traced, as for its shapes, even a constant is a tracer
             if not checked and not isinstance(jnp.zeros(()), jax.core.Tracer):
-                check_room({what: planned_bytes(function, args)}, free_everywhere(self.layout))
+                needed = planned_bytes(function.lower(*args))
+                check_room({what: needed}, free_everywhere(self.layout))
                 checked.append(True)
-            return function(*args)
+            return function.call(*args)
 
         return call
 
@@ -115,18 +118,17 @@ class Runs:
         if free is None:
             self.groups[what] = most
             return make(most)
-        made: dict[int, OnDevices] = {}
-
-        def needed(size: int) -> int | float:
-            made[size] = make(size)
-            return planned_bytes(made[size], args)
-
-        group = largest_group(most, needed, USABLE * free)
-        check_room({what: group.needed}, free)
-        self.groups[what] = group.size
-        if group.size < most and is_first():
-            told = f"{group.size} of {most} runs at once: all need {gigabytes(group.of_all)}"
+        needed: dict[int, int | float] = {}
+        for size in halves(most):
+            function = make(size)
+            needed[size] = planned_bytes(function.lower(*args))
+            if needed[size] <= USABLE * free:
+                break
+        check_room({what: needed[size]}, free)
+        self.groups[what] = size
+        if size < most and is_first():
+            told = f"{size} of {most} runs at once: all need {gigabytes(max(needed.values()))}"
             changed = "" if before is None else f"; {before} before: bits may differ from now on"
             usable = gigabytes(USABLE * free)
             _LOG.warning("%s: %s, %s are free%s", what, told, usable, changed)
-        return made[group.size]
+        return function

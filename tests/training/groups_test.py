@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from el_jax.checkpoint import Checkpoints
-from el_jax.training import memory, runs
+from el_jax.training import runs
 from tests.training.small_training import built, small_config
 
 SCARCE, PLENTY = "room for one run", "room for all"
@@ -16,12 +16,7 @@ SCARCE, PLENTY = "room for one run", "room for all"
 @pytest.fixture
 def free(monkeypatch):
     def there_is(room):
-        def choose(num_runs, needed, usable):
-            bytes_of = {size: needed(size) for size in {num_runs, 1}}
-            size = 1 if room is SCARCE else num_runs
-            return memory.Group(size, 0, bytes_of[num_runs])
-
-        monkeypatch.setattr(runs, "largest_group", choose)
+        monkeypatch.setattr(runs, "halves", lambda most: [1 if room is SCARCE else most])
 
     return there_is
 

@@ -12,39 +12,23 @@ import pytest
 from el_jax import build
 from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
 from el_jax.training import memory, runs
-from el_jax.training.layout import Layout, OnDevices
-from el_jax.training.memory import check_room, largest_group, planned_bytes
+from el_jax.training.layout import Layout
+from el_jax.training.memory import check_room, halves, planned_bytes
 from el_jax.training.metrics import summarise
 from tests.training.small_training import built, small_config
 
 GB = 10**9
 
 
-@pytest.mark.parametrize(
-    ("room", "size", "tried"),
-    [
-        (11, 10, [10]),
-        (6, 5, [10, 5]),
-        (4, 3, [10, 5, 3]),
-        (1, 1, [10, 5, 3, 2, 1]),  # not even one fits: the caller compares what it needs
-    ],
-)
-def test_the_largest_half_that_fits_is_taken(room, size, tried):
-    looked = []
-
-    def needed(size):
-        looked.append(size)
-        return size * GB + GB // 10
-
-    assert largest_group(10, needed, room * GB) == (size, size * GB + GB // 10, 10.1 * GB)
-    assert looked == tried
+@pytest.mark.parametrize(("runs", "tried"), [(10, [10, 5, 3, 2, 1]), (8, [8, 4, 2, 1]), (1, [1])])
+def test_half_as_many_runs_are_tried_until_one(runs, tried):
+    assert list(halves(runs)) == tried
 
 
 @pytest.mark.parametrize(("donate", "least", "most"), [((), 4_000_000, 4_100_000), (0, 0, 100_000)])
 def test_the_plan_is_what_a_call_allocates_beside_its_arguments(donate, least, most):
     doubled = jax.jit(lambda a: 2 * a, donate_argnums=donate)
-    compiled = OnDevices(doubled, doubled.lower)
-    assert least <= planned_bytes(compiled, (jnp.ones(1_000_000),)) <= most
+    assert least <= planned_bytes(doubled.lower(jnp.ones(1_000_000))) <= most
 
 
 @pytest.mark.parametrize(
@@ -58,10 +42,10 @@ def test_the_plan_is_what_a_call_allocates_beside_its_arguments(donate, least, m
 def test_a_compiler_that_refuses_needs_what_it_says_or_more_than_there_is(said, expected):
     lowered = mock.Mock(spec=jax.stages.Lowered)
     lowered.compile.side_effect = jax.errors.JaxRuntimeError(f"RESOURCE_EXHAUSTED: {said}")
-    assert planned_bytes(OnDevices(lambda: 1, lambda: lowered), ()) == expected
+    assert planned_bytes(lowered) == expected
     lowered.compile.side_effect = jax.errors.JaxRuntimeError("INTERNAL: bug")
     with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
-        planned_bytes(OnDevices(lambda: 1, lambda: lowered), ())
+        planned_bytes(lowered)
 
 
 def machine(root, cgroup="0::/"):
@@ -192,7 +176,7 @@ def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
         lambda *args: seen.append(args[2:]) or over_runs(*args),
     )
     assert_same(trained(max_runs_at_once=1, shard="runs"), one_by_one, 1e-5)
-    assert (1,) in seen
+    assert (2, 1) in seen  # of four runs on two devices
 
 
 def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
@@ -216,18 +200,19 @@ def test_where_free_memory_is_not_known_all_runs_are_taken(monkeypatch):
     assert program.groups == {"updates": 4}
 
 
-def test_what_is_planned_shrinks_with_the_group(monkeypatch):
+def test_fewer_runs_at_once_are_planned_with_less_memory(monkeypatch):
     planned = []
-    monkeypatch.setattr(
-        runs,
-        "largest_group",
-        lambda num_runs, needed, room: (
-            planned.extend(map(needed, (4, 1))) or memory.Group(num_runs, 0, 0)
-        ),
-    )
+
+    def scarce(lowered):
+        planned.append(planned_bytes(lowered))
+        return math.inf if len(planned) < 3 else planned[-1]
+
     program = built(small_config(seeds=4, max_runs_at_once=0)).program
-    program.advance(program.init(), 10)
-    assert planned[1] < planned[0]
+    state = program.init()
+    monkeypatch.setattr(runs, "planned_bytes", scarce)
+    program.advance(state, 10)
+    assert planned[2] < planned[0]
+    assert program.groups == {"updates": 1}
 
 
 def test_layouts_say_what_one_device_has():
