@@ -13,7 +13,9 @@ _CACHE = (
     pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "el_jax" / "xla"
 )
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+# Small programs too: there are thousands, and together they take most of a second run's time.
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 # A worker has a core. Threads of LAPACK that wait for one take .07 s for a QR of .0002 s.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX_PLATFORMS=cuda or tpu tests an accelerator
@@ -36,6 +38,14 @@ jax.config.update("jax_num_cpu_devices", 2)
 
 if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run would parse
     flags.FLAGS.mark_as_parsed()
+
+# A test calls most programs once, and compilation takes longer than the call. XLA reads these flags
+# at the first computation; `run.sh --slow` gives other values, and compiles as users do.
+QUICK = ("--xla_backend_optimization_level=0", "--xla_cpu_use_fusion_emitters=false")
+if jax.__version_info__ < (0, 13):  # an unknown flag would end the process
+    given = os.environ.get("XLA_FLAGS", "")
+    added = [flag for flag in QUICK if flag.partition("=")[0] not in given]
+    os.environ["XLA_FLAGS"] = " ".join([given, *added])
 
 MOST_MAPPINGS = 30_000
 MOST_MEMORY = 2.5e9  # bytes of a worker: two of them beside other work must fit into 16 GB

@@ -3,7 +3,7 @@
 #
 #   bash tests/run.sh [--slow] [--peers] [--no-lint] [pytest arguments]
 #
-#   --slow      also the tests that take minutes
+#   --slow      also the tests that take minutes; programs are compiled with XLA's default options
 #   --peers     also those against transformers; installs PyTorch in the user's cache folder, once
 #   --no-lint   pytest only
 #
@@ -17,7 +17,10 @@ left_out="slow peers"
 for argument in "$@"; do
   shift
   case $argument in
-    --slow) left_out=${left_out/slow/} ;;
+    --slow)
+      left_out=${left_out/slow/}
+      export XLA_FLAGS="--xla_backend_optimization_level=3 --xla_cpu_use_fusion_emitters=true ${XLA_FLAGS:-}"
+      ;;
     --peers) left_out=${left_out/peers/} ;;
     --no-lint) lint=no ;;
     *) set -- "$@" "$argument" ;;

@@ -27,7 +27,8 @@ def free_port():
 
 def start(command, count, devices=1):
     """Start ``count`` processes of ``devices`` each."""
-    flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    own = os.environ["XLA_FLAGS"]
+    flags = {"XLA_FLAGS": f"{own} --xla_force_host_platform_device_count={devices}"}
     joined = [f"--coordinator=localhost:{free_port()}", f"--num_processes={count}"]
     return [
         subprocess.Popen(

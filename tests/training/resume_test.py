@@ -43,7 +43,8 @@ def uninterrupted(tmp_path_factory):
 
 def test_killed_run_resumes_bit_for_bit_on_another_number_of_devices(tmp_path, uninterrupted):
     def devices(count):
-        return {"XLA_FLAGS": f"--xla_force_host_platform_device_count={count}"}
+        flags = os.environ["XLA_FLAGS"]
+        return {"XLA_FLAGS": f"{flags} --xla_force_host_platform_device_count={count}"}
 
     workdir = tmp_path / "run"
     process = started(workdir, **devices(8))
