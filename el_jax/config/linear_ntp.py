@@ -14,7 +14,6 @@ from el_jax.linear_ntp import (
     DIRECTIONS,
     NTPProblem,
     antipodal_problem,
-    array_names,
     bag_of_tokens,
     crowded_problem,
     duplicate_problem,
@@ -114,10 +113,7 @@ def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTP
     Raises:
         ValueError: a file or an array is missing; or see :func:`from_counts`.
     """
-    several = len(array_names(embeddings)) > 1
-    activations = load_activations(
-        embeddings, name="embeddings" if several else None, unit_norm=unit_norm
-    )
+    activations = load_activations(embeddings, name="embeddings", unit_norm=unit_norm)
     return merge_contexts(from_counts(activations, load_array(counts, name="counts")))
 
 

@@ -20,7 +20,6 @@ from el_jax.linear_ntp.problems.builders import (
 )
 from el_jax.linear_ntp.problems.corpus import (
     TokenProblem,
-    array_names,
     bag_of_tokens,
     from_counts,
     from_tokens,
@@ -57,9 +56,7 @@ from el_jax.linear_ntp.theory.directions import (
     DIRECTIONS,
     Adam,
     Direction,
-    Polyak,
-    Rescaled,
-    SplitNormalized,
+    Memoryless,
     Steepest,
 )
 from el_jax.linear_ntp.theory.flow import gradient_flow
@@ -98,14 +95,12 @@ __all__ = [
     "FiniteSolution",
     "FredholmMatrix",
     "MaxMargin",
+    "Memoryless",
     "NTPProblem",
     "NotSeparableError",
-    "Polyak",
     "RateFit",
-    "Rescaled",
     "Separability",
     "SeparatingMatrix",
-    "SplitNormalized",
     "Steepest",
     "TokenProblem",
     "Trajectory",
@@ -113,7 +108,6 @@ __all__ = [
     "Verification",
     "analyze",
     "antipodal_problem",
-    "array_names",
     "bag_of_tokens",
     "check_compatibility",
     "check_separability",

@@ -18,11 +18,10 @@ from el_jax.linear_ntp.solvers.max_margin import (
     MaxMargin,
     NotSeparableError,
     UndecidedError,
-    check_norm,
     max_margin,
 )
 from el_jax.linear_ntp.theory.conditioning import Conditioning, conditioning
-from el_jax.linear_ntp.theory.norms import Norm
+from el_jax.linear_ntp.theory.norms import Norm, check_norm
 from el_jax.linear_ntp.theory.objective import entropy_lower_bound, smoothness_bound
 from el_jax.linear_ntp.theory.subspace import data_subspace, finite_component, top_curvature
 
@@ -115,12 +114,11 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
     for norm in chosen:
         check_norm(norm)
     separability = check_separability(problem)
-    subspace = data_subspace(problem)
     margins, failures = _margins(problem, chosen) if separability.holds else ({}, {})
     return Analysis(
         problem=problem,
         entropy=entropy_lower_bound(problem),
-        subspace_dim=None if subspace.basis is None else subspace.dim,
+        subspace_dim=data_subspace(problem).dim,
         finite=finite_component(problem),
         top_curvature=top_curvature(problem),
         smoothness=smoothness_bound(problem),

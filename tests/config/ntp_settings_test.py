@@ -58,6 +58,8 @@ def test_activations_and_counts_may_share_a_file(tmp_path):
     np.testing.assert_allclose(problem_of(config).embeddings, np.eye(2))
     np.savez(path, embeddings=rows, hidden=rows)
     assert "name='counts': must be one of embeddings, hidden" in message(config)
+    np.savez(path, embeddings=rows)
+    assert "name='counts': must be one of embeddings" in message(config)
     path.write_bytes(b"no zip file")
     assert "acts.npz: must be a .npy or .npz file of numbers" in message(config)
 

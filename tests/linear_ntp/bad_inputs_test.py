@@ -111,10 +111,10 @@ def test_contexts_of_several_tokens_may_have_zero_embeddings():
 
 def test_copies_cannot_be_written_to_either():
     problem = random_problem(3, 4, 4, 2)
-    assert problem.gram.size
+    assert problem.log_probs.size
     for twin in (copy.deepcopy(problem), copy.copy(problem), pickle.loads(pickle.dumps(problem))):
         np.testing.assert_array_equal(twin.embeddings, problem.embeddings)
-        for array in (twin.embeddings, twin.context_probs, twin.next_token_probs, twin.gram):
+        for array in (twin.embeddings, twin.context_probs, twin.next_token_probs, twin.log_probs):
             assert not array.flags.writeable
 
 

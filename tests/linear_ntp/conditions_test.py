@@ -133,7 +133,7 @@ def test_ascent_ends_at_a_farkas_matrix():
 
 
 def test_too_few_iterations_are_no_verdict(monkeypatch):
-    monkeypatch.setattr("el_jax.linear_ntp.solvers.cascade.is_affordable", lambda problem: False)
+    monkeypatch.setattr("el_jax.linear_ntp.solvers.conditions.is_affordable", lambda problem: False)
     problem = random_problem(24, 14, 6, 2, seed=1)
     verdict = check_separability(problem, max_iterations=3)
     assert verdict.holds is None

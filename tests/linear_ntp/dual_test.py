@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from el_jax.linear_ntp.solvers.dual import in_cone, logit_margin, project_on_cone
+from el_jax.linear_ntp.solvers.dual import in_cone, project_on_cone
+from el_jax.linear_ntp.theory.norms import logit_margin
 
 
 def projection_by_sorting(column, inside):
@@ -50,4 +51,6 @@ def test_projection_ends_where_rounding_puts_tokens_on_either_side():
 def test_logit_margin():
     logits = np.array([[3.0, 1.0], [2.5, 4.0], [1.0, 0.0]])
     support = np.array([[True, False], [True, True], [False, False]])
-    assert logit_margin(logits, support) == (0.5, 1.5)
+    spread, margin = logit_margin(logits, support)
+    assert spread.tolist() == [0.5, 0.0]
+    assert margin.tolist() == [1.5, 3.0]

@@ -232,7 +232,7 @@ def test_data_without_margin_raise_with_a_certificate(norm):
 
 
 def test_undecided_says_so(monkeypatch):
-    monkeypatch.setattr("el_jax.linear_ntp.solvers.cascade.is_affordable", lambda problem: False)
+    monkeypatch.setattr("el_jax.linear_ntp.solvers.conditions.is_affordable", lambda problem: False)
     problem = random_problem(24, 14, 6, 2, seed=1)
     with pytest.raises(UndecidedError, match="undecided: the max margin lies in") as raised:
         max_margin(problem, max_iterations=3)

@@ -28,7 +28,8 @@ def test_what_is_derived():
     problem = NTPProblem(H, PI, P)
     assert (problem.dim, problem.num_contexts, problem.vocab_size) == (2, 3, 3)
     np.testing.assert_array_equal(problem.support, P > 0)
-    np.testing.assert_array_equal(problem.gram, [[1, 0, 1], [0, 4, 2], [1, 2, 2]])
+    np.testing.assert_array_equal(problem.log_probs[P > 0], np.log(P[P > 0]))
+    assert not problem.log_probs[P == 0].any()
 
 
 def test_float32_is_taken_and_its_rounding_removed():
@@ -48,7 +49,7 @@ def test_arrays_are_copies_that_cannot_be_written_to():
     problem = NTPProblem(H, PI, given)
     given[0, 0] = 7
     assert problem.next_token_probs[0, 0] == 1
-    for array in (problem.embeddings, problem.context_probs, problem.gram, problem.support):
+    for array in (problem.embeddings, problem.context_probs, problem.log_probs, problem.support):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
 

@@ -37,7 +37,8 @@ def random_problem(
     """
     for name, size in (("num_contexts", num_contexts), ("dim", dim), ("vocab_size", vocab_size)):
         require(name, size, size >= 1, "at least 1")
-    _check_support_size(support_size, vocab_size)
+    fits = 1 <= support_size < vocab_size
+    require("support_size", support_size, fits, f"at least 1 and below vocab_size={vocab_size}")
     rng = np.random.default_rng(seed)
     embeddings = rng.standard_normal((dim, num_contexts))
     probs = np.zeros((vocab_size, num_contexts))
@@ -63,8 +64,7 @@ def orthonormal_problem(
     Raises:
         ValueError: if d < m.
     """
-    if dim < num_contexts:
-        raise ValueError(f"dim={dim}: must be at least num_contexts={num_contexts}")
+    require("dim", dim, dim >= num_contexts, f"at least num_contexts={num_contexts}")
     base = random_problem(num_contexts, dim, vocab_size, support_size, seed=seed)
     basis, _ = np.linalg.qr(base.embeddings)
     return NTPProblem(basis, base.context_probs, base.next_token_probs)
@@ -221,10 +221,3 @@ def _uniform(num_contexts: int) -> Float64[np.ndarray, "m"]:
 
 def _unit(columns: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, "d m"]:
     return columns / np.linalg.norm(columns, axis=0)
-
-
-def _check_support_size(support_size: int, vocab_size: int) -> None:
-    if not 1 <= support_size < vocab_size:
-        raise ValueError(
-            f"support_size={support_size}: must be at least 1 and below vocab_size={vocab_size}"
-        )

@@ -1,14 +1,12 @@
 """Problems from tokens, from counts, and from the frozen activations of a network."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from os import PathLike
 from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int, Num
-from numpy.lib.npyio import NpzFile
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, coinciding_contexts, merge_contexts
 
@@ -125,45 +123,32 @@ def one_hot_positions(
     return lambda contexts: np.concatenate([row == tokens for row in contexts.T]).astype(float)
 
 
-def array_names(path: str | PathLike[str]) -> list[str]:
-    """The names of the arrays of a ``.npz``; none for a ``.npy``.
+def load_array(
+    path: str | PathLike[str], *, name: str | None = None, only: bool = False
+) -> np.ndarray:
+    """The array of a ``.npy``, or of a ``.npz`` the one of that name.
 
-    Raises:
-        ValueError: for a file that is neither.
-        OSError: for one that is not there.
-    """
-    with _opened(path) as loaded:
-        return [] if isinstance(loaded, np.ndarray) else list(loaded.files)
-
-
-def load_array(path: str | PathLike[str], *, name: str | None = None) -> np.ndarray:
-    """The array of a ``.npy``, or of a ``.npz`` the one of that name; of its only one for None.
+    Args:
+        path: of the file.
+        name: of the array; may be None if there is only one.
+        only: whether to take the only one whatever its name.
 
     Raises:
         ValueError: for a name that is not there, or a file of another kind.
         OSError: for a file that is not there.
     """
-    with _opened(path) as loaded:
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        names = loaded.files
-        chosen = names[0] if name is None and len(names) == 1 else name
-        if chosen not in names:
-            raise ValueError(f"{path}: name={name!r}: must be one of {', '.join(names)}")
-        return loaded[chosen]
-
-
-@contextmanager
-def _opened(path: str | PathLike[str]) -> Iterator[np.ndarray | NpzFile]:
     try:
         loaded = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, BadZipFile) as error:
         raise ValueError(f"{path}: must be a .npy or .npz file of numbers") from error
     if isinstance(loaded, np.ndarray):
-        yield loaded
-        return
+        return loaded
     with loaded:
-        yield loaded
+        alone = len(loaded.files) == 1 and (only or name is None)
+        chosen = loaded.files[0] if alone else name
+        if chosen not in loaded.files:
+            raise ValueError(f"{path}: name={name!r}: must be one of {', '.join(loaded.files)}")
+        return loaded[chosen]
 
 
 def load_activations(
@@ -173,7 +158,7 @@ def load_activations(
 
     Args:
         path: file with one activation a row, ``[..., d]`` as networks write them.
-        name: which array of a ``.npz``; may be None if it holds one.
+        name: which array of a ``.npz`` that holds several.
         unit_norm: scale every embedding to length 1, so that margins are angles.
 
     Returns:
@@ -182,7 +167,7 @@ def load_activations(
     Raises:
         ValueError: as :func:`load_array`, for a vector alone, or a zero row with ``unit_norm``.
     """
-    array = load_array(path, name=name)
+    array = load_array(path, name=name, only=True)
     if array.ndim < 2:
         raise ValueError(f"{path} holds an array of shape {array.shape}: must be [..., d]")
     embeddings = array.reshape(-1, array.shape[-1]).T.astype(np.float64)

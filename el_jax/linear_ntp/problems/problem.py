@@ -108,9 +108,9 @@ class NTPProblem:
         return _frozen(self.next_token_probs > 0)
 
     @cached_property
-    def gram(self) -> Float64[np.ndarray, "m m"]:
-        """K = Hᵀ H, all that margins and projections know of the embeddings."""
-        return _frozen(self.embeddings.T @ self.embeddings)
+    def log_probs(self) -> Float64[np.ndarray, "V m"]:
+        """Log P on the support, 0 off it."""
+        return _frozen(np.log(np.where(self.support, self.next_token_probs, 1.0)))
 
     def decoder(
         self, W: Float[np.ndarray | Array, "V d"] | None = None
@@ -170,16 +170,6 @@ def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProble
         context_probs=context_probs,
         next_token_probs=problem.next_token_probs @ joint / context_probs,
     )
-
-
-def check_positive(name: str, value: int | None) -> None:
-    """Refuses a number of iterations below 1; None stands for the default.
-
-    Raises:
-        ValueError: if ``value`` is below 1.
-    """
-    if value is not None and value < 1:
-        raise ValueError(f"{name}={value}: must be at least 1")
 
 
 def check_problem(problem: object) -> None:

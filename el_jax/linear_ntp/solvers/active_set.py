@@ -48,7 +48,8 @@ def active_set_bracket(
     """
     basis, coordinates = np.linalg.qr(problem.embeddings)
     these = constraints_in(coordinates, problem)
-    chosen, best, guess = _likely(these, start), start, start.upper
+    largest_first = np.argsort(start.dual[these.tokens, these.contexts], kind="stable")
+    chosen, best, guess = largest_first[:_MAX_CONSTRAINTS], start, start.upper
     for _ in range(_RESCALINGS):
         chosen, alpha = _multipliers(these, chosen, guess)
         if alpha is None:
@@ -67,12 +68,6 @@ def active_set_bracket(
         if not 0 < guess < before / _NEAR:
             break
     return best
-
-
-def _likely(these: Constraints, start: MarginBracket) -> np.ndarray:
-    """The constraints that ``start`` has the largest multipliers for, then others."""
-    weight = start.dual[these.tokens, these.contexts]
-    return np.argsort(weight, kind="stable")[:_MAX_CONSTRAINTS]
 
 
 def _multipliers(

@@ -6,26 +6,37 @@ necessary and sufficient for the infimum of cross entropy to be the entropy of t
 solver's status is never asked for. What neither certificate settles is undecided.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool
 from scipy.sparse.csgraph import connected_components
 
-from el_jax.linear_ntp.problems.problem import NTPProblem, check_positive
-from el_jax.linear_ntp.solvers.cascade import prove
-from el_jax.linear_ntp.solvers.faces import solve_on_face
+from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.solvers import active_set
+from el_jax.linear_ntp.solvers.dual import MarginBracket, in_cone
+from el_jax.linear_ntp.solvers.faces import refined, solve_on_face
+from el_jax.linear_ntp.solvers.frobenius import farkas, frobenius_bracket
+from el_jax.linear_ntp.solvers.full_rank import full_rank_bracket
+from el_jax.linear_ntp.solvers.max_norm import is_affordable, max_norm_bracket
+from el_jax.linear_ntp.solvers.scaling import MarginProblem, levelled
 from el_jax.linear_ntp.theory.certificates import (
     FarkasMatrix,
     FiniteSolution,
     FredholmMatrix,
     SeparatingMatrix,
     Verification,
+    margin_bound,
     verify_certificate,
 )
-from el_jax.linear_ntp.theory.collisions import compatibility_collision
+from el_jax.linear_ntp.theory.collisions import compatibility_collisions, separability_collisions
+from el_jax.linear_ntp.theory.exact import is_exactly_affordable
 from el_jax.linear_ntp.theory.subspace import centred, finite_component
+from el_jax.process.errors import require
 
+# Of the ascent, before other methods are tried and in all.
+_FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 _NAMED = 8  # contexts named in a reason
 
 
@@ -54,10 +65,10 @@ class Compatibility:
     """The verdict on compatibility: some W has the in-support log ratios of the data.
 
     Attributes:
-        holds: None when undecided.
-        certificate: what shows it, None when undecided.
-        verification: what :func:`~el_jax.linear_ntp.verify_certificate` says of it.
-        reason: the same in words; if the condition fails, which contexts contradict each other.
+        holds: as in :class:`Separability`, like the three that follow.
+        certificate: what shows it.
+        verification: of the certificate.
+        reason: the same in words.
         relative_residual: ‖A W* - Π log P‖ / ‖Π log P‖ at the W* nearest to the ratios in least
             squares, where Π log P are the centred log probabilities inside supports; 0 if they
             are 0.
@@ -86,13 +97,80 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     Raises:
         ValueError: if ``max_iterations`` is below 1.
     """
-    check_positive("max_iterations", max_iterations)
-    certificate, verification, upper, collision = prove(problem, max_iterations)
-    if certificate is None or verification is None:
-        reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
-        return Separability(None, None, None, reason, (0.0, upper))
+    valid = max_iterations is None or max_iterations >= 1
+    require("max_iterations", max_iterations, valid, "at least 1")
+    if (verdict := check_collision(problem)) is not None:
+        return verdict
+    easier, upper, duals = levelled(problem), np.inf, []
+    for found in _separating(easier, max_iterations):
+        duals.append(found.dual)
+        feasible = in_cone(found.dual * easier.column_scale, problem.support)
+        bound = margin_bound(feasible, problem.embeddings, problem.support).margin
+        upper = min(upper, bound)  # rigorous, as of any B in D
+        for certificate in _certificates(easier, found):
+            if (verdict := _proven(problem, certificate, upper)) is not None:
+                return verdict
+    for dual in duals if _may_be_refined(easier, max_iterations) else ():
+        b, rest = (part * easier.column_scale for part in refined(easier, dual))
+        if (verdict := _proven(problem, FarkasMatrix(b, rest), upper)) is not None:
+            return verdict
+    reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
+    return Separability(None, None, None, reason, (0.0, upper))
+
+
+def check_collision(problem: NTPProblem) -> Separability | None:
+    """The verdict that two embeddings, or one of zeros, give, if there are such."""
+    for certificate, reason in separability_collisions(problem):
+        if (verdict := _proven(problem, certificate, np.inf, reason)) is not None:
+            return verdict
+    return None
+
+
+def _separating(problem: MarginProblem, max_iterations: int | None) -> Iterator[MarginBracket]:
+    """Every decoder and dual matrix there is a method for, the cheapest first."""
+    first = _FIRST_ITERATIONS if max_iterations is None else max_iterations
+    ascended = frobenius_bracket(problem, tolerance=np.inf, max_iterations=first)
+    yield ascended
+    factorised = full_rank_bracket(problem)
+    if factorised is not None:
+        yield factorised
+    if max_iterations is None and active_set.is_small(problem):
+        yield active_set.active_set_bracket(problem, ascended, tolerance=np.inf)
+    if max_iterations is None:
+        yield frobenius_bracket(
+            problem, tolerance=np.inf, max_iterations=_MAX_ITERATIONS, start=ascended
+        )
+    if is_affordable(problem):
+        yield max_norm_bracket(problem)
+
+
+def _certificates(
+    problem: MarginProblem, found: MarginBracket
+) -> Iterator[SeparatingMatrix | FarkasMatrix]:
+    if found.lower > 0:
+        yield SeparatingMatrix(found.w)
+    shown = farkas(problem, found.dual)
+    if shown is not None:
+        yield FarkasMatrix(shown * problem.column_scale)
+
+
+def _may_be_refined(problem: MarginProblem, max_iterations: int | None) -> bool:
+    affordable = is_exactly_affordable(problem.embeddings, len(problem.support))
+    return max_iterations is None and active_set.is_small(problem) and affordable
+
+
+def _proven(
+    problem: NTPProblem,
+    certificate: SeparatingMatrix | FarkasMatrix,
+    upper: float,
+    reason: str | None = None,
+) -> Separability | None:
+    """The verdict of a certificate, None if it is not valid."""
+    verification = verify_certificate(problem, certificate)
+    if not verification.valid:
+        return None
     if isinstance(certificate, FarkasMatrix):
-        reason = collision or _crowding(problem, certificate.b, "no decoder separates")
+        reason = reason or _crowding(problem, certificate.b, "no decoder separates")
         interval = (0.0, verification.numbers["margin_bound"])
         return Separability(False, certificate, verification, reason, interval)
     lower = verification.numbers["margin"] / float(np.linalg.norm(certificate.w))
@@ -113,7 +191,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
         problem: its π does not matter.
     """
     support = problem.support
-    ratios = centred(np.log(np.where(support, problem.next_token_probs, 1.0)), support)
+    ratios = centred(problem.log_probs, support)
     w = finite_component(problem)
     residual = ratios - centred(w @ problem.embeddings, support)
     size = float(np.linalg.norm(ratios))
@@ -123,15 +201,12 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
     if verification.valid:
         reason = f"one decoder has all log ratios within {verification.measured:.1e} nats"
         return Compatibility(True, solution, verification, reason, relative)
-    collision = compatibility_collision(problem)
-    reason = "" if collision is None else collision.reason
-    candidates = [] if collision is None else [collision.certificate]
     # what is left of the residual on the face of the supports has no part that a decoder reaches
-    candidates.append(FredholmMatrix(solve_on_face(problem.embeddings, residual, support).residual))
-    for certificate in candidates:
+    unreached = FredholmMatrix(solve_on_face(problem.embeddings, residual, support).residual)
+    for certificate, words in (*compatibility_collisions(problem), (unreached, None)):
         verification = verify_certificate(problem, certificate)
         if verification.valid:
-            reason = reason or _crowding(problem, certificate.b, "no decoder has the log ratios of")
+            reason = words or _crowding(problem, certificate.b, "no decoder has the log ratios of")
             return Compatibility(False, certificate, verification, reason, relative)
     reason = f"undecided: the least-squares residual is {relative:.1e} of the log ratios"
     return Compatibility(None, None, None, reason, relative)

@@ -27,20 +27,8 @@ from el_jax.linear_ntp.theory.certificates import (
     margin_bound,
     separation,
 )
-from el_jax.linear_ntp.theory.norms import Norm, dual_norm, matrix_norm
+from el_jax.linear_ntp.theory.norms import Norm, dual_norm, logit_margin, matrix_norm
 from el_jax.process.double_precision import float64
-
-
-class LogitMargin(NamedTuple):
-    """The distance of logits from separating.
-
-    Attributes:
-        spread: largest difference between two logits in one support, max_j range_{S_j} L_j.
-        margin: least excess of a logit in the support over one off it, at one context.
-    """
-
-    spread: float
-    margin: float
 
 
 class MarginBracket(NamedTuple):
@@ -49,13 +37,15 @@ class MarginBracket(NamedTuple):
     Attributes:
         w: W in F⊥, ``[V, d]``.
         dual: B in D, ``[V, m]``.
+        mass: -Σ_off t_j B_j, the sum of the multipliers times the margins asked for.
         lower: margin of W over its norm; 0 unless plain arithmetic shows that W separates.
-        upper: dual norm of B Hᵀ over the mass of B outside the supports.
+        upper: dual norm of B Hᵀ over its mass.
         iterations: spent on finding them.
     """
 
     w: Float64[np.ndarray, "V d"]
     dual: Float64[np.ndarray, "V m"]
+    mass: float
     lower: float
     upper: float
     iterations: int
@@ -74,37 +64,18 @@ def bracket(
     iterations: int,
 ) -> MarginBracket:
     """The bounds that W in F⊥ and B in D put on γ, up to rounding."""
-    lower, mass = 0.0, weighed_mass(dual, problem)
-    if _separates(problem, w):
-        lower = least_margin(problem, w) / matrix_norm(w, norm)
-    upper = dual_norm(dual @ problem.embeddings.T, norm) / mass if mass > 0 else np.inf
-    return MarginBracket(w, dual, lower, upper, iterations)
-
-
-def least_margin(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> float:
-    """The least ratio, over contexts, of the margin of W and the margin asked for."""
-    logits = w @ problem.embeddings
-    lowest = np.where(problem.support, logits, np.inf).min(axis=0)
-    other = np.where(problem.support, -np.inf, logits).max(axis=0)
-    return float(((lowest - other) / problem.margins).min())
-
-
-def _separates(problem: MarginProblem, w: np.ndarray) -> bool:
-    """True if W is valid as a certificate, rounding errors included."""
-    found = separation(w, problem.embeddings, problem.support)
-    spread = found.relative(problem.lengths)
-    return bool(spread <= SPREAD_TOLERANCE)
+    embeddings, support = problem.embeddings, problem.support
+    lower, mass = 0.0, float(-(dual * problem.margins)[~support].sum())
+    if separation(w, embeddings, support).relative <= SPREAD_TOLERANCE:
+        margins = logit_margin(w @ embeddings, support).margin / problem.margins
+        lower = float(margins.min() / matrix_norm(w, norm))
+    upper = dual_norm(dual @ embeddings.T, norm) / mass if mass > 0 else np.inf
+    return MarginBracket(w, dual, mass, lower, upper, iterations)
 
 
 def shows_inseparable(problem: MarginProblem, dual: Float64[np.ndarray, "V m"]) -> bool:
     """True if B is valid as a certificate, rounding errors included."""
-    found = margin_bound(dual, problem.embeddings, problem.support)
-    return bool(found.relative <= MARGIN_TOLERANCE)
-
-
-def weighed_mass(dual: Float64[np.ndarray, "V m"], problem: MarginProblem) -> float:
-    """-Σ_off t_j B_j, the sum of the multipliers times the margins asked for."""
-    return float(-(dual * problem.margins)[~problem.support].sum())
+    return margin_bound(dual, problem.embeddings, problem.support).relative <= MARGIN_TOLERANCE
 
 
 def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
@@ -112,25 +83,11 @@ def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
     if old is None:
         return new
     # on a tie of the upper bounds the later one, which belongs to the later decoder
-    keep_w, keep_dual = old.lower > new.lower, old.upper * (1 + 1e-12) < new.upper
-    w, lower = (old.w, old.lower) if keep_w else (new.w, new.lower)
-    dual, upper = (old.dual, old.upper) if keep_dual else (new.dual, new.upper)
-    return MarginBracket(w, dual, lower, upper, new.iterations)
-
-
-def outside_mass(dual: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]) -> float:
-    """-Σ_off B, the sum of the multipliers of the inequalities."""
-    return float(-dual[~support].sum())
-
-
-def logit_margin(
-    logits: Float64[np.ndarray, "V m"], support: Bool[np.ndarray, "V m"]
-) -> LogitMargin:
-    """Spread over the supports and margin over the rest, in nats."""
-    lowest = np.where(support, logits, np.inf).min(axis=0)
-    highest = np.where(support, logits, -np.inf).max(axis=0)
-    other = np.where(support, -np.inf, logits).max(axis=0)
-    return LogitMargin(float((highest - lowest).max()), float((lowest - other).min()))
+    if old.lower > new.lower:
+        new = new._replace(w=old.w, lower=old.lower)
+    if old.upper * (1 + 1e-12) < new.upper:
+        new = new._replace(dual=old.dual, mass=old.mass, upper=old.upper)
+    return new
 
 
 def project_on_cone(

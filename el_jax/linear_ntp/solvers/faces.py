@@ -6,17 +6,17 @@ it makes in-support logits equal and finds W*; with the binding constraints adde
 max-margin matrix; and what it leaves over is what no decoder reaches, a certificate.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Float64, Int
+from jaxtyping import Bool, Float, Float64
 
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.linear_ntp.theory.exact import exact_combination
+from el_jax.linear_ntp.theory.norms import logit_margin
 from el_jax.linear_ntp.theory.subspace import centred, face_contrasts, face_factor, is_dense
 from el_jax.process.double_precision import float64
 
@@ -24,6 +24,7 @@ from el_jax.process.double_precision import float64
 _FLOOR, _FLAT = 1e-14, 3e-15
 _EPS = 1e-16
 _MAX_ITERATIONS = 5000
+_SIGN_ROUNDS, _REFINEMENTS = 6, 3
 _ILL_CONDITIONED = 1e3
 _NEGLIGIBLE = 1e-9  # part of the mass off supports up to which an entry counts as rounding
 _EQUAL = 1e-11  # spread, of the largest entry of W, at which logits count as equal
@@ -40,12 +41,10 @@ class FaceSolution(NamedTuple):
             of those whose logits are nearest the target, ``[V, m]``.
         residual: target less those logits, both seen on the face, ``[V, m]``. It is the part of
             the target that no decoder reaches: residual Hᵀ = 0.
-        iterations: how many were made.
     """
 
     combination: Float64[np.ndarray, "V m"]
     residual: Float64[np.ndarray, "V m"]
-    iterations: int
 
 
 @jax.jit
@@ -53,8 +52,7 @@ def _least_squares(
     target: Float[Array, "V m"],
     embeddings: Float[Array, "d m"],
     face: Bool[Array, "V m"],
-    max_iterations: Int[Array, ""],
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array]:
     """Least squares min_W ‖Π_face(W H - target)‖ from W = 0, by conjugate gradients (CGLS).
 
     Solved as least squares, since dependent constraints and rounding make the equations
@@ -69,7 +67,7 @@ def _least_squares(
     def unfinished(state: _CGState) -> Array:
         _, residual, _, _, slope, iteration = state
         left = jnp.sum(residual**2)
-        return (iteration < max_iterations) & (left > floor) & (slope > reach * left)
+        return (iteration < _MAX_ITERATIONS) & (left > floor) & (slope > reach * left)
 
     def iterate(state: _CGState) -> _CGState:
         combination, residual, along, along_w, slope, iteration = state
@@ -85,8 +83,7 @@ def _least_squares(
 
     gradient = start @ embeddings.T
     state = jnp.zeros_like(start), start, start, gradient, jnp.sum(gradient**2), jnp.array(0)
-    combination, residual, _, _, _, iterations = jax.lax.while_loop(unfinished, iterate, state)
-    return combination, residual, iterations
+    return jax.lax.while_loop(unfinished, iterate, state)[:2]
 
 
 def solve_on_face(
@@ -96,12 +93,10 @@ def solve_on_face(
 ) -> FaceSolution:
     """Least squares min_W ‖Π_face(W H - target)‖, refined once; NumPy in, NumPy out."""
     with float64():
-        first, _, steps = _least_squares(target, embeddings, face, _MAX_ITERATIONS)
+        first, _ = _least_squares(target, embeddings, face)
         left = target - np.asarray(first) @ embeddings.T @ embeddings
-        second, residual, more_steps = _least_squares(left, embeddings, face, _MAX_ITERATIONS)
-        return FaceSolution(
-            np.asarray(first + second), np.asarray(residual), int(steps + more_steps)
-        )
+        second, residual = _least_squares(left, embeddings, face)
+        return FaceSolution(np.asarray(first + second), np.asarray(residual))
 
 
 def equalised(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> Float64[np.ndarray, "V d"]:
@@ -115,17 +110,15 @@ def equalised(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> Float64[
         return _without_face(problem, w)
     change = solve_on_face(embeddings, w @ embeddings, support)
     near = w - change.combination @ embeddings.T
-    if _spread(problem, near) <= _EQUAL * np.abs(w).max() or not is_dense(embeddings, support):
+    spread = logit_margin(near @ embeddings, support).spread.max()
+    if spread <= _EQUAL * np.abs(w).max() or not is_dense(embeddings, support):
         return near
     exact = _without_face(problem, w)
-    return exact if _spread(problem, exact) < _spread(problem, near) else near
+    return exact if logit_margin(exact @ embeddings, support).spread.max() < spread else near
 
 
 def annihilated(
-    problem: MarginProblem,
-    dual: Float64[np.ndarray, "V m"],
-    *,
-    rounds: int = 6,
+    problem: MarginProblem, dual: Float64[np.ndarray, "V m"]
 ) -> Float64[np.ndarray, "V m"] | None:
     """A B in D near ``dual`` with B Hᵀ = 0, not 0 off the supports, or None if none was found.
 
@@ -133,7 +126,7 @@ def annihilated(
     of the face, and so on.
     """
     support = problem.support
-    for _ in range(rounds):
+    for _ in range(_SIGN_ROUNDS):
         outside_mass = -dual[~support].sum()
         if not outside_mass > 0:
             return None
@@ -147,7 +140,7 @@ def annihilated(
 
 
 def refined(
-    problem: MarginProblem, dual: Float64[np.ndarray, "V m"], *, rounds: int = 3
+    problem: MarginProblem, dual: Float64[np.ndarray, "V m"]
 ) -> tuple[Float64[np.ndarray, "V m"], Float64[np.ndarray, "V m"]]:
     """A B near ``dual`` with B Hᵀ = 0 and columns of sum 0, as a sum of two matrices.
 
@@ -160,7 +153,7 @@ def refined(
     dual, face = np.where(support | binding, dual, 0.0), support | binding
     factor, (contrasts, context) = face_factor(embeddings, face), face_contrasts(face)
     rest = np.zeros_like(dual)
-    for _ in range(rounds):
+    for _ in range(_REFINEMENTS):
         sums = exact_combination(dual, rest, embeddings).sums
         rest = rest - np.where(support, sums / support.sum(axis=0), 0.0)
         left = exact_combination(dual, rest, embeddings).product
@@ -170,19 +163,7 @@ def refined(
 
 
 def _without_face(problem: MarginProblem, w: np.ndarray) -> np.ndarray:
-    basis = _face_basis(problem)
+    basis = problem.face_basis
     for _ in range(2):  # the second takes out what rounding left of the first
         w = w - (basis @ (basis.T @ w.ravel())).reshape(w.shape)
     return w
-
-
-@lru_cache(maxsize=4)
-def _face_basis(problem: MarginProblem) -> np.ndarray:
-    return face_factor(problem.embeddings, problem.support).left
-
-
-def _spread(problem: MarginProblem, w: np.ndarray) -> float:
-    """The largest difference between two logits in one support."""
-    logits = w @ problem.embeddings
-    highest = np.where(problem.support, logits, -np.inf).max(axis=0)
-    return float((highest - np.where(problem.support, logits, np.inf).min(axis=0)).max())

@@ -20,7 +20,6 @@ from el_jax.linear_ntp.solvers.dual import (
     project_on_cone,
     shows_inseparable,
     tighter,
-    weighed_mass,
 )
 from el_jax.linear_ntp.solvers.faces import annihilated, equalised, solve_on_face
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
@@ -44,11 +43,6 @@ class _AscentState(NamedTuple):
     ahead: Float[Array, "V m"]
     momentum: Float[Array, ""]
     level: Float[Array, "1 m"]
-
-
-def _start(dual: Float[Array, "V m"]) -> _AscentState:
-    """At ``dual``, without momentum."""
-    return _AscentState(dual, dual, jnp.ones(()), jnp.zeros((1, dual.shape[1])))
 
 
 @jax.jit
@@ -96,8 +90,11 @@ def frobenius_bracket(
     step = 1 / np.linalg.norm(problem.embeddings, 2) ** 2
     best, done, chunk = start, 0 if start is None else start.iterations, _FIRST_CHUNK
     with float64():
-        first = np.zeros(problem.support.shape) if start is None else scaled_dual(start, problem)
-        state = _start(jnp.asarray(first))
+        dual = jnp.zeros(problem.support.shape)
+        if start is not None:  # of the size it has at the solution, where its mass is ‖W‖²
+            size = start.lower * start.upper * start.mass if start.lower > 0 else 1.0
+            dual = jnp.asarray(start.dual / size)
+        state = _AscentState(dual, dual, jnp.ones(()), jnp.zeros((1, dual.shape[1])))
         while done < max_iterations:
             chunk = min(chunk, max_iterations - done)
             state = _ascend(state, problem.gram, problem.support, problem.target, step, chunk)
@@ -107,19 +104,22 @@ def frobenius_bracket(
             )
             if is_solved(problem, best, tolerance):
                 break
-            if best.lower == 0 and (dual := farkas(problem, best.dual)) is not None:
-                return bracket(problem, best.w, dual, "frobenius", done)
+            if best.lower == 0 and (shown := farkas(problem, best.dual)) is not None:
+                return bracket(problem, best.w, shown, "frobenius", done)
     assert best is not None
     return best
 
 
 def is_solved(problem: MarginProblem, best: MarginBracket, tolerance: float) -> bool:
     """True if the bracket is as narrow as asked for and its W is near the B Hᵀ it should be."""
-    return (
-        best.lower > 0
-        and best.gap <= tolerance
-        and (not np.isfinite(tolerance) or _stationarity(problem, best) <= tolerance)
-    )
+    if not (best.lower > 0 and best.gap <= tolerance):
+        return False
+    if np.isinf(tolerance):
+        return True
+    # ‖W - B Hᵀ‖ / ‖W‖ at unit margin: of first order in errors, where gaps are of second
+    size = np.linalg.norm(best.w)
+    dual = best.dual * (size / best.lower / best.mass)
+    return bool(np.linalg.norm(best.w - dual @ problem.embeddings.T) / size <= tolerance)
 
 
 def farkas(
@@ -130,13 +130,6 @@ def farkas(
         if candidate is not None and shows_inseparable(problem, candidate):
             return candidate
     return None
-
-
-def scaled_dual(found: MarginBracket, problem: MarginProblem) -> Float64[np.ndarray, "V m"]:
-    """Its B, of the size it has at the solution, where the mass is the square of the norm."""
-    if found.lower == 0:
-        return found.dual
-    return found.dual / (found.lower * found.upper * weighed_mass(found.dual, problem))
 
 
 def _tightened(
@@ -150,21 +143,17 @@ def _tightened(
 
     The face is solved only if ``exact``, and if the gap is so small that the face may be right.
     """
-    support, embeddings = problem.support, problem.embeddings
-    w = equalised(problem, dual @ embeddings.T)
-    raw = bracket(problem, w, dual, "frobenius", iterations)
-    best = tighter(best, raw)
-    if not exact or raw.gap > _POLISHED_GAP:
+    found = _bracket_of(problem, dual, iterations)
+    best = tighter(best, found)
+    if not exact or found.gap > _POLISHED_GAP:
         return best
-    missing = problem.target - dual @ embeddings.T @ embeddings
-    change = solve_on_face(embeddings, missing, support | (dual < 0)).combination
-    dual = in_cone(dual + change, support)
-    w = equalised(problem, dual @ embeddings.T)
-    return tighter(best, bracket(problem, w, dual, "frobenius", iterations))
+    missing = problem.target - dual @ problem.embeddings.T @ problem.embeddings
+    face = problem.support | (dual < 0)
+    change = solve_on_face(problem.embeddings, missing, face).combination
+    dual = in_cone(dual + change, problem.support)
+    return tighter(best, _bracket_of(problem, dual, iterations))
 
 
-def _stationarity(problem: MarginProblem, best: MarginBracket) -> float:
-    """‖W - B Hᵀ‖ / ‖W‖ at unit margin: of first order in errors, where gaps are of second."""
-    mass, size = weighed_mass(best.dual, problem), np.linalg.norm(best.w)
-    scaled = best.dual * (size / best.lower / mass)
-    return float(np.linalg.norm(best.w - scaled @ problem.embeddings.T) / size)
+def _bracket_of(problem: MarginProblem, dual: np.ndarray, iterations: int) -> MarginBracket:
+    w = equalised(problem, dual @ problem.embeddings.T)
+    return bracket(problem, w, dual, "frobenius", iterations)

@@ -12,24 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int
 
-from el_jax.linear_ntp.problems.problem import NTPProblem, check_positive
-from el_jax.linear_ntp.solvers.cascade import SOLVERS, Proof, prove, prove_by_collision
-from el_jax.linear_ntp.solvers.dual import (
-    MarginBracket,
-    bracket,
-    logit_margin,
-    outside_mass,
-    tighter,
-)
+from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.solvers.cascade import SOLVERS
+from el_jax.linear_ntp.solvers.conditions import Separability, check_collision, check_separability
+from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.solvers.scaling import MarginProblem, scaled
 from el_jax.linear_ntp.theory.certificates import (
-    Certificate,
-    FarkasMatrix,
     SeparatingMatrix,
     verify_certificate,
 )
-from el_jax.linear_ntp.theory.norms import Norm, dual_norm, matrix_norm
+from el_jax.linear_ntp.theory.norms import Norm, check_norm, dual_norm, logit_margin, matrix_norm
 from el_jax.linear_ntp.theory.objective import residual
+from el_jax.process.errors import require
 
 _CROSSED = 1e-6  # how far bounds may cross by rounding
 # Slack, at unit margin, up to which a constraint is said to bind: absolute, and per gap.
@@ -43,9 +37,12 @@ class NotSeparableError(ValueError):
         certificate: the Farkas matrix that shows it.
     """
 
-    def __init__(self, message: str, certificate: Certificate):
-        super().__init__(message)
-        self.certificate = certificate
+    def __init__(self, verdict: Separability):
+        bound = verdict.margin_interval[1]
+        super().__init__(
+            f"the data are not separable: no decoder has a margin above {bound:.1e} times its norm"
+        )
+        self.certificate = verdict.certificate
 
 
 class UndecidedError(RuntimeError):
@@ -134,20 +131,22 @@ def max_margin(
         ValueError: if ``norm`` is none of these, or ``max_iterations`` is below 1.
     """
     check_norm(norm)
-    check_positive("max_iterations", max_iterations)
-    _refuse_inseparable(problem, prove_by_collision(problem))
+    valid = max_iterations is None or max_iterations >= 1
+    require("max_iterations", max_iterations, valid, "at least 1")
+    if (collision := check_collision(problem)) is not None:
+        raise NotSeparableError(collision)
     alike = scaled(problem)
     found = SOLVERS[norm](alike, tolerance, max_iterations)
     if found.lower == 0 or found.gap < -_CROSSED:
-        proof = prove(problem, max_iterations)
-        _refuse_inseparable(problem, proof)
-        if not isinstance(proof.certificate, SeparatingMatrix):
-            raise _undecided(found.upper / alike.unit)
-        w = proof.certificate.w
-        found = tighter(found, bracket(alike, w, found.dual, norm, found.iterations))
-    verified = verify_certificate(problem, SeparatingMatrix(found.w)).valid
-    if not verified or found.gap < -_CROSSED:
-        raise _undecided(found.upper / alike.unit)
+        verdict = check_separability(problem, max_iterations=max_iterations)
+        if verdict.holds is False:
+            raise NotSeparableError(verdict)
+        if isinstance(verdict.certificate, SeparatingMatrix):
+            w = verdict.certificate.w
+            found = tighter(found, bracket(alike, w, found.dual, norm, found.iterations))
+    if found.gap < -_CROSSED or not verify_certificate(problem, SeparatingMatrix(found.w)).valid:
+        upper = found.upper / alike.unit
+        raise UndecidedError(f"undecided: the max margin lies in [0, {upper:.3g}]", (0.0, upper))
     if found.gap > tolerance:
         warnings.warn(
             f"max margin in the {norm} norm: relative gap {found.gap:.1e} after "
@@ -176,44 +175,21 @@ def margin_upper_bound(
     """
     check_norm(norm)
     dual = residual(problem, np.asarray(w, np.float64))
-    leaked = outside_mass(dual, problem.support)
+    leaked = float(-dual[~problem.support].sum())
     if np.isnan(leaked):
         return np.nan
     return dual_norm(dual @ problem.embeddings.T, norm) / leaked if leaked > 0 else np.inf
 
 
-def check_norm(norm: str) -> None:
-    """Refuses what is no norm.
-
-    Raises:
-        ValueError: unless ``norm`` is "frobenius", "max" or "spectral".
-    """
-    if norm not in SOLVERS:
-        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
-
-
-def _refuse_inseparable(problem: NTPProblem, proof: Proof | None) -> None:
-    if proof is None or not isinstance(proof.certificate, FarkasMatrix):
-        return
-    bound = verify_certificate(problem, proof.certificate).numbers["margin_bound"]
-    raise NotSeparableError(
-        f"the data are not separable: no decoder has a margin above {bound:.1e} times its norm",
-        proof.certificate,
-    )
-
-
-def _undecided(upper: float) -> UndecidedError:
-    return UndecidedError(f"undecided: the max margin lies in [0, {upper:.3g}]", (0.0, upper))
-
-
 def _solution(
     problem: NTPProblem, alike: MarginProblem, norm: Norm, found: MarginBracket
 ) -> MaxMargin:
+    """W and B of the bracket at unit margin, for the embeddings as the data have them."""
     embeddings, support = problem.embeddings, problem.support
-    w = found.w / logit_margin(found.w @ embeddings, support).margin
-    size = matrix_norm(w, norm)
-    dual = alike.dual_of_data(found.dual)
-    dual = dual * (size**2 / outside_mass(dual, support))
+    w = found.w / logit_margin(found.w @ embeddings, support).margin.min()
+    size = float(matrix_norm(w, norm))
+    dual = found.dual * alike.column_scale
+    dual = dual * (size**2 / -dual[~support].sum())
     logits = w @ embeddings
     level = np.where(support, logits, 0.0).sum(axis=0) / support.sum(axis=0)
     slack = np.where(support, np.inf, level - 1 - logits)
@@ -233,18 +209,17 @@ def _solution(
 def _kkt(
     problem: NTPProblem, norm: Norm, w: np.ndarray, dual: np.ndarray, slack: np.ndarray
 ) -> KKT:
-    support, combination = problem.support, dual @ problem.embeddings.T
-    largest = np.abs(dual).max()
-    outside = ~support
+    outside, combination = ~problem.support, dual @ problem.embeddings.T
+    size = matrix_norm(w, norm)
     if norm == "frobenius":
-        stationarity = np.linalg.norm(w - combination) / np.linalg.norm(w)
+        stationarity = np.linalg.norm(w - combination) / size
     else:
-        reach = matrix_norm(w, norm) * dual_norm(combination, norm)
-        stationarity = abs(1 - np.sum(w * combination) / reach)
+        stationarity = abs(1 - np.sum(w * combination) / (size * dual_norm(combination, norm)))
+    sign = max(dual[outside].max(), np.abs(dual.sum(axis=0)).max(), 0.0)
     return KKT(
-        equality=logit_margin(w @ problem.embeddings, support).spread,
+        equality=float(logit_margin(w @ problem.embeddings, problem.support).spread.max()),
         inequality=float(max(0.0, -slack.min())),
-        sign=float(max(dual[outside].max(), np.abs(dual.sum(axis=0)).max(), 0.0) / largest),
-        slackness=float(np.abs(dual[outside] * slack[outside]).max() / outside_mass(dual, support)),
+        sign=float(sign / np.abs(dual).max()),
+        slackness=float(np.abs(dual[outside] * slack[outside]).max() / -dual[outside].sum()),
         stationarity=float(stationarity),
     )

@@ -7,7 +7,6 @@ every norm.
 """
 
 import numpy as np
-from jaxtyping import Float64
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, eye_array, hstack, kron
 
@@ -64,17 +63,11 @@ def max_norm_bracket(problem: MarginProblem) -> MarginBracket:
         if result.x is None:
             continue
         w = equalised(problem, result.x[:size].reshape(zeros[0].shape))
-        dual = _multipliers(problem, result.eqlin.marginals, result.ineqlin.marginals)
+        dual = np.zeros(problem.support.shape)
+        dual[problem.support] = result.eqlin.marginals
+        dual[~problem.support] = result.ineqlin.marginals
+        dual = in_cone(dual, problem.support)  # rounding has left it outside
         best = tighter(best, bracket(problem, w, dual, "max", int(result.nit)))
         if best.gap <= _SMALL_GAP or shows_inseparable(problem, dual):
             break
     return best
-
-
-def _multipliers(
-    problem: MarginProblem, equalities: np.ndarray, inequalities: np.ndarray
-) -> Float64[np.ndarray, "V m"]:
-    """The solver's marginals as a matrix, moved into D by what rounding has left outside it."""
-    dual = np.zeros(problem.support.shape)
-    dual[problem.support], dual[~problem.support] = equalities, inequalities
-    return in_cone(dual, problem.support)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
-from el_jax.linear_ntp.theory.subspace import decomposed
+from el_jax.linear_ntp.theory.subspace import decomposed, face_factor
 
 _LARGEST_EXPONENT = 1000
 
@@ -43,24 +43,20 @@ class MarginProblem:
         return self.embeddings.T @ self.embeddings
 
     @cached_property
-    def lengths(self) -> Float64[np.ndarray, "m"]:
-        """‖ĥ_j‖."""
-        return column_lengths(self.embeddings)
-
-    @cached_property
     def condition(self) -> float:
         """The largest over the least singular value of Ĥ that is not 0."""
         _, spectrum, _ = decomposed(self.embeddings)
         return float(spectrum[0] / spectrum[-1])
 
     @cached_property
+    def face_basis(self) -> Float64[np.ndarray, "Vd dim"]:
+        """An orthonormal basis of F."""
+        return face_factor(self.embeddings, self.support).left
+
+    @cached_property
     def target(self) -> Float64[np.ndarray, "V m"]:
         """Logits when every constraint binds: 0 on the support, less the margin off it."""
         return np.where(self.support, 0.0, -self.margins)
-
-    def dual_of_data(self, dual: Float64[np.ndarray, "V m"]) -> Float64[np.ndarray, "V m"]:
-        """The multipliers for the embeddings as the data have them, up to a positive factor."""
-        return dual * self.column_scale
 
 
 def scaled(problem: NTPProblem) -> MarginProblem:

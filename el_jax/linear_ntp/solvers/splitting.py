@@ -65,7 +65,9 @@ def split_bracket(
     penalty, best = 1.0, None if start is None else bracket(problem, *start[:2], norm, 0)
     constants = embeddings, inverse, support, problem.target
     with float64():
-        state = _start(jnp.asarray(embeddings), jnp.asarray(support))
+        zero, logits = jnp.zeros((len(support), len(embeddings))), jnp.zeros(support.shape)
+        level, unsettled = jnp.zeros((1, support.shape[1])), jnp.ones(())
+        state = _SplitState(zero, logits, zero, logits, level, zero, unsettled, unsettled)
         for done in range(_CHUNK, max_iterations + _CHUNK, _CHUNK):
             state = _iterate(state, *constants, penalty, _CHUNK, norm)
             w = equalised(problem, np.asarray(state.w))
@@ -83,14 +85,6 @@ def split_bracket(
                 )
     assert best is not None
     return best
-
-
-def _start(embeddings: Array, support: Array) -> _SplitState:
-    w = jnp.zeros((support.shape[0], embeddings.shape[0]))
-    logits = jnp.zeros(support.shape)
-    return _SplitState(
-        w, logits, w, logits, jnp.zeros((1, support.shape[1])), w, jnp.ones(()), jnp.ones(())
-    )
 
 
 @partial(jax.jit, static_argnames="norm")

@@ -18,6 +18,7 @@ largest margin of a W of Frobenius norm 1 (Thrampoulidis 2024, arXiv 2402.18551,
   ‖W‖ >= ⟨B, log P⟩ / ‖B Hᵀ‖.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -71,23 +72,19 @@ class Verification:
     """The statement that a certificate was found to prove.
 
     Attributes:
-        valid: whether it proves what its type says, to ``tolerance``.
         measured: the number that is compared, an upper bound on its exact value.
         tolerance: what it may be at most.
         numbers: what it was made from, each rounded to the unfavourable side.
     """
 
-    valid: bool
     measured: float
     tolerance: float
     numbers: dict[str, float]
 
-
-class _Bounded(NamedTuple):
-    """A computed product, and how far each entry may be from the exact one."""
-
-    value: np.ndarray
-    error: np.ndarray
+    @property
+    def valid(self) -> bool:
+        """True if it proves what its type says; NaN proves nothing."""
+        return bool(self.measured <= self.tolerance)
 
 
 def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verification:
@@ -112,38 +109,35 @@ def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verific
         ValueError: if the certificate's matrix has not the shape of the problem.
         TypeError: for what is no certificate.
     """
-    if not isinstance(certificate, Certificate):
+    verify = _VERIFY.get(type(certificate))
+    if verify is None:
         raise TypeError(
             f"certificate is {type(certificate).__name__}: must be SeparatingMatrix, FarkasMatrix, "
             "FiniteSolution or FredholmMatrix"
         )
-    if isinstance(certificate, SeparatingMatrix):
-        return _verify_separating(problem, _shaped(certificate.w, problem, "w"))
-    if isinstance(certificate, FarkasMatrix):
-        b, rest = _shaped(certificate.b, problem, "b"), certificate.rest
-        return _verify_farkas(problem, b, rest if rest is None else _shaped(rest, problem, "rest"))
-    if isinstance(certificate, FiniteSolution):
-        return _verify_finite(problem, _shaped(certificate.w, problem, "w"))
-    return _verify_fredholm(problem, _shaped(certificate.b, problem, "b"))
+    (vocab_size, num_contexts), dim = problem.support.shape, problem.dim
+    matrices = {
+        name: np.asarray(m, np.float64) for name, m in vars(certificate).items() if m is not None
+    }
+    for name, matrix in matrices.items():
+        expected = vocab_size, dim if name == "w" else num_contexts
+        if matrix.shape != expected:
+            raise ValueError(f"{name} has shape {matrix.shape}: must be {expected}")
+    return verify(problem, **matrices)
 
 
 class Separation(NamedTuple):
-    """Spreads and margins of a decoder at each context, rounding errors included.
+    """The spread and the margin of a decoder, rounding errors included.
 
     Attributes:
-        spread: largest difference between two logits in the support, at most, ``[m]``.
-        margin: least excess of a logit in it over one off it, at least; infinite where the support
-            is all tokens, ``[m]``.
+        spread: largest difference between two logits in one support, at most.
+        margin: least excess of a logit in a support over one off it, at least.
+        relative: the one over the other, both of embeddings of length 1; infinite without margin.
     """
 
-    spread: Float64[np.ndarray, "m"]
-    margin: Float64[np.ndarray, "m"]
-
-    def relative(self, lengths: Float64[np.ndarray, "m"]) -> float:
-        """The largest spread over the least margin, both of embeddings of length 1."""
-        unit = np.where(lengths > 0, lengths, 1.0)
-        margin = (self.margin / unit).min()
-        return float((self.spread / unit).max() / margin) if margin > 0 else np.inf
+    spread: float
+    margin: float
+    relative: float
 
 
 def separation(
@@ -151,23 +145,25 @@ def separation(
     embeddings: Float64[np.ndarray, "d m"],
     support: Bool[np.ndarray, "V m"],
 ) -> Separation:
-    """Spreads and margins of the logits of ``w``."""
+    """Spread and margin of the logits of ``w``."""
     logits, error = _product(w, embeddings)
     low, high = logits - error, logits + error
     lowest = np.where(support, low, np.inf).min(axis=0)
     highest = np.where(support, high, -np.inf).max(axis=0)
     several = support.sum(axis=0) > 1  # a support of one token has one logit
-    return Separation(
-        np.where(several, highest - lowest, 0.0),
-        lowest - np.where(support, -np.inf, high).max(axis=0),
-    )
+    spread = np.where(several, highest - lowest, 0.0)
+    margin = lowest - np.where(support, -np.inf, high).max(axis=0)
+    lengths = column_lengths(embeddings)
+    unit = np.where(lengths > 0, lengths, 1.0)
+    least = (margin / unit).min()
+    relative = (spread / unit).max() / least if least > 0 else np.inf
+    return Separation(float(spread.max()), float(margin.min()), float(relative))
 
 
 def _verify_separating(problem: NTPProblem, w: np.ndarray) -> Verification:
     found = separation(w, problem.embeddings, problem.support)
-    measured = found.relative(column_lengths(problem.embeddings))
-    numbers = {"spread": float(found.spread.max()), "margin": float(found.margin.min())}
-    return _verification(measured, SPREAD_TOLERANCE, numbers)
+    numbers = {"spread": found.spread, "margin": found.margin}
+    return Verification(found.relative, SPREAD_TOLERANCE, numbers)
 
 
 class MarginBound(NamedTuple):
@@ -196,7 +192,8 @@ def margin_bound(
     if rest is None:
         size = _norm_of_combination(b, embeddings, support)
     else:
-        size = exact_combination(b, rest, embeddings).norm(embeddings, support)
+        exact = exact_combination(b, rest, embeddings)
+        size = float(np.linalg.norm(exact.product)) + _repair(exact.sums, embeddings, support)
         size, b = size * (1 + _growth(b.size + len(embeddings))), b + rest
     outside = np.where(support, 0.0, -b).sum(axis=0)
     rounding = 1 - _growth(b.size + len(embeddings))
@@ -208,60 +205,64 @@ def margin_bound(
     return MarginBound(margin, float(size / weighed) if weighed > 0 else 0.0, mass, size)
 
 
-def _verify_farkas(problem: NTPProblem, b: np.ndarray, rest: np.ndarray | None) -> Verification:
+def _verify_farkas(
+    problem: NTPProblem, b: np.ndarray, rest: np.ndarray | None = None
+) -> Verification:
     found = margin_bound(b, problem.embeddings, problem.support, rest)
     numbers = {
         "margin_bound": found.margin,
         "outside_mass": found.mass,
         "combination_norm": found.combination,
     }
-    return _verification(found.relative, MARGIN_TOLERANCE, numbers)
+    return Verification(found.relative, MARGIN_TOLERANCE, numbers)
 
 
 def _verify_finite(problem: NTPProblem, w: np.ndarray) -> Verification:
     logits, error = _product(w, problem.embeddings)
-    log_probs = _log_probs(problem)
-    support = problem.support
+    log_probs, support = problem.log_probs, problem.support
     gap = np.where(support, logits - log_probs, 0.0)
     slack = error + 4 * _UNIT_ROUNDOFF * (np.abs(logits) + np.abs(log_probs))
     high = np.where(support, gap + slack, -np.inf).max(axis=0)
     low = np.where(support, gap - slack, np.inf).min(axis=0)
     several = support.sum(axis=0) > 1
     residual = float(np.where(several, high - low, 0.0).max()) / 2
-    return _verification(residual, LOG_RATIO_TOLERANCE, {"residual": residual})
+    return Verification(residual, LOG_RATIO_TOLERANCE, {"residual": residual})
 
 
 def _verify_fredholm(problem: NTPProblem, b: np.ndarray) -> Verification:
-    support = problem.support
-    log_probs = _log_probs(problem)
+    log_probs, support = problem.log_probs, problem.support
     mean = log_probs.sum(axis=0) / support.sum(axis=0)
     ratios = np.where(support, log_probs - mean, 0.0)  # pairing with these repairs column sums
     rounding = _growth(b.size) + _growth(problem.vocab_size)
     scale = np.where(support, np.abs(log_probs) + np.abs(mean), 0.0)
     pairing = abs(float((b * ratios).sum())) - rounding * float((np.abs(b) * scale).sum())
-    size = _norm_of_combination(b, problem.embeddings, problem.support)
+    size = _norm_of_combination(b, problem.embeddings, support)
     bound = np.inf if size == 0 else pairing / size
     inside = not b[~support].any()
     largest = float(np.abs(ratios).max())
-    reach = bound * _longest(problem)
+    reach = bound * float(column_lengths(problem.embeddings).max())
     proven = inside and pairing > 0 and largest > 0
     measured = (0.0 if np.isinf(bound) else largest / reach) if proven else np.inf
     numbers = {"norm_bound": bound, "pairing": pairing, "combination_norm": size}
-    return _verification(measured, 1 / AMPLIFICATION, numbers)
+    return Verification(measured, 1 / AMPLIFICATION, numbers)
 
 
 def _norm_of_combination(b: np.ndarray, embeddings: np.ndarray, support: np.ndarray) -> float:
     """At least ‖B' Hᵀ‖, where B' is B with its column sums repaired inside supports."""
     combination, error = _product(b, embeddings.T)
     sums = np.abs(b.sum(axis=0)) + _growth(len(b)) * np.abs(b).sum(axis=0)
-    repair = float((sums / np.sqrt(support.sum(axis=0)) * column_lengths(embeddings)).sum())
-    total = _size(combination) + _size(error) + repair
+    total = _size(combination) + _size(error) + _repair(sums, embeddings, support)
     return float(total * (1 + _growth(b.size + combination.size)))
 
 
-def _product(left: np.ndarray, right: np.ndarray) -> _Bounded:
+def _repair(sums: np.ndarray, embeddings: np.ndarray, support: np.ndarray) -> float:
+    """What it adds to ‖B Hᵀ‖ to make column sums 0 inside supports."""
+    return float((np.abs(sums) / np.sqrt(support.sum(axis=0)) * column_lengths(embeddings)).sum())
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A product and the bound of Higham (2002), eq. 3.13, on its rounding errors."""
-    return _Bounded(left @ right, _growth(left.shape[1] + 2) * (np.abs(left) @ np.abs(right)))
+    return left @ right, _growth(left.shape[1] + 2) * (np.abs(left) @ np.abs(right))
 
 
 def _size(matrix: np.ndarray) -> float:
@@ -274,23 +275,9 @@ def _growth(terms: int) -> float:
     return terms * _UNIT_ROUNDOFF / (1 - terms * _UNIT_ROUNDOFF)
 
 
-def _log_probs(problem: NTPProblem) -> np.ndarray:
-    return np.log(np.where(problem.support, problem.next_token_probs, 1.0))
-
-
-def _longest(problem: NTPProblem) -> float:
-    return float(column_lengths(problem.embeddings).max())
-
-
-def _verification(measured: float, tolerance: float, numbers: dict[str, float]) -> Verification:
-    # written so that a NaN is not valid
-    return Verification(bool(measured <= tolerance), float(measured), tolerance, numbers)
-
-
-def _shaped(matrix: np.ndarray, problem: NTPProblem, name: str) -> np.ndarray:
-    matrix = np.asarray(matrix, np.float64)
-    (vocab_size, num_contexts), dim = problem.support.shape, len(problem.embeddings)
-    expected = vocab_size, dim if name == "w" else num_contexts
-    if matrix.shape != expected:
-        raise ValueError(f"{name} has shape {matrix.shape}: must be {expected}")
-    return matrix
+_VERIFY: dict[type, Callable[..., Verification]] = {
+    SeparatingMatrix: _verify_separating,
+    FarkasMatrix: _verify_farkas,
+    FiniteSolution: _verify_finite,
+    FredholmMatrix: _verify_fredholm,
+}

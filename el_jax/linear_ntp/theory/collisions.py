@@ -4,7 +4,7 @@ With W h_i = L and h_j = r h_i, the logits of j are r L: for r > 0 the same toke
 for r < 0 those that lead in one trail in the other.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float64
@@ -16,49 +16,44 @@ from el_jax.linear_ntp.theory.certificates import FarkasMatrix, FredholmMatrix
 _PARALLEL = 1e-13
 
 
-class InseparablePair(NamedTuple):
-    """Two contexts that no W can both separate: the proof, and the same in words."""
+def separability_collisions(problem: NTPProblem) -> Iterator[tuple[FarkasMatrix, str]]:
+    """The pairs of parallel embeddings whose supports no W can both separate.
 
-    certificate: FarkasMatrix
-    reason: str
-
-
-class IncompatiblePair(NamedTuple):
-    """Two contexts whose log ratios no W can both have: the proof, and the same in words."""
-
-    certificate: FredholmMatrix
-    reason: str
-
-
-def separability_collision(problem: NTPProblem) -> InseparablePair | None:
-    """The first pair of parallel embeddings whose supports no W can both separate, if any."""
-    support = problem.support
+    Yields:
+        The proof, and the same in words.
+    """
     for i, j, ratio in _parallel_pairs(problem.embeddings):
-        if ratio == 0 and not support[:, i].all():
-            outside = int(np.argmin(support[:, i]))
-            b = _single(problem, int(np.argmax(support[:, i])), outside, i)
-            return InseparablePair(FarkasMatrix(b), f"the embedding of context {i} is zero")
-        if ratio > 0 and (support[:, i] != support[:, j]).any():
-            i, j, ratio = (
-                (i, j, ratio) if (support[:, j] & ~support[:, i]).any() else (j, i, 1 / ratio)
-            )
-            outside = int(np.argmax(support[:, j] & ~support[:, i]))
-            inside = int(np.argmax(support[:, i]))
+        first, second = problem.support[:, i], problem.support[:, j]
+        both = first & second
+        if ratio == 0 and not first.all():
+            inside, outside = first, ~first
+            words = f"the embedding of context {i} is zero"
+        elif ratio > 0 and (first != second).any():
+            if not (second & ~first).any():
+                i, j, ratio, first, second = j, i, 1 / ratio, second, first
+            inside, outside = first, second & ~first
             words = f"contexts {i} and {j} have {_parallel(ratio)} embeddings, different supports"
-            return _farkas(problem, i, j, ratio, (inside, outside), words)
-        shared = support[:, i] & support[:, j]
-        if ratio < 0 and shared.any() and not (support[:, i] & support[:, j]).all():
-            i, j, ratio = (i, j, ratio) if not support[:, i].all() else (j, i, 1 / ratio)
-            tokens = int(np.argmax(shared)), int(np.argmin(support[:, i]))
+        elif ratio < 0 and both.any() and not both.all():
+            if first.all():
+                i, j, ratio, first = j, i, 1 / ratio, second
+            inside, outside = both, ~first
             words = f"contexts {i} and {j} have antipodal embeddings, overlapping supports"
-            return _farkas(problem, i, j, ratio, tokens, words)
-    return None
+        else:
+            continue
+        b = np.zeros(problem.support.shape)
+        b[inside.argmax(), i], b[outside.argmax(), i] = 1.0, -1.0
+        if ratio != 0:
+            b[:, j] = -b[:, i] / ratio
+        yield FarkasMatrix(b), words
 
 
-def compatibility_collision(problem: NTPProblem) -> IncompatiblePair | None:
-    """The first pair of parallel embeddings whose probabilities no W can both have, if any."""
-    support = problem.support
-    logs = np.log(np.where(support, problem.next_token_probs, 1.0))
+def compatibility_collisions(problem: NTPProblem) -> Iterator[tuple[FredholmMatrix, str]]:
+    """The pairs of parallel embeddings whose probabilities no W can both have.
+
+    Yields:
+        The proof, and the same in words.
+    """
+    support, logs = problem.support, problem.log_probs
     for i, j, ratio in _parallel_pairs(problem.embeddings):
         shared = support[:, j] if ratio == 0 else support[:, i] & support[:, j]
         if not shared.any():
@@ -77,8 +72,7 @@ def compatibility_collision(problem: NTPProblem) -> IncompatiblePair | None:
                 else f"contexts {i} and {j} have {_parallel(ratio)} embeddings, different ratios "
                 "between the probabilities of tokens they share"
             )
-            return IncompatiblePair(FredholmMatrix(b), words)
-    return None
+            yield FredholmMatrix(b), words
 
 
 def _parallel_pairs(embeddings: Float64[np.ndarray, "d m"]) -> list[tuple[int, int, float]]:
@@ -92,20 +86,6 @@ def _parallel_pairs(embeddings: Float64[np.ndarray, "d m"]) -> list[tuple[int, i
         if np.linalg.norm(unit[:, j] - sign * unit[:, i]) <= _PARALLEL:
             pairs.append((int(i), int(j), float(sign * length[j] / length[i])))
     return pairs
-
-
-def _farkas(
-    problem: NTPProblem, i: int, j: int, ratio: float, tokens: tuple[int, int], words: str
-) -> InseparablePair:
-    b = _single(problem, *tokens, i)
-    b[:, j] = -b[:, i] / ratio
-    return InseparablePair(FarkasMatrix(b), words)
-
-
-def _single(problem: NTPProblem, inside: int, outside: int, context: int) -> np.ndarray:
-    b = np.zeros(problem.support.shape)
-    b[inside, context], b[outside, context] = 1.0, -1.0
-    return b
 
 
 def _parallel(ratio: float) -> str:

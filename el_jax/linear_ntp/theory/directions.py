@@ -4,7 +4,6 @@ A method is a frozen value, so that two equal ones share a compiled program. ``i
 memory, ``step(slope, memory, step_size)`` gives what to subtract and the new memory.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -59,14 +58,14 @@ class Steepest:
 
 
 @dataclass(frozen=True)
-class Rescaled:
-    """η ∇CE / scale, with a scale that vanishes as training goes on.
+class Memoryless:
+    """A step that depends on the slope alone.
 
     Attributes:
-        log_scale: log of what to divide by.
+        change: what to subtract, given the slope and η.
     """
 
-    log_scale: Callable[[Slope], Array]
+    change: Callable[[Slope, Array], Array]
 
     def init(self, W: Float[Array, "V d"]) -> Memory:  # noqa: ARG002
         """Nothing to remember."""
@@ -75,30 +74,8 @@ class Rescaled:
     def step(
         self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
     ) -> tuple[Float[Array, "V d"], Memory]:
-        """η ∇CE / scale."""
-        return step_size * jnp.exp(-self.log_scale(slope)) * slope.gradient, memory
-
-
-@dataclass(frozen=True)
-class Polyak:
-    """Polyak's step η (CE - H) / ‖∇CE‖², exact since the infimum H is known; η is usually 1.
-
-    Attributes:
-        cap: largest multiple of the gradient, before η.
-    """
-
-    cap: float = math.inf
-
-    def init(self, W: Float[Array, "V d"]) -> Memory:  # noqa: ARG002
-        """Nothing to remember."""
-        return ()
-
-    def step(
-        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
-    ) -> tuple[Float[Array, "V d"], Memory]:
-        """η min(cap, (CE - H) / ‖∇CE‖²) ∇CE."""
-        rate = slope.excess.total / jnp.sum(jnp.square(slope.gradient))
-        return step_size * jnp.minimum(rate, self.cap) * slope.gradient, memory
+        """The change."""
+        return self.change(slope, step_size), memory
 
 
 @dataclass(frozen=True)
@@ -130,28 +107,6 @@ class Adam:
         root = jnp.sqrt(square / (1 - self.beta2**steps)) + self.epsilon
         change = jnp.where(root > 0, mean / jnp.where(root > 0, root, 1.0), 0.0)
         return step_size / (1 - self.beta1**steps) * change, (mean, square, steps)
-
-
-@dataclass(frozen=True)
-class SplitNormalized:
-    """P_F ∇CE / λ_F + η · P_⊥∇CE / ‖P_⊥∇CE‖: each part of W at its own pace.
-
-    Normalised gradient descent is pinned at the effective step size 2 / λ_F by the curved part in
-    F. Here that part takes ordinary gradient steps and the flat part normalised ones, which keep
-    their direction however small the leak becomes. A diagnostic: it must know F.
-    """
-
-    def init(self, W: Float[Array, "V d"]) -> Memory:  # noqa: ARG002
-        """Nothing to remember."""
-        return ()
-
-    def step(
-        self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
-    ) -> tuple[Float[Array, "V d"], Memory]:
-        """The two parts added; without F, the second alone."""
-        curved = slope.top_curvature > 0
-        along = slope.along / jnp.where(curved, slope.top_curvature, 1.0)
-        return jnp.where(curved, along, 0.0) + step_size * unit(slope.across), memory
 
 
 def unit(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
@@ -197,12 +152,32 @@ def _itself(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
     return gradient
 
 
-def _log_excess(slope: Slope) -> Array:
-    return jnp.log(slope.excess.total)
+def _polyak(slope: Slope, step_size: Array) -> Array:
+    """η (CE - H) / ‖∇CE‖² ∇CE, exact since the infimum H is known; η is usually 1."""
+    rate = slope.excess.total / jnp.sum(jnp.square(slope.gradient))
+    return step_size * rate * slope.gradient
 
 
-def _log_leaked(slope: Slope) -> Array:
-    return slope.log_leaked
+def _over_excess(slope: Slope, step_size: Array) -> Array:
+    """η ∇CE / (CE - H) (Ji and Telgarsky 2019, arXiv 1906.04540)."""
+    return step_size * jnp.exp(-jnp.log(slope.excess.total)) * slope.gradient
+
+
+def _over_leaked(slope: Slope, step_size: Array) -> Array:
+    """η ∇CE / G (Tyurin 2024, arXiv 2412.08424)."""
+    return step_size * jnp.exp(-slope.log_leaked) * slope.gradient
+
+
+def _split(slope: Slope, step_size: Array) -> Array:
+    """P_F ∇CE / λ_F + η · P_⊥∇CE / ‖P_⊥∇CE‖: each part of W at its own pace.
+
+    Normalised gradient descent is pinned at the effective step size 2 / λ_F by the curved part in
+    F. Here that part takes ordinary gradient steps and the flat part normalised ones, which keep
+    their direction however small the leak becomes. A diagnostic: it must know F.
+    """
+    curved = slope.top_curvature > 0
+    along = slope.along / jnp.where(curved, slope.top_curvature, 1.0)
+    return jnp.where(curved, along, 0.0) + step_size * unit(slope.across)
 
 
 DIRECTIONS: dict[str, Direction] = {
@@ -217,8 +192,8 @@ DIRECTIONS: dict[str, Direction] = {
     "muon": Steepest(polar_factor, beta=0.95),
     "muon_newton_schulz": Steepest(newton_schulz, beta=0.95),
     "adam": Adam(),
-    "polyak": Polyak(),
-    "loss_normalized": Rescaled(_log_excess),  # Ji and Telgarsky 2019, arXiv 1906.04540
-    "leak_normalized": Rescaled(_log_leaked),  # Tyurin 2024, arXiv 2412.08424
-    "split_ngd": SplitNormalized(),
+    "polyak": Memoryless(_polyak),
+    "loss_normalized": Memoryless(_over_excess),
+    "leak_normalized": Memoryless(_over_leaked),
+    "split_ngd": Memoryless(_split),
 }

@@ -9,9 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float64
-
-from el_jax.linear_ntp.problems.problem import column_lengths
+from jaxtyping import Float64
 
 _MAX_PRODUCTS = 50_000  # about a second
 
@@ -26,13 +24,6 @@ class ExactCombination(NamedTuple):
 
     product: Float64[np.ndarray, "V d"]
     sums: Float64[np.ndarray, "m"]
-
-    def norm(
-        self, embeddings: Float64[np.ndarray, "d m"], support: Bool[np.ndarray, "V m"]
-    ) -> float:
-        """‖B Hᵀ‖ and what it takes to repair the sums inside supports, up to roundoff."""
-        repair = np.abs(self.sums) / np.sqrt(support.sum(axis=0)) * column_lengths(embeddings)
-        return float(np.linalg.norm(self.product) + repair.sum())
 
 
 def is_exactly_affordable(embeddings: Float64[np.ndarray, "d m"], vocab_size: int) -> bool:

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.linear_ntp.theory.landscape import Landscape, landscape, slope_at
 from el_jax.linear_ntp.theory.metrics import decoder_metrics
+from el_jax.linear_ntp.theory.subspace import decomposed
 from el_jax.linear_ntp.theory.trajectory import Trajectory
 from el_jax.process.double_precision import float64
 
@@ -52,7 +53,7 @@ def gradient_flow(
     if marks[-1] == 0:
         return Trajectory(marks, decoder_metrics(problem, start[None], w_mm=w_mm), start)
     # ∇CE lies in the span of the embeddings, so W moves in as many columns as their rank
-    span = _span(problem.embeddings)
+    span = decomposed(problem.embeddings)[0]  # [d, rank H]
     shape = (problem.vocab_size, span.shape[1])
 
     def velocity(tau: float, y: np.ndarray) -> np.ndarray:
@@ -83,12 +84,6 @@ def gradient_flow(
         )
     decoders = start + solution.y.T.reshape(-1, *shape) @ span.T
     return Trajectory(marks, decoder_metrics(problem, decoders, w_mm=w_mm), decoders[-1])
-
-
-def _span(embeddings: np.ndarray) -> np.ndarray:
-    """An orthonormal basis ``[d, rank H]`` of the span of the embeddings."""
-    left, values, _ = np.linalg.svd(embeddings, full_matrices=False)
-    return left[:, values > np.finfo(float).eps * max(embeddings.shape) * values[0]]
 
 
 @jax.jit

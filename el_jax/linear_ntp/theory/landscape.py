@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 from jaxtyping import Float
 
 from el_jax.linear_ntp.problems.problem import NTPProblem
@@ -20,7 +20,6 @@ from el_jax.linear_ntp.theory.objective import (
     logit_pieces,
 )
 from el_jax.linear_ntp.theory.subspace import (
-    curvature_product,
     data_subspace,
     finite_component,
     project,
@@ -109,27 +108,3 @@ def slope_at(W: Float[Array, "V d"], landscape: Landscape) -> Slope:
         excess=excess_parts(pieces, context_probs, probs),
         top_curvature=landscape.top_curvature,
     )
-
-
-def curvature_along(
-    W: Float[Array, "V d"], landscape: Landscape, num_iterations: int = 100
-) -> Float[Array, ""]:
-    """Largest eigenvalue of ∇²CE_F(W), the curvature inside F; λ_F where the data's ratios are met.
-
-    The Hessian is that of :func:`subspace.top_curvature`, with the softmax over each support for p.
-    By power iteration: a lower bound, and 0 where every support is one token.
-    """
-    H, context_probs, probs = landscape[:3]
-    inside = logit_pieces(W @ H, probs).inside
-
-    def product(direction: Array) -> Array:
-        return curvature_product(direction, H, context_probs, inside)
-
-    def iterate(_: Array, direction: Array) -> Array:
-        moved = product(direction)
-        size = jnp.linalg.norm(moved)
-        return moved / jnp.where(size > 0, size, 1.0)
-
-    start = product(jax.random.normal(jax.random.key(0), W.shape, W.dtype))
-    direction = lax.fori_loop(0, num_iterations, iterate, start)
-    return jnp.sum(direction * product(direction))

@@ -11,17 +11,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Float, Float64
 
 from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.linear_ntp.theory.landscape import (
     Landscape,
     Slope,
-    curvature_along,
     landscape,
     slope_at,
 )
-from el_jax.linear_ntp.theory.norms import NORMS, traced_norm
+from el_jax.linear_ntp.theory.norms import NORMS, logit_margin, matrix_norm
 from el_jax.process.double_precision import float64
 
 
@@ -44,8 +43,6 @@ def decoder_metrics(
                           for each norm N: frobenius, max, spectral. When positive, the data are
                           separable with at least this margin γ_N
     margin_bound          ‖P_⊥∇CE‖ / G, which the Frobenius margin γ never exceeds
-    curvature_along       largest eigenvalue of ∇²CE_F(W), see :func:`curvature_along`; steps
-                          above 2 over it overshoot inside F
     cosine_N              of W with the reference for N
     cosine_minus_finite_N of W - W* with it
     cosine_across_N       of P_⊥W with it
@@ -106,9 +103,8 @@ def metrics_at(
     along = landscape.project(W)
     across = W - along
     logits = across @ landscape.embeddings
-    margins: dict[str, Array] = {
-        norm: hard_margin(logits, support) / traced_norm(across, norm) for norm in NORMS
-    }
+    spread, margin = logit_margin(logits, support)
+    margins: dict[str, Array] = {norm: margin.min() / matrix_norm(across, norm) for norm in NORMS}
     leaked = jnp.exp(slope.log_leaked - slope.log_scale)
     metrics = {
         "excess_loss": slope.excess.total,
@@ -120,14 +116,13 @@ def metrics_at(
         "norm_along": jnp.linalg.norm(along),
         "norm_across": jnp.linalg.norm(across),
         "finite_error": jnp.linalg.norm(along - landscape.finite),
-        "support_spread": _support_spread(logits, support),
+        "support_spread": spread.max(),
         "margin_bound": jnp.linalg.norm(slope.across) / leaked,
-        "curvature_along": curvature_along(W, landscape),
         **{f"margin_{norm}": margin for norm, margin in margins.items()},
     }
     for norm, reference in references.items():
-        optimum = hard_margin(reference @ landscape.embeddings, support)
-        optimum = optimum / traced_norm(reference, norm)
+        optimum = logit_margin(reference @ landscape.embeddings, support).margin.min()
+        optimum = optimum / matrix_norm(reference, norm)
         metrics |= {
             f"cosine_{norm}": _cosine(W, reference),
             f"cosine_minus_finite_{norm}": _cosine(W - landscape.finite, reference),
@@ -136,17 +131,6 @@ def metrics_at(
             f"margin_ratio_{norm}": margins[norm] / optimum,
         }
     return metrics
-
-
-def hard_margin(logits: Float[Array, "V m"], support: Bool[Array, "V m"]) -> Float[Array, ""]:
-    """The least, over contexts, of the smallest logit inside less the largest outside."""
-    least = jnp.where(support, logits, jnp.inf).min(axis=0)
-    return (least - jnp.where(support, -jnp.inf, logits).max(axis=0)).min()
-
-
-def _support_spread(logits: Array, support: Array) -> Array:
-    largest = jnp.where(support, logits, -jnp.inf).max(axis=0)
-    return (largest - jnp.where(support, logits, jnp.inf).min(axis=0)).max()
 
 
 def _cosine(a: Array, b: Array) -> Array:

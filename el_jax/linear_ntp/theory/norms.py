@@ -2,36 +2,36 @@
 
 Steepest descent in a norm is expected to maximise the margin in that norm: gradient descent in the
 Frobenius norm, sign descent (Adam) in the max norm, spectral descent (Muon) in the spectral norm.
+Functions take NumPy or, to be traced, JAX arrays.
 """
 
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 
 Norm = Literal["frobenius", "max", "spectral"]
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
 
-_NORMS: dict[str, Callable[[ModuleType, Any], Any]] = {  # given numpy or jax.numpy
-    "frobenius": lambda xp, w: xp.linalg.norm(w),
-    "max": lambda xp, w: xp.abs(w).max(),
-    "spectral": lambda xp, w: xp.linalg.norm(w, 2),
-}
+def check_norm(norm: str) -> None:
+    """Refuses what is no norm.
+
+    Raises:
+        ValueError: unless ``norm`` is "frobenius", "max" or "spectral".
+    """
+    if norm not in NORMS:
+        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
 
 
-def matrix_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
+def matrix_norm(w: Float[np.ndarray | Array, "V d"], norm: str) -> Any:
     """Root of the sum of squares, largest absolute entry, or largest singular value."""
-    return float(_NORMS[norm](np, w))
-
-
-def traced_norm(w: Float[Array, "V d"], norm: str) -> Float[Array, ""]:
-    """The norm of :func:`matrix_norm`, to be traced."""
-    return _NORMS[norm](jnp, w)
+    numpy: Any = jnp if isinstance(w, Array) else np
+    if norm == "max":
+        return numpy.abs(w).max()
+    return numpy.linalg.norm(w, 2 if norm == "spectral" else None)
 
 
 def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
@@ -39,3 +39,25 @@ def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
     if norm == "max":
         return float(np.abs(w).sum())
     return float(np.linalg.norm(w, "nuc" if norm == "spectral" else None))
+
+
+class LogitMargin(NamedTuple):
+    """The distance of the logits of each context from separating.
+
+    Attributes:
+        spread: largest difference between two logits in the support, ``[m]``.
+        margin: least excess of a logit in it over one off it, ``[m]``.
+    """
+
+    spread: Float[np.ndarray | Array, "m"]
+    margin: Float[np.ndarray | Array, "m"]
+
+
+def logit_margin(
+    logits: Float[np.ndarray | Array, "V m"], support: Bool[np.ndarray | Array, "V m"]
+) -> LogitMargin:
+    """Spread over the supports and margin over the rest, in nats."""
+    where: Any = jnp.where if isinstance(logits, Array) else np.where
+    least = where(support, logits, np.inf).min(axis=0)
+    largest = where(support, logits, -np.inf).max(axis=0)
+    return LogitMargin(largest - least, least - where(support, -np.inf, logits).max(axis=0))

@@ -37,23 +37,15 @@ class DataSubspace:
         problem: whose F it is.
         basis: orthonormal basis of F, one column an element, rows as W is ravelled, or None where
             it would be too large and projections solve by conjugate gradients.
-        spectrum: singular values of A, descending, as many as F has dimensions; None likewise.
     """
 
     problem: NTPProblem
     basis: Float64[np.ndarray, "Vd dim"] | None
-    spectrum: Float64[np.ndarray, "dim"] | None
 
     @property
-    def dim(self) -> int:
-        """The dimension of F.
-
-        Raises:
-            ValueError: if F has no explicit basis, so that its dimension is not known.
-        """
-        if self.basis is None:
-            raise ValueError("F has no explicit basis: its dimension was not computed")
-        return self.basis.shape[1]
+    def dim(self) -> int | None:
+        """The dimension of F; None where it was not computed, for want of a basis."""
+        return None if self.basis is None else self.basis.shape[1]
 
     def project(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
         """P_F(W)."""
@@ -70,10 +62,8 @@ def data_subspace(problem: NTPProblem, *, dense: bool | None = None) -> DataSubs
         dense: whether to factorise; None decides by size. Σ_j (S_j - 1) columns of V d numbers
             are held and decomposed.
     """
-    if not is_dense(problem.embeddings, problem.support, dense):
-        return DataSubspace(problem, None, None)
-    left, spectrum, _ = _factor(problem)
-    return DataSubspace(problem, left, spectrum)
+    factorised = is_dense(problem.embeddings, problem.support, dense)
+    return DataSubspace(problem, _factor(problem).left if factorised else None)
 
 
 def finite_component(
@@ -89,8 +79,7 @@ def finite_component(
         dense: as in :func:`data_subspace`; otherwise LSQR, to 1e-14.
     """
     shape = (problem.vocab_size, problem.dim)
-    support = problem.support
-    log_probs = np.log(np.where(support, problem.next_token_probs, 1))
+    support, log_probs = problem.support, problem.log_probs
     if is_dense(problem.embeddings, problem.support, dense):
         left, spectrum, right = _factor(problem)
         contrasts, context = face_contrasts(support)
@@ -118,26 +107,15 @@ def top_curvature(problem: NTPProblem) -> float:
     size = problem.vocab_size * problem.dim
 
     def product(w: np.ndarray) -> np.ndarray:
-        direction = w.reshape(problem.vocab_size, problem.dim)
-        return curvature_product(direction, H, weights, probs).ravel()
+        change = w.reshape(problem.vocab_size, problem.dim) @ H
+        spread = probs * (change - (probs * change).sum(axis=0))
+        return ((weights * spread) @ H.T).ravel()
 
     start = np.random.default_rng(0).standard_normal(size)
     if not product(start).any():  # zero embeddings wherever several tokens follow
         return 0.0
     hessian = LinearOperator((size, size), matvec=product, dtype=np.float64)
     return float(eigsh(hessian, k=1, v0=start, return_eigenvectors=False)[0])
-
-
-def curvature_product(
-    direction: Float[Matrix, "V d"],
-    H: Float[Matrix, "d m"],
-    context_probs: Float[Matrix, "m"],
-    probs: Float[Matrix, "V m"],
-) -> Float[Matrix, "V d"]:
-    """∇²CE times a direction, Σ_j π_j (diag p_j - p_j p_jᵀ) D h_j h_jᵀ, where p are ``probs``."""
-    change = direction @ H
-    spread = probs * (change - (probs * change).sum(axis=0, keepdims=True))
-    return (context_probs[None] * spread) @ H.T
 
 
 def centred(values: Float[Matrix, "V m"], face: Bool[Matrix, "V m"]) -> Float[Matrix, "V m"]:
