@@ -41,7 +41,7 @@ from experiments.harness.report import (
     write_report,
 )
 from experiments.harness.shards import TABLES, ShardError, merge, parse_shard, write_shard
-from experiments.harness.tables import MalformedTableError, read_results
+from experiments.harness.tables import MalformedTableError, read_table
 
 ROOT = Path(__file__).parent
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
     Returns:
         The exit status: 0, 2 when the request cannot be carried out, or that of a
-        :class:`~el_jax.process.errors.UserError`, such as 5 while another process trains the same.
+        :class:`~el_jax.process.errors.UserError`.
     """
     arguments = make_parser().parse_args(argv)
     try:
@@ -192,7 +192,7 @@ def conclude(experiment: Experiment, heading: str, out: Path) -> None:
 
     The smoke scale shows that everything runs; its numbers test no claim and get no verdict.
     """
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     provenance = read_provenance(out / "provenance.json")
     console = make_console()
     print_results(console, heading, results)

@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from el_jax.plots import add_legend, add_question, new_figure
+from el_jax.plots import add_legend
 from experiments.bench.claims import Line, lines_of
-from experiments.harness.figures import decimal
+from experiments.harness.figures import decimal, figure_answering, key
 from experiments.harness.judging import Outcome, Verdict, judged
 from experiments.harness.provenance import read_provenance
 from experiments.harness.statistics import Interval, describe_number, median_interval
-from experiments.harness.tables import read_results, select, values_of
+from experiments.harness.tables import read_table, select, values_of
 
 MARKS = {  # colour and marker of a verdict, and its name
     Verdict.HOLDS: ("#009e73", "o", "met"),
@@ -45,30 +44,25 @@ class Drawn(NamedTuple):
 
 def plot(out: Path) -> Figure:
     """A line for each goal, and below it the cases it is measured in."""
-    results, provenance = (
-        read_results(out / "results.csv"),
-        read_provenance(out / "provenance.json"),
-    )
+    results = read_table(out / "results.csv")
+    provenance = read_provenance(out / "provenance.json")
     lines = lines_of(provenance.scale)
     said = judged([line.claim for line in lines], results, provenance.not_measured)
     drawn = [
         Drawn(line, median_interval(values_of(results, line.where, line.goal.quantity)), outcome)
         for line, (_, outcome) in zip(lines, said, strict=True)
     ]
-    figure, axes = new_figure(
-        size=(7.6, 1.8 + 0.15 * (len(lines) + len({line.text for line in lines})))
+    figure, axes = figure_answering(
+        answer(results, [one.outcome.verdict for one in drawn]),
+        size=(7.6, 1.8 + 0.15 * (len(lines) + len({line.text for line in lines}))),
     )
     ax = axes[0, 0]
-    add_question(figure, answer(results, [one.outcome.verdict for one in drawn]))
     _draw_lines(ax, drawn)
     ax.axvline(1.0, color="black", linewidth=1.2, zorder=1)
     ax.annotate("goal", (1.0, 1.0), xycoords=ax.get_xaxis_transform(), ha="center", va="bottom")
     ax.set_xlim(0.0, max(1.3, ax.get_xlim()[1]))
     ax.set_xlabel("measured / goal (goal / measured where more is better)")
-    handles = [
-        Line2D([], [], color=colour, marker=marker, linestyle="", label=name)
-        for colour, marker, name in MARKS.values()
-    ]
+    handles = [key(name, colour, marker) for colour, marker, name in MARKS.values()]
     note = (
         "left of the line a goal is met; dots: median over rounds of timing, bars: its 95 % "
         "interval;\nwithout a bar: counted, or measured once"

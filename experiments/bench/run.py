@@ -35,7 +35,7 @@ from experiments.harness.discovery import ExperimentError
 from experiments.harness.names import name_of
 from experiments.harness.provenance import gather_provenance, write_provenance
 from experiments.harness.shards import WHOLE, Shard, join
-from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results
+from experiments.harness.tables import CURVES, tidy, write_table
 
 BENCHMARKS: dict[str, Benchmark] = {
     "pytorch": pytorch.BENCHMARK,
@@ -110,8 +110,8 @@ def measure(name: str, scale: str, out: Path) -> None:
         hashes[name_of(factors)] = config_hash({"case": factors, "options": repr(options)})
     gathered = gather_provenance("bench", scale, config_hashes=hashes, wall_seconds=seconds)
     out.mkdir()
-    write_results(out / "results.csv", results_frame(rows))
-    write_curves(out / "curves.csv", curves_frame([]))
+    write_table(out / "results.csv", tidy(rows))
+    write_table(out / "curves.csv", tidy([], CURVES))
     hardware = {**gathered.hardware, "processor": _processor()}
     provenance = dataclasses.replace(gathered, hardware=hardware, not_measured=reasons)
     write_provenance(out / "provenance.json", provenance)

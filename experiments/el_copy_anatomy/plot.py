@@ -8,19 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    add_chance_line,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-    plot_curve,
+from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles, plot_curve
+from experiments.harness.figures import (
+    colour_of,
+    curve_of,
+    decimal,
+    figure_answering,
+    key,
+    t_note,
+    t_sems,
 )
-from experiments.harness.figures import colour_of, curve_of, decimal, t_note, t_sems
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, exactly, read_curves
+from experiments.harness.tables import Where, cells, exactly, read_table
 
 # a column of panels: the metrics of strings that it draws, in the line style of their group
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -40,11 +39,12 @@ CHANCE = 1 / 26
 
 def plot(out: Path) -> Figure:
     """Columns: accuracy in training, gradient share, accuracy on unseen strings, swap test."""
-    curves = read_curves(out / "curves.csv")
+    curves = read_table(out / "curves.csv")
     settings = cells(curves, {})
     size = (8.4, 1.5 + 1.75 * len(settings))
-    figure, axes = new_figure(len(settings), len(COLUMNS), size=size, share_x=True, share_y=True)
-    add_question(figure, answer(curves))
+    figure, axes = figure_answering(
+        answer(curves), len(settings), len(COLUMNS), size=size, share_x=True, share_y=True
+    )
     for setting, row in zip(settings, axes, strict=True):
         for ax, metrics in zip(row, COLUMNS.values(), strict=True):
             for metric, style in metrics.items():
@@ -88,6 +88,6 @@ def _handles() -> list[Line2D]:
     groups = {"easy strings": DASHED, "hard strings": SOLID}
     answers = {label: colour for colour, label in ANSWERS.values()}
     return [
-        *(Line2D([], [], color="black", linestyle=s, label=n) for n, s in groups.items()),
-        *(Line2D([], [], color=c, label=f"(swap test) {n}") for n, c in answers.items()),
+        *(key(n, "black", style=s) for n, s in groups.items()),
+        *(key(f"(swap test) {n}", c) for n, c in answers.items()),
     ]

@@ -1,13 +1,14 @@
 """The course of training on the copy task: easy strings, hard strings, and the mechanism."""
 
-from pathlib import Path
+from functools import partial
+
+import numpy as np
 
 from configs.el.copy import get_config
 from el_jax.training.metrics import Row
 from el_jax.training.sinks import History
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
-from experiments.harness.sweep import fitting, mean_over_course, run_sweep
+from experiments.harness.sweep import fitting, run_sweep
 
 MECHANISM = ("swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding")
 AT_FIRST = ("train_easy_ce", "train_hard_ce", "train_easy_accuracy", "train_hard_accuracy")
@@ -33,13 +34,17 @@ CURVES = [
 
 def course(history: History) -> Row:
     """Metrics of the whole course of training."""
+
+    def mean(metric: str) -> np.ndarray:
+        return history.curve(metric)[1].mean(0)
+
     first = {f"{m}_at_first": history.curve(m)[1][0] for m in AT_FIRST}
-    means = {f"mean_{m.removeprefix('train_')}": mean_over_course(history, m) for m in COURSE}
+    means = {f"mean_{m.removeprefix('train_')}": mean(m) for m in COURSE}
     ever = {
         f"ever_{m}": history.curve(f"train_{m}")[1].max(0)
         for m in ("stratified", "stratified_by_accuracy")
     }
-    easy, hard = (mean_over_course(history, f"train_{group}_accuracy") for group in GROUPS)
+    easy, hard = (mean(f"train_{group}_accuracy") for group in GROUPS)
     return first | means | ever | {"mean_accuracy_gap": easy - hard} | fitting(history)
 
 
@@ -60,15 +65,6 @@ def studies(scale: str) -> list[Study]:
     return chosen
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_anatomy",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=course,
-        shard=shard,
-    )
+run = partial(
+    run_sweep, "el_copy_anatomy", studies=studies, metrics=METRICS, curves=CURVES, extras=course
+)

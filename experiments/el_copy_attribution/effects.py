@@ -16,7 +16,7 @@ from jaxtyping import Float
 from experiments.el_copy_attribution.claims import E_LOSSES, FEW, HARD, LONG, NARROW
 from experiments.harness.names import loss_name
 from experiments.harness.statistics import CONFIDENCE
-from experiments.harness.tables import Where, read_results, select
+from experiments.harness.tables import Where, read_table, select
 
 Factors = dict[str, dict[str, Float[np.ndarray, " rows"]]]  # factor -> effect -> its regressor
 
@@ -79,6 +79,6 @@ def _regressors(factors: Factors) -> dict[str, Float[np.ndarray, " rows"]]:
 
 
 if __name__ == "__main__":
-    results = read_results(Path(__file__).parent / "results.csv")
+    results = read_table(Path(__file__).parent / "results.csv")
     for where in (NARROW, FEW):
         print(where, effects(results, HARD, where).round(3).to_string(), sep="\n")

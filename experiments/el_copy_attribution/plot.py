@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_note, add_question, add_titles, new_figure, plot_curve
+from el_jax.plots import add_legend, add_note, add_titles, plot_curve
 from experiments.el_copy_attribution.claims import (
     CE,
     COLD,
@@ -26,13 +26,14 @@ from experiments.harness.figures import (
     curve_of,
     decimal,
     draw_dots,
+    figure_answering,
     in_words,
     mean_of,
     t_note,
     t_sems,
 )
 from experiments.harness.names import loss_name, name_of
-from experiments.harness.tables import Where, is_measured, read_curves, read_results
+from experiments.harness.tables import Where, is_measured, read_table
 
 CHANCE = 1 / 26
 LOSSES: tuple[dict[str, Any], ...] = (CE, E1, E2, E3)
@@ -52,22 +53,20 @@ TITLES = (
 
 def plot(out: Path) -> Figure:
     """Both memories, the changed one and the main setting; the last alone, where it was run."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     note = (
         f"dots: a run each; diamonds: mean, {t_note(results)} (a seed draws data and network), "
         "filled: with warm-up"
     )
     if not is_measured(results, switched(LONG, SHORT), HARD):
-        figure, axes = new_figure(size=(8.4, 3.4))
-        add_question(figure, answer(results))
+        figure, axes = figure_answering(answer(results), size=(8.4, 3.4))
         _draw_accuracy(axes[0, 0], results, {})
         add_note(figure, note)
         return figure
-    figure, axes = new_figure(2, 2, size=(8.8, 7.4))
-    add_question(figure, _in_both_memories(results))
+    figure, axes = figure_answering(_in_both_memories(results), 2, 2, size=(8.8, 7.4))
     _draw_accuracy(axes[0, 0], results, FEW | {"b2": LONG})
     _draw_accuracy(axes[0, 1], results, FEW | {"b2": SHORT})
-    _draw_switched(axes[1, 0], read_curves(out / "curves.csv"))
+    _draw_switched(axes[1, 0], read_table(out / "curves.csv"))
     _draw_accuracy(axes[1, 1], results, MAIN)
     add_titles(axes.ravel(), TITLES, pad=14.0)
     add_legend(figure, axes[1, 0].get_lines()[:4], num_columns=4, note=note)

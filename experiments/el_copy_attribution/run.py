@@ -1,7 +1,7 @@
 """Loss, warm-up, Adam's second moment and weight decay in all combinations."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_copy_attribution.claims import LONG, SHORT
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
@@ -148,16 +147,12 @@ def course(history: History) -> Row:
     }
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_attribution",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=course,
-        max_marks=MAX_MARKS,
-        shard=shard,
-    )
+run = partial(
+    run_sweep,
+    "el_copy_attribution",
+    studies=studies,
+    metrics=METRICS,
+    curves=CURVES,
+    extras=course,
+    max_marks=MAX_MARKS,
+)

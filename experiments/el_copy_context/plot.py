@@ -6,20 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    add_chance_line,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-)
+from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles
 from experiments.el_copy_context.claims import CE, HARD, LOSSES, along
 from experiments.el_copy_context.run import BASE, TOKENS
-from experiments.harness.figures import decimal, draw_against, mean_of, t_note
+from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import is_measured, levels, read_results
+from experiments.harness.tables import is_measured, levels, read_table
 
 CHANCE = 1 / 26
 FACTORS = {
@@ -31,10 +23,11 @@ FACTORS = {
 
 def plot(out: Path) -> Figure:
     """A column for each factor that was varied."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     varied = [factor for factor in FACTORS if len(levels(results, factor, along(CE, factor))) > 1]
-    figure, axes = new_figure(1, len(varied), size=(2.6 + 2.0 * len(varied), 4.0), share_y=True)
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(
+        answer(results), 1, len(varied), size=(2.6 + 2.0 * len(varied), 4.0), share_y=True
+    )
     for ax, factor in zip(axes.ravel(), varied, strict=True):
         _draw(ax, results, factor)
         add_chance_line(ax, CHANCE, label=ax is axes[0, -1])

@@ -1,12 +1,11 @@
 """Trainings with other neighbours in the window, other padding, other shares of easy strings."""
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from configs.el.copy import get_config
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
-from experiments.harness.sweep import run_sweep
+from experiments.harness.sweep import fitting, run_sweep
 
 SPLITS = ("train", "test", "test_precise")
 METRICS = [
@@ -65,8 +64,6 @@ def study_of(
     return Study(config, factors)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_context", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard
-    )
+run = partial(
+    run_sweep, "el_copy_context", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting
+)

@@ -5,11 +5,11 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure
+from el_jax.plots import add_note, add_titles
 from experiments.el_copy_losses.claims import CE, COLD, HARD, WARM
-from experiments.harness.figures import decimal, draw_dots, mean_of, t_note
+from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, is_measured, levels, read_results
+from experiments.harness.tables import Where, cells, is_measured, levels, read_table
 
 PANELS = {HARD: "unseen hard strings", "train_hard_accuracy": "hard training strings"}
 EASY = "test_precise_easy_accuracy"
@@ -17,16 +17,16 @@ EASY = "test_precise_easy_accuracy"
 
 def plot(out: Path) -> Figure:
     """A column per set of strings, a row of panels per size of the alphabet."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     settings = {size: _settings(results, size) for size in levels(results, "alphabet_size")}
-    figure, axes = new_figure(
+    figure, axes = figure_answering(
+        answer(results),
         len(settings),
         len(PANELS),
         size=(8.4, 1.5 + 0.36 * sum(map(len, settings.values())) + 0.5 * len(settings)),
         heights=[len(members) + 0.5 for members in settings.values()],
         share_x=True,
     )
-    add_question(figure, answer(results))
     for (size, members), row in zip(settings.items(), axes, strict=True):
         for metric, ax in zip(PANELS, row, strict=True):
             draw_dots(ax, results, metric, members, label=_name, chance=1 / size)

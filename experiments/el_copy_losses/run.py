@@ -1,12 +1,11 @@
 """Every loss at several strengths on the padded-shifted copy task, with and without warm-up."""
 
-from pathlib import Path
+from functools import partial
 
 from configs.el.copy import get_config
 from el_jax import build
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
-from experiments.harness.sweep import run_sweep
+from experiments.harness.sweep import fitting, run_sweep
 
 SPLITS = ("train", "test", "test_precise")
 METRICS = [
@@ -92,8 +91,6 @@ def _with_many_letters(scale: str, loss: str, numbers: dict[str, float]) -> Stud
     return _with_letters(config)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_losses", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard
-    )
+run = partial(
+    run_sweep, "el_copy_losses", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting
+)

@@ -6,21 +6,20 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    add_chance_line,
-    add_legend,
-    add_note,
-    add_question,
-    add_titles,
-    new_figure,
-)
+from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_note, add_titles
 from experiments.el_copy_rates.claims import CE, COLD, E2, E_LOSSES, WARM
 from experiments.el_copy_rates.run import NUM_UPDATES
-from experiments.harness.figures import decimal, draw_against, draw_dots, mean_of, t_note
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    draw_dots,
+    figure_answering,
+    mean_of,
+    t_note,
+    ticks_at,
+)
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, levels, read_results, select
+from experiments.harness.tables import Where, levels, read_table, select
 
 UNSEEN, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
 PANELS = {UNSEEN: "unseen hard strings", FITTED: "hard training strings"}
@@ -30,13 +29,14 @@ CHANCE = 1 / 26
 
 def plot(out: Path) -> Figure:
     """A column for each loss, unseen strings above and training strings below."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     rates = levels(results, "peak_lr")
     if len(rates) == 1:
         return _at_one_rate(results)
     same_length = select(results, {"num_updates": NUM_UPDATES})
-    figure, axes = new_figure(2, len(LOSSES), size=(8.4, 5.6), share_x=True, share_y=True)
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(
+        answer(results), 2, len(LOSSES), size=(8.4, 5.6), share_x=True, share_y=True
+    )
     for row, metric in zip(axes, PANELS, strict=True):
         for ax, loss in zip(row, LOSSES.values(), strict=True):
             for warm_up, label, style in ((COLD, "without", DASHED), (WARM, "with warm-up", SOLID)):
@@ -53,8 +53,7 @@ def plot(out: Path) -> Figure:
         row[0].set_ylabel(f"accuracy on\n{PANELS[metric]}")
     axes[0, 0].set(xscale="log", ylim=(0.0, 1.03), xlim=(rates[0] / 1.25, rates[-1] * 1.35))
     for ax in axes[-1]:
-        ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
-        ax.minorticks_off()
+        ticks_at(ax, rates)
         ax.set_xlabel("learning rate")
     add_titles(axes.ravel(), [*LOSSES] * 2)
     note = f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network"
@@ -63,8 +62,7 @@ def plot(out: Path) -> Figure:
 
 
 def _at_one_rate(results: pd.DataFrame) -> Figure:
-    figure, axes = new_figure(size=(8.4, 3.4))
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(answer(results), size=(8.4, 3.4))
     rows = [loss | warm_up for loss in (CE, E2) for warm_up in (COLD, WARM)]
     draw_dots(axes[0, 0], results, UNSEEN, rows, label=_loss_and_warm_up, chance=CHANCE)
     axes[0, 0].set(xlim=(-0.02, 1.03), xlabel="accuracy on unseen hard strings")

@@ -1,10 +1,9 @@
 """Every loss with and without warm-up over learning rates, and a control with more updates."""
 
-from pathlib import Path
+from functools import partial
 
 from configs.el.copy import get_config
 from el_jax import build
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
@@ -54,15 +53,6 @@ def _with_length(config: build.Config) -> Study:
     return Study(config, {"num_updates": config.train.num_updates})
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_rates",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=fitting,
-        shard=shard,
-    )
+run = partial(
+    run_sweep, "el_copy_rates", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting
+)

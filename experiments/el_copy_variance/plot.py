@@ -6,22 +6,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_chance_line, add_note, add_question, add_titles, new_figure, spread
+from el_jax.plots import add_chance_line, add_note, add_titles, spread
 from experiments.el_copy_variance.claims import HARD, SETTINGS
 from experiments.el_copy_variance.parts import parts
 from experiments.el_copy_variance.run import SEEDS_PER_DATA
-from experiments.harness.figures import colour_of, decimal
+from experiments.harness.figures import colour_of, decimal, figure_answering
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, read_results, values_of
+from experiments.harness.tables import Where, read_table, values_of
 
 CHANCE = 1 / 26
 
 
 def plot(out: Path) -> Figure:
     """Data sets in the order of their means."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(1, len(SETTINGS), size=(9.4, 3.9), share_y=True)
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(
+        answer(results), 1, len(SETTINGS), size=(9.4, 3.9), share_y=True
+    )
     for ax, setting in zip(axes[0], SETTINGS, strict=True):
         _draw(ax, results, setting)
         add_chance_line(ax, CHANCE, label=ax is axes[0, -1])

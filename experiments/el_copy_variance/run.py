@@ -1,9 +1,8 @@
 """Several networks on each of several data sets, with three settings."""
 
-from pathlib import Path
+from functools import partial
 
 from configs.el.copy import get_config
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -33,15 +32,4 @@ def _study(scale: str, loss: str, warm_up: tuple[int, ...]) -> Study:
     return Study(config, seeds_per_data=SEEDS_PER_DATA)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_variance",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=None,
-        shard=shard,
-    )
+run = partial(run_sweep, "el_copy_variance", studies=studies, metrics=METRICS, curves=CURVES)

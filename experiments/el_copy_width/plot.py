@@ -7,41 +7,31 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    add_chance_line,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-)
+from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles
 from experiments.el_copy_context.run import TOKENS
 from experiments.el_copy_width.claims import CHANCE, HARD, SPREAD, derived
-from experiments.harness.figures import decimal, draw_against, t_note
+from experiments.harness.figures import decimal, draw_against, figure_answering, t_note, ticks_at
 from experiments.harness.statistics import paired_slope
-from experiments.harness.tables import by_cell, levels, read_results, values_of
+from experiments.harness.tables import by_cell, levels, read_table, values_of
 
 WORST = "#555555"  # the worst seed, which is no mean
 
 
 def plot(out: Path) -> Figure:
     """A row per context: accuracies on the left, their spread on the right."""
-    results = derived(read_results(out / "results.csv"))
+    results = derived(read_table(out / "results.csv"))
     packed = levels(results, "strings_per_window")
-    figure, axes = new_figure(len(packed), 2, size=(8.4, 1.4 + 2.7 * len(packed)), share_x=True)
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(
+        answer(results), len(packed), 2, size=(8.4, 1.4 + 2.7 * len(packed)), share_x=True
+    )
     for strings, (accuracy, spread) in zip(packed, axes, strict=True):
         where = {"strings_per_window": strings}
         _draw_accuracy(accuracy, results, where)
         draw_against(spread, results, SPREAD, where, "width", label="spread", line_style="none")
         spread.set_ylabel("distance to the median")
         spread.set_ylim(bottom=0.0)
-        widths = levels(results, "width", where)
         for ax in (accuracy, spread):
-            ax.set_xscale("log", base=2)
-            ax.set_xticks(widths, [str(width) for width in widths])
-            ax.minorticks_off()
+            ticks_at(ax, levels(results, "width", where), base=2)
             ax.set_xlabel("width")
     kinds = ("unseen strings", "hard ones: spread over seeds")
     titles = [f"{kind}, context {TOKENS * strings}" for strings in packed for kind in kinds]

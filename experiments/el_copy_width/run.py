@@ -1,11 +1,10 @@
 """Cross-entropy at ever larger widths, everything else the same."""
 
-from pathlib import Path
+from functools import partial
 
 from experiments.el_copy_context.run import CURVES, METRICS, study_of
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
-from experiments.harness.sweep import run_sweep
+from experiments.harness.sweep import fitting, run_sweep
 
 WIDTHS = {
     "smoke": (16, 32),
@@ -29,8 +28,6 @@ def studies(scale: str) -> list[Study]:
     return chosen
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_copy_width", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard
-    )
+run = partial(
+    run_sweep, "el_copy_width", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting
+)

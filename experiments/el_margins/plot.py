@@ -5,12 +5,19 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_chance_line, add_legend, add_question, add_titles, new_figure
+from el_jax.plots import add_chance_line, add_legend, add_titles
 from experiments.el_margins.claims import BASE, RATIO, WORST_GROUP
 from experiments.el_margins.run import LOSSES, SIZES
-from experiments.harness.figures import decimal, draw_against, mean_of, t_note
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    figure_answering,
+    mean_of,
+    t_note,
+    ticks_at,
+)
 from experiments.harness.names import name_of
-from experiments.harness.tables import read_results
+from experiments.harness.tables import read_table
 
 PANELS = {
     WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
@@ -20,15 +27,12 @@ PANELS = {
 
 def plot(out: Path) -> Figure:
     """A panel for each number, a line for each loss."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(1, len(PANELS), size=(8.2, 4.0))
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), 1, len(PANELS), size=(8.2, 4.0))
     for ax, (metric, (_, words)) in zip(axes.ravel(), PANELS.items(), strict=True):
         for loss in LOSSES:
             draw_against(ax, results, metric, loss, "shortcut_size", label=name_of(loss))
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(SIZES, [str(size) for size in SIZES])
-        ax.minorticks_off()
+        ticks_at(ax, SIZES, base=2)
         ax.set(xlabel="size of the shortcut, B", ylabel=words)
     axes[0, 0].set_ylim(0.0, 1.03)
     axes[0, 1].set_yscale("log")

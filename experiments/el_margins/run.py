@@ -7,7 +7,6 @@ so that no test set is drawn.
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -19,8 +18,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.losses import TOKEN_LOSSES, token_stats
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 LOSSES: tuple[dict[str, Any], ...] = (
     {"loss": "cross_entropy"},
@@ -140,12 +138,15 @@ def of_seed(scale: Setting, seed: int) -> Iterator[Measured]:
             yield Measured({**loss, "shortcut_size": size}, numbers, steps, seen)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    setting = SCALES[scale]
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """The only part of one seed."""
+    yield "all models", partial(of_seed, SCALES[scale], seed)
 
-    def measure(seed: int) -> Iterator[Part]:
-        yield "all models", partial(of_seed, setting, seed)
 
-    config = {**setting._asdict(), "losses": LOSSES, "sizes": SIZES}
-    run_seeds("el_margins", scale, out, setting.num_seeds, measure, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of training sets, and all that the numbers depend on."""
+    chosen = SCALES[scale]
+    return chosen.num_seeds, {**chosen._asdict(), "losses": LOSSES, "sizes": SIZES}
+
+
+run = partial(run_seeds, "el_margins", settings=settings, measure=measure)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure
+from el_jax.plots import add_note, add_titles
 from experiments.el_path_star.claims import (
     ABOVE_CHANCE,
     CE,
@@ -24,19 +24,18 @@ from experiments.el_path_star.claims import (
     share_found,
 )
 from experiments.el_path_star.run import CONTROLS, GRAPHS
-from experiments.harness.figures import count, decimal, draw_dots, mean_of, t_note
+from experiments.harness.figures import count, decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
-from experiments.harness.tables import Where, levels, read_results
+from experiments.harness.tables import Where, levels, read_table
 
 DRAWN = "#444444"
 
 
 def plot(out: Path) -> Figure:
     """Upper row: exact match; lower row: share of seeds above 1/d."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(2, len(GRAPHS), size=(9.6, 9.4), share_x=True)
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), 2, len(GRAPHS), size=(9.6, 9.4), share_x=True)
     for column, graph in zip(axes.T, GRAPHS, strict=True):
         methods = methods_on(results, graph)
         draw_dots(column[0], results, EXACT_MATCH, methods.values())

@@ -1,10 +1,9 @@
 """Path-star graphs under every loss, and under changes that are known to solve them."""
 
-from pathlib import Path
+from functools import partial
 
 from configs.el.path_star import get_config
 from el_jax import build
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -80,15 +79,4 @@ def config_of(scale: str, graph: str, argument: str) -> build.Config:
     return config
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_path_star",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=None,
-        shard=shard,
-    )
+run = partial(run_sweep, "el_path_star", studies=studies, metrics=METRICS, curves=CURVES)

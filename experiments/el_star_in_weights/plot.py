@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure
+from el_jax.plots import add_note, add_titles
 from experiments.el_star_in_weights.claims import (
     CE,
     HELD_OUT,
@@ -18,18 +18,17 @@ from experiments.el_star_in_weights.claims import (
     path_chance,
     spectral_chance,
 )
-from experiments.harness.figures import decimal, draw_dots, mean_of, t_note
+from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_results
+from experiments.harness.tables import Where, cells, levels, read_table
 
 ROWS = {SPECTRAL: "share in the slowest eigenvectors", HELD_OUT: "held-out paths right"}
 
 
 def plot(out: Path) -> Figure:
     """Left column: the tiny star. Others: the wide star at two rates, geometry over paths."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(len(ROWS), len(STARS), size=(13.0, 9.0))
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), len(ROWS), len(STARS), size=(13.0, 9.0))
     axes[1, 0].remove()  # the tiny star has no held-out paths
     panels = dict(zip(itertools.product(ROWS, STARS), axes.ravel(), strict=True))
     del panels[HELD_OUT, TINY]

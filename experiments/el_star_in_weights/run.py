@@ -1,10 +1,9 @@
 """One star learnt by heart under every loss, and the geometry of what was learnt."""
 
-from pathlib import Path
+from functools import partial
 
 from configs.el.star_in_weights import get_config
 from el_jax import build
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -61,15 +60,4 @@ def _study(config: build.Config, star: str) -> Study:
     return Study(config, {"star": star, "optimizer": config.optim.name, "untold": untold})
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_star_in_weights",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=None,
-        shard=shard,
-    )
+run = partial(run_sweep, "el_star_in_weights", studies=studies, metrics=METRICS, curves=CURVES)

@@ -6,21 +6,22 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_note, add_question, add_titles, new_figure
+from el_jax.plots import add_note, add_titles
 from experiments.el_text_copy.claims import ALL, CE, E1, E1_ONE, EASY, HARD, title
-from experiments.harness.figures import decimal, draw_dots, mean_of, t_note
+from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, exactly, is_measured, levels, read_results
+from experiments.harness.tables import Where, cells, exactly, is_measured, levels, read_table
 
 PANELS = {ALL: "all sentences", EASY: "easy", HARD: "hard"}
 
 
 def plot(out: Path) -> Figure:
     """A row of panels for each group of sentences."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     texts = levels(results, "source")
-    figure, axes = new_figure(len(PANELS), len(texts), size=(9.6, 11.0), share_x=True)
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(
+        answer(results), len(PANELS), len(texts), size=(9.6, 11.0), share_x=True
+    )
     for metric, row in zip(PANELS, axes, strict=True):
         for text, ax in zip(texts, row, strict=True):
             settings = sorted(cells(results, {"source": text}, metric), key=_place)

@@ -2,12 +2,11 @@
 
 import itertools
 import os
-from pathlib import Path
+from functools import partial
 
 from configs.el.text_copy import get_config
 from el_jax import build
 from el_jax.process.errors import ConfigError
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -84,15 +83,4 @@ def config_of(scale: str, argument: str) -> build.Config:
     return config
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "el_text_copy",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=None,
-        shard=shard,
-    )
+run = partial(run_sweep, "el_text_copy", studies=studies, metrics=METRICS, curves=CURVES)

@@ -6,20 +6,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    THEORY_COLOUR,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-    plot_lines_vs,
-)
+from el_jax.plots import DASHED, SOLID, THEORY_COLOUR, add_legend, add_titles, plot_lines_vs
 from experiments.flat_adversarial.claims import ATTACKED, CHOSEN, LOOKUP
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import levels, read_results, values_of
+from experiments.harness.figures import decimal, figure_answering, mean_of, t_note, t_sems
+from experiments.harness.tables import levels, read_table, values_of
 
 PANELS = {
     ("kl",): "change of KL, nats",
@@ -35,9 +26,10 @@ TRUE = "attacked label, true conditionals in place of the network"
 
 def plot(out: Path) -> Figure:
     """A row for each world."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(len(WORLDS), len(PANELS), size=(9.6, 6.2), share_x=True)
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(
+        answer(results), len(WORLDS), len(PANELS), size=(9.6, 6.2), share_x=True
+    )
     for row, world in zip(axes, WORLDS, strict=True):
         for ax, metrics in zip(row, PANELS, strict=True):
             _draw(ax, results, world, metrics)

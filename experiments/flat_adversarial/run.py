@@ -1,12 +1,11 @@
 """Masked language models trained for their loss alone, and against a downstream label."""
 
-from pathlib import Path
+from functools import partial
 
 from configs import common
 from configs.flatness.masked import get_config
 from el_jax import build
 from experiments.flat_time.run import ACCURACIES, LABELS, TRACES, WORLDS, names_of
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -58,15 +57,4 @@ def config_of(scale: str, world: str, weight: float) -> build.Config:
     return config
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "flat_adversarial",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        extras=None,
-        shard=shard,
-    )
+run = partial(run_sweep, "flat_adversarial", studies=studies, metrics=METRICS, curves=CURVES)

@@ -8,18 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    THEORY_COLOUR,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-)
+from el_jax.plots import DASHED, SOLID, THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_bartlett.run import BLIND, NARROW, PAPER_DIVERGENCE, WIDE
-from experiments.harness.figures import count, decimal, mean_of
-from experiments.harness.tables import Where, read_curves, read_results, select, values_of
+from experiments.harness.figures import count, decimal, figure_answering, key, mean_of
+from experiments.harness.tables import Where, read_table, select, values_of
 
 COLOURS = {"covariance": "#0072b2", "fisher": "#d55e00"}
 WORDS = {"covariance": "covariance Σ of gradients", "fisher": "Fisher matrix F"}
@@ -32,9 +24,8 @@ STYLES: tuple[tuple[Where, Any, str], ...] = (
 
 def plot(out: Path) -> Figure:
     """Left: distances from the Hessian. Right: traces over the Hessian's."""
-    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
-    figure, axes = new_figure(1, 2, size=(9.0, 4.6), share_x=True)
-    add_question(figure, answer(results))
+    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
+    figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 4.6), share_x=True)
     for matrix, colour in COLOURS.items():
         for ax, metric in zip(axes[0], (f"{matrix}_gap", f"{matrix}_trace"), strict=True):
             for network, style, _ in STYLES:
@@ -97,13 +88,9 @@ def _root(ax: Axes, curves: pd.DataFrame) -> None:
 
 
 def _handles() -> list[Line2D]:
-    matrices = [Line2D([], [], color=c, label=WORDS[name]) for name, c in COLOURS.items()]
-    networks = [
-        Line2D([], [], color="#555555", linestyle=style, label=name) for _, style, name in STYLES
-    ]
     return [
-        *matrices,
-        *networks,
-        Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="equal, or root of KL"),
-        Line2D([], [], color="#999999", label="KL of the paper's model"),
+        *(key(WORDS[name], colour) for name, colour in COLOURS.items()),
+        *(key(name, "#555555", style=style) for _, style, name in STYLES),
+        key("equal, or root of KL", THEORY_COLOUR, style="--"),
+        key("KL of the paper's model", "#999999"),
     ]

@@ -1,24 +1,18 @@
 """Gradient covariance, Fisher matrix and Hessian along trainings of three networks."""
 
-import dataclasses
 import operator
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from el_jax.models import PRESETS, transformer
-from el_jax.types import ModelFns
-from el_jax.worlds import World, block_hmm
 from experiments.flat_bartlett.matrices import Compared, compare
 from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
-from experiments.harness.written_out import problem_of, trained
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.written_out import problem_of, small_bert, small_world, trained
 
 # seeds of worlds and networks, and updates
 SCALES = {"smoke": (2, 100), "quick": (3, 1000), "cpu": (8, 10_000), "paper": (30, 30_000)}
@@ -29,41 +23,13 @@ NARROW, BLIND = WIDE | {"width": 2}, WIDE | {"position": "none"}
 NETWORKS = (WIDE, NARROW, BLIND)
 PAPER_DIVERGENCE = 0.008  # nats: AdamW in Table 1, 3.204 over the entropy of 3.196
 SETTLED = 0.1  # nats, below which the power of the divergence is fitted
-WORDS, STATES, LENGTH, CONCENTRATION = 4, 4, 3, 0.3
-
-
-def world(seed: int) -> World:
-    """A random hidden Markov model, most of whose words follow from the others."""
-    return block_hmm(
-        vocab_size=WORDS,
-        num_states=STATES,
-        length=LENGTH,
-        num_blocks=1,
-        concentration=CONCENTRATION,
-        seed=seed,
-    )
-
-
-def model_of(width: int, position: str) -> ModelFns:
-    """A budget BERT of one layer and one head."""
-    return transformer(
-        dataclasses.replace(
-            PRESETS["budget_bert"],
-            vocab_size=WORDS + 1,
-            width=width,
-            num_layers=1,
-            num_heads=1,
-            max_length=LENGTH,
-            position=position,
-            init="width",
-            matmul_precision="highest",
-        )
-    )
+WORDS, STATES, LENGTH, CONCENTRATION = 4, 4, 3, 0.3  # most words follow from the others
 
 
 def of_network(network: Mapping[str, Any], seed: int, num_updates: int) -> Iterator[Measured]:
     """One network in one world."""
-    model, problem = model_of(**network), problem_of(world(seed))
+    problem = problem_of(small_world(WORDS, STATES, LENGTH, CONCENTRATION, seed))
+    model = small_bert(WORDS, LENGTH, **network)
     start = jax.jit(model.init)(jax.random.key(seed))
     steps = np.unique(np.geomspace(1, num_updates, MARKS).round().astype(int))
     nets = trained(model, start, problem, jnp.asarray(steps), num_updates=num_updates)
@@ -105,15 +71,15 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         yield name_of(network), partial(of_network, network, seed, SCALES[scale][1])
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train, compare, and write the tables."""
+def settings(scale: str) -> Settings:
+    """The number of worlds, and all that the numbers depend on."""
     num_seeds, num_updates = SCALES[scale]
-    config: dict[str, object] = {
+    return num_seeds, {
         "num_updates": num_updates,
         "marks": MARKS,
         "networks": NETWORKS,
         "world": [WORDS, STATES, LENGTH, CONCENTRATION],
     }
-    run_seeds(
-        "flat_bartlett", scale, out, num_seeds, partial(measure, scale), config=config, shard=shard
-    )
+
+
+run = partial(run_seeds, "flat_bartlett", settings=settings, measure=measure)

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import THEORY_COLOUR, add_legend, add_question, add_titles, new_figure
+from el_jax.plots import THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_dyck.claims import fitting
 from experiments.flat_dyck.transfer import exact_probability
-from experiments.harness.figures import count, decimal, mean_of, t_sems
-from experiments.harness.tables import levels, read_curves, read_results, select, values_of
+from experiments.harness.figures import count, decimal, figure_answering, key, mean_of, t_sems
+from experiments.harness.tables import levels, read_table, select, values_of
 
 SOLUTIONS = {  # colour, marker and label of what is constructed
     "balance neurons": ("#009e73", "*", "solution 1: two neurons read the balance"),
@@ -33,12 +33,11 @@ TRACE_TICKS = (1, 2, 5, 10, 20)
 
 def plot(out: Path) -> Figure:
     """Left: trace and error of every net of the trained length. Middle: traces. Right: samples."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(1, 3, size=(9.6, 5.0))
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), 1, 3, size=(9.6, 5.0))
     _draw_errors(axes[0, 0], fitting(results))
     _draw_traces(axes[0, 1], results)
-    _draw_samples(axes[0, 2], read_curves(out / "curves.csv"))
+    _draw_samples(axes[0, 2], read_table(out / "curves.csv"))
     titles = (
         title_of_errors(results),
         "Two kinds attain the bound",
@@ -169,8 +168,8 @@ def _handles() -> list[Line2D]:
     theory = "bound 4 / √T; in (c): 1 − 2 ((1 + p)/2)$^n$ + p$^n$"
     return [
         *(
-            Line2D([], [], color=colour, marker=marker, linestyle="", label=label)
+            key(label, colour, marker)
             for colour, marker, label in (balance, kinked, NEARBY, random, TOKENS, *learnt)
         ),
-        Line2D([], [], color=THEORY_COLOUR, linestyle="--", label=theory),
+        key(theory, THEORY_COLOUR, style="--"),
     ]

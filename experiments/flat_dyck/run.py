@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -18,8 +17,7 @@ from el_jax.worlds.dyck import BracketInputs
 from experiments.flat_dyck import model, solutions, transfer
 from experiments.flat_dyck.model import Net
 from experiments.flat_dyck.training import TRAININGS, train
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 
 LENGTHS = {"smoke": (4,), "quick": (4, 6), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
@@ -241,20 +239,15 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     yield "training", partial(trained, scale, seed)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Measure every solution; write the tables."""
-    config: dict[str, object] = {
+def settings(scale: str) -> Settings:
+    """The number of seeds, and all that the numbers depend on."""
+    return NUM_SEEDS[scale], {
         "lengths": LENGTHS[scale],
         "trained": TRAINED[scale],
         "draws": [FEW, MANY],
+        "samples": SAMPLES,
+        "trainings": {name: training._asdict() for name, training in TRAININGS.items()},
     }
-    config |= {"samples": SAMPLES, "trainings": {n: t._asdict() for n, t in TRAININGS.items()}}
-    run_seeds(
-        "flat_dyck",
-        scale,
-        out,
-        NUM_SEEDS[scale],
-        partial(measure, scale),
-        config=config,
-        shard=shard,
-    )
+
+
+run = partial(run_seeds, "flat_dyck", settings=settings, measure=measure)

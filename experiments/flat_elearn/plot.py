@@ -7,15 +7,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from el_jax.plots import add_chance_line, add_legend, add_question, add_titles, new_figure
+from el_jax.plots import add_chance_line, add_legend, add_titles
 from experiments.flat_elearn.claims import CE, E_LOSSES, HARD, WORDS, pairs_of
 from experiments.flat_elearn.probe import FISHER, MATCHED, MATCHED_CE, MEASURES
-from experiments.harness.figures import colour_of, count, decimal, in_words, is_filled, mean_of
+from experiments.harness.figures import (
+    colour_of,
+    count,
+    decimal,
+    figure_answering,
+    in_words,
+    is_filled,
+    key,
+    mean_of,
+)
 from experiments.harness.names import loss_name, name_of
-from experiments.harness.tables import cells, exactly, levels, read_results
+from experiments.harness.tables import cells, exactly, levels, read_table
 
 CHANCE = 1 / 26
 GREY = "#555555"
@@ -23,9 +31,10 @@ GREY = "#555555"
 
 def plot(out: Path) -> Figure:
     """Above: at equal training cross-entropy. Below: networks as they are."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(2, len(MEASURES), size=(9.4, 6.4), share_y=True)
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(
+        answer(results), 2, len(MEASURES), size=(9.4, 6.4), share_y=True
+    )
     for column, measure in zip(axes.T, MEASURES, strict=True):
         for ax, metric in zip(column, (MATCHED + measure, measure), strict=True):
             _draw(ax, results, metric)
@@ -38,8 +47,8 @@ def plot(out: Path) -> Figure:
         f"dots: a network each, {count(results)} of each setting, filled: trained with warm-up; "
         "diamonds: means of accuracy and logarithm"
     )
-    handles = [_handle(name_of(loss), colour_of(loss)) for loss in (CE, *E_LOSSES)]
-    handles += [_handle("without warm-up", GREY, "white"), _handle("with warm-up", GREY)]
+    handles = [key(name_of(loss), colour_of(loss), "o") for loss in (CE, *E_LOSSES)]
+    handles += [key("without warm-up", GREY, "o", face="white"), key("with warm-up", GREY, "o")]
     add_legend(figure, handles, num_columns=6, note=note)
     return figure
 
@@ -82,9 +91,3 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _handle(label: str, colour: str, face: str | None = None) -> Line2D:
-    return Line2D(
-        [], [], color=colour, marker="o", linestyle="", markerfacecolor=face or colour, label=label
-    )

@@ -1,10 +1,9 @@
 """Copy networks of every loss, with and without warm-up; the curvature of where they end."""
 
-from pathlib import Path
+from functools import partial
 
 from configs.el.copy import get_config
 from experiments.flat_elearn.probe import FISHER, MATCHED, MEASURES
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -47,14 +46,4 @@ def _study(scale: str, loss: str) -> Study:
     return Study(config)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep(
-        "flat_elearn",
-        scale,
-        out,
-        studies(scale),
-        metrics=METRICS,
-        curves=CURVES,
-        shard=shard,
-    )
+run = partial(run_sweep, "flat_elearn", studies=studies, metrics=METRICS, curves=CURVES)

@@ -3,7 +3,6 @@
 The model is a budget BERT of one layer and width 8, asked for the hidden word among the V words.
 """
 
-import dataclasses
 import operator
 from typing import NamedTuple
 
@@ -13,26 +12,13 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.curvature import Fisher, Hessian
-from el_jax.models import PRESETS, transformer
 from el_jax.types import Params
-from el_jax.worlds import World, block_hmm
 from experiments.harness import written_out
 from experiments.harness.written_out import Problem
 
 WORDS, STATES, LENGTH, CONCENTRATION = 3, 3, 3, 1.0
 CHUNK = 64  # directions at once, of exact traces
-MODEL = transformer(
-    dataclasses.replace(
-        PRESETS["budget_bert"],
-        vocab_size=WORDS + 1,
-        width=8,
-        num_layers=1,
-        num_heads=1,
-        max_length=LENGTH,
-        init="width",
-        matmul_precision="highest",
-    )
-)
+MODEL = written_out.small_bert(WORDS, LENGTH, width=8)
 
 Context = tuple[Array, Array]  # tokens and the hidden place, with or without a leading axis
 
@@ -60,18 +46,6 @@ class Exact(NamedTuple):
     scale_free: Array
     difference: Array
     divergence: Array
-
-
-def world(seed: int) -> World:
-    """A random hidden Markov model with sentences of three of three words."""
-    return block_hmm(
-        vocab_size=WORDS,
-        num_states=STATES,
-        length=LENGTH,
-        num_blocks=1,
-        concentration=CONCENTRATION,
-        seed=seed,
-    )
 
 
 def logits(params: Params, context: Context) -> Float[Array, " V"]:

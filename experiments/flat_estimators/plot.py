@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import THEORY_COLOUR, add_legend, add_question, add_titles, new_figure
+from el_jax.plots import THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_estimators.claims import STAGES, derived
 from experiments.flat_estimators.estimators import ESTIMATORS
-from experiments.harness.figures import decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import by_cell, read_results, select, values_of
+from experiments.harness.figures import decimal, figure_answering, key, mean_of, t_note, t_sems
+from experiments.harness.tables import by_cell, read_table, select, values_of
 
 COLOURS = {"start": "#e69f00", "saturated": "#0072b2"}
 ASIDE = {"start": -0.14, "saturated": 0.14}  # bars of one estimator stay apart
@@ -22,9 +22,8 @@ TITLES = ("Coverage of stated 95 % intervals", "Error / exact value, at equal co
 
 def plot(out: Path) -> Figure:
     """Left: shares of trials whose interval holds the exact value. Right: errors."""
-    results = read_results(out / "results.csv")
-    figure, axes = new_figure(1, 2, size=(8.6, 5.2), share_y=True)
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 5.2), share_y=True)
     for ax, metric in zip(axes[0], ("coverage", "log_error"), strict=True):
         _draw(ax, results, metric)
     axes[0, 0].axvspan(*ALLOWED, color=THEORY_COLOUR, alpha=0.12, linewidth=0)
@@ -83,9 +82,6 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
 
 def _handles() -> list[Line2D]:
     words = {"start": "at the start of training", "saturated": "near saturation"}
-    stages = [
-        Line2D([], [], color=colour, marker="o", linestyle="", label=words[stage])
-        for stage, colour in COLOURS.items()
-    ]
+    stages = [key(words[stage], colour, "o") for stage, colour in COLOURS.items()]
     allowed = Line2D([], [], color=THEORY_COLOUR, alpha=0.3, linewidth=6, label=".93 to .97")
     return [*stages, allowed]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -27,10 +26,9 @@ from experiments.flat_estimators.estimators import (
     Estimator,
 )
 from experiments.flat_estimators.network import Given
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.statistics import CONFIDENCE
-from experiments.harness.written_out import problem_of
+from experiments.harness.written_out import problem_of, small_world
 
 
 class Setting(NamedTuple):
@@ -51,7 +49,9 @@ SCALES = {
 
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
     """A network before and after its training, in a world of its own."""
-    problem = problem_of(network.world(seed))
+    problem = problem_of(
+        small_world(network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION, seed)
+    )
     start = jax.jit(network.MODEL.init)(jax.random.key(seed))
     end = network.trained(start, problem, num_updates=num_updates)
     return {"start": Given(problem, start, end), "saturated": Given(problem, end, start)}
@@ -126,19 +126,13 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         yield name, partial(tried, name, key)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Try every estimator; write the tables."""
-    config: dict[str, object] = {
+def settings(scale: str) -> Settings:
+    """The number of networks, and all that the numbers depend on."""
+    return SCALES[scale].num_seeds, {
         **SCALES[scale]._asdict(),
         "world": [network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION],
         "sizes": [PROBES, SKETCH, LEFT_OUT, PAIRS, EXAMPLES, EACH, EACH_OF_ALL, LABELS, CONTEXTS],
     }
-    run_seeds(
-        "flat_estimators",
-        scale,
-        out,
-        SCALES[scale].num_seeds,
-        partial(measure, scale),
-        config=config,
-        shard=shard,
-    )
+
+
+run = partial(run_seeds, "flat_estimators", settings=settings, measure=measure)

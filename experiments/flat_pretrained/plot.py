@@ -10,14 +10,20 @@ from el_jax.plots import (
     THEORY_COLOUR,
     add_note,
     add_panel_legend,
-    add_question,
     add_titles,
-    new_figure,
     plot_curve,
 )
 from experiments.flat_pretrained.claims import ON_TEXT, RATIO
-from experiments.harness.figures import curve_of, decimal, draw_dots, mean_of, t_note, t_sems
-from experiments.harness.tables import Where, read_curves, read_results, select
+from experiments.harness.figures import (
+    curve_of,
+    decimal,
+    draw_dots,
+    figure_answering,
+    mean_of,
+    t_note,
+    t_sems,
+)
+from experiments.harness.tables import Where, read_table, select
 
 LABELS = {"text": "of the text", "own": "it would draw", "other": "of other contexts"}
 COLOURS = {"pretrained": SPARE_COLOURS[0], "fresh": SPARE_COLOURS[1]}
@@ -25,10 +31,9 @@ COLOURS = {"pretrained": SPARE_COLOURS[0], "fresh": SPARE_COLOURS[1]}
 
 def plot(out: Path) -> Figure:
     """Left: the ratio of both traces. Right: the share of each layer."""
-    results = read_results(out / "results.csv")
-    curves = read_curves(out / "curves.csv")
-    figure, axes = new_figure(1, 2, size=(9.6, 4.4))
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    curves = read_table(out / "curves.csv")
+    figure, axes = figure_answering(answer(results), 1, 2, size=(9.6, 4.4))
     ratios, shares = axes[0]
     draw_dots(
         ratios,

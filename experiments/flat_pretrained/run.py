@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -20,8 +19,7 @@ from el_jax.probes.curvature import group_parts
 from el_jax.tasks.text_windows import reading_windows
 from el_jax.types import Batch, Key, ModelFns, Params
 from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,14 +147,9 @@ def _of_network(
     yield Measured({"network": network}, numbers, steps[order], {"share": shares[order]})
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Measure and write the tables."""
-    run_seeds(
-        "flat_pretrained",
-        scale,
-        out,
-        SCALES[scale].passages,
-        partial(measure, scale),
-        config=dataclasses.asdict(SCALES[scale]),
-        shard=shard,
-    )
+def settings(scale: str) -> Settings:
+    """The number of passages, and all that the numbers depend on."""
+    return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
+
+
+run = partial(run_seeds, "flat_pretrained", settings=settings, measure=measure)

@@ -7,18 +7,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import (
-    COLOURS,
-    THEORY_COLOUR,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-)
+from el_jax.plots import COLOURS, THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_sgd_flow.product import CURVATURE
 from experiments.flat_sgd_flow.run import FULL, NETWORK
-from experiments.harness.figures import count, curve_of, decimal, mean_of, t_note, t_sems
-from experiments.harness.tables import levels, read_curves, read_results, select, values_of
+from experiments.harness.figures import (
+    count,
+    curve_of,
+    decimal,
+    figure_answering,
+    key,
+    mean_of,
+    t_note,
+    t_sems,
+    ticks_at,
+)
+from experiments.harness.tables import levels, read_table, select, values_of
 
 BLACK, BLUE, _, GREEN = COLOURS
 RATE_COLOURS = (BLACK, BLUE, "#e69f00", GREEN)  # from the smallest
@@ -33,10 +36,9 @@ TITLES = (
 
 def plot(out: Path) -> Figure:
     """Left: D. Middle: trace of a network, its share of the start. Right: ratios of falls."""
-    results = read_results(out / "results.csv")
-    curves = read_curves(out / "curves.csv")
-    figure, axes = new_figure(1, 3, size=(9.6, 4.6))
-    add_question(figure, answer(results))
+    results = read_table(out / "results.csv")
+    curves = read_table(out / "curves.csv")
+    figure, axes = figure_answering(answer(results), 1, 3, size=(9.6, 4.6))
     _draw_paths(axes[0, 0], curves, "product", "distance", CURVATURE)
     axes[0, 0].set(xlabel="a η² k / B", ylabel="D(k) / D(0), D = u² − v²")
     _draw_paths(axes[0, 1], curves, "network", "trace", 1.0)
@@ -120,29 +122,17 @@ def _draw_ratios(ax: Axes, results: pd.DataFrame) -> None:
                 )
     ax.axhline(1, color=THEORY_COLOUR, linestyle="--", linewidth=1.2, zorder=1)
     ax.set(xscale="log", xlabel="rate η", ylabel="hollow: rate of D; filled: fall of the trace")
-    ax.set_xticks([*colours], [f"{rate:g}" for rate in colours])
-    ax.minorticks_off()
+    ticks_at(ax, colours)
 
 
 def _handles(results: pd.DataFrame) -> list[Line2D]:
     colours, markers = _styles(results)
     return [
+        *(key(f"η = {rate:g}", colour, "o") for rate, colour in colours.items()),
         *(
-            Line2D([], [], color=colour, marker="o", linestyle="", label=f"η = {rate:g}")
-            for rate, colour in colours.items()
-        ),
-        *(
-            Line2D(
-                [],
-                [],
-                color="#555555",
-                marker=marker,
-                linestyle="",
-                markerfacecolor="none",
-                label=f"B = {batch:g}",
-            )
+            key(f"B = {batch:g}", "#555555", marker, face="none")
             for batch, marker in markers.items()
         ),
-        Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="the flow of Theorem 4.3"),
-        Line2D([], [], color=CONTROL, label="full gradient, from the second mark"),
+        key("the flow of Theorem 4.3", THEORY_COLOUR, style="--"),
+        key("full gradient, from the second mark", CONTROL),
     ]

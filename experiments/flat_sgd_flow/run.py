@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -13,12 +12,11 @@ from jaxtyping import Float
 
 from el_jax.curvature import Hessian
 from el_jax.process.double_precision import float64
-from el_jax.worlds import block_hmm
 from experiments.flat_sgd_flow import drift, network, product
 from experiments.flat_sgd_flow.drift import Seen
 from experiments.flat_sgd_flow.network import Contexts, Net
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.written_out import small_world
 
 
 class Setting(NamedTuple):
@@ -123,14 +121,7 @@ def doublings(model: str, ratios: dict[tuple[float, int], float]) -> Iterator[Me
 def of_network(scale: Setting, seed: int) -> Iterator[Measured]:
     """One world and network: its minimum, SGD from there at every η and B, and a control."""
     with float64():
-        world = block_hmm(
-            vocab_size=WORDS,
-            num_states=STATES,
-            length=scale.length,
-            num_blocks=1,
-            concentration=CONCENTRATION,
-            seed=seed,
-        )
+        world = small_world(WORDS, STATES, scale.length, CONCENTRATION, seed)
         given = network.contexts_of(world)
         start_key, noise_key = jax.random.split(jax.random.key(seed))
         net = network.trained(start_key, given, width=scale.width, scale=SCALE, num_steps=TRAINING)
@@ -262,20 +253,14 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     yield "network", partial(of_network, setting, seed)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Follow every path; write the tables."""
-    config: dict[str, object] = {
+def settings(scale: str) -> Settings:
+    """The number of worlds, and all that the numbers depend on."""
+    return SCALES[scale].num_seeds, {
         **SCALES[scale]._asdict(),
         "world": [STATES, WORDS, CONCENTRATION],
         "network": [SCALE, TRAINING, MARKS, FLOW_STEPS],
         "product": [product.PROBABILITY, product.START],
     }
-    run_seeds(
-        "flat_sgd_flow",
-        scale,
-        out,
-        SCALES[scale].num_seeds,
-        partial(measure, scale),
-        config=config,
-        shard=shard,
-    )
+
+
+run = partial(run_seeds, "flat_sgd_flow", settings=settings, measure=measure)

@@ -16,7 +16,7 @@ from experiments.flat_size.run import CONVENTIONS, WIDTHS
 from experiments.flat_time.run import ACCURACIES, WORLDS
 from experiments.harness.claims import trend
 from experiments.harness.judging import OURS, Claim
-from experiments.harness.tables import results_frame
+from experiments.harness.tables import tidy
 
 ACCURACY, TRACE = "Liu et al. 2023, Figure 2", "Liu et al. 2023, Figure 5"
 LEVEL = "level"  # nats above the entropy at which the networks of a seed are compared
@@ -59,7 +59,7 @@ def derived(results: pd.DataFrame) -> pd.DataFrame:
                 row | {"metric": metric, "value": where(kl, nats, values.to_numpy())}
                 for metric, values in course.items()
             ]
-    return results_frame(rows)
+    return tidy(rows)
 
 
 def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " n"]) -> float:

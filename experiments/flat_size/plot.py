@@ -5,11 +5,18 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import COLOURS, DASHED, SOLID, add_legend, add_question, add_titles, new_figure
+from el_jax.plots import COLOURS, DASHED, SOLID, add_legend, add_titles
 from experiments.flat_size.claims import LEVEL, derived
 from experiments.flat_time.run import WORLDS
-from experiments.harness.figures import decimal, draw_against, mean_of, t_note
-from experiments.harness.tables import levels, read_results
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    figure_answering,
+    mean_of,
+    t_note,
+    ticks_at,
+)
+from experiments.harness.tables import levels, read_table
 
 BLACK, BLUE, ORANGE, GREEN = COLOURS
 PROBES = {
@@ -26,9 +33,8 @@ TRACES = {
 
 def plot(out: Path) -> Figure:
     """Above: probes. Below: traces."""
-    equal = derived(read_results(out / "results.csv"))
-    figure, axes = new_figure(2, len(WORLDS), size=(8.4, 6.4), share_x=True)
-    add_question(figure, answer(equal))
+    equal = derived(read_table(out / "results.csv"))
+    figure, axes = figure_answering(answer(equal), 2, len(WORLDS), size=(8.4, 6.4), share_x=True)
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, lines in zip(column, (PROBES, TRACES), strict=True):
             for metric, (label, colour, style) in lines.items():
@@ -45,8 +51,7 @@ def plot(out: Path) -> Figure:
                 )
         widths = levels(equal, "width", {"world": world})
         column[1].set(xscale="log", yscale="log", xlabel="width")
-        column[1].set_xticks(widths, [f"{width}" for width in widths])
-        column[1].minorticks_off()
+        ticks_at(column[1], widths)
     axes[0, 0].set_ylabel("accuracy of the probe")
     axes[1, 0].set_ylabel("Fisher trace")
     add_titles(axes.ravel(), [world.upper() for world in WORLDS] * 2)

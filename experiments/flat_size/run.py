@@ -118,5 +118,12 @@ def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
 
 def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
     """Train and write the tables; of some numbers of updates only, if they are given."""
-    chosen = with_levels(studies(scale), "num_updates", only)
-    run_sweep("flat_size", scale, out, chosen, metrics=METRICS, curves=CURVES, shard=shard)
+    run_sweep(
+        "flat_size",
+        scale,
+        out,
+        shard,
+        studies=lambda scale: with_levels(studies(scale), "num_updates", only),
+        metrics=METRICS,
+        curves=CURVES,
+    )

@@ -7,11 +7,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import DASHED, SOLID, add_legend, add_question, add_titles, new_figure, plot_curve
+from el_jax.plots import DASHED, SOLID, add_legend, add_titles, plot_curve
 from experiments.flat_time.claims import WAYS
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
-from experiments.harness.figures import curve_of, decimal, in_words, mean_of, t_note, t_sems
-from experiments.harness.tables import read_curves, read_results
+from experiments.harness.figures import (
+    curve_of,
+    decimal,
+    figure_answering,
+    in_words,
+    key,
+    mean_of,
+    t_note,
+    t_sems,
+)
+from experiments.harness.tables import read_table
 
 COLOURS = {"adamw": "#0072b2", "sgd": "#d55e00", "slow_sgd": "#e6ab6f"}
 SHORT = {"adamw": "AdamW", "sgd": "SGD", "slow_sgd": "slow SGD"}
@@ -26,11 +35,10 @@ GREY = "#555555"
 
 def plot(out: Path) -> Figure:
     """Rows: divergence, probes, traces; the update at which AdamW's rate is 0 is marked."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     saturated = results.loc[results["metric"] == "saturated_step", "value"].iloc[0]
-    curves = since(saturated, read_curves(out / "curves.csv"))
-    figure, axes = new_figure(len(ROWS), len(WORLDS), size=(8.4, 7.6))
-    add_question(figure, answer(results))
+    curves = since(saturated, read_table(out / "curves.csv"))
+    figure, axes = figure_answering(answer(results), len(ROWS), len(WORLDS), size=(8.4, 7.6))
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, metrics in zip(column, ROWS, strict=True):
             for way, colour in COLOURS.items():
@@ -82,10 +90,7 @@ def since(step: float, curves: pd.DataFrame) -> pd.DataFrame:
 
 def _handles() -> list[Line2D]:
     return [
-        *(
-            Line2D([], [], color=colour, label=f"then {WAYS[way][0]}")
-            for way, colour in COLOURS.items()
-        ),
-        Line2D([], [], color=GREY, label="nearer label; Fisher trace"),
-        Line2D([], [], color=GREY, linestyle=DASHED, label="farther label; scale-free trace"),
+        *(key(f"then {WAYS[way][0]}", colour) for way, colour in COLOURS.items()),
+        key("nearer label; Fisher trace", GREY),
+        key("farther label; scale-free trace", GREY, style=DASHED),
     ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from el_jax import build
 from el_jax.process.imports import import_all
 from el_jax.training.sinks import History
 from el_jax.types import Row
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
@@ -117,6 +115,4 @@ def numbers(history: History, saturated: int) -> Row:
     return found
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train and write the tables."""
-    run_sweep("flat_time", scale, out, studies(scale), metrics=METRICS, curves=CURVES, shard=shard)
+run = partial(run_sweep, "flat_time", studies=studies, metrics=METRICS, curves=CURVES)

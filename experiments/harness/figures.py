@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import scipy.stats
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from el_jax.plots import Curve, Group, plot_lines_vs, plot_seed_dots
+from el_jax.plots import Curve, Group, add_question, new_figure, plot_lines_vs, plot_seed_dots
 from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE, describe_seeds
 from experiments.harness.tables import (
@@ -29,6 +32,15 @@ GLOSSARY = (
     "H: entropy, W: decoder, $W_{mm}$: max-margin decoder, $W^*$: finite part, "
     "$P_F$, $P_\\perp$: in and across the data subspace"
 )
+
+
+def figure_answering(
+    answer: str, num_rows: int = 1, num_columns: int = 1, **layout: Any
+) -> tuple[Figure, np.ndarray]:
+    """An empty figure with the answer as its title; see ``el_jax.plots.new_figure``."""
+    figure, axes = new_figure(num_rows, num_columns, **layout)
+    add_question(figure, answer)
+    return figure, axes
 
 
 def t_sems(num_seeds: int) -> float:
@@ -125,6 +137,28 @@ def draw_dots(
         for cell in cells(results, where, metric)
     ]
     plot_seed_dots(ax, groups, chance=chance, num_sems=t_sems)
+
+
+def key(label: str, colour: str, marker: str = "", style: Any = None, face: str = "") -> Line2D:
+    """An entry of a legend: a line, or a marker that is filled with its own colour or ``face``."""
+    return Line2D(
+        [],
+        [],
+        label=label,
+        color=colour,
+        marker=marker,
+        linestyle=style or ("" if marker else "-"),
+        markerfacecolor=face or colour,
+    )
+
+
+def ticks_at(ax: Axes, values: Iterable[float], *, base: float | None = None) -> None:
+    """Ticks at these values of x and nowhere else, on a logarithmic axis if it has a base."""
+    if base:
+        ax.set_xscale("log", base=base)
+    at = [*values]
+    ax.set_xticks(at, [f"{value:g}" for value in at])
+    ax.minorticks_off()
 
 
 def is_filled(factors: Where) -> bool:

@@ -15,7 +15,7 @@ from experiments.harness.judging import Judged, Verdict
 from experiments.harness.names import name_of, shared_factors
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.statistics import describe_mean, describe_number, describe_seeds
-from experiments.harness.tables import cells, exactly, read_results, select, values_of
+from experiments.harness.tables import cells, exactly, read_table, select, values_of
 
 VERDICT_STYLES = {
     Verdict.HOLDS: "bold green",
@@ -173,7 +173,7 @@ def _measure(experiment: Experiment) -> list[Committed]:
         folder = experiment.committed_folder(scale)
         if all((folder / table).exists() for table in TABLES):
             provenance = read_provenance(folder / "provenance.json")
-            results = read_results(folder / "results.csv")
+            results = read_table(folder / "results.csv")
             judged = experiment.judged(results, provenance)
             found.append(Committed(experiment, scale, judged, provenance))
     return found

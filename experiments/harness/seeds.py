@@ -14,7 +14,7 @@ from el_jax.checkpoint_step import config_hash
 from el_jax.process.compilation import use_compilation_cache
 from experiments.harness.provenance import gather_provenance, write_provenance
 from experiments.harness.shards import WHOLE, Shard
-from experiments.harness.tables import curves_frame, results_frame, write_curves, write_results
+from experiments.harness.tables import CURVES, tidy, write_table
 
 
 class Measured(NamedTuple):
@@ -36,38 +36,43 @@ class Measured(NamedTuple):
 Part = tuple[str, Callable[[], Iterable[Measured]]]
 """A name in provenance.json, and the function whose time is counted under it."""
 
+Settings = tuple[int, Mapping[str, object]]
+"""The number of seeds of all shards, from 0, and all that the numbers depend on besides a part's
+name."""
+
 
 def run_seeds(
     experiment: str,
     scale: str,
     out: Path,
-    num_seeds: int,
-    measure: Callable[[int], Iterator[Part]],
-    *,
-    config: Mapping[str, object],
     shard: Shard = WHOLE,
+    *,
+    settings: Callable[[str], Settings],
+    measure: Callable[[str, int], Iterator[Part]],
     summary: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> None:
     """Measure every seed of a shard; write results.csv, curves.csv and provenance.json.
+
+    With its name and all that follows ``shard`` it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        num_seeds: seeds of all shards together, from 0.
-        measure: the parts of one seed.
-        config: all that the numbers depend on besides a part's name.
         shard: the part to run; a unit is one seed.
+        settings: those of a scale.
+        measure: the parts of one seed at a scale.
         summary: further results that depend on all seeds, from those measured.
 
     Raises:
         ShardError: there are more shards than seeds.
     """
     use_compilation_cache()
+    num_seeds, config = settings(scale)
     results, curves = [], []
     seconds: defaultdict[str, float] = defaultdict(float)
     for seed in shard.take(range(num_seeds)):
-        for name, part in measure(seed):
+        for name, part in measure(scale, seed):
             started = time.monotonic()
             for factors, numbers, steps, courses in part():
                 run = {**factors, "seed": seed}
@@ -79,13 +84,13 @@ def run_seeds(
                 ]
             seconds[name] += time.monotonic() - started
         print(f"{experiment}: seed {seed + 1} of {num_seeds}", flush=True)
-    frame = results_frame(results)
+    frame = tidy(results)
     write_tables(
         experiment,
         scale,
         out,
         results=frame if summary is None else pd.concat([frame, summary(frame)]),
-        curves=curves_frame(curves),
+        curves=tidy(curves, CURVES),
         config_hashes={name: config_hash({**config, "part": name}) for name in seconds},
         wall_seconds=seconds,
     )
@@ -112,8 +117,8 @@ def write_tables(
         config_hashes: for each setting, ``config_hash`` of all that its numbers depend on.
         wall_seconds: for each setting, wall time of all its seeds.
     """
-    write_results(out / "results.csv", results)
-    write_curves(out / "curves.csv", curves)
+    write_table(out / "results.csv", results)
+    write_table(out / "curves.csv", curves)
     provenance = gather_provenance(
         experiment, scale, config_hashes=config_hashes, wall_seconds=wall_seconds
     )

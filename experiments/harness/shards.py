@@ -7,8 +7,8 @@ measured again take the place of those that tables have.
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,14 +21,7 @@ from experiments.harness.provenance import (
     renew_provenance,
     write_provenance,
 )
-from experiments.harness.tables import (
-    MalformedTableError,
-    cells,
-    read_curves,
-    read_results,
-    write_curves,
-    write_results,
-)
+from experiments.harness.tables import MalformedTableError, cells, read_table, write_table
 
 T = TypeVar("T")
 
@@ -106,17 +99,15 @@ def check_complete(experiment: str, folders: Sequence[Path]) -> None:
         ShardError: names the shard that is missing, given twice, or of another experiment or
             division.
     """
-    shards = [_read_shard(folder, experiment) for folder in folders]
-    named = zip(folders, shards, strict=True)
-    for (ours, one), (theirs, other) in combinations(named, 2):
-        if one.count != other.count:
-            raise ShardError(f"{ours} is shard {one}, {theirs} shard {other}; n must be the same.")
-        if one == other:
-            raise ShardError(f"{ours} and {theirs} overlap: both are shard {one}.")
-    count, present = shards[0].count, {shard.index for shard in shards}
-    missing = [str(Shard(i, count)) for i in range(count) if i not in present]
-    if missing:
-        raise ShardError(f"shard {', '.join(missing)} is missing; all of them must be given.")
+    given = Counter(_read_shard(folder, experiment) for folder in folders)
+    count = next(iter(given)).count
+    wanted = Counter(Shard(i, count) for i in range(count))
+    if given != wanted:
+        missing, surplus = (
+            ", ".join(map(str, counts.elements())) or "none"
+            for counts in (wanted - given, given - wanted)
+        )
+        raise ShardError(f"each shard must be given once; missing: {missing}; surplus: {surplus}.")
 
 
 def merge(experiment: str, folders: Sequence[Path], out: Path) -> None:
@@ -141,19 +132,14 @@ def join(folders: Sequence[Path], out: Path) -> None:
     try:
         provenance = merge_provenance(*(read_provenance(f / "provenance.json") for f in folders))
         out.mkdir(parents=True, exist_ok=True)
-        write_results(out / "results.csv", _concat(folders, read_results, "results.csv"))
-        write_curves(out / "curves.csv", _concat(folders, read_curves, "curves.csv"))
+        for table in TABLES[:2]:
+            parts = [read_table(folder / table) for folder in folders]
+            write_table(out / table, pd.concat(parts, ignore_index=True))
     except MalformedTableError:
         raise
     except ValueError as error:
         raise ShardError(str(error)) from error
     write_provenance(out / "provenance.json", provenance)
-
-
-def _concat(
-    folders: Sequence[Path], read: Callable[[Path], pd.DataFrame], table: str
-) -> pd.DataFrame:
-    return pd.concat([read(folder / table) for folder in folders], ignore_index=True)
 
 
 def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path) -> None:
@@ -182,11 +168,11 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
         ]
 
     old, new = (read_provenance(folder / "provenance.json") for folder in (out, measured))
-    results, curves = rest(read_results(out / "results.csv")), rest(read_curves(out / "curves.csv"))
-    stay = {name_of(cell) for cell in cells(results, {})}
+    kept = {table: rest(read_table(out / table)) for table in TABLES[:2]}
+    stay = {name_of(cell) for cell in cells(kept["results.csv"], {})}
     stay |= old.not_measured.keys() - new.wall_seconds.keys()  # they have a reason and no rows
-    again = read_results(measured / "results.csv"), read_curves(measured / "curves.csv")
-    write_results(out / "results.csv", pd.concat([results, again[0]], ignore_index=True))
-    write_curves(out / "curves.csv", pd.concat([curves, again[1]], ignore_index=True))
+    for table, rows in kept.items():
+        again = read_table(measured / table)
+        write_table(out / table, pd.concat([rows, again], ignore_index=True))
     renewed = renew_provenance(old, new, lambda name: name not in stay)
     write_provenance(out / "provenance.json", renewed)

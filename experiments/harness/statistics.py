@@ -38,9 +38,7 @@ class Interval(NamedTuple):
     num_seeds: int
 
 
-def t_interval(
-    entry: pd.Series | Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE
-) -> Interval:
+def t_interval(entry: pd.Series | Float[np.ndarray, "R"]) -> Interval:
     """Mean, standard error and two-sided Student-t interval of the mean over seeds."""
     values = np.asarray(entry, float)
     num_seeds = len(values)
@@ -50,17 +48,15 @@ def t_interval(
     mean, sem = (float(number) for number in mean_and_sem(values))
     if num_seeds == 2 and np.isclose(values[0], values[1], rtol=1e-12, atol=1e-12):
         return Interval(mean, sem, -math.inf, math.inf, num_seeds)
-    half_width = float(scipy.stats.t.ppf((1 + confidence) / 2, num_seeds - 1)) * sem
+    half_width = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, num_seeds - 1)) * sem
     return Interval(mean, sem, mean - half_width, mean + half_width, num_seeds)
 
 
-def median_interval(
-    entry: pd.Series | Float[np.ndarray, "R"], *, confidence: float = CONFIDENCE
-) -> Interval:
+def median_interval(entry: pd.Series | Float[np.ndarray, "R"]) -> Interval:
     """Median over seeds and its distribution-free interval (Thompson 1936).
 
-    The ends are two of the values in order, chosen so that the interval covers the median with at
-    least this confidence whatever the distribution; at 95 % that takes six values. It suits
+    The ends are two of the values in order, chosen so that the interval covers the median at least
+    so often whatever the distribution; at 95 % that takes six values. It suits
     timings, which are skewed and have outliers, and that of a ratio is that of its logarithm.
 
     Returns:
@@ -70,24 +66,20 @@ def median_interval(
     if not len(values) or not np.isfinite(values).all():
         return Interval(math.nan, math.nan, -math.inf, math.inf, len(values))
     median = float(np.median(values))
-    ends = scipy.stats.quantile_test(values, q=median, p=0.5).confidence_interval(confidence)
+    ends = scipy.stats.quantile_test(values, q=median, p=0.5).confidence_interval(CONFIDENCE)
     low, high = ends if np.isfinite(ends).all() else (-math.inf, math.inf)
     return Interval(median, math.nan, float(low), float(high), len(values))
 
 
-def paired_difference(
-    first: pd.Series, second: pd.Series, *, confidence: float = CONFIDENCE
-) -> Interval:
+def paired_difference(first: pd.Series, second: pd.Series) -> Interval:
     """Interval of ``first - second``, differenced seed by seed over the seeds both have."""
     values = _aligned([first, second])
-    return t_interval(values[0] - values[1], confidence=confidence)
+    return t_interval(values[0] - values[1])
 
 
-def contrast_interval(
-    entries: Sequence[pd.Series], weights: Sequence[float], *, confidence: float = CONFIDENCE
-) -> Interval:
+def contrast_interval(entries: Sequence[pd.Series], weights: Sequence[float]) -> Interval:
     """Interval of a weighted sum of settings, summed seed by seed over the seeds all have."""
-    return t_interval(np.asarray(weights) @ _aligned(entries), confidence=confidence)
+    return t_interval(np.asarray(weights) @ _aligned(entries))
 
 
 def p_value(interval: Interval, bound: float) -> float:
@@ -104,10 +96,7 @@ def p_value(interval: Interval, bound: float) -> float:
 
 
 def paired_slope(
-    entries: Sequence[pd.Series],
-    positions: Sequence[float] | None = None,
-    *,
-    confidence: float = CONFIDENCE,
+    entries: Sequence[pd.Series], positions: Sequence[float] | None = None
 ) -> Interval:
     """Interval of the least-squares slope over settings, fitted seed by seed.
 
@@ -115,7 +104,6 @@ def paired_slope(
         entries: one per setting, in order, indexed by seed; only seeds that all have are used.
         positions: the place of each setting; by default 0, 1, 2, ..., so that the slope is the
             change from one setting to the next.
-        confidence: probability that the interval covers the slope.
 
     Raises:
         ValueError: fewer than two settings, or not one position for each.
@@ -125,17 +113,15 @@ def paired_slope(
         raise ValueError(f"{len(x)} positions for {len(entries)} settings; need two or more each.")
     centred = x - x.mean()
     slopes = centred @ _aligned(entries) / (centred @ centred)
-    return t_interval(slopes, confidence=confidence)
+    return t_interval(slopes)
 
 
-def wilson_interval(
-    share: float, num: int, *, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def wilson_interval(share: float, num: int) -> tuple[float, float]:
     """Wilson's interval of a probability from the share of ``num`` trials that succeeded.
 
     The share is rounded to a whole number of successes.
     """
-    interval = scipy.stats.binomtest(round(share * num), num).proportion_ci(confidence, "wilson")
+    interval = scipy.stats.binomtest(round(share * num), num).proportion_ci(CONFIDENCE, "wilson")
     return float(interval.low), float(interval.high)
 
 

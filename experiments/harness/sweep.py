@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
 from el_jax.losses import TOKEN_LOSSES
@@ -19,18 +17,10 @@ from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.names import name_of
-from experiments.harness.report import key_metrics
 from experiments.harness.seeds import write_tables
 from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained, train_all
-from experiments.harness.tables import (
-    MAX_MARKS,
-    cells,
-    curves_frame,
-    results_frame,
-    thin,
-    values_of,
-)
+from experiments.harness.tables import CURVES, MAX_MARKS, thin, tidy
 
 Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
 
@@ -133,20 +123,6 @@ def _rows(
     return results, points
 
 
-def _tell(
-    study: Study, parts: Sequence[Trained], metrics: Sequence[str], extras: Extras | None
-) -> None:
-    """A line per setting of a study that is trained: its first metric, of each seed and in mean."""
-    rows = [row for part in parts for row in _rows(study, part, metrics, (), extras)[0]]
-    results = results_frame(rows)
-    (metric,) = key_metrics(results, 1)
-    for factors in cells(results, {}, metric):
-        values = values_of(results, factors, metric)
-        seeds = " ".join(f"{value:.2f}" for value in values)
-        name = metric.replace("_", " ")
-        print(f"{name_of(factors)}: {name} {values.mean():.2f} (by seed: {seeds})", flush=True)
-
-
 def fitting(history: History) -> Row:
     """``when_fitted`` over the evaluations of a training."""
     looks = [
@@ -161,38 +137,38 @@ def run_sweep(
     experiment: str,
     scale: str,
     out: Path,
-    studies: Sequence[Study],
+    shard: Shard = WHOLE,
     *,
+    studies: Callable[[str], Sequence[Study]],
     metrics: Sequence[str],
     curves: Sequence[str],
-    extras: Extras | None = fitting,
+    extras: Extras | None = None,
     max_marks: int = MAX_MARKS,
-    shard: Shard = WHOLE,
 ) -> None:
     """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
+
+    With its name and all that follows ``shard`` it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        studies: the studies to train.
+        shard: the part to train; a unit is one seed of one study with its whole sweep.
+        studies: gives the studies of a scale.
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
-        extras: further metrics, from the whole course of each run, of studies without their own;
-            None for none.
+        extras: further metrics, from the whole course of each run, of studies without their own.
         max_marks: marks that are kept of a curve.
-        shard: the part to train; a unit is one seed of one study with its whole sweep.
     """
-    check_factors(studies)
+    chosen = studies(scale)
+    check_factors(chosen)
     use_compilation_cache()
-    trained = train_all(
-        experiment, studies, shard, lambda study, parts: _tell(study, parts, metrics, extras)
-    )
+    trained = train_all(experiment, chosen, shard)
     results: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     hashes: dict[str, str] = {}
     seconds: dict[str, float] = {}
-    for study, parts in zip(studies, trained, strict=True):
+    for study, parts in zip(chosen, trained, strict=True):
         resolved = json.loads(study.config.to_json_best_effort())
         for part in parts:
             rows, marks = _rows(study, part, metrics, curves, extras)
@@ -206,13 +182,8 @@ def run_sweep(
         experiment,
         scale,
         out,
-        results=results_frame(results),
-        curves=thin(curves_frame(points), max_marks),
+        results=tidy(results),
+        curves=thin(tidy(points, CURVES), max_marks),
         config_hashes=hashes,
         wall_seconds=seconds,
     )
-
-
-def mean_over_course(history: History, metric: str) -> np.ndarray:
-    """Mean of a metric over the rows that hold it, ``[R]``."""
-    return history.curve(metric)[1].mean(0)

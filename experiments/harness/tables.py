@@ -25,14 +25,15 @@ class MalformedTableError(ValueError):
     """A table that cannot be read; the message names the file and what is wrong."""
 
 
-def results_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of results.csv, each with its factors, ``seed``, ``metric`` and ``value``."""
-    return _ordered(pd.DataFrame(list(rows)), RESULTS)
+def tidy(rows: Iterable[Mapping[str, Any]], last: Sequence[str] = ()) -> pd.DataFrame:
+    """A table of rows, each with its factors and the columns that come last.
 
-
-def curves_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of curves.csv, each with its factors, ``seed``, ``step``, ``metric`` and ``value``."""
-    return _ordered(pd.DataFrame(list(rows)), CURVES)
+    Args:
+        rows: of one table.
+        last: ``RESULTS`` or ``CURVES``; without it the rows tell, of which there are some then.
+    """
+    frame = pd.DataFrame(list(rows))
+    return _ordered(frame, last or _last(frame))
 
 
 def _ordered(frame: pd.DataFrame, last: Sequence[str]) -> pd.DataFrame:
@@ -49,50 +50,19 @@ def factors_of(frame: pd.DataFrame) -> list[str]:
 # ── files ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_results(path: Path) -> pd.DataFrame:
-    """Read results.csv.
+def read_table(path: Path) -> pd.DataFrame:
+    """Read results.csv or curves.csv.
 
     Raises:
         MalformedTableError: the file is not such a table.
         FileNotFoundError: there is no such file.
     """
-    return _read(path, RESULTS)
-
-
-def read_curves(path: Path) -> pd.DataFrame:
-    """Read curves.csv.
-
-    Raises:
-        MalformedTableError: the file is not such a table.
-        FileNotFoundError: there is no such file.
-    """
-    return _read(path, CURVES)
-
-
-def write_results(path: Path, results: pd.DataFrame) -> None:
-    """Write results.csv.
-
-    Raises:
-        ValueError: two rows have the same factors, seed and metric.
-    """
-    _write(path, results, RESULTS)
-
-
-def write_curves(path: Path, curves: pd.DataFrame, *, max_marks: int = MAX_MARKS) -> None:
-    """Write curves.csv, every curve thinned to ``max_marks``.
-
-    Raises:
-        ValueError: two rows have the same factors, seed, step and metric.
-    """
-    _write(path, thin(curves, max_marks), CURVES)
-
-
-def _read(path: Path, last: Sequence[str]) -> pd.DataFrame:
     try:
         # a word such as "none" is the name of a level; only an empty cell is missing
         frame = pd.read_csv(path, keep_default_na=False, na_values=[""], encoding="utf-8")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise MalformedTableError(f"{path}: {error}.") from None
+    last = _last(frame)
     ends = ",".join(last)
     if tuple(frame.columns[-len(last) :]) != tuple(last):
         given = ",".join(frame.columns)
@@ -110,7 +80,15 @@ def _read(path: Path, last: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
-def _write(path: Path, frame: pd.DataFrame, last: Sequence[str]) -> None:
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write results.csv, or curves.csv with at most ``MAX_MARKS`` marks a curve.
+
+    Raises:
+        ValueError: two rows have the same factors, seed, step and metric.
+    """
+    last = _last(frame)
+    if last == CURVES:
+        frame = thin(frame, MAX_MARKS)
     if fault := _repeated(frame):
         raise ValueError(f"{path}: {fault}.")
     frame = _ordered(frame, last)  # joined tables of different factors have theirs at the end
@@ -121,6 +99,10 @@ def _write(path: Path, frame: pd.DataFrame, last: Sequence[str]) -> None:
     written.assign(value=values).to_csv(
         path, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8"
     )
+
+
+def _last(frame: pd.DataFrame) -> Sequence[str]:
+    return CURVES if "step" in frame else RESULTS
 
 
 def _repeated(frame: pd.DataFrame) -> str:

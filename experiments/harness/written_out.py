@@ -3,6 +3,7 @@
 Losses and trainings are exact: nothing is sampled but the world and the start.
 """
 
+import dataclasses
 from functools import partial
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ import optax
 from jax import Array
 from jaxtyping import Float, Int
 
+from el_jax.models import PRESETS, transformer
 from el_jax.types import Batch, ModelFns, Params
-from el_jax.worlds import World, every_masked_context
+from el_jax.worlds import World, block_hmm, every_masked_context
 
 LEARNING_RATE = 0.01  # of Adam at the start; it falls to 0 along a cosine
 
@@ -37,6 +39,35 @@ class Problem(NamedTuple):
     def contexts(self) -> tuple[Int[Array, "n T"], Int[Array, " n"]]:
         """Tokens and hidden places."""
         return self.tokens, self.places
+
+
+def small_world(words: int, states: int, length: int, concentration: float, seed: int) -> World:
+    """A random hidden Markov model with so short sentences that all can be written out."""
+    return block_hmm(
+        vocab_size=words,
+        num_states=states,
+        length=length,
+        num_blocks=1,
+        concentration=concentration,
+        seed=seed,
+    )
+
+
+def small_bert(words: int, length: int, width: int, position: str = "learned") -> ModelFns:
+    """A budget BERT of one layer and one head, whose vocabulary has a mask after the words."""
+    return transformer(
+        dataclasses.replace(
+            PRESETS["budget_bert"],
+            vocab_size=words + 1,
+            width=width,
+            num_layers=1,
+            num_heads=1,
+            max_length=length,
+            position=position,
+            init="width",
+            matmul_precision="highest",
+        )
+    )
 
 
 def problem_of(world: World) -> Problem:

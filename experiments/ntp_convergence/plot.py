@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from el_jax.plots import (
-    DASHED,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-    plot_median,
+from el_jax.plots import DASHED, add_legend, add_titles, plot_median
+from experiments.harness.figures import (
+    GLOSSARY,
+    count,
+    curve_of,
+    decimal,
+    figure_answering,
+    key,
+    mean_of,
 )
-from experiments.harness.figures import GLOSSARY, count, curve_of, decimal, mean_of
-from experiments.harness.tables import levels, read_curves, read_results
+from experiments.harness.tables import levels, read_table
 from experiments.ntp_convergence.claims import NAMES, PAPER_STEPS
 
 COLOURS = {"gd": "#000000", "ngd": "#e69f00", "adam": "#0072b2"}
@@ -39,19 +39,18 @@ LINEAR = ("norm", "margin_ratio")
 
 def plot(out: Path) -> Figure:
     """Six panels; medians over problems, and every problem a thin line."""
-    curves = read_curves(out / "curves.csv")
-    figure, axes = new_figure(2, 3, size=(8.4, 5.6))
-    add_question(figure, answer(read_results(out / "results.csv")))
+    curves = read_table(out / "curves.csv")
+    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 3, size=(8.4, 5.6))
     for ax, (label, metric, data) in zip(axes.ravel(), PANELS.values(), strict=True):
         _draw(ax, curves, metric, data)
         ax.set_ylabel(label)
     axes[1, 0].axhline(0, color="black", linewidth=0.8)
     axes[1, 1].sharey(axes[1, 2])
     add_titles(axes.ravel(), PANELS)
-    handles = [Line2D([], [], color=COLOURS[m], label=name) for m, name in NAMES.items()]
+    handles = [key(name, COLOURS[m]) for m, name in NAMES.items()]
     handles += [
-        Line2D([], [], color="#777777", linestyle=DASHED, label="(c) of W − W*"),
-        Line2D([], [], color="#777777", linestyle=":", label="(all) where the paper stops"),
+        key("(c) of W − W*", "#777777", style=DASHED),
+        key("(all) where the paper stops", "#777777", style=":"),
     ]
     note = f"thick: median of {count(curves, 'problems')}, thin: each of them\n{GLOSSARY}"
     add_legend(figure, handles, num_columns=5, note=note)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from el_jax.linear_ntp import (
 )
 from el_jax.linear_ntp.solvers.max_margin import max_margin
 from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 50, "dim": 60, "vocab_size": 10, "support_size": 6}
@@ -110,9 +108,11 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
             yield name_of(run_factors), partial(train, run_factors, problem)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train with every method on every problem from one start; write the tables."""
-    problems, measured = NUM_PROBLEMS[scale], partial(measure, scale)
-    config: dict[str, object] = {"initial": "LeCun normal", **SHAPE, "step_sizes": STEP_SIZES}
-    config |= {"num_steps": DECADES[scale][-1], "problems": problems}
-    run_seeds("ntp_convergence", scale, out, problems, measured, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of problems, and all that the numbers depend on."""
+    config = {"initial": "LeCun normal", **SHAPE, "step_sizes": STEP_SIZES}
+    sizes = {"num_steps": DECADES[scale][-1], "problems": NUM_PROBLEMS[scale]}
+    return NUM_PROBLEMS[scale], config | sizes
+
+
+run = partial(run_seeds, "ntp_convergence", settings=settings, measure=measure)

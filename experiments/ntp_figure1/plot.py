@@ -7,16 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-    plot_geometry,
-    plot_median,
-)
-from experiments.harness.figures import GLOSSARY, count, curve_of
-from experiments.harness.tables import read_curves, read_results, select
+from el_jax.plots import add_legend, add_titles, plot_geometry, plot_median
+from experiments.harness.figures import GLOSSARY, count, curve_of, figure_answering
+from experiments.harness.tables import read_table, select
 from experiments.ntp_figure1.run import CIRCLE, GAUSSIAN, SUBSTITUTE
 
 KINDS = {  # colour and label of a kind of problem
@@ -43,9 +36,8 @@ DESCENT = {
 
 def plot(out: Path) -> Figure:
     """Above: the substitute's P, W_mm and W*. Below: gradient descent, every kind of problem."""
-    curves = read_curves(out / "curves.csv")
-    figure, axes = new_figure(2, 3, size=(8.4, 6.0))
-    add_question(figure, answer(read_results(out / "results.csv")))
+    curves = read_table(out / "curves.csv")
+    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 3, size=(8.4, 6.0))
     contexts = _columns(curves, "contexts")
     embeddings = contexts[["x", "y"]].to_numpy().T
     _draw_probabilities(axes[0, 0], contexts.filter(like="word").to_numpy())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Float64
@@ -17,8 +16,7 @@ from el_jax.linear_ntp import (
     smoothness_bound,
 )
 from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "gaussian"
 NUM_RANDOM = {"smoke": 2, "quick": 5, "cpu": 20, "paper": 100}
@@ -157,8 +155,10 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         yield kind, partial(solve, kind, problem, NUM_STEPS[scale])
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Solve and train every problem; write the tables."""
-    problems, measured = NUM_RANDOM[scale], partial(measure, scale)
-    config = {"num_steps": NUM_STEPS[scale], "step_size": "1/L", "num_random": problems}
-    run_seeds("ntp_figure1", scale, out, problems, measured, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of random problems, and all that the numbers depend on."""
+    problems, num_steps = NUM_RANDOM[scale], NUM_STEPS[scale]
+    return problems, {"num_steps": num_steps, "step_size": "1/L", "num_random": problems}
+
+
+run = partial(run_seeds, "ntp_figure1", settings=settings, measure=measure)

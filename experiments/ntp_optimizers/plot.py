@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from el_jax.linear_ntp.theory.norms import NORMS
-from el_jax.plots import add_legend, add_question, add_titles, new_figure, plot_curve
-from experiments.harness.figures import curve_of, decimal, t_note, t_sems
+from el_jax.plots import add_legend, add_titles, plot_curve
+from experiments.harness.figures import curve_of, decimal, figure_answering, t_note, t_sems
 from experiments.harness.statistics import t_interval
-from experiments.harness.tables import read_curves, read_results, values_of
+from experiments.harness.tables import read_table, values_of
 from experiments.ntp_optimizers.run import OWN_NORM, SUPPORT_SIZES, setting
 
 METHODS = {  # name and colour
@@ -33,9 +33,10 @@ DARK = 0.55  # ratio from which a cell's ground is dark
 
 def plot(out: Path) -> Figure:
     """Per support size a matrix of methods and norms, and the course of each one's own ratio."""
-    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
-    figure, axes = new_figure(2, len(SUPPORT_SIZES), size=(8.4, 6.6), heights=(3.0, 2.4))
-    add_question(figure, answer(results))
+    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
+    figure, axes = figure_answering(
+        answer(results), 2, len(SUPPORT_SIZES), size=(8.4, 6.6), heights=(3.0, 2.4)
+    )
     halves = [_draw(ax, results, S) for S, ax in zip(SUPPORT_SIZES, axes[0], strict=True)]
     for S, ax in zip(SUPPORT_SIZES, axes[1], strict=True):
         _draw_course(ax, curves, S)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from el_jax.linear_ntp import NTPProblem, random_problem, run_trajectory, smooth
 from el_jax.linear_ntp.solvers.max_margin import max_margin
 from el_jax.linear_ntp.theory.norms import NORMS, Norm
 from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 
 OWN_NORM: dict[str, Norm] = {  # in which a method takes steps of steepest descent
@@ -51,11 +49,13 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
             yield name_of(factors), partial(_measure, factors, problem, num_steps, w_mm)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Train, measure and write the tables."""
-    config = {"shape": SHAPES[scale], "step_sizes": STEP_SIZES, "decay": DECAY}
-    problems, measured = SHAPES[scale][-1], partial(measure, scale)
-    run_seeds("ntp_optimizers", scale, out, problems, measured, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of problems, and all that the numbers depend on."""
+    shape = SHAPES[scale]
+    return shape[-1], {"shape": shape, "step_sizes": STEP_SIZES, "decay": DECAY}
+
+
+run = partial(run_seeds, "ntp_optimizers", settings=settings, measure=measure)
 
 
 def _measure(

@@ -8,18 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import (
-    DASHED,
-    SOLID,
-    THEORY_COLOUR,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-)
-from experiments.harness.figures import count, curve_of, decimal, mean_of
+from el_jax.plots import DASHED, SOLID, THEORY_COLOUR, add_legend, add_titles
+from experiments.harness.figures import count, curve_of, decimal, figure_answering, mean_of
 from experiments.harness.statistics import wilson_interval
-from experiments.harness.tables import cells, levels, read_curves, read_results
+from experiments.harness.tables import cells, levels, read_table
 from experiments.ntp_phase.run import SIZES, Ensemble
 
 COLOURS = {"compatible": "#0072b2", "separable": "#e69f00"}
@@ -29,10 +21,9 @@ LINE_STYLES = (SOLID, (0, (3, 1.2)), DOTTED)  # by m, the largest first
 
 def plot(out: Path) -> Figure:
     """A panel per V and S; a colour per condition, a line style per m."""
-    results, curves = read_results(out / "results.csv"), read_curves(out / "curves.csv")
+    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     styles = dict(zip(reversed(levels(curves, "num_contexts")), LINE_STYLES, strict=False))
-    figure, axes = new_figure(1, len(SIZES), size=(8.4, 3.6), share_y=True)
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(answer(results), 1, len(SIZES), size=(8.4, 3.6), share_y=True)
     for (V, S), ax in zip(SIZES, axes[0], strict=True):
         for m, style in styles.items():
             _draw(ax, curves, Ensemble(m, V, S), style)

@@ -56,8 +56,11 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 def run(scale: str, out: Path) -> None:
     """Decide and write the tables."""
-    seeds, measured = SEEDS[scale], partial(measure, scale)
-    run_seeds("ntp_phase", scale, out, seeds, measured, config={"seeds": seeds}, summary=summary)
+    seeds = SEEDS[scale]
+    settings = seeds, {"seeds": seeds}
+    run_seeds(
+        "ntp_phase", scale, out, settings=lambda _: settings, measure=measure, summary=summary
+    )
 
 
 def _least_dimensions(ensemble: Ensemble, seed: int) -> list[Measured]:

@@ -4,7 +4,6 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -22,8 +21,7 @@ from el_jax.linear_ntp import (
 )
 from experiments.harness.names import name_of
 from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 from experiments.ntp_phase.least_dimension import LeastDimension
 from experiments.ntp_pretrained.features import decoder, features
@@ -100,11 +98,12 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         yield name_of(factors), partial(_of_decoder, factors, reader, passage)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Measure and write the tables."""
-    size, measured = SCALES[scale], partial(measure, scale)
-    config = dataclasses.asdict(size)
-    run_seeds("ntp_pretrained", scale, out, size.passages, measured, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of passages, and all that the numbers depend on."""
+    return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
+
+
+run = partial(run_seeds, "ntp_pretrained", settings=settings, measure=measure)
 
 
 def embed(reader: Reader, passage: Passage, embedding: str, seed: int) -> Float[np.ndarray, "d m"]:

@@ -7,18 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from el_jax.plots import (
-    THEORY_COLOUR,
-    add_legend,
-    add_question,
-    add_titles,
-    new_figure,
-    plot_median,
-)
-from experiments.harness.figures import GLOSSARY, count, curve_of, mean_of
-from experiments.harness.tables import Where, is_measured, read_curves, read_results
+from el_jax.plots import THEORY_COLOUR, add_legend, add_titles, plot_median
+from experiments.harness.figures import GLOSSARY, count, curve_of, figure_answering, key, mean_of
+from experiments.harness.tables import Where, is_measured, read_table
 from experiments.ntp_rates.run import FLOW, GD, ONE_HOT_NGD, SPLIT, STALLING
 
 SLOW, QUICK = STALLING
@@ -43,9 +35,8 @@ PANELS: dict[str, tuple[str, str, Sequence[Where]]] = {  # title: vertical label
 
 def plot(out: Path) -> Figure:
     """Above: loss and finite part of gradient descent. Below: normalised descent, and margins."""
-    curves = read_curves(out / "curves.csv")
-    figure, axes = new_figure(2, 2, size=(8.4, 6.4))
-    add_question(figure, answer(read_results(out / "results.csv")))
+    curves = read_table(out / "curves.csv")
+    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 2, size=(8.4, 6.4))
     for ax, (label, metric, settings) in zip(axes.ravel(), PANELS.values(), strict=True):
         for where, colour, _ in STYLES:
             if where in settings and is_measured(curves, where, metric):
@@ -62,8 +53,8 @@ def plot(out: Path) -> Figure:
         ax.set_yscale("log")
     add_titles(axes.ravel(), PANELS)
     note = f"thick: median of {count(curves, 'problems')}, thin: each of them\n{GLOSSARY}"
-    handles = [Line2D([], [], color=colour, label=label) for _, colour, label in STYLES]
-    handles += [Line2D([], [], color=THEORY_COLOUR, linestyle="--", label="prediction")]
+    handles = [key(label, colour) for _, colour, label in STYLES]
+    handles.append(key("prediction", THEORY_COLOUR, style="--"))
     add_legend(figure, handles, num_columns=3, note=note)
     return figure
 

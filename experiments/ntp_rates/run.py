@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from el_jax.linear_ntp import (
     top_curvature,
 )
 from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
@@ -192,11 +190,18 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         yield "flow", lambda: flow(problem, margin, FLOW_END[scale])
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Run every method on every problem; write the tables."""
-    seeds, parts = NUM_SEEDS[scale], partial(measure, scale)
-    config: dict[str, object] = {**SHAPE, "seeds": seeds, "num_steps": NUM_STEPS[scale]}
-    config |= {"fast_steps": FAST_STEPS[scale], "settings": SETTINGS}
-    config |= {"flow_end": FLOW_END[scale], "flow_seeds": FLOW_SEEDS[scale]}
-    config |= {"flow_tolerances": [FLOW_RTOL, FLOW_ATOL]}
-    run_seeds("ntp_rates", scale, out, seeds, parts, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of problems, and all that the numbers depend on."""
+    return NUM_SEEDS[scale], {
+        **SHAPE,
+        "seeds": NUM_SEEDS[scale],
+        "num_steps": NUM_STEPS[scale],
+        "fast_steps": FAST_STEPS[scale],
+        "settings": SETTINGS,
+        "flow_end": FLOW_END[scale],
+        "flow_seeds": FLOW_SEEDS[scale],
+        "flow_tolerances": [FLOW_RTOL, FLOW_ATOL],
+    }
+
+
+run = partial(run_seeds, "ntp_rates", settings=settings, measure=measure)

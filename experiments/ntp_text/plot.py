@@ -12,12 +12,10 @@ from el_jax.plots import (
     THEORY_COLOUR,
     add_note,
     add_panel_legend,
-    add_question,
     add_titles,
-    new_figure,
 )
-from experiments.harness.figures import decimal, draw_against, mean_of, t_note
-from experiments.harness.tables import Where, levels, read_results, select
+from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
+from experiments.harness.tables import Where, levels, read_table, select
 from experiments.ntp_text.claims import GAUSSIAN
 
 BAG = {"embedding": "bag_of_words"}
@@ -26,10 +24,9 @@ TITLES = ("Uncertainty of the next word", "Dimensions needed", "Margin reached")
 
 def plot(out: Path) -> Figure:
     """Three panels; bars are intervals over passages."""
-    results = read_results(out / "results.csv")
+    results = read_table(out / "results.csv")
     lengths = levels(results, "context_length")
-    figure, axes = new_figure(1, 3, size=(8.4, 3.9))
-    add_question(figure, answer(results))
+    figure, axes = figure_answering(answer(results), 1, 3, size=(8.4, 3.9))
     entropy, dimensions, margins = axes[0]
     lines: list[tuple[Axes, str, Where, str, str, str]] = [
         (entropy, "entropy", GAUSSIAN, "context_length", "words in order", "#000000"),

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
 from el_jax.linear_ntp.solvers.conditions import check_compatibility, check_separability
 from el_jax.linear_ntp.solvers.max_margin import max_margin
 from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, run_seeds
-from experiments.harness.shards import WHOLE, Shard
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 from experiments.ntp_phase.least_dimension import LeastDimension, first_dimensions
 
@@ -53,11 +51,12 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         yield name_of(factors), partial(measured, factors, passage)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE) -> None:
-    """Measure and write the tables."""
-    size, measured = SCALES[scale], partial(measure, scale)
-    config = dataclasses.asdict(size)
-    run_seeds("ntp_text", scale, out, size.passages, measured, config=config, shard=shard)
+def settings(scale: str) -> Settings:
+    """The number of passages, and all that the numbers depend on."""
+    return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
+
+
+run = partial(run_seeds, "ntp_text", settings=settings, measure=measure)
 
 
 def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPProblem:

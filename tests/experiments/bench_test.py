@@ -23,7 +23,7 @@ from experiments.bench.paired import (
 from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
 from experiments.harness.judging import Verdict, judged
 from experiments.harness.provenance import read_provenance
-from experiments.harness.tables import read_results
+from experiments.harness.tables import read_table
 from tests.experiments.toys import table_of
 
 HOLDS, FAILS, INCONCLUSIVE = Verdict.HOLDS, Verdict.FAILS, Verdict.INCONCLUSIVE
@@ -80,7 +80,7 @@ def test_what_was_not_measured_is_claimed_with_its_reason(tmp_path):
     run.measure("gpt2", "cpu", tmp_path / "gpt2")
     reasons = read_provenance(tmp_path / "gpt2" / "provenance.json").not_measured
     (claim,) = (line.claim for line in lines_of("cpu") if line.goal.benchmark == "gpt2")
-    ((_, outcome),) = judged([claim], read_results(tmp_path / "gpt2" / "results.csv"), reasons)
+    ((_, outcome),) = judged([claim], read_table(tmp_path / "gpt2" / "results.csv"), reasons)
     assert (outcome.verdict, outcome.detail) == (INCONCLUSIVE, "not measured: no accelerator")
 
 
@@ -128,7 +128,7 @@ def test_a_benchmark_measures_its_goals(name, monkeypatch):
 
 def test_committed_tables_have_every_goal_of_a_cpu():
     reasons = read_provenance(ROOT / "bench" / "provenance.json").not_measured
-    found = judged(CLAIMS["cpu"], read_results(ROOT / "bench" / "results.csv"), reasons)
+    found = judged(CLAIMS["cpu"], read_table(ROOT / "bench" / "results.csv"), reasons)
     for _, outcome in found:
         assert not outcome.detail.startswith("not measured") or reasons
     assert {line.text for line in lines_of("cpu")} == {t for t in GOALS if "8 times" not in t}

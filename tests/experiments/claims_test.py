@@ -6,7 +6,7 @@ import scipy.stats
 
 from experiments.harness.claims import contrast, effect, greater, level, median, number, trend
 from experiments.harness.judging import Claim, Outcome, Verdict, judged
-from experiments.harness.tables import results_frame
+from experiments.harness.tables import tidy
 from tests.experiments.toys import results_of
 
 HOLDS, FAILS, INCONCLUSIVE = Verdict.HOLDS, Verdict.FAILS, Verdict.INCONCLUSIVE
@@ -70,7 +70,7 @@ def test_levels(values, threshold, at_least, at_most):
 
 def by_width(**rows):
     """Results of widths 8, 16, ..., from the values by seed of each."""
-    return results_frame(
+    return tidy(
         {"width": 8 * 2**i, "seed": seed, "metric": "accuracy", "value": value}
         for i, values in enumerate(rows.values())
         for seed, value in enumerate(values)

@@ -8,7 +8,7 @@ import pytest
 from experiments.__main__ import main
 from experiments.harness import report
 from experiments.harness.discovery import discover
-from experiments.harness.tables import read_results
+from experiments.harness.tables import read_table
 from tests.experiments.toys import forget, make
 
 FILES = {
@@ -23,7 +23,7 @@ FILES = {
 
         VALUES = {"cross_entropy": [0.1, 0.2, 0.15], "e1": [0.8, 0.9, 0.95]}
 
-        def measure(seed):
+        def measure(scale, seed):
             for loss, values in VALUES.items():
                 value = values[seed]
                 yield loss, partial(list, [Measured(
@@ -34,16 +34,16 @@ FILES = {
                 )])
 
         def run(scale, out):
-            run_seeds("toy", scale, out, 3, measure, config={})
+            run_seeds("toy", scale, out, settings=lambda scale: (3, {}), measure=measure)
         """,
     "plot.py": """
         from el_jax.plots import new_figure
         from experiments.harness.figures import draw_dots
-        from experiments.harness.tables import read_results
+        from experiments.harness.tables import (read_table)
 
         def plot(out):
             figure, axes = new_figure()
-            draw_dots(axes[0, 0], read_results(out / "results.csv"), "test_hard_accuracy", [{}])
+            draw_dots(axes[0, 0], read_table(out / "results.csv"), "test_hard_accuracy", [{}])
             return figure
         """,
     "claims.py": """
@@ -184,7 +184,7 @@ def test_where_settings_share_no_metric_every_number_has_a_line(root, capsys):
     (root / "toy" / "results.csv").write_text("\n".join(["name,seed,metric,value", *rows]))
     capsys.readouterr()
     console = report.make_console()
-    report.print_results(console, "t", read_results(root / "toy" / "results.csv"))
+    report.print_results(console, "t", read_table(root / "toy" / "results.csv"))
     lines = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if "of" in line]
     assert [[cell.strip() for cell in line] for line in lines] == [
         [name, f"of {name}", "1,234", "1"] for name in ("a", "b", "c")

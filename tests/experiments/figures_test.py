@@ -7,7 +7,7 @@ import scipy.stats
 from experiments.harness.figures import count, curve_of, decimal, in_words, mean_of, t_note, t_sems
 from experiments.harness.names import name_of, shared_factors
 from experiments.harness.statistics import t_interval
-from experiments.harness.tables import curves_frame
+from experiments.harness.tables import tidy
 from tests.experiments.toys import results_of
 
 A, B = {"name": "a"}, {"name": "b"}
@@ -47,7 +47,7 @@ def test_means_and_lists():
 
 
 def test_a_curve_needs_the_same_steps_of_every_seed():
-    curves = curves_frame(
+    curves = tidy(
         {"name": "a", "seed": seed, "step": step, "metric": "x", "value": seed + step}
         for seed in (0, 1)
         for step in (1, 2)

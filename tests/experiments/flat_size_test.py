@@ -14,7 +14,7 @@ from el_jax.training.sinks import History
 from experiments.flat_size import claims, probe, run
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.sweep import with_levels
-from experiments.harness.tables import results_frame, values_of
+from experiments.harness.tables import tidy, values_of
 
 
 def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
@@ -33,7 +33,7 @@ def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
             rows.append(run | {"metric": "kl", "value": kl[place]})
             rows.append(run | {"metric": "trace", "value": trace[place]})
             rows.append(run | {"metric": "updates", "value": float(updates)})
-    found = claims.derived(results_frame(rows))
+    found = claims.derived(tidy(rows))
     narrow, wide = ({"world": "pcfg", "width": width} for width in (16, 32))
     levels = values_of(found, narrow, claims.LEVEL)
     assert levels.to_dict() == pytest.approx({0: 0.2, 2: 1.0})

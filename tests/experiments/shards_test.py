@@ -16,7 +16,7 @@ FILES = {
 
         from experiments.harness.seeds import write_tables
         from experiments.harness.shards import WHOLE
-        from experiments.harness.tables import curves_frame, results_frame
+        from experiments.harness.tables import (tidy)
 
         LOSSES = ("e1", "cross_entropy")
 
@@ -27,10 +27,10 @@ FILES = {
                 seconds[loss] = seconds.get(loss, 0.0) + 10.0
             write_tables(
                 "toy", scale, out,
-                results=results_frame(
+                results=tidy(
                     {"loss": loss, "seed": s, "metric": "accuracy", "value": math.sin(s)}
                     for loss, s in units),
-                curves=curves_frame(
+                curves=tidy(
                     {"loss": loss, "seed": s, "step": step, "metric": "x", "value": 1 / (step + s)}
                     for loss, s in units for step in range(1, 81)),
                 config_hashes=dict.fromkeys(seconds, scale), wall_seconds=seconds)
@@ -107,8 +107,8 @@ def garble(parts):
 
 
 REFUSED = {
-    "missing": (lambda p: p[:2], "shard 2/3 is missing"),
-    "twice": (lambda p: [*p, p[0]], "overlap: both are shard 0/3"),
+    "missing": (lambda p: p[:2], "missing: 2/3; surplus: none"),
+    "twice": (lambda p: [*p, p[0]], "missing: none; surplus: 0/3"),
     "code": (lambda p: edit(p[1], commit="1" * 40), "parts differ in commit"),
     "dirty": (lambda p: edit(p[1], dirty=None), "parts differ in dirty"),
     "scale": (lambda p: edit(p[1], scale="smoke"), "parts differ in scale"),
@@ -120,7 +120,7 @@ REFUSED = {
     "unfinished": (lambda p: (p[1] / "curves.csv").unlink(), "has no curves.csv"),
     "no shard": (lambda p: (p[1] / "shard.json").unlink(), "is no shard of toy"),
     "rows": (copy_rows, "a second value for "),
-    "division": (lambda p: relabel(p[1], shard="1/2"), "shard 1/2; n must be the same"),
+    "division": (lambda p: relabel(p[1], shard="1/2"), "missing: 1/3; surplus: 1/2"),
     "other": (lambda p: relabel(p[1], experiment="x"), "is a shard of x, not of toy"),
     "malformed": (garble, "results.csv: the header is "),
 }
@@ -189,7 +189,7 @@ SOME = """
     from pathlib import Path
 
     from experiments.harness.seeds import write_tables
-    from experiments.harness.tables import curves_frame, results_frame
+    from experiments.harness.tables import (tidy)
 
     def run(scale, out, only=()):
         value = float((Path(__file__).parent / "value").read_text())
@@ -199,8 +199,8 @@ SOME = """
         ]
         names = [f"{row['part']}, size {row['size']}" for row in rows]
         write_tables("toy", scale, out,
-                     results=results_frame(rows),
-                     curves=curves_frame(row | {"step": 1} for row in rows),
+                     results=tidy(rows),
+                     curves=tidy(row | {"step": 1} for row in rows),
                      config_hashes=dict.fromkeys(names, scale),
                      wall_seconds=dict.fromkeys(names, 1.0))
     """

@@ -74,9 +74,8 @@ def test_pairing_matches_the_seeds_and_agrees_with_scipy():
     ours = paired_difference(
         seed_values([*first, 77.0], seeds=[*range(8), 20]),
         seed_values([-77.0, *second], seeds=[-1, *range(8)]),
-        confidence=0.9,
     )
-    theirs = scipy.stats.ttest_rel(first, second).confidence_interval(0.9)
+    theirs = scipy.stats.ttest_rel(first, second).confidence_interval(0.95)
     np.testing.assert_allclose(ours[2:4], [theirs.low, theirs.high], rtol=1e-9)
     assert ours.num_seeds == 8
 

@@ -9,26 +9,24 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from experiments.harness.tables import (
+    MAX_MARKS,
     MalformedTableError,
     by_cell,
     cells,
-    curves_frame,
     is_measured,
     levels,
-    read_curves,
-    read_results,
-    results_frame,
+    read_table,
     select,
     thin,
+    tidy,
     values_of,
-    write_curves,
-    write_results,
+    write_table,
 )
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 READ_AND_WRITE = {
-    "results.csv": (read_results, write_results),
-    "curves.csv": (read_curves, write_curves),
+    "results.csv": (read_table, write_table),
+    "curves.csv": (read_table, write_table),
 }
 COMMITTED = [
     path
@@ -57,8 +55,8 @@ def row(name, width, seed, metric, value):
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=12))
 def test_results_survive_a_round_trip(tmp_path_factory, by_key):
     path = tmp_path_factory.getbasetemp() / "results.csv"
-    write_results(path, results_frame(row(*key, value) for key, value in by_key.items()))
-    back = read_results(path)
+    write_table(path, tidy(row(*key, value) for key, value in by_key.items()))
+    back = read_table(path)
     for (name, width, seed, metric), value in by_key.items():
         where = {"name": name, "width": width}
         found = values_of(back, where, metric)
@@ -74,7 +72,7 @@ def test_the_file_is_sorted_with_six_digits_and_absent_factors_are_empty(tmp_pat
         row("a", None, 2, "loss", float("nan")),
         row("a", 16, 2, "hits", 1234567.0),
     ]
-    write_results(tmp_path / "results.csv", results_frame(rows))
+    write_table(tmp_path / "results.csv", tidy(rows))
     assert (tmp_path / "results.csv").read_bytes() == (
         b"name,width,seed,metric,value\n"
         b"a,16,2,hits,1.23457e+06\n"
@@ -99,7 +97,7 @@ def test_a_malformed_line_is_named(tmp_path, line, message):
     path = tmp_path / "results.csv"
     path.write_text(f"name,seed,metric,value\nE1,0,loss,1\n{line}\nE1,5,loss,1\n")
     with pytest.raises(MalformedTableError, match=re.escape(message)):
-        read_results(path)
+        read_table(path)
 
 
 @pytest.mark.parametrize("text", ["", "name,seed,value\n"])
@@ -107,19 +105,19 @@ def test_a_wrong_header_is_named(tmp_path, text):
     path = tmp_path / "results.csv"
     path.write_text(text)
     with pytest.raises(MalformedTableError, match=r"results\.csv: (the header|No columns)"):
-        read_results(path)
+        read_table(path)
 
 
 def test_a_number_given_twice_is_not_written(tmp_path):
-    twice = results_frame([row("E1", None, 0, "loss", 1.0)] * 2)
+    twice = tidy([row("E1", None, 0, "loss", 1.0)] * 2)
     with pytest.raises(ValueError, match="a second value for"):
-        write_results(tmp_path / "results.csv", twice)
+        write_table(tmp_path / "results.csv", twice)
     assert not (tmp_path / "results.csv").exists()
 
 
 def test_thinning_keeps_both_ends_and_the_spacing_of_the_marks(tmp_path):
-    steps = 2 ** np.arange(60)
-    curve = curves_frame(
+    steps = 2 ** np.arange(62)
+    curve = tidy(
         {"name": "E1", "seed": seed, "step": step, "metric": "loss", "value": step}
         for seed in (0, 1)
         for step in steps
@@ -132,13 +130,13 @@ def test_thinning_keeps_both_ends_and_the_spacing_of_the_marks(tmp_path):
     gaps = np.diff(np.log2(marks))
     assert gaps.max() - gaps.min() <= 1
     assert list(kept.query("metric == 'few' and seed == 1")["step"]) == [1, 2, 4]
-    write_curves(tmp_path / "curves.csv", curve, max_marks=5)
-    assert len(read_curves(tmp_path / "curves.csv")) == 10
+    write_table(tmp_path / "curves.csv", curve)
+    assert len(read_table(tmp_path / "curves.csv")) == 2 * MAX_MARKS
     with pytest.raises(ValueError, match="max_marks=1 must be at least 2"):
         thin(curve, 1)
 
 
-ROWS = results_frame(
+ROWS = tidy(
     [
         row("E1", 16, 1, "loss", 3.0),
         row("E1", 16, 0, "loss", np.nan),

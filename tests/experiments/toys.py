@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 import experiments
-from experiments.harness.tables import Where, results_frame
+from experiments.harness.tables import Where, tidy
 
 
 def make(folder: Path, names: tuple[str, ...], files: dict[str, str], monkeypatch) -> Path:
@@ -35,7 +35,7 @@ def forget(*names: str) -> None:
 
 def table_of(entries: Iterable[tuple[Where, str, Sequence[float]]]) -> pd.DataFrame:
     """Results from factors, a metric, and its values of seeds 0, 1, ..."""
-    return results_frame(
+    return tidy(
         {**factors, "seed": seed, "metric": metric, "value": value}
         for factors, metric, values in entries
         for seed, value in enumerate(values)
