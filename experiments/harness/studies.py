@@ -25,7 +25,13 @@ from el_jax import build
 from el_jax.process.compilation import use_compilation_cache
 from el_jax.run import start_from
 from el_jax.training.fit import fit
-from el_jax.training.progress import progress, watched
+from el_jax.training.progress import (
+    BarProgress,
+    LineProgress,
+    Watched,
+    progress,
+    watched,
+)
 from el_jax.training.sinks import History, Sink
 from el_jax.types import Row
 from experiments.harness import kept
@@ -89,7 +95,10 @@ def _train(
     """Train the runs of one config, or read them back from ``keep`` if they have finished."""
     settings = build.parse(config)
     if keep is not None and (finished := kept.read(keep)) is not None:
-        return Trained(settings.rows, *finished)
+        history, seconds = finished
+        for sink in watch:
+            sink.write(history.steps[-1], history.rows[-1])
+        return Trained(settings.rows, history, seconds)
     started, history = time.monotonic(), History()
     training, source = build.build(settings), settings.train.init_from
     state = start_from(source, training.program) if source else None
@@ -100,8 +109,28 @@ def _train(
     return Trained(settings.rows, history, seconds)
 
 
-def _train_in_process(config: build.Config, keep: Path | None, failed: Any) -> Trained:
-    return _train(config, keep, stop=lambda: signal.SIGTERM if failed.is_set() else None)
+class _Relay:
+    """A sink that sends its rows to the process that shows the progress of all."""
+
+    def __init__(self, messages: Any, config: build.Config) -> None:
+        self._messages, self._step = messages, 0
+        self._name = f"{config.loss.name}, seed {config.seed}"
+
+    def write(self, step: int, row: Row) -> None:
+        """Send the number of updates since the last row, over all runs, and the row."""
+        updates = (step - self._step) * len(row["batch_loss"])
+        self._messages.put((updates, row, self._name))
+        self._step = step
+
+    def close(self) -> None:
+        """Nothing to finish."""
+
+
+def _train_in_process(
+    config: build.Config, keep: Path | None, messages: Any, failed: Any
+) -> Trained:
+    relay = _Relay(messages, config)
+    return _train(config, keep, [relay], lambda: signal.SIGTERM if failed.is_set() else None)
 
 
 def _start_process() -> None:
@@ -151,16 +180,23 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study], shard: Shard) -> lis
     with (
         context.Manager() as manager,
         concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context, _start_process) as pool,
+        contextlib.closing(_progress_of_all(title, parts)) as bar,
     ):
-        failed = manager.Event()
+        messages, failed = manager.Queue(), manager.Event()
         study_of = {
-            pool.submit(_train_in_process, part, kept.path_of(part), failed): i
+            pool.submit(_train_in_process, part, kept.path_of(part), messages, failed): i
             for i, part in _seed_by_seed(parts)
         }
+        waiting, made = {*study_of}, 0
         try:
-            for done, future in enumerate(concurrent.futures.as_completed(study_of), 1):
-                future.result()
-                print(f"{title}: {done} of {len(study_of)} trained", flush=True)
+            while waiting:
+                ended, waiting = concurrent.futures.wait(waiting, timeout=0.5)
+                while not messages.empty():
+                    updates, row, name = messages.get()
+                    made += updates
+                    bar.write(made, row, name)
+                for future in ended:
+                    future.result()  # raises the error of a process at once
         except BaseException:
             failed.set()  # the others stop after the updates they are at
             pool.shutdown(wait=False, cancel_futures=True)
@@ -168,6 +204,15 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study], shard: Shard) -> lis
         return [
             [future.result() for future, j in study_of.items() if j == i] for i in range(len(parts))
         ]
+
+
+def _progress_of_all(
+    title: str, parts: Sequence[Sequence[build.Config]]
+) -> BarProgress | LineProgress:
+    """Progress in updates of all runs; dozens are evaluated every few seconds, and not told."""
+    configs = [part for study in parts for part in study]
+    total = sum(len(build.parse(c).runs) * c.train.num_updates for c in configs)
+    return progress(title, total, _shown(configs[0]), at_evaluations=False)
 
 
 def _seed_by_seed(parts: Sequence[Sequence[build.Config]]) -> list[tuple[int, build.Config]]:
@@ -189,8 +234,12 @@ def _train_all_together(title: str, studies: Sequence[Study], shard: Shard) -> l
 
 
 def _train_watched(title: str, config: build.Config) -> Trained:
+    with contextlib.closing(progress(title, config.train.num_updates, _shown(config))) as bar:
+        return _train(config, kept.path_of(config), [bar])
+
+
+def _shown(config: build.Config) -> Watched:
+    """The metrics beside the progress."""
     settings = build.parse(config)
     splits = [split for split in settings.evaluations if split not in settings.train.eval_last]
-    shown = watched(["train", *splits], settings.task.group_names)
-    with contextlib.closing(progress(title, config.train.num_updates, shown)) as bar:
-        return _train(config, kept.path_of(config), [bar])
+    return watched(["train", *splits], settings.task.group_names)
