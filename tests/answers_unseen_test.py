@@ -12,6 +12,7 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.models import FAMILIES
+from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS
 
@@ -52,18 +53,19 @@ def parsed(switches, packing):
 def assert_answers_unseen(settings):
     """Logits keep their bits whatever tokens follow the supervised position."""
     model = build.model_of(settings)
-    batch = settings.task.pack(settings.task.test_set(4))
+    batch = Once(lambda: settings.task.pack(settings.task.test_set(4)))()
     rng = np.random.default_rng(0)  # a table that starts at 0 answers the same everywhere
     params = jax.tree.map(
         lambda leaf: leaf + 0.1 * rng.standard_normal(leaf.shape, np.float32),
-        model.init(jax.random.key(0)),
+        Once(model.init)(jax.random.key(0)),
     )
-    logits = model.apply(params, batch)
+    answers = Once(model.apply)
+    logits = answers(params, batch)
     for slot in range(batch.supervised.shape[1]):
         later = np.arange(batch.tokens.shape[1]) > np.asarray(batch.supervised)[:, slot, None]
         others = (batch.tokens + 1) % settings.task.vocab_size
         changed = batch._replace(tokens=jnp.where(later, others, batch.tokens))
-        seen = model.apply(params, changed)[:, slot]
+        seen = answers(params, changed)[:, slot]
         np.testing.assert_array_equal(seen, logits[:, slot], err_msg=str(settings.model))
 
 
@@ -100,7 +102,7 @@ def test_the_check_sees_a_model_that_looks_ahead():
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_tasks_say_truly_whether_their_labels_follow(name):
     task = TASKS[name]()
-    batch = task.batch_at(task.train_set(), 0, jax.random.key(0))
+    batch = Once(lambda key: task.batch_at(task.train_set(), 0, key))(jax.random.key(0))
     last = batch.tokens.shape[1] - 1  # of a window of running text the last label is not in it
     behind = jnp.take_along_axis(batch.tokens, jnp.minimum(batch.supervised + 1, last), axis=1)
     follows = (behind == batch.labels) | (batch.supervised == last)

@@ -8,6 +8,7 @@ import pytest
 
 from el_jax.models import PRESETS, transformer
 from el_jax.probes import context_logits, contexts_of
+from el_jax.process.compilation import Once
 from el_jax.tasks import MaskedWords, PaddedCopy
 from el_jax.types import Batch
 
@@ -16,7 +17,7 @@ BERT = MaskedWords(masking="bert")
 
 
 def batch_of(task: MaskedWords | PaddedCopy) -> Batch:
-    return task.pack(task.test_set(8))
+    return Once(lambda: task.pack(task.test_set(8)))()
 
 
 @pytest.mark.parametrize(("task", "preset"), [(COPY, "gpt2"), (BERT, "budget_bert")])
@@ -30,12 +31,12 @@ def test_a_context_has_the_logits_and_label_of_its_slot(task, preset):
         max_length=64,
     )
     model, batch = transformer(config), batch_of(task)
-    params = model.init(jax.random.key(0))
+    params = Once(model.init)(jax.random.key(0))
     windows, labels = contexts_of(batch)
     alone = jax.vmap(context_logits(model), (None, 0))(params, windows)
     mask = np.asarray(batch.mask)
     assert len(alone) == mask.sum()
-    np.testing.assert_allclose(alone, model.apply(params, batch)[mask], atol=1e-5)
+    np.testing.assert_allclose(alone, Once(model.apply)(params, batch)[mask], atol=1e-5)
     np.testing.assert_array_equal(labels, batch.labels[mask])
 
 

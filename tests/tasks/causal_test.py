@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, MaskedWords
 from el_jax.worlds import PAD, choose_world
 
@@ -27,10 +28,15 @@ def grammar_of_several_lengths(tmp_path):
     return choose_world("grammar_file", {"path": str(path), "length": 5})
 
 
+def drawn(task, num):
+    """Sentences, and the batch of them."""
+    sentences = Once(lambda: task.test_set(num))()
+    return sentences, Once(task.pack)(sentences)
+
+
 def test_every_word_is_asked_for_at_the_token_before_it():
     task = CausalWords(world=PCFG)
-    sentences = task.test_set(20)
-    batch = task.pack(sentences)
+    sentences, batch = drawn(task, 20)
     assert batch.tokens.shape == (20, task.window_length) == (20, 1 + 8)
     assert (batch.tokens[:, 0] == task.special_ids[0]).all()
     np.testing.assert_array_equal(batch.tokens[:, 1:], sentences.tokens)
@@ -42,8 +48,7 @@ def test_every_word_is_asked_for_at_the_token_before_it():
 
 def test_the_end_is_asked_for_where_sentences_have_several_lengths(grammar):
     task = CausalWords(world=grammar)
-    sentences = task.test_set(200)
-    batch = task.pack(sentences)
+    sentences, batch = drawn(task, 200)
     _, end = task.special_ids
     assert task.window_length == 1 + 5 + 1
     lengths = (np.asarray(sentences.tokens) != PAD).sum(1)
@@ -56,7 +61,7 @@ def test_the_end_is_asked_for_where_sentences_have_several_lengths(grammar):
 
 def test_every_update_has_sentences_of_its_own():
     task = CausalWords(world=PCFG, sentences_per_update=16)
-    batch_at = jax.jit(functools.partial(task.batch_at, task.train_set()))
+    batch_at = jax.jit(functools.partial(task.batch_at, Once(task.train_set)()))
     first, again, later = (batch_at(step, KEY) for step in (3, 3, 4))
     jax.tree.map(np.testing.assert_array_equal, first, again)
     assert (first.labels != later.labels).any(1).all()
@@ -64,8 +69,9 @@ def test_every_update_has_sentences_of_its_own():
 
 def test_a_fixed_set_is_read_once_an_epoch():
     task = CausalWords(world=PCFG, num_train=48, sentences_per_update=16)
-    data = task.train_set()
-    read = np.concatenate([task.batch_at(data, update, KEY).labels for update in range(3)])
+    data = Once(task.train_set)()
+    batch_at = Once(task.batch_at)
+    read = np.concatenate([batch_at(data, update, KEY).labels for update in range(3)])
     given = np.asarray(data.sentences.tokens)
     ordered = [rows[np.lexsort(rows.T)] for rows in (read, given)]
     np.testing.assert_array_equal(*ordered)
@@ -73,7 +79,7 @@ def test_a_fixed_set_is_read_once_an_epoch():
 
 
 def test_masked_and_next_words_are_asked_of_the_same_sentences():
-    of_next, of_masked = (kind(world=PCFG).test_set(9) for kind in (CausalWords, MaskedWords))
+    of_next, of_masked = (drawn(kind(world=PCFG), 9)[0] for kind in (CausalWords, MaskedWords))
     np.testing.assert_array_equal(of_next.tokens, of_masked.tokens)
     with pytest.raises(ValueError, match=r"^num_train=10: must be 0 or a multiple of"):
         CausalWords(num_train=10)

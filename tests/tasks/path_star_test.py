@@ -12,6 +12,7 @@ import pytest
 from configs.el.path_star import get_config
 from el_jax import build
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
+from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import PathStar
 
@@ -86,7 +87,7 @@ def test_groups_are_places_on_the_path_whichever_way_it_is_asked_for():
 def test_without_a_teacher_the_path_is_hidden_in_training_and_test():
     forced, hidden = (PathStar(num_nodes=12, teacher=kind) for kind in ("forced", "none"))
     for one in (lambda t: t.pack(t.test_set(8)), lambda t: t.batch_at(t.train_set(), 3, KEY)):
-        seen, unseen = one(forced), one(hidden)
+        seen, unseen = Once(lambda: (one(forced), one(hidden)))()  # noqa: B023
         prefix = forced.prefix_length
         assert (unseen.tokens[:, prefix:] == hidden.special_ids[-1]).all()
         shown = unseen._replace(tokens=unseen.tokens.at[:, prefix:].set(seen.tokens[:, prefix:]))
@@ -98,14 +99,15 @@ def test_masking_hides_a_share_of_the_path_in_training_alone():
     forced, masked = (PathStar(num_nodes=12, teacher=kind) for kind in ("forced", "masked"))
     masked = dataclasses.replace(masked, mask_rate=0.3)
     jax.tree.map(np.testing.assert_array_equal, *(t.pack(t.test_set(8)) for t in (forced, masked)))
-    seen, unseen = (t.batch_at(t.train_set(), 3, KEY) for t in (forced, masked))
+    batch_at = Once(lambda t, step: t.batch_at(t.train_set(), step, KEY), static_argnums=0)
+    seen, unseen = (batch_at(t, 3) for t in (forced, masked))
     np.testing.assert_array_equal(seen.labels, unseen.labels)
     hidden = np.asarray(unseen.tokens == masked.special_ids[-1])
     np.testing.assert_array_equal(np.asarray(unseen.tokens)[~hidden], seen.tokens[~hidden])
     assert not hidden[:, : masked.prefix_length].any()
     shares = hidden[:, masked.prefix_length :].mean(0)
     assert abs(shares - 0.3).max() < 4 * np.sqrt(0.3 * 0.7 / 256)
-    later = masked.batch_at(masked.train_set(), 4, KEY).tokens == masked.special_ids[-1]
+    later = batch_at(masked, 4).tokens == masked.special_ids[-1]
     assert (later != hidden).any()
 
 
@@ -121,9 +123,9 @@ def test_every_update_has_graphs_of_its_own():
 
 def test_a_fixed_set_is_read_once_an_epoch():
     task = PathStar(num_nodes=12, num_train=48, graphs_per_update=16)
-    data = task.train_set()
-    read = np.concatenate([task.batch_at(data, update, KEY).tokens for update in range(3)])
-    given = np.asarray(task.pack(data).tokens)
+    data, batch_at = Once(task.train_set)(), Once(task.batch_at)
+    read = np.concatenate([batch_at(data, update, KEY).tokens for update in range(3)])
+    given = np.asarray(Once(task.pack)(data).tokens)
     ordered = [rows[np.lexsort(rows.T)] for rows in (read, given)]
     np.testing.assert_array_equal(*ordered)
     assert (read != given).any()
