@@ -14,6 +14,7 @@ import contextlib
 import pathlib
 import shutil
 import sys
+import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -214,7 +215,7 @@ class Checkpoints:
             shutil.rmtree(old, ignore_errors=True)
 
     def _cannot_write(self, step: int, error: Exception) -> CheckpointError:
-        shutil.rmtree(self.folder / f"{_UNFINISHED}{step}", ignore_errors=True)  # it takes room
+        _clear(self.folder / f"{_UNFINISHED}{step}")
         steps = [known for known in committed_steps(self.folder) if known not in self._bad]
         kept = f"that of step {max(steps)} is intact" if steps else "there is none yet"
         return CheckpointError(
@@ -234,3 +235,16 @@ class Checkpoints:
             self.wait()
         finally:
             self._background.shutdown()
+
+
+def _clear(unfinished: pathlib.Path) -> None:
+    """Delete a checkpoint that cannot be written, since it takes room.
+
+    For some time after an error orbax's storage goes on to write its other files, and makes folders
+    for them: the folder is deleted until it stays away, or two seconds have passed.
+    """
+    for _ in range(20):
+        shutil.rmtree(unfinished, ignore_errors=True)
+        time.sleep(0.1)
+        if not unfinished.exists():
+            return

@@ -64,12 +64,13 @@ def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict
         needed[size] = sum(parts.values())
         if needed[size] <= room:
             break
+    of_all, *_ = needed.values()
     text = CompiledText((compiled and compiled.as_text()) or "")
     least = least_bytes(shapes.spec.layout, shapes.state, shapes.data)
     return {
         "at_once": size,
         "parts": parts,
-        "of_all": max(needed.values()),
+        "of_all": of_all,
         "state": least["parameters and optimizer state"],
         "messages": [list(message) for message in text.messages(num_updates)],
         "cycles": text.cycles() / num_updates,

@@ -125,9 +125,10 @@ class Runs:
             if needed[size] <= USABLE * free:
                 break
         check_room({what: needed[size]}, free)
+        of_all, *_ = needed.values()
         self.groups[what] = size
         if size < most and is_first():
-            told = f"{size} of {most} runs at once: all need {gigabytes(max(needed.values()))}"
+            told = f"{size} of {most} runs at once: all need {gigabytes(of_all)}"
             changed = "" if before is None else f"; {before} before: bits may differ from now on"
             usable = gigabytes(USABLE * free)
             _LOG.warning("%s: %s, %s are free%s", what, told, usable, changed)

@@ -12,6 +12,7 @@ from el_jax.plots import add_legend
 from experiments.bench.claims import Line, lines_of
 from experiments.harness.figures import decimal, figure_answering, key
 from experiments.harness.judging import Outcome, Verdict, judged
+from experiments.harness.names import name_of
 from experiments.harness.provenance import read_provenance
 from experiments.harness.statistics import Interval, describe_number, median_interval
 from experiments.harness.tables import read_table, select, values_of
@@ -46,8 +47,13 @@ def plot(out: Path) -> Figure:
     """A line for each goal, and below it the cases it is measured in."""
     results = read_table(out / "results.csv")
     provenance = read_provenance(out / "provenance.json")
-    lines = lines_of(provenance.scale)
-    said = judged([line.claim for line in lines], results, provenance.not_measured)
+    run, reasons = set(results["benchmark"]), provenance.not_measured  # `--only` runs some
+    lines = [
+        line
+        for line in lines_of(provenance.scale)
+        if line.goal.benchmark in run or name_of(line.where) in reasons
+    ]
+    said = judged([line.claim for line in lines], results, reasons)
     drawn = [
         Drawn(line, median_interval(values_of(results, line.where, line.goal.quantity)), outcome)
         for line, (_, outcome) in zip(lines, said, strict=True)
@@ -78,6 +84,8 @@ def answer(results: pd.DataFrame, verdicts: list[Verdict]) -> str:
         f"{verdicts.count(Verdict.HOLDS)} of {len(verdicts)} speed goals are met, "
         f"{missed or 'none'} {'are' if missed > 1 else 'is'} missed"
     )
+    if "pytorch" not in set(results["benchmark"]):  # `--only` of others
+        return said
     copy_task = {"benchmark": "pytorch", "preset": "gpt_neox", "asked": 1}
     ratios = select(results, copy_task, "update / PyTorch")["value"]
     return f"{said}:\nan update of the copy task takes {decimal(ratios.median())} of PyTorch's time"

@@ -256,7 +256,7 @@ def _norm_of_combination(b: np.ndarray, embeddings: np.ndarray, support: np.ndar
 
 
 def _repair(sums: np.ndarray, embeddings: np.ndarray, support: np.ndarray) -> float:
-    """What it adds to ‖B Hᵀ‖ to make column sums 0 inside supports."""
+    """The most that ‖B Hᵀ‖ grows when column sums are made 0 inside supports."""
     return float((np.abs(sums) / np.sqrt(support.sum(axis=0)) * column_lengths(embeddings)).sum())
 
 
