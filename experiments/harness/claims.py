@@ -31,6 +31,7 @@ from experiments.harness.statistics import (
     p_value,
     paired_difference,
     paired_slope,
+    sign_flip_p,
     t_interval,
 )
 from experiments.harness.tables import Where, by_cell, is_measured, levels, values_of
@@ -50,21 +51,29 @@ def greater(
     than: Where,
     *,
     by: float = 0.0,
+    exact: bool = False,
     **wording: Unpack[Wording],
 ) -> Claim:
     """One setting has a metric above that of another by more than ``by``.
 
-    Judged by the paired difference over the seeds both settings have.
+    Judged by the paired difference over the seeds both settings have: by its t interval or, if
+    ``exact``, by all changes of its signs, which suits shares that lie near 0 or 1.
     """
 
     def judge(results: pd.DataFrame) -> Outcome:
         first, second = (values_of(results, one, metric) for one in (where, than))
         difference = paired_difference(first, second)
+        holds, fails = difference.low > by, difference.high < by
+        p = p_value(difference, by)
+        if exact:
+            p = sign_flip_p(first, second, by)
+            decided = p <= 1 - CONFIDENCE
+            holds, fails = decided and difference.mean > by, decided and difference.mean < by
         return Outcome(
             _explain("paired difference", difference, form="+.3f"),
             f"{describe(first)} against {describe(second)}",
-            verdict_of(holds=difference.low > by, fails=difference.high < by),
-            p_value(difference, by),
+            verdict_of(holds=holds, fails=fails),
+            p,
         )
 
     return Claim(text, judge, needs=[(where, metric), (than, metric)], **wording)

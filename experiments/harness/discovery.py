@@ -35,9 +35,9 @@ from experiments.harness.judging import Judged, judged
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.shards import TABLES, WHOLE, Shard, replace_levels
 
-DRAFTS = ("smoke", "quick")  # scales whose tables are not committed
-SCALES = (*DRAFTS, "cpu", "paper")  # of an experiment that declares none
-KNOWN_SCALES = (*SCALES, "gpu", "pretrained")
+SCALES = ("smoke", "quick", "cpu", "paper")  # of an experiment that declares none
+DRAFTS = ("smoke", "quick", "pilot")  # scales whose tables are not committed
+KNOWN_SCALES = (*SCALES, "pilot", "gpu", "pretrained")
 
 
 class ExperimentError(ValueError):
@@ -163,12 +163,12 @@ class Experiment:
 
         Args:
             scale: the scale it runs at.
-            out: the folder asked for; None for the committed one, or at the smoke and quick scales
-                for runs/results/NAME-SCALE of the checkout, which git ignores.
+            out: the folder asked for; None for the committed one, or at the smoke, quick and pilot
+                scales for runs/results/NAME-SCALE of the checkout, which git ignores.
 
         Raises:
-            ExperimentError: it has no such scale, or a smoke or quick run would write among
-                committed files.
+            ExperimentError: it has no such scale, or a smoke, quick or pilot run would write
+                among committed files.
         """
         if scale not in self.scales:
             raise ExperimentError(self._no_scale(scale))

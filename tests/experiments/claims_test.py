@@ -144,6 +144,18 @@ def test_p_values_are_those_of_the_paired_t_test(bound):
     assert claim.judge(PAIRED).p == pytest.approx(scipy.stats.ttest_rel(a, b + bound).pvalue)
 
 
+def test_an_exact_claim_is_judged_by_changes_of_signs():
+    a, b = [1.0] * 5 + [0.6], [0.0] * 5 + [0.5]
+    results = table(a=a, b=b)
+    over, under = (
+        greater("", "accuracy", A, than=B, by=by, exact=True).judge(results) for by in (0.0, 1.2)
+    )
+    assert (over.verdict, under.verdict) == (HOLDS, FAILS)
+    assert over.p == under.p == pytest.approx(2 / 2**6)  # all signs alike, on either side
+    few = greater("", "accuracy", A, than=B, exact=True).judge(table(a=a[:5], b=b[:5]))
+    assert few.verdict is INCONCLUSIVE  # five seeds have no p value below .05
+
+
 def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
     results = table(a=[0.31, 0.60, 0.89], b=[0.20, 0.50, 0.80], c=[0.80, 0.85, 0.81], d=[0.5])
     strong = greater("", "accuracy", A, than=B)

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from experiments.harness.statistics import (
     median_interval,
     paired_difference,
     paired_slope,
+    sign_flip_p,
     t_interval,
     wilson_interval,
 )
@@ -118,3 +120,20 @@ def test_a_share_is_z_standard_errors_from_both_ends_of_its_wilson_interval(succ
     for end in wilson_interval(share, num):
         error = math.sqrt(end * (1 - end) / num)
         assert abs(share - end) == pytest.approx(1.959964 * error, rel=1e-6)
+
+
+@pytest.mark.parametrize("bound", [0.0, 0.1, -0.3])
+def test_the_exact_p_value_is_the_share_of_sign_changes_that_are_as_far_out(bound):
+    first = seed_values([0.9, 0.2, 1.0, 0.7, 0.3, 0.8], range(6))
+    second = seed_values([0.1, 0.3, 0.1, 0.2, 0.1, 0.9, 0.5], range(7))  # the last has no pair
+    distances = (first - second).dropna().to_numpy() - bound
+    signs = np.array(list(itertools.product([-1, 1], repeat=6)))
+    sums = signs @ distances
+    high, low = (sums >= distances.sum() - 1e-12), (sums <= distances.sum() + 1e-12)
+    expected = min(1.0, 2 * min(high.mean(), low.mean()))
+    assert sign_flip_p(first, second, bound) == pytest.approx(expected)
+
+
+def test_without_two_finite_pairs_there_is_no_exact_p_value():
+    assert math.isnan(sign_flip_p(seed_values([0.3]), seed_values([0.1]), 0.0))
+    assert math.isnan(sign_flip_p(seed_values([0.3, np.nan]), seed_values([0.1, 0.2]), 0.0))

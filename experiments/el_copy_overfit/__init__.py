@@ -1,0 +1,7 @@
+"""Where training strings are fitted and unseen hard ones are wrong: do E-losses repair it?
+
+Yang, Puli, Ranganath 2025, Figures 1a and 4, Table 3.
+"""
+
+SCALES = ("smoke", "pilot", "cpu")
+ONLY = "arm"
