@@ -19,7 +19,7 @@ from experiments.harness.tables import read_table, select, values_of
 
 MARKS = {  # colour and marker of a verdict, and its name
     Verdict.HOLDS: ("#009e73", "o", "met"),
-    Verdict.INCONCLUSIVE: ("#8c8c8c", "D", "not decided"),
+    Verdict.UNDECIDED: ("#8c8c8c", "D", "not decided"),
     Verdict.FAILS: ("#d55e00", "X", "missed"),
 }
 

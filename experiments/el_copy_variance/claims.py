@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.el_copy_variance.parts import parts
 from experiments.el_copy_variance.run import SEEDS_PER_DATA
-from experiments.harness.judging import Claim, Outcome, verdict_of
+from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
 from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
 from experiments.harness.tables import Where
@@ -29,7 +29,10 @@ def _judge(results: pd.DataFrame, where: Where, *, most_is_networks: bool) -> Ou
     """The data sets' share of the variance is above 0, or that it is below one half."""
     found = parts(results, where, HARD)
     if found is None:
-        return Outcome(f"not measured: two data sets with {SEEDS_PER_DATA} networks each that vary")
+        return Outcome(
+            f"two data sets with {SEEDS_PER_DATA} networks each that vary",
+            verdict=Verdict.NOT_MEASURED,
+        )
     return Outcome(
         f"share of the data sets {found.share:+.3f}, {CONFIDENCE:.0%} interval "
         f"[{found.low:+.3f}, {found.high:+.3f}], {found.num_data_sets} data sets",

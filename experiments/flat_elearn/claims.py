@@ -13,7 +13,7 @@ import scipy.stats
 
 from experiments.flat_elearn.probe import FISHER, MATCHED, MATCHED_CE, MEASURES, SCALE_FREE, TOP
 from experiments.harness.claims import greater, level
-from experiments.harness.judging import Claim, Outcome, verdict_of
+from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
 from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
 from experiments.harness.tables import Where, values_of
@@ -65,7 +65,7 @@ def _orders(measure: str) -> Claim:
         flat, right = np.concatenate([np.empty((0, 2)), *found]).T
         freedom = len(flat) - len(found) - 1
         if freedom < 1 or not right.std():
-            return Outcome(f"not measured: {MATCHED}{measure} beside {HARD}")
+            return Outcome(f"{MATCHED}{measure} beside {HARD}", verdict=Verdict.NOT_MEASURED)
         r = float(np.corrcoef(flat, right)[0, 1])
         low, high = _interval(r, freedom)
         p = 2 * scipy.stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)

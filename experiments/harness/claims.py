@@ -2,10 +2,10 @@
 
 A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds* when the whole
 interval is on the claimed side, *fails* when the whole interval is on the other, and is
-*inconclusive* otherwise. Seeds are shared between settings, so settings are compared by their
-difference seed by seed. Fewer than two seeds, two with the same value, or a setting not measured
-is inconclusive, never an error: a partial run still reports its claims. ``judging.judged`` then
-corrects the verdicts of an experiment for their number.
+*undecided* otherwise. Seeds are shared between settings, so settings are compared by their
+difference seed by seed. With fewer than two seeds, or two with the same value, a claim is
+undecided, and where a setting is missing *not measured*; neither is an error. ``judging.judged``
+then corrects the verdicts of an experiment for their number.
 
 Timings are judged by the exact interval of their median instead, and a number that does not vary
 by itself. Neither has a p value, so that they are not corrected: n rounds have none below 2 / 2**n.
@@ -242,7 +242,7 @@ def trend(
             if is_measured(results, {**where, along: one}, metric)
         ]
         if len(found) < 2:
-            return Outcome(f"not measured: {metric} at two values of {along}")
+            return Outcome(f"{metric} at two values of {along}", verdict=Verdict.NOT_MEASURED)
         entries = [values_of(results, {**where, along: one}, metric) for one in found]
         slope = paired_slope(entries, [position(one) for one in found] if position else None)
         rises, falls = slope.low > 0, slope.high < 0

@@ -21,7 +21,8 @@ class Verdict(enum.Enum):
 
     HOLDS = "holds"
     FAILS = "fails"
-    INCONCLUSIVE = "inconclusive"
+    UNDECIDED = "undecided"
+    NOT_MEASURED = "not measured"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +32,13 @@ class Outcome:
     Attributes:
         detail: the interval the verdict rests on, or the reason why there is none.
         ours: our numbers, mean ± standard error and number of seeds; empty if not measured.
-        verdict: holds, fails or inconclusive.
+        verdict: see ``Verdict``.
         p: two-sided p value of the quantity being at the bound of the claim; NaN if not tested.
     """
 
     detail: str
     ours: str = ""
-    verdict: Verdict = Verdict.INCONCLUSIVE
+    verdict: Verdict = Verdict.UNDECIDED
     p: float = math.nan
 
 
@@ -88,7 +89,7 @@ def verdict_of(*, holds: bool, fails: bool) -> Verdict:
     """The verdict of an interval that may lie wholly on one side."""
     if holds:
         return Verdict.HOLDS
-    return Verdict.FAILS if fails else Verdict.INCONCLUSIVE
+    return Verdict.FAILS if fails else Verdict.UNDECIDED
 
 
 def judged(
@@ -119,13 +120,12 @@ def _outcome(claim: Claim, results: pd.DataFrame, reasons: Mapping[str, str]) ->
         return claim.judge(results)
     names = [name_of({f: v for f, v in where.items() if v is not None}) for where, _ in missing]
     known = [reasons[name] for name in names if name in reasons]
-    return Outcome(
-        f"not measured: {known[0] if known else f'{missing[0][1]} of ' + '; '.join(names)}"
-    )
+    reason = known[0] if known else f"{missing[0][1]} of " + "; ".join(names)
+    return Outcome(reason, verdict=Verdict.NOT_MEASURED)
 
 
 def _adjusted(outcome: Outcome, p: float) -> Outcome:
-    verdict = outcome.verdict if p <= 1 - CONFIDENCE else Verdict.INCONCLUSIVE
+    verdict = outcome.verdict if p <= 1 - CONFIDENCE else Verdict.UNDECIDED
     shown = "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".")
     detail = f"{outcome.detail}; Holm p {shown}"
     return dataclasses.replace(outcome, verdict=verdict, detail=detail)

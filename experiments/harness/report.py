@@ -20,7 +20,8 @@ from experiments.harness.tables import cells, exactly, read_table, select, value
 VERDICT_STYLES = {
     Verdict.HOLDS: "bold green",
     Verdict.FAILS: "bold red",
-    Verdict.INCONCLUSIVE: "bold yellow",
+    Verdict.UNDECIDED: "bold yellow",
+    Verdict.NOT_MEASURED: "dim",
 }
 MAX_COLUMNS = 6
 PIPE_WIDTH = 140  # characters a line where there is no terminal to ask
@@ -28,12 +29,12 @@ PREAMBLE = """# Results
 
 Every number on this page is read from a committed `results.csv`, and every verdict is computed
 from those numbers. A claim **holds** when the 95 % Student-t interval over seeds lies wholly on
-the claimed side, **fails** when it lies wholly on the other side, and is *inconclusive*
-otherwise; settings are compared seed by seed. A verdict stands only after Holm's correction for the
-number of claims of its experiment: *Holm p* is the adjusted p value, at most .05. *Ours* is mean
-± standard error. Timings have a median and its exact interval instead, without a correction. The
-cpu scale is a reduced setting that anyone can rerun; the paper scale is the published one. Losses
-are in nats.
+the claimed side, **fails** when it lies wholly on the other side, and is *undecided* otherwise;
+settings are compared seed by seed, some by all changes of sign. A verdict stands only after Holm's
+correction for the number of claims of its experiment: *Holm p* is the adjusted p value, at most
+.05. *Ours* is mean ± standard error. Timings have a median and its exact interval instead, without
+a correction. The cpu scale is a reduced setting that anyone can rerun; the paper scale is the
+published one. Losses are in nats.
 
 This page is written by `python -m experiments report`.
 """
@@ -181,8 +182,8 @@ def _measure(experiment: Experiment) -> list[Committed]:
 
 def _overview(experiments: list[Experiment], measured: dict[str, list[Committed]]) -> str:
     lines = [
-        _row("experiment", "question", "scale", "hold", "fail", "inconclusive"),
-        _row(*["---"] * 6),
+        _row("experiment", "question", "scale", "hold", "fail", "undecided", "not measured"),
+        _row(*["---"] * 7),
     ]
     for experiment in experiments:
         link = f"[{experiment.name}](#{experiment.name})"
@@ -191,7 +192,7 @@ def _overview(experiments: list[Experiment], measured: dict[str, list[Committed]
             counts = [str(verdicts.count(verdict)) for verdict in Verdict]
             lines.append(_row(link, experiment.title, results.scale, *counts))
         if not measured[experiment.name]:
-            lines.append(_row(link, experiment.title, "not run yet", "", "", ""))
+            lines.append(_row(link, experiment.title, "not run yet", "", "", "", ""))
     return "\n".join(lines) + "\n"
 
 
@@ -220,7 +221,7 @@ def _section(results: Committed, root: Path) -> str:
 
 def _claim_row(judged: Judged) -> str:
     claim, outcome = judged
-    mark = "*" if outcome.verdict is Verdict.INCONCLUSIVE else "**"
+    mark = "**" if outcome.verdict in (Verdict.HOLDS, Verdict.FAILS) else "*"
     evidence = "<br>".join(text for text in (outcome.ours, outcome.detail) if text)
     return _row(
         f"{claim.text} ({claim.source})",

@@ -26,7 +26,7 @@ from experiments.harness.provenance import read_provenance
 from experiments.harness.tables import read_table
 from tests.experiments.toys import table_of
 
-HOLDS, FAILS, INCONCLUSIVE = Verdict.HOLDS, Verdict.FAILS, Verdict.INCONCLUSIVE
+HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 ROUNDS = np.linspace(0.95, 1.05, 9)
 
 
@@ -63,9 +63,9 @@ FASTER = "Runs at once are 1.2 times as fast as one after another"
     ("text", "values", "verdict", "bound"),
     [
         (UPDATE, 0.5 * ROUNDS, HOLDS, "≤ 0.9"),
-        (UPDATE, 0.9 * ROUNDS, INCONCLUSIVE, "≤ 0.9"),
+        (UPDATE, 0.9 * ROUNDS, UNDECIDED, "≤ 0.9"),
         (UPDATE, 1.0 * ROUNDS, FAILS, "≤ 0.9"),
-        (UPDATE, [0.5] * 5, INCONCLUSIVE, "≤ 0.9"),  # too few rounds
+        (UPDATE, [0.5] * 5, UNDECIDED, "≤ 0.9"),  # too few rounds
         (FASTER, 1.3 * ROUNDS, HOLDS, "≥ 1.2"),
         (MEMORY, [0.2], FAILS, "≤ 0.15"),  # counted: one is enough
     ],
@@ -81,7 +81,7 @@ def test_what_was_not_measured_is_claimed_with_its_reason(tmp_path):
     reasons = read_provenance(tmp_path / "gpt2" / "provenance.json").not_measured
     (claim,) = (line.claim for line in lines_of("cpu") if line.goal.benchmark == "gpt2")
     ((_, outcome),) = judged([claim], read_table(tmp_path / "gpt2" / "results.csv"), reasons)
-    assert (outcome.verdict, outcome.detail) == (INCONCLUSIVE, "not measured: no accelerator")
+    assert (outcome.verdict, outcome.detail) == (Verdict.NOT_MEASURED, "no accelerator")
 
 
 def test_sides_that_do_not_compute_the_same_are_an_error(tmp_path):
@@ -130,5 +130,5 @@ def test_committed_tables_have_every_goal_of_a_cpu():
     reasons = read_provenance(ROOT / "bench" / "provenance.json").not_measured
     found = judged(CLAIMS["cpu"], read_table(ROOT / "bench" / "results.csv"), reasons)
     for _, outcome in found:
-        assert not outcome.detail.startswith("not measured") or reasons
+        assert outcome.verdict is not Verdict.NOT_MEASURED or reasons
     assert {line.text for line in lines_of("cpu")} == {t for t in GOALS if "8 times" not in t}

@@ -9,7 +9,7 @@ from experiments.harness.judging import Claim, Outcome, Verdict, judged
 from experiments.harness.tables import tidy
 from tests.experiments.toys import results_of
 
-HOLDS, FAILS, INCONCLUSIVE = Verdict.HOLDS, Verdict.FAILS, Verdict.INCONCLUSIVE
+HOLDS, FAILS, UNDECIDED, NOT_MEASURED = Verdict
 A, B, C = ({"name": name} for name in "abc")
 
 
@@ -32,7 +32,7 @@ PAIRED = table(a=[0.31, 0.60, 0.89], b=[0.20, 0.50, 0.80])
     [
         (A, B, 0.0, HOLDS),
         (A, B, 0.05, HOLDS),
-        (A, B, 0.1, INCONCLUSIVE),
+        (A, B, 0.1, UNDECIDED),
         (A, B, 0.2, FAILS),
         (B, A, 0.0, FAILS),
         (B, A, -0.2, HOLDS),
@@ -57,7 +57,7 @@ def test_a_claim_carries_what_it_was_judged_by():
     ("values", "threshold", "at_least", "at_most"),
     [
         ([0.8, 0.82, 0.81], 0.7, HOLDS, FAILS),
-        ([0.8, 0.82, 0.81], 0.81, INCONCLUSIVE, INCONCLUSIVE),
+        ([0.8, 0.82, 0.81], 0.81, UNDECIDED, UNDECIDED),
         ([0.8, 0.82, 0.81], 0.9, FAILS, HOLDS),
         ([1.0, 1.0, 1.0], 1.0, HOLDS, HOLDS),
     ],
@@ -82,7 +82,7 @@ def by_width(**rows):
     [
         ([0.5, 0.6], [0.9, 1.1], HOLDS, FAILS),
         ([0.1, 0.2], [0.0, 0.11], FAILS, HOLDS),
-        ([0.5, 0.6], [0.1, 0.3], INCONCLUSIVE, INCONCLUSIVE),
+        ([0.5, 0.6], [0.1, 0.3], UNDECIDED, UNDECIDED),
     ],
 )
 def test_trends_are_judged_by_the_paired_slope(middle, last, rises, falls):
@@ -100,8 +100,8 @@ def test_a_trend_uses_the_positions_given():
 
 def test_a_trend_over_one_level_is_not_measured():
     found = outcome_of(trend("", "accuracy", {}, "width", rising=True), by_width(a=[0.1, 0.2]))
-    assert found.verdict is INCONCLUSIVE
-    assert found.detail == "not measured: accuracy at two values of width"
+    assert found.verdict is NOT_MEASURED
+    assert found.detail == "accuracy at two values of width"
 
 
 CLAIMS = [
@@ -119,12 +119,12 @@ CLAIMS = [
         ([0.9], "an interval needs at least 2"),
         ([0.9, 0.9], "two equal values have no interval"),
         ([0.9, np.nan], "not finite"),
-        ([], "not measured: accuracy of a"),
+        ([], "accuracy of a"),
     ],
 )
-def test_without_an_interval_a_claim_is_inconclusive_and_says_why(claim, a, reason):
+def test_without_an_interval_a_claim_is_undecided_and_says_why(claim, a, reason):
     found = outcome_of(claim, table(a=a, b=[0.1, 0.1]))
-    assert found.verdict is INCONCLUSIVE
+    assert found.verdict is (UNDECIDED if a else NOT_MEASURED)
     assert reason in found.detail
 
 
@@ -153,7 +153,7 @@ def test_an_exact_claim_is_judged_by_changes_of_signs():
     assert (over.verdict, under.verdict) == (HOLDS, FAILS)
     assert over.p == under.p == pytest.approx(2 / 2**6)  # all signs alike, on either side
     few = greater("", "accuracy", A, than=B, exact=True).judge(table(a=a[:5], b=b[:5]))
-    assert few.verdict is INCONCLUSIVE  # five seeds have no p value below .05
+    assert few.verdict is UNDECIDED  # five seeds have no p value below .05
 
 
 def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
@@ -168,7 +168,7 @@ def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
     assert third.detail.endswith(f"Holm p = {2 * p:.3f}".replace("0.", "."))
     assert "Holm" not in second.detail
     alike = judged([weak, weak, strong], results)
-    assert [j.outcome.verdict for j in alike] == [INCONCLUSIVE, INCONCLUSIVE, HOLDS]
+    assert [j.outcome.verdict for j in alike] == [UNDECIDED, UNDECIDED, HOLDS]
 
 
 def test_seeds_that_all_agree_leave_no_doubt():
@@ -183,7 +183,7 @@ def test_what_could_not_be_measured_has_its_reason():
         Claim("", lambda results: Outcome("judged"), needs=[(A, "accuracy")]),
     ]
     found = judged(claims, table(a=[0.1]), {"gpu": "no accelerator"})
-    assert [j.outcome.detail for j in found] == ["not measured: no accelerator", "judged"]
+    assert [j.outcome.detail for j in found] == ["no accelerator", "judged"]
 
 
 TIMES = [0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 9.0]  # one round beside a neighbour
@@ -191,7 +191,7 @@ TIMES = [0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 9.0]  # one round besid
 
 @pytest.mark.parametrize(
     ("bound", "at_least", "at_most"),
-    [(0.7, HOLDS, FAILS), (0.85, INCONCLUSIVE, INCONCLUSIVE), (0.88, FAILS, HOLDS)],
+    [(0.7, HOLDS, FAILS), (0.85, UNDECIDED, UNDECIDED), (0.88, FAILS, HOLDS)],
 )
 def test_a_median_is_judged_by_its_own_interval(bound, at_least, at_most):
     for verdict, bounds in ((at_least, {"at_least": bound}), (at_most, {"at_most": bound})):
@@ -203,11 +203,11 @@ def test_a_median_is_judged_by_its_own_interval(bound, at_least, at_most):
 
 @pytest.mark.parametrize(
     ("values", "detail"),
-    [([0.8] * 5, "needs at least 6"), ([0.8] * 8 + [np.nan], "not finite"), ([], "not measured")],
+    [([0.8] * 5, "needs at least 6"), ([0.8] * 8 + [np.nan], "not finite"), ([], "accuracy of a")],
 )
-def test_a_median_without_an_interval_is_inconclusive(values, detail):
+def test_a_median_without_an_interval_is_undecided(values, detail):
     found = outcome_of(median("", "accuracy", A, at_most=1.0), table(a=values, b=[1.0]))
-    assert found.verdict is INCONCLUSIVE
+    assert found.verdict is (UNDECIDED if values else NOT_MEASURED)
     assert detail in found.detail
 
 
@@ -216,9 +216,9 @@ def test_a_median_without_an_interval_is_inconclusive(values, detail):
     [
         ([0.0408], "0.0408", HOLDS),
         ([0.2], "0.2", FAILS),
-        ([0.04, 0.2], "0.04 to 0.2", INCONCLUSIVE),
-        ([np.nan], "nan", INCONCLUSIVE),
-        ([], "", INCONCLUSIVE),
+        ([0.04, 0.2], "0.04 to 0.2", UNDECIDED),
+        ([np.nan], "nan", UNDECIDED),
+        ([], "", NOT_MEASURED),
     ],
 )
 def test_a_number_is_judged_by_itself(values, ours, verdict):

@@ -12,7 +12,7 @@ NOISE = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])
 
 
 @pytest.mark.parametrize(
-    ("gap", "verdict"), [(0.1, Verdict.HOLDS), (0.4, Verdict.INCONCLUSIVE), (0.8, Verdict.FAILS)]
+    ("gap", "verdict"), [(0.1, Verdict.HOLDS), (0.4, Verdict.UNDECIDED), (0.8, Verdict.FAILS)]
 )
 def test_anatomy_compares_the_gap_between_hard_and_easy(gap, verdict):
     results = table_of(

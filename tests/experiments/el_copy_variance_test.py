@@ -7,7 +7,7 @@ import scipy.stats
 from experiments.el_copy_variance.claims import CLAIMS, HARD, SETTINGS
 from experiments.el_copy_variance.parts import parts
 from experiments.el_copy_variance.run import SEEDS_PER_DATA
-from experiments.harness.judging import judged
+from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
 
 N, CE = SEEDS_PER_DATA, SETTINGS[0]
@@ -34,4 +34,4 @@ def test_what_cannot_be_split_is_not_measured():
     assert parts(drawn(0.1, 0.1, num=1)[0], CE, HARD) is None
     constant = table_of([(where, HARD, np.ones(2 * N)) for where in SETTINGS])
     assert parts(constant, CE, HARD) is None
-    assert all(o.detail.startswith("not measured") for _, o in judged(CLAIMS, constant))
+    assert all(o.verdict is Verdict.NOT_MEASURED for _, o in judged(CLAIMS, constant))
