@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
             for value in (self.interval.low, self.interval.high, self.interval.mean)
         )
         if not self.interval.num_seeds:
-            return self.outcome.detail
+            return f"not measured: {self.outcome.detail}"
         return f"{middle} ({low} to {high})" if np.isfinite(self.interval.low) else middle
 
 
@@ -115,6 +115,8 @@ def _draw_lines(ax: Axes, drawn: list[Drawn]) -> None:
 
 
 def _draw(ax: Axes, place: int, one: Drawn) -> None:
+    if not one.interval.num_seeds:
+        return
     colour, marker, _ = MARKS[one.outcome.verdict]
     low, middle, high = (
         one.line.goal.of_bound(value)
