@@ -5,14 +5,17 @@ python -m experiments run el_copy_losses --smoke
 python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
 python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu] [--out=DIR]
 python -m experiments run bench --only=pytorch,relaunch [--scale=cpu] [--out=DIR]
+python -m experiments run NAME --until-decided --max-seeds=64
 python -m experiments merge el_copy_losses runs/shards/el_copy_losses/* [--out=DIR]
 python -m experiments plan el_copy_losses --scale=paper --machine=tpu-v5p-8,h100-8 [--write]
 python -m experiments report
 
 A shard is one task of a job array: it leaves tables of its part in runs/shards/NAME/i_of_n, and
 merge joins all of them, judges the claims and draws the figure. --only measures some settings again
-and leaves the others in the tables as they are. plan forecasts time and device-hours on machines
-that need not be here; --write puts them into the README, --compile asks the machines' compilers.
+and leaves the others in the tables as they are. --until-decided adds seeds until every claim has a
+verdict, where the tests of all claims may be looked at that often. plan forecasts time and
+device-hours on machines that need not be here; --write puts them into the README, --compile asks
+the machines' compilers.
 """
 
 import argparse
@@ -31,6 +34,7 @@ from experiments.harness.discovery import (
     discover,
     find,
 )
+from experiments.harness.judging import Verdict
 from experiments.harness.prices import prices, sentence, write_prices
 from experiments.harness.provenance import read_provenance
 from experiments.harness.report import (
@@ -93,6 +97,10 @@ def make_parser() -> argparse.ArgumentParser:
     runner.add_argument("--plot-only", action="store_true", help="redraw from tables already there")
     runner.add_argument("--shard", metavar="i/n", help="only the i-th of n parts, from 0")
     runner.add_argument("--only", metavar="NAME,...", default="", help="measure only these again")
+    runner.add_argument(
+        "--until-decided", action="store_true", help="add seeds until every claim is decided"
+    )
+    runner.add_argument("--max-seeds", type=int, default=64, help="then stop; default: 64")
     runner.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
     merger = commands.add_parser("merge", help="join all shards of one, as if it had run whole")
     merger.add_argument("name")
@@ -114,6 +122,8 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
     only = [name for name in arguments.only.split(",") if name]
     if only and (arguments.plot_only or arguments.shard is not None):
         raise ExperimentError("--only goes with neither --shard nor --plot-only.")
+    if arguments.until_decided and (only or arguments.plot_only or arguments.shard is not None):
+        raise ExperimentError("--until-decided goes with neither --only, --shard nor --plot-only.")
     if not arguments.plot_only:
         arithmetic.check()
     if arguments.shard is not None:
@@ -121,7 +131,11 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
         return
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
-    if not arguments.plot_only:
+    if arguments.until_decided:
+        for seeds, said in experiment.run_until_decided(arguments.scale, out, arguments.max_seeds):
+            undecided = sum(outcome.verdict is Verdict.UNDECIDED for _, outcome in said)
+            print(f"{seeds} seeds: {len(said) - undecided} of {len(said)} claims decided")
+    elif not arguments.plot_only:
         experiment.run(arguments.scale, out, only=only)
     elif not (out / "results.csv").exists():
         raise ExperimentError(f"nothing to redraw in {out}; run without --plot-only, or set --out.")

@@ -99,6 +99,8 @@ def _study(name: str, loss: str, rates: Sequence[float], *, smoke: bool = False)
 _sweep = partial(run_sweep, NAME, metrics=METRICS, curves=CURVES, extras=fitting, max_marks=21)
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
+def run(
+    scale: str, out: Path, shard: Shard = WHOLE, seeds: int = 0, only: Sequence[str] = ()
+) -> None:
     """Train all arms, or those of ``only``."""
-    _sweep(scale, out, shard, studies=lambda scale: with_levels(studies(scale), "arm", only))
+    _sweep(scale, out, shard, seeds, studies=lambda scale: with_levels(studies(scale), "arm", only))

@@ -11,14 +11,26 @@ Timings are judged by the exact interval of their median instead, and a number t
 by itself. Neither has a p value, so that they are not corrected: n rounds have none below 2 / 2**n.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
+from experiments.harness.sequential import (
+    DIFFERENCES,
+    SHARES,
+    Range,
+    anytime_interval,
+    p_above,
+    p_below,
+    p_beyond,
+    p_equal,
+)
 from experiments.harness.statistics import (
     CONFIDENCE,
     Interval,
@@ -36,6 +48,8 @@ from experiments.harness.statistics import (
 )
 from experiments.harness.tables import Where, by_cell, is_measured, levels, values_of
 
+Test = Literal["t", "signs", "anytime"]
+
 
 class Wording(TypedDict, total=False):
     """The paper's number and its place, see ``Claim``."""
@@ -51,32 +65,67 @@ def greater(
     than: Where,
     *,
     by: float = 0.0,
-    exact: bool = False,
+    test: Test = "t",
+    matters: float = 0.0,
     **wording: Unpack[Wording],
 ) -> Claim:
     """One setting has a metric above that of another by more than ``by``.
 
-    Judged by the paired difference over the seeds both settings have: by its t interval or, if
-    ``exact``, by all changes of its signs, which suits shares that lie near 0 or 1.
+    Judged by the paired difference over the seeds both settings have.
+
+    Args:
+        text: the claim.
+        metric: the metric; a share in [0, 1] for ``anytime``.
+        where: the setting.
+        than: the other one.
+        by: the bound of the difference.
+        test: its t interval; all changes of its signs, which suits shares near 0 or 1; or bets,
+            which may be looked at after every seed.
+        matters: of a test ``anytime`` the least difference that matters, either way; one that is
+            shown to be nearer to 0 is too small to matter.
+        wording: the paper's number and its place.
     """
 
     def judge(results: pd.DataFrame) -> Outcome:
         first, second = (values_of(results, one, metric) for one in (where, than))
+        ours = f"{describe(first)} against {describe(second)}"
+        if test == "anytime":
+            pairs = (first - second).dropna().sort_index().to_numpy()
+            found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters)
+            return dataclasses.replace(found, ours=ours)
         difference = paired_difference(first, second)
         holds, fails = difference.low > by, difference.high < by
         p = p_value(difference, by)
-        if exact:
+        if test == "signs":
             p = sign_flip_p(first, second, by)
             decided = p <= 1 - CONFIDENCE
             holds, fails = decided and difference.mean > by, decided and difference.mean < by
-        return Outcome(
-            _explain("paired difference", difference, form="+.3f"),
-            f"{describe(first)} against {describe(second)}",
-            verdict_of(holds=holds, fails=fails),
-            p,
-        )
+        explained = _explain("paired difference", difference, form="+.3f")
+        return Outcome(explained, ours, verdict_of(holds=holds, fails=fails), p)
 
-    return Claim(text, judge, needs=[(where, metric), (than, metric)], **wording)
+    needs = [(where, metric), (than, metric)]
+    return Claim(text, judge, needs=needs, anytime=test == "anytime", **wording)
+
+
+def judged_by_bets(
+    quantity: str, values: Float[np.ndarray, "R"], bound: float, within: Range, matters: float
+) -> Outcome:
+    """What bets say of a mean: above the bound, below it, or too near to 0 to matter."""
+    if not len(values) or not np.all((values >= within.low) & (values <= within.high)):
+        seeds = describe_seeds([len(values)])
+        return Outcome(f"{quantity} over {seeds}: some value is not in {list(within)}, or none is")
+    low, high = anytime_interval(values, within, CONFIDENCE)
+    p, verdict = p_equal(values, bound, within, matters), Verdict.UNDECIDED
+    if p <= 1 - CONFIDENCE:
+        above = p_above(values, bound, within, matters) < p_below(values, bound, within, matters)
+        verdict = Verdict.HOLDS if above else Verdict.FAILS
+    if matters and (p_small := p_beyond(values, matters, within)) <= 1 - CONFIDENCE:
+        p, verdict = p_small, Verdict.SMALL
+    detail = (
+        f"{quantity} {np.mean(values):+.3f}, {CONFIDENCE:.0%} interval at every look "
+        f"[{low:+.3f}, {high:+.3f}], {describe_seeds([len(values)])}"
+    )
+    return Outcome(detail, "", verdict, p)
 
 
 Terms = Sequence[tuple[float, Where]]
@@ -143,12 +192,20 @@ def level(
     *,
     at_least: float = -math.inf,
     at_most: float = math.inf,
+    test: Literal["t", "anytime"] = "t",
     **wording: Unpack[Wording],
 ) -> Claim:
-    """The metric of a setting is ``at_least``, or ``at_most``, a number."""
+    """The metric of a setting is ``at_least``, or ``at_most``, a number; see ``greater``."""
 
     def judge(results: pd.DataFrame) -> Outcome:
         entry = values_of(results, where, metric)
+        if test == "anytime":
+            bound = at_least if math.isfinite(at_least) else at_most
+            found = judged_by_bets("mean", entry.to_numpy(), bound, SHARES, 0.0)
+            if not math.isfinite(at_least):
+                turned = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS}
+                found = dataclasses.replace(found, verdict=turned.get(found.verdict, found.verdict))
+            return dataclasses.replace(found, ours=describe(entry))
         mean = t_interval(entry)
         return Outcome(
             _explain("mean", mean),
@@ -157,7 +214,8 @@ def level(
             p_value(mean, at_least if math.isfinite(at_least) else at_most),
         )
 
-    return Claim(text, judge, needs=[(where, metric)], **wording)
+    needs = [(where, metric)]
+    return Claim(text, judge, needs=needs, anytime=test == "anytime", **wording)
 
 
 def median(

@@ -22,8 +22,9 @@ import difflib
 import functools
 import importlib
 import inspect
+import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,9 +32,11 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.harness.judging import Judged, judged
+from el_jax.process.environment import checkout_state
+from experiments.harness.judging import Claim, Judged, Verdict, judged
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.shards import TABLES, WHOLE, Shard, replace_levels
+from experiments.harness.tables import read_table
 
 SCALES = ("smoke", "quick", "cpu", "paper")  # of an experiment that declares none
 DRAFTS = ("smoke", "quick", "pilot")  # scales whose tables are not committed
@@ -122,6 +125,42 @@ class Experiment:
             if not (out / table).exists():
                 raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")
 
+    def run_until_decided(
+        self, scale: str, out: Path, max_seeds: int
+    ) -> Iterator[tuple[int, list[Judged]]]:
+        """Add a seed for each core and look at the claims, until all are decided.
+
+        Runs that have finished are kept, and not trained again, as those of a killed run are not.
+
+        Yields:
+            The number of seeds, and what their results say.
+
+        Raises:
+            ExperimentError: a claim may not be looked at early, its run() takes no number of seeds,
+                or the checkout has uncommitted changes, so that no run would be kept.
+        """
+        run = self._load("run", "run")
+        if "seeds" not in inspect.signature(run).parameters:
+            raise ExperimentError(f"{self.name}: its run() takes no number of seeds.")
+        claims = self.claims(scale)
+        if fixed := [claim.text for claim in claims if not claim.anytime]:
+            raise ExperimentError(
+                f"{self.name}: {fixed[0]!r} may not be looked at early; its test must be anytime."
+            )
+        if not claims or checkout_state()[1]:
+            reason = "there are uncommitted changes" if claims else f"no claim at scale {scale}"
+            raise ExperimentError(f"--until-decided: {reason}.")
+        out.mkdir(parents=True, exist_ok=True)
+        step = os.cpu_count() or 1
+        for seeds in [*range(step, max_seeds, step), max_seeds]:
+            run(scale, out, seeds=seeds)
+            said = self.judged(
+                read_table(out / "results.csv"), read_provenance(out / "provenance.json")
+            )
+            yield seeds, said
+            if not any(outcome.verdict is Verdict.UNDECIDED for _, outcome in said):
+                return
+
     def _check_scale(self, scale: str, out: Path) -> None:
         """Raise before anything is measured, if it could not stand beside what ``out`` holds."""
         path = out / "provenance.json"
@@ -145,11 +184,14 @@ class Experiment:
         """The figure of the tables in ``out``."""
         return self._load("plot", "plot")(out)
 
+    def claims(self, scale: str) -> Sequence[Claim]:
+        """The claims at a scale."""
+        claims = self._load("claims", "CLAIMS")
+        return claims.get(scale, ()) if isinstance(claims, Mapping) else claims
+
     def judged(self, results: pd.DataFrame, provenance: Provenance) -> list[Judged]:
         """The experiment's claims, judged on results and corrected for their number."""
-        claims = self._load("claims", "CLAIMS")
-        if isinstance(claims, Mapping):
-            claims = claims.get(provenance.scale, ())
+        claims = self.claims(provenance.scale)
         derived = vars(importlib.import_module(f"experiments.{self.name}.claims")).get("derived")
         table = results if derived is None else derived(results)
         return judged(claims, table, provenance.not_measured)

@@ -21,6 +21,7 @@ class Verdict(enum.Enum):
 
     HOLDS = "holds"
     FAILS = "fails"
+    SMALL = "too small to matter"
     UNDECIDED = "undecided"
     NOT_MEASURED = "not measured"
 
@@ -52,6 +53,7 @@ class Claim:
         paper: the paper's number, or its words where it gives none.
         source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
         needs: the settings and metrics it is about.
+        anytime: its verdict may be looked at after every seed, and the run ended by it.
     """
 
     text: str
@@ -59,6 +61,7 @@ class Claim:
     paper: str = ""
     source: str = OURS
     needs: Sequence[tuple[Where, str]] = ()
+    anytime: bool = False
 
 
 class Judged(NamedTuple):

@@ -20,6 +20,7 @@ from experiments.harness.tables import cells, exactly, read_table, select, value
 VERDICT_STYLES = {
     Verdict.HOLDS: "bold green",
     Verdict.FAILS: "bold red",
+    Verdict.SMALL: "bold cyan",
     Verdict.UNDECIDED: "bold yellow",
     Verdict.NOT_MEASURED: "dim",
 }
@@ -30,11 +31,12 @@ PREAMBLE = """# Results
 Every number on this page is read from a committed `results.csv`, and every verdict is computed
 from those numbers. A claim **holds** when the 95 % Student-t interval over seeds lies wholly on
 the claimed side, **fails** when it lies wholly on the other side, and is *undecided* otherwise;
-settings are compared seed by seed, some by all changes of sign. A verdict stands only after Holm's
-correction for the number of claims of its experiment: *Holm p* is the adjusted p value, at most
-.05. *Ours* is mean ± standard error. Timings have a median and its exact interval instead, without
-a correction. The cpu scale is a reduced setting that anyone can rerun; the paper scale is the
-published one. Losses are in nats.
+settings are compared seed by seed. Some claims are judged by all changes of sign, or by bets that
+may be looked at after every seed and also find differences **too small to matter**. A verdict
+stands only after Holm's correction for the number of claims of its experiment: *Holm p* is the
+adjusted p value, at most .05. *Ours* is mean ± standard error. Timings have a median and its exact
+interval instead, without a correction. The cpu scale is a reduced setting that anyone can rerun;
+the paper scale is the published one. Losses are in nats.
 
 This page is written by `python -m experiments report`.
 """
@@ -114,8 +116,8 @@ def print_claims(console: Console, judged: Sequence[Judged]) -> None:
     """A line per claim: verdict, claim, and the numbers it rests on."""
     for claim, outcome in judged:
         style = VERDICT_STYLES[outcome.verdict]
-        console.print(f"[{style}]{outcome.verdict.value:12}[/] {escape(claim.text)}")
-        console.print(f"{'':12} {escape(outcome.detail)}", style="dim")
+        console.print(f"[{style}]{outcome.verdict.value:19}[/] {escape(claim.text)}")
+        console.print(f"{'':19} {escape(outcome.detail)}", style="dim")
 
 
 def print_listing(console: Console, experiments: Iterable[Experiment]) -> None:
@@ -182,8 +184,17 @@ def _measure(experiment: Experiment) -> list[Committed]:
 
 def _overview(experiments: list[Experiment], measured: dict[str, list[Committed]]) -> str:
     lines = [
-        _row("experiment", "question", "scale", "hold", "fail", "undecided", "not measured"),
-        _row(*["---"] * 7),
+        _row(
+            "experiment",
+            "question",
+            "scale",
+            "hold",
+            "fail",
+            "too small",
+            "undecided",
+            "not measured",
+        ),
+        _row(*["---"] * 8),
     ]
     for experiment in experiments:
         link = f"[{experiment.name}](#{experiment.name})"
@@ -192,7 +203,7 @@ def _overview(experiments: list[Experiment], measured: dict[str, list[Committed]
             counts = [str(verdicts.count(verdict)) for verdict in Verdict]
             lines.append(_row(link, experiment.title, results.scale, *counts))
         if not measured[experiment.name]:
-            lines.append(_row(link, experiment.title, "not run yet", "", "", "", ""))
+            lines.append(_row(link, experiment.title, "not run yet", *[""] * len(Verdict)))
     return "\n".join(lines) + "\n"
 
 
@@ -221,7 +232,7 @@ def _section(results: Committed, root: Path) -> str:
 
 def _claim_row(judged: Judged) -> str:
     claim, outcome = judged
-    mark = "**" if outcome.verdict in (Verdict.HOLDS, Verdict.FAILS) else "*"
+    mark = "*" if outcome.verdict in (Verdict.UNDECIDED, Verdict.NOT_MEASURED) else "**"
     evidence = "<br>".join(text for text in (outcome.ours, outcome.detail) if text)
     return _row(
         f"{claim.text} ({claim.source})",

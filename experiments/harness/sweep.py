@@ -138,6 +138,7 @@ def run_sweep(
     scale: str,
     out: Path,
     shard: Shard = WHOLE,
+    seeds: int = 0,
     *,
     studies: Callable[[str], Sequence[Study]],
     metrics: Sequence[str],
@@ -147,13 +148,14 @@ def run_sweep(
 ) -> None:
     """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
 
-    With its name and all that follows ``shard`` it is the ``run`` of an experiment.
+    With its name and all that follows ``seeds`` it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
         shard: the part to train; a unit is one seed of one study with its whole sweep.
+        seeds: of every study; by default its own number.
         studies: gives the studies of a scale.
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose course goes to curves.csv.
@@ -161,6 +163,8 @@ def run_sweep(
         max_marks: marks that are kept of a curve.
     """
     chosen = studies(scale)
+    for study in chosen if seeds else ():
+        study.config.train.seeds = seeds
     check_factors(chosen)
     use_compilation_cache()
     trained = train_all(experiment, chosen, shard)

@@ -9,7 +9,7 @@ from experiments.harness.judging import Claim, Outcome, Verdict, judged
 from experiments.harness.tables import tidy
 from tests.experiments.toys import results_of
 
-HOLDS, FAILS, UNDECIDED, NOT_MEASURED = Verdict
+HOLDS, FAILS, SMALL, UNDECIDED, NOT_MEASURED = Verdict
 A, B, C = ({"name": name} for name in "abc")
 
 
@@ -148,11 +148,11 @@ def test_an_exact_claim_is_judged_by_changes_of_signs():
     a, b = [1.0] * 5 + [0.6], [0.0] * 5 + [0.5]
     results = table(a=a, b=b)
     over, under = (
-        greater("", "accuracy", A, than=B, by=by, exact=True).judge(results) for by in (0.0, 1.2)
+        greater("", "accuracy", A, than=B, by=by, test="signs").judge(results) for by in (0.0, 1.2)
     )
     assert (over.verdict, under.verdict) == (HOLDS, FAILS)
     assert over.p == under.p == pytest.approx(2 / 2**6)  # all signs alike, on either side
-    few = greater("", "accuracy", A, than=B, exact=True).judge(table(a=a[:5], b=b[:5]))
+    few = greater("", "accuracy", A, than=B, test="signs").judge(table(a=a[:5], b=b[:5]))
     assert few.verdict is UNDECIDED  # five seeds have no p value below .05
 
 

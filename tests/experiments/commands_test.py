@@ -1,12 +1,13 @@
 """The command line on a small made-up experiment."""
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from experiments.__main__ import main
-from experiments.harness import report
+from experiments.harness import discovery, report
 from experiments.harness.discovery import discover
 from experiments.harness.tables import read_table
 from tests.experiments.toys import forget, make
@@ -88,7 +89,7 @@ def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
     printed = capsys.readouterr().out
     assert "Does [it] work? (Paper 2025, Table 3) (cpu scale)" in " ".join(printed.split())
     assert "0.883 ± 0.044" in printed
-    verdicts = [[line[:12].strip(), line[13:]] for line in printed.splitlines()]
+    verdicts = [[line[:19].strip(), line[20:]] for line in printed.splitlines()]
     for verdict in (
         ["holds", "E1 wins"],
         ["fails", "cross-entropy is fine"],
@@ -98,6 +99,63 @@ def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
     assert "95% interval [+0." in printed
     assert "test_hard_accuracy of E9 [new]" in printed
     assert str(root / "toy" / "figure.png") in printed.replace("\n", "")
+
+
+SEQUENTIAL = {
+    "run.py": """
+        from functools import partial
+
+        import numpy as np
+
+        from experiments.harness.seeds import Measured, run_seeds
+
+        def measure(scale, seed):
+            for loss, value in (("cross_entropy", 0.05), ("e1", 0.95)):
+                found = {"test_hard_accuracy": value}
+                yield loss, partial(list, [Measured({"loss": loss}, found, np.array([1]), {})])
+
+        def run(scale, out, seeds=0):
+            run_seeds("toy", scale, out, settings=lambda scale: (seeds, {}), measure=measure)
+        """,
+    "claims.py": """
+        from experiments.harness.claims import greater
+
+        CE, E1 = ({"loss": loss} for loss in ("cross_entropy", "e1"))
+        HARD = "test_hard_accuracy"
+        CLAIMS = [greater("E1 wins", HARD, E1, than=CE, test="anytime", matters=0.3)]
+        """,
+}
+
+
+def test_seeds_are_added_until_the_claims_are_decided(root, capsys, monkeypatch):
+    command = ["run", "toy", "--until-decided", "--max-seeds=64"]
+    assert main(command, root) == 2  # the toy's claims have t tests
+    for name, text in SEQUENTIAL.items():
+        (root / "toy" / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    forget("toy")
+    monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", True))
+    assert main(command, root) == 2
+    errors = capsys.readouterr().err
+    assert "its run() takes no number of seeds" in errors
+    assert "there are uncommitted changes" in errors
+    monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", False))
+    monkeypatch.setattr(discovery.os, "cpu_count", lambda: 3)
+    assert main(command, root) == 0
+    looks = [line for line in capsys.readouterr().out.splitlines() if "claims decided" in line]
+    assert looks[0] == "3 seeds: 0 of 1 claims decided"
+    assert looks[-1].endswith("1 of 1 claims decided")
+    assert len(looks) == int(looks[-1].split()[0]) // 3 < 64 // 3
+    assert len(set(read_table(root / "toy" / "results.csv")["seed"])) == 3 * len(looks)
+    assert main(["run", "toy", "--until-decided", "--max-seeds=4"], root) == 0
+    assert "4 seeds: 0 of 1 claims decided" in capsys.readouterr().out
+    assert main(["run", "toy", "--until-decided", "--plot-only"], root) == 2
+
+
+def test_a_claim_of_a_fixed_design_may_not_be_looked_at_early(root, capsys):
+    (root / "toy" / "run.py").write_text(textwrap.dedent(SEQUENTIAL["run.py"]), encoding="utf-8")
+    forget("toy")
+    assert main(["run", "toy", "--until-decided"], root) == 2
+    assert "'E1 wins' may not be looked at early" in capsys.readouterr().err
 
 
 def test_paper_results_go_to_their_own_folder(root):
@@ -219,7 +277,9 @@ def test_the_report_shows_figures_claims_and_provenance(root, capsys):
     main(["run", "toy", "--scale=paper"], root)
     assert main(["report"], root) == 0
     page = (root / "report.md").read_text(encoding="utf-8")
-    assert "| [toy](#toy) | Does [it] work? (Paper 2025, Table 3) | cpu | 1 | 1 | 0 | 1 |" in page
+    assert (
+        "| [toy](#toy) | Does [it] work? (Paper 2025, Table 3) | cpu | 1 | 1 | 0 | 0 | 1 |" in page
+    )
     assert "| [waiting](#waiting) | Does [it] work? (Paper 2025, Table 3) | not run yet |" in page
     assert "![Does [it] work? (Paper 2025, Table 3)](toy/figure.png)" in page
     assert "![Does [it] work? (Paper 2025, Table 3)](toy/paper/figure.png)" in page
