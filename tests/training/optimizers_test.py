@@ -124,7 +124,7 @@ def linear(params):
 def test_state_has_one_structure_whatever_the_numbers(name):
     """Every number of every optimizer may differ between the runs of one program."""
     values = {k: jnp.full(2, n.default, n.kind) for k, n in optimizer_numbers(name).items()}
-    given = {"kernel": jnp.ones((2, 2))}
+    given = {"layers_0": {"kernel": jnp.ones((2, 2))}, "table": jnp.ones((2, 2))}
 
     def start(numbers):
         return make_optimizer(OptimizerConfig(name), hypers(**numbers)).init(given)
@@ -141,10 +141,15 @@ def test_state_has_one_structure_whatever_the_numbers(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_number_of_a_run_does_what_the_shared_one_does(name):
-    own = {"adamw": OWN, "sgd": MOMENTUM, "sam": {"momentum": 0.5, "rho": 0.1}}[name]
+    own = {
+        "adamw": OWN,
+        "muon": OWN | MOMENTUM,
+        "sam": {"momentum": 0.5, "rho": 0.1},
+        "sgd": MOMENTUM,
+    }[name]
     shared = OptimizerConfig(name, 10, "linear", {**own, "clip_norm": 0.5})
     pace = {"peak_lr": jnp.float32(PEAK_LR), "warmup_steps": jnp.int32(WARMUP_STEPS)}
-    given = jax.tree.map(jnp.float32, tree(1))
+    given = {"layers_0": jax.tree.map(jnp.float32, tree(1)), "table": jnp.ones((2, 2))}
 
     def first_update(config, numbers):
         optimizer = make_optimizer(config, hypers(**(pace | numbers)))

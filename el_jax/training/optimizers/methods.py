@@ -5,11 +5,13 @@ from collections.abc import Callable
 import optax
 
 from el_jax.training.optimizers.adamw import adamw
+from el_jax.training.optimizers.muon import muon
 from el_jax.training.optimizers.sam import sam
 from el_jax.training.optimizers.sgd import sgd
 
 OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {
     "adamw": adamw,
+    "muon": muon,
     "sam": sam,
     "sgd": sgd,
 }

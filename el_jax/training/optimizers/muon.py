@@ -1,0 +1,63 @@
+"""Muon: momentum, made orthogonal matrix by matrix."""
+
+from typing import Annotated, Any
+
+import jax
+import optax
+from jaxtyping import ScalarLike
+
+from el_jax.numbers import Number
+
+_RMS = 0.2  # of an update's entries, near that of AdamW's
+
+
+def muon(
+    learning_rate: optax.Schedule,
+    *,
+    momentum: Annotated[ScalarLike, Number(0.95, at_least=0, below=1)],
+    b1: Annotated[ScalarLike, Number(0.9, at_least=0, below=1, symbol="β₁")],
+    b2: Annotated[ScalarLike, Number(0.999, at_least=0, below=1, symbol="β₂")],
+    epsilon: Annotated[ScalarLike, Number(1e-8, above=0, symbol="ε")],
+    weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0, symbol="wd")],
+) -> optax.GradientTransformation:
+    """Muon for the matrices of layers, AdamW for all else (Jordan 2024; Liu et al. 2025).
+
+    Queries, keys and values of all heads are one matrix each, and so is the output of attention.
+    Updates are scaled to AdamW's size (arXiv 2502.16982), so that rates can be compared with it.
+
+    Args:
+        learning_rate: function of the number of earlier updates.
+        momentum: decay of the mean of gradients that is made orthogonal, with Nesterov's step.
+        b1: AdamW's decay of the first moment.
+        b2: AdamW's decay of the second moment.
+        epsilon: AdamW's, and that of the norm by which a momentum is divided at first.
+        weight_decay: decoupled decay of the layers' matrices.
+    """
+    return optax.contrib.muon(
+        learning_rate,
+        beta=momentum,
+        eps=epsilon,
+        weight_decay=weight_decay,
+        adam_b1=b1,
+        adam_b2=b2,
+        muon_weight_dimension_numbers=_matrices,
+        consistent_rms=_RMS,
+    )
+
+
+def _matrices(params: optax.Params) -> optax.Params:
+    """Which axes are a matrix's input and output; None for what is no matrix of a layer."""
+    heads = {
+        "q": optax.contrib.MuonDimensionNumbers(-3, (-2, -1)),
+        "o": optax.contrib.MuonDimensionNumbers((-3, -2), -1),
+    }
+    heads |= {"k": heads["q"], "v": heads["q"]}
+    plain = optax.contrib.MuonDimensionNumbers(-2, -1)
+
+    def axes(path: tuple[Any, ...], _: jax.Array) -> optax.contrib.MuonDimensionNumbers | None:
+        names = [jax.tree_util.keystr((key,), simple=True) for key in path]
+        if names[-1] != "kernel" or not names[0].startswith("layers"):
+            return None
+        return heads.get(names[-2], plain)
+
+    return jax.tree_util.tree_map_with_path(axes, params)
