@@ -81,6 +81,15 @@ def sgd(start, gradients, decayed):
     return w
 
 
+def signum(start, gradients, decayed):
+    """The sign of a mean of gradients: Bernstein et al. 2018, algorithm 2, and decay."""
+    w, m = start, 0.0
+    for rate, g in zip(RATES, gradients, strict=False):
+        m = MOMENTUM["momentum"] * m + (1 - MOMENTUM["momentum"]) * g
+        w = w - rate * (np.sign(m) + MOMENTUM["weight_decay"] * decayed * w)
+    return w
+
+
 def by_numpy(rule, gradients):
     return jax.tree.map(lambda w, d, *g: rule(w, g, d), tree(0), DECAYED, *gradients)
 
@@ -97,6 +106,11 @@ def test_adamw_is_its_formula_with_decay_on_matrices_only():
 
 def test_sgd_is_its_formula_with_decay_on_matrices_only():
     assert_close(updated(SGD, GRADIENTS), by_numpy(sgd, GRADIENTS))
+
+
+def test_signum_is_its_formula_with_decay_on_matrices_only():
+    found = updated(OptimizerConfig("signum", 10, "linear", MOMENTUM), GRADIENTS)
+    assert_close(found, by_numpy(signum, GRADIENTS))
 
 
 @pytest.mark.parametrize("scale", [0.01, 100.0])
@@ -146,6 +160,7 @@ def test_a_number_of_a_run_does_what_the_shared_one_does(name):
         "muon": OWN | MOMENTUM,
         "sam": {"momentum": 0.5, "rho": 0.1},
         "sgd": MOMENTUM,
+        "signum": MOMENTUM,
     }[name]
     shared = OptimizerConfig(name, 10, "linear", {**own, "clip_norm": 0.5})
     pace = {"peak_lr": jnp.float32(PEAK_LR), "warmup_steps": jnp.int32(WARMUP_STEPS)}

@@ -8,10 +8,12 @@ from el_jax.training.optimizers.adamw import adamw
 from el_jax.training.optimizers.muon import muon
 from el_jax.training.optimizers.sam import sam
 from el_jax.training.optimizers.sgd import sgd
+from el_jax.training.optimizers.signum import signum
 
 OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {
     "adamw": adamw,
     "muon": muon,
     "sam": sam,
     "sgd": sgd,
+    "signum": signum,
 }
