@@ -18,19 +18,9 @@ from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 
 from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
-from experiments.harness.sequential import (
-    DIFFERENCES,
-    SHARES,
-    Range,
-    anytime_interval,
-    p_above,
-    p_below,
-    p_beyond,
-    p_equal,
-)
+from experiments.harness.sequential import DIFFERENCES, SHARES, judged_by_bets
 from experiments.harness.statistics import (
     CONFIDENCE,
     Interval,
@@ -91,7 +81,7 @@ def greater(
         ours = f"{describe(first)} against {describe(second)}"
         if test == "anytime":
             pairs = (first - second).dropna().sort_index().to_numpy()
-            found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters)
+            found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters=matters)
             return dataclasses.replace(found, ours=ours)
         difference = paired_difference(first, second)
         holds, fails = difference.low > by, difference.high < by
@@ -105,27 +95,6 @@ def greater(
 
     needs = [(where, metric), (than, metric)]
     return Claim(text, judge, needs=needs, anytime=test == "anytime", **wording)
-
-
-def judged_by_bets(
-    quantity: str, values: Float[np.ndarray, "R"], bound: float, within: Range, matters: float
-) -> Outcome:
-    """What bets say of a mean: above the bound, below it, or too near to 0 to matter."""
-    if not len(values) or not np.all((values >= within.low) & (values <= within.high)):
-        seeds = describe_seeds([len(values)])
-        return Outcome(f"{quantity} over {seeds}: some value is not in {list(within)}, or none is")
-    low, high = anytime_interval(values, within, CONFIDENCE)
-    p, verdict = p_equal(values, bound, within, matters), Verdict.UNDECIDED
-    if p <= 1 - CONFIDENCE:
-        above = p_above(values, bound, within, matters) < p_below(values, bound, within, matters)
-        verdict = Verdict.HOLDS if above else Verdict.FAILS
-    if matters and (p_small := p_beyond(values, matters, within)) <= 1 - CONFIDENCE:
-        p, verdict = p_small, Verdict.SMALL
-    detail = (
-        f"{quantity} {np.mean(values):+.3f}, {CONFIDENCE:.0%} interval at every look "
-        f"[{low:+.3f}, {high:+.3f}], {describe_seeds([len(values)])}"
-    )
-    return Outcome(detail, "", verdict, p)
 
 
 Terms = Sequence[tuple[float, Where]]
@@ -195,16 +164,20 @@ def level(
     test: Literal["t", "anytime"] = "t",
     **wording: Unpack[Wording],
 ) -> Claim:
-    """The metric of a setting is ``at_least``, or ``at_most``, a number; see ``greater``."""
+    """The metric of a setting is ``at_least``, or ``at_most``, a number.
+
+    Raises:
+        ValueError: a test ``anytime`` (see ``greater``) has both bounds.
+    """
+    if test == "anytime" and math.isfinite(at_least) and math.isfinite(at_most):
+        raise ValueError(f"{text!r}: a test anytime takes at_least or at_most, not both.")
 
     def judge(results: pd.DataFrame) -> Outcome:
         entry = values_of(results, where, metric)
         if test == "anytime":
-            bound = at_least if math.isfinite(at_least) else at_most
-            found = judged_by_bets("mean", entry.to_numpy(), bound, SHARES, 0.0)
-            if not math.isfinite(at_least):
-                turned = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS}
-                found = dataclasses.replace(found, verdict=turned.get(found.verdict, found.verdict))
+            above = math.isfinite(at_least)
+            bound = at_least if above else at_most
+            found = judged_by_bets("mean", entry.to_numpy(), bound, SHARES, above=above)
             return dataclasses.replace(found, ours=describe(entry))
         mean = t_interval(entry)
         return Outcome(

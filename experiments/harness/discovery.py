@@ -147,9 +147,12 @@ class Experiment:
             raise ExperimentError(
                 f"{self.name}: {fixed[0]!r} may not be looked at early; its test must be anytime."
             )
-        if not claims or checkout_state()[1]:
-            reason = "there are uncommitted changes" if claims else f"no claim at scale {scale}"
-            raise ExperimentError(f"--until-decided: {reason}.")
+        if max_seeds < 1:
+            raise ExperimentError(f"--max-seeds={max_seeds}: must be at least 1.")
+        if not claims:
+            raise ExperimentError(f"--until-decided: {self.name} has no claim at scale {scale}.")
+        if checkout_state()[1]:
+            raise ExperimentError("--until-decided: commit first, since there are changes.")
         out.mkdir(parents=True, exist_ok=True)
         step = os.cpu_count() or 1
         for seeds in [*range(step, max_seeds, step), max_seeds]:

@@ -12,6 +12,9 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import Float
 
+from experiments.harness.judging import Outcome, Verdict
+from experiments.harness.statistics import CONFIDENCE, describe_seeds
+
 FRACTIONS = (np.arange(32) + 0.5) / 32  # of the most that a bet may risk
 WIDTH = 0.15  # of the fractions around the one that suits the effect that matters
 EDGE = 1e-9  # of a range, within which no bound is asked about
@@ -80,6 +83,44 @@ def p_beyond(values: Float[np.ndarray, "R"], matters: float, within: Range) -> f
     """Two-sided p value of the mean being at least ``matters`` away from 0."""
     near = (p_below(values, matters, within), p_above(values, -matters, within))
     return min(1.0, 2 * max(near))
+
+
+def judged_by_bets(
+    quantity: str,
+    values: Float[np.ndarray, "R"],
+    bound: float,
+    within: Range,
+    *,
+    above: bool = True,
+    matters: float = 0.0,
+) -> Outcome:
+    """The verdict on a mean that is claimed to be above a bound, or below it.
+
+    Args:
+        quantity: what the mean is of.
+        values: in the order in which they were seen.
+        bound: of the mean.
+        within: where values can lie.
+        above: the claim is that the mean is above the bound.
+        matters: the least distance from 0 that matters; a mean shown to be nearer is too small.
+    """
+    seeds = describe_seeds([len(values)])
+    if not len(values) or not np.all((values >= within.low) & (values <= within.high)):
+        return Outcome(
+            f"{quantity} over {seeds}: bets need values from {within.low} to {within.high}"
+        )
+    low, high = anytime_interval(values, within, CONFIDENCE)
+    p, verdict = p_equal(values, bound, within, matters), Verdict.UNDECIDED
+    if p <= 1 - CONFIDENCE:
+        found = p_above(values, bound, within, matters) < p_below(values, bound, within, matters)
+        verdict = Verdict.HOLDS if found == above else Verdict.FAILS
+    if matters and (p_small := p_beyond(values, matters, within)) <= 1 - CONFIDENCE:
+        p, verdict = p_small, Verdict.SMALL
+    detail = (
+        f"{quantity} {np.mean(values):+.3f}, {CONFIDENCE:.0%} interval at every look "
+        f"[{low:+.3f}, {high:+.3f}], {seeds}"
+    )
+    return Outcome(detail, "", verdict, p)
 
 
 def anytime_interval(

@@ -137,9 +137,11 @@ def test_seeds_are_added_until_the_claims_are_decided(root, capsys, monkeypatch)
     assert main(command, root) == 2
     errors = capsys.readouterr().err
     assert "its run() takes no number of seeds" in errors
-    assert "there are uncommitted changes" in errors
+    assert "commit first" in errors
     monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", False))
     monkeypatch.setattr(discovery.os, "cpu_count", lambda: 3)
+    assert main(["run", "toy", "--until-decided", "--max-seeds=0"], root) == 2
+    assert "--max-seeds=0: must be at least 1" in capsys.readouterr().err
     assert main(command, root) == 0
     looks = [line for line in capsys.readouterr().out.splitlines() if "claims decided" in line]
     assert looks[0] == "3 seeds: 0 of 1 claims decided"

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from experiments.el_copy_anatomy.claims import CE, CLAIMS, E2_WARM_UP
+from experiments.el_copy_overfit import claims as overfit, plot as overfit_plot, run as overfit_run
 from experiments.el_copy_width import run as width_run
 from experiments.harness.judging import Verdict, judged
+from experiments.harness.tables import write_table
 from tests.experiments.toys import table_of
 
 NOISE = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])
@@ -24,6 +26,23 @@ def test_anatomy_compares_the_gap_between_hard_and_easy(gap, verdict):
     found = {claim.text: outcome.verdict for claim, outcome in judged(CLAIMS, results)}
     text = "E2 λ=4, warm-up has a smaller gap in accuracy between easy and hard training"
     assert found[text] is verdict
+
+
+def test_the_pilot_of_several_rates_is_drawn(tmp_path):
+    rows = [
+        (loss | warm_up | overfit.PROTOCOL | {"peak_lr": rate}, metric, [rate * 100, 0.2])
+        for loss in (overfit.CE, overfit.E1)
+        for warm_up in (overfit.COLD, overfit.WARM)
+        for rate in overfit_run.RATES
+        for metric in (overfit.HARD, overfit.COPIES, overfit.FITTED)
+    ]
+    write_table(tmp_path / "results.csv", table_of(rows))
+    figure = overfit_plot.plot(tmp_path)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len(labels) == 8
+    assert "E1 λ=4 η=0.0016, warm-up" in labels
+    assert figure.get_suptitle().startswith("0 of 16 runs fit")
+    assert figure.get_suptitle().count(".18") == 4  # the means at the rate that is reported
 
 
 RATE_TIMES_WIDTH = {"smoke": 0.096, "quick": 0.192, "cpu": 0.192, "paper": 0.1024}

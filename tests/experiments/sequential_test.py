@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from experiments.harness.claims import greater, judged_by_bets
+from experiments.harness.claims import greater, level
 from experiments.harness.judging import Verdict, judged
 from experiments.harness.sequential import (
     DIFFERENCES,
@@ -15,6 +15,7 @@ from experiments.harness.sequential import (
     SHARES,
     Range,
     anytime_interval,
+    judged_by_bets,
     p_above,
     p_below,
     p_equal,
@@ -87,7 +88,7 @@ def looked_at(differences, matters):
     """
 
     def verdict(seeds):
-        return judged_by_bets("", differences[:seeds], 0.0, DIFFERENCES, matters).verdict
+        return judged_by_bets("", differences[:seeds], 0.0, DIFFERENCES, matters=matters).verdict
 
     looks = range(1, len(differences) + 1)
     first = bisect.bisect_left(looks, True, key=lambda n: verdict(n) is not Verdict.UNDECIDED)
@@ -133,4 +134,23 @@ def test_a_claim_is_judged_by_bets(a, b, verdict):
     claim = greater("", "accuracy", A, than=B, test="anytime", matters=0.4)
     ((_, outcome),) = judged([claim], results_of({("a", "accuracy"): a, ("b", "accuracy"): b}))
     assert outcome.verdict is verdict, outcome
-    assert DIFFERENCES.low == -1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [
+        ({"at_least": 0.6}, Verdict.HOLDS),
+        ({"at_most": 0.6}, Verdict.FAILS),
+        ({"at_most": 0.98}, Verdict.UNDECIDED),
+        ({"at_least": 1.0}, Verdict.FAILS),  # a value below 1 is proof
+    ],
+)
+def test_a_level_is_judged_by_bets(bounds, verdict):
+    claim = level("", "accuracy", A, test="anytime", **bounds)
+    ((_, outcome),) = judged([claim], results_of({("a", "accuracy"): [0.97, 0.95, 1.0] * 5}))
+    assert outcome.verdict is verdict, outcome
+
+
+def test_a_level_has_one_bound_for_bets():
+    with pytest.raises(ValueError, match="not both"):
+        level("", "accuracy", A, test="anytime", at_least=0.1, at_most=0.2)

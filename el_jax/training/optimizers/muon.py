@@ -24,6 +24,7 @@ def muon(
 
     Queries, keys and values of all heads are one matrix each, and so is the output of attention.
     Updates are scaled to AdamW's size (arXiv 2502.16982), so that rates can be compared with it.
+    As in optax, AdamW takes Nesterov's step here, unlike ``adamw``.
 
     Args:
         learning_rate: function of the number of earlier updates.
