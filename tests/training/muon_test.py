@@ -101,7 +101,7 @@ def test_every_matrix_of_a_models_layers_is_muons(model):
     settings = build.parse(get_config(f"smoke,model={model}"))
     params = jax.eval_shape(build.model_of(settings).init, jax.random.key(0))
     state = jax.eval_shape(muon(lambda _: RATE, **NUMBERS).init, params)
-    masked = state.inner_states["muon"].inner_state[0].mu
+    masked = state[0].inner_states["muon"].inner_state[0].mu
     kinds = {
         jax.tree_util.keystr(path, simple=True, separator="/")
         for path, leaf in jax.tree_util.tree_leaves_with_path(masked)

@@ -7,6 +7,7 @@ import optax
 from jaxtyping import ScalarLike
 
 from el_jax.numbers import Number
+from el_jax.training.optimizers.decayed import is_matrix
 
 _RMS = 0.2  # of an update's entries, near that of AdamW's
 
@@ -32,17 +33,21 @@ def muon(
         b1: AdamW's decay of the first moment.
         b2: AdamW's decay of the second moment.
         epsilon: AdamW's, and that of the norm by which a momentum is divided at first.
-        weight_decay: decoupled decay of the layers' matrices.
+        weight_decay: decoupled decay of matrices, never of biases or norms.
     """
-    return optax.contrib.muon(
-        learning_rate,
+    ascent = optax.contrib.muon(
+        -1.0,  # its sign is turned; optax's own decay leaves out tables, or takes biases too
         beta=momentum,
         eps=epsilon,
-        weight_decay=weight_decay,
         adam_b1=b1,
         adam_b2=b2,
         muon_weight_dimension_numbers=_matrices,
         consistent_rms=_RMS,
+    )
+    return optax.chain(
+        ascent,
+        optax.add_decayed_weights(weight_decay, mask=is_matrix),
+        optax.scale_by_learning_rate(learning_rate),
     )
 
 
