@@ -1,0 +1,67 @@
+"""The share that copies in the swap test and accuracy, a row of dots for each recipe."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_note, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_muon.claims import CE, COLD, COPIES, FITTED, HARD
+from experiments.harness.figures import decimal, draw_dots, figure_answering, t_note
+from experiments.harness.names import name_of
+from experiments.harness.tables import Where, cells, levels, read_table, select
+
+PANELS = {
+    COPIES: ("swap test", "share that copies"),
+    HARD: ("unseen hard strings", "share that is right"),
+}
+NAMES = {"sgd": "SGD", "signum": "Signum", "adamw": "AdamW", "muon": "Muon"}
+
+
+def plot(out: Path) -> Figure:
+    """A row for each optimizer, loss and warm-up; in a pilot one for each rate."""
+    results = read_table(out / "results.csv")
+    rows = _by_optimizer(results)
+    figure, axes = figure_answering(
+        answer(results), 1, 2, size=(8.4, 1.6 + 0.19 * len(rows)), share_x=True
+    )
+    for ax, (metric, (_, label)) in zip(axes[0], PANELS.items(), strict=True):
+        draw_dots(ax, results, metric, rows, label=_name)
+        ax.set(xlim=(-0.02, 1.03), xlabel=label)
+    add_titles(axes.ravel(), [title for title, _ in PANELS.values()])
+    add_note(
+        figure,
+        f"dots: a run each, with its own data and network; diamonds: mean, {t_note(results)}, "
+        "filled: with warm-up",
+    )
+    return figure
+
+
+def _by_optimizer(results: pd.DataFrame) -> list[Where]:
+    order = [*NAMES]
+    found = cells(results, {})
+    return sorted(found, key=lambda c: (order.index(c["optimizer"]), c["loss"], c["warmup_steps"]))
+
+
+def _name(cell: Where) -> str:
+    shown = {f: level for f, level in cell.items() if f not in ("optimizer", "lam")}
+    return f"{NAMES[cell['optimizer']]}, {name_of(shown)}"
+
+
+def answer(results: pd.DataFrame) -> str:
+    """How often each optimizer copies with cross-entropy alone, and how many runs fit."""
+    means = {
+        NAMES[name]: [
+            decimal(select(results, cell, COPIES)["value"].mean())
+            for cell in cells(results, CE | COLD | {"optimizer": name})
+        ]
+        for name in NAMES
+        if name in levels(results, "optimizer")
+    }
+    said = ", ".join(f"{' to '.join(sorted(found))} under {name}" for name, found in means.items())
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    return (
+        f"In the swap test cross-entropy without warm-up copies {said}\n"
+        f"({fitted.sum()} of {len(fitted)} runs fit the hard training strings)"
+    )
