@@ -1,17 +1,17 @@
-"""List, plan, run, merge and report the experiments.
+"""List, plan, run and report the experiments.
 
 python -m experiments list
 python -m experiments run el_copy_losses --smoke
 python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
-python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu] [--out=DIR]
+python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu]
 python -m experiments run bench --only=pytorch,relaunch [--scale=cpu] [--out=DIR]
 python -m experiments run NAME --until-decided --max-seeds=64
-python -m experiments merge el_copy_losses runs/shards/el_copy_losses/* [--out=DIR]
 python -m experiments plan el_copy_losses --scale=paper --machine=tpu-v5p-8,h100-8 [--write]
 python -m experiments report
 
-A shard is one task of a job array: it leaves tables of its part in runs/shards/NAME/i_of_n, and
-merge joins all of them, judges the claims and draws the figure. --only measures some settings again
+A shard is one task of a job array: it trains its part and keeps it in runs/experiments. When all
+have, the same command without --shard reads them back there, on a machine of the same kind, writes
+the tables, judges the claims and draws the figure. --only measures some settings again
 and leaves the others in the tables as they are. --until-decided adds seeds until every claim has a
 verdict, where the tests of all claims may be looked at that often. plan forecasts time and
 device-hours on machines that need not be here; --write puts them into the README, --compile asks
@@ -44,7 +44,7 @@ from experiments.harness.report import (
     print_results,
     write_report,
 )
-from experiments.harness.shards import TABLES, ShardError, merge, parse_shard, write_shard
+from experiments.harness.shards import ShardError, parse_shard
 from experiments.harness.tables import MalformedTableError, read_table
 
 ROOT = Path(__file__).parent
@@ -70,8 +70,6 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
                 run(arguments, root)
             case "plan":
                 plan(arguments, root)
-            case "merge":
-                merge_shards(arguments, root)
             case "report":
                 print(f"wrote {write_report(root)}")
     except (ExperimentError, ShardError, MalformedTableError) as error:
@@ -102,10 +100,6 @@ def make_parser() -> argparse.ArgumentParser:
     )
     runner.add_argument("--max-seeds", type=int, default=64, help="then stop; default: 64")
     runner.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
-    merger = commands.add_parser("merge", help="join all shards of one, as if it had run whole")
-    merger.add_argument("name")
-    merger.add_argument("shards", type=Path, nargs="+", metavar="DIR", help="folder of a shard")
-    merger.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
     planner = commands.add_parser("plan", help="forecast its time on machines elsewhere")
     planner.add_argument("name")
     planner.add_argument("--scale", choices=KNOWN_SCALES, default="paper", help="default: paper")
@@ -127,7 +121,10 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
     if not arguments.plot_only:
         arithmetic.check()
     if arguments.shard is not None:
-        run_shard(experiment, arguments, root)
+        if arguments.plot_only:
+            raise ExperimentError("--plot-only: there is nothing to draw of a shard.")
+        experiment.train_shard(arguments.scale, parse_shard(arguments.shard))
+        print("kept; when all shards are: the same command without --shard")
         return
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
@@ -140,19 +137,6 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
     elif not (out / "results.csv").exists():
         raise ExperimentError(f"nothing to redraw in {out}; run without --plot-only, or set --out.")
     conclude(experiment, heading, out)
-
-
-def run_shard(experiment: Experiment, arguments: argparse.Namespace, root: Path) -> None:
-    """Run one part of an experiment and write its tables; no claim is judged on a part."""
-    shard = parse_shard(arguments.shard)
-    if arguments.plot_only:
-        raise ExperimentError("--plot-only: there is nothing to draw of a shard.")
-    name = f"{shard.index}_of_{shard.count}"
-    folder = arguments.out or root.parent / "runs" / "shards" / experiment.name / name
-    out = experiment.output_folder(arguments.scale, folder)
-    experiment.run(arguments.scale, out, shard)
-    write_shard(out, experiment.name, shard)
-    print(f"wrote shard {shard} into {out}; when all are there: python -m experiments merge")
 
 
 def plan(arguments: argparse.Namespace, root: Path) -> None:
@@ -186,19 +170,6 @@ def words_of(arguments: argparse.Namespace) -> list[str]:
     """The words of a plan's command that print its prices anew and write them."""
     words = [arguments.name, f"--scale={arguments.scale}", f"--machine={arguments.machine}"]
     return [*words, *(["--compile"] if arguments.compile else []), "--write"]
-
-
-def merge_shards(arguments: argparse.Namespace, root: Path) -> None:
-    """Join the shards of an experiment, judge its claims and draw its figure."""
-    experiment = find(root, arguments.name)
-    for folder in arguments.shards:
-        for table in TABLES:
-            if not (folder / table).exists():
-                raise ExperimentError(f"{folder} has no {table}; its run did not come to an end.")
-    scale = read_provenance(arguments.shards[0] / "provenance.json").scale
-    out = experiment.output_folder(scale, arguments.out)
-    merge(experiment.name, arguments.shards, out)
-    conclude(experiment, f"{experiment.title} ({scale} scale)", out)
 
 
 def conclude(experiment: Experiment, heading: str, out: Path) -> None:

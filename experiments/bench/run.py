@@ -32,9 +32,9 @@ from experiments.bench import (
 )
 from experiments.bench.paired import Benchmark, NotMeasuredError, cores
 from experiments.harness.discovery import ExperimentError
+from experiments.harness.joined import join
 from experiments.harness.names import name_of
 from experiments.harness.provenance import gather_provenance, write_provenance
-from experiments.harness.shards import WHOLE, Shard, join
 from experiments.harness.tables import CURVES, tidy, write_table
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -56,8 +56,8 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
-    """Measure and write the tables; a unit of a shard is one benchmark.
+def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
+    """Measure and write the tables.
 
     Raises:
         ExperimentError: a name in ``only`` is of no benchmark.
@@ -65,7 +65,7 @@ def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -
     if unknown := [name for name in only if name not in BENCHMARKS]:
         known = ", ".join(BENCHMARKS)
         raise ExperimentError(f"bench has no {', '.join(unknown)}; there are: {known}.")
-    names = shard.take(name for name in BENCHMARKS if not only or name in only)
+    names = [name for name in BENCHMARKS if not only or name in only]
     with tempfile.TemporaryDirectory() as folder:
         parts = [Path(folder) / name for name in names]
         for name, part in zip(names, parts, strict=True):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep, with_levels
 
@@ -99,8 +98,6 @@ def _study(name: str, loss: str, rates: Sequence[float], *, smoke: bool = False)
 _sweep = partial(run_sweep, NAME, metrics=METRICS, curves=CURVES, extras=fitting, max_marks=21)
 
 
-def run(
-    scale: str, out: Path, shard: Shard = WHOLE, seeds: int = 0, only: Sequence[str] = ()
-) -> None:
+def run(scale: str, out: Path, seeds: int = 0, only: Sequence[str] = ()) -> None:
     """Train all arms, or those of ``only``."""
-    _sweep(scale, out, shard, seeds, studies=lambda scale: with_levels(studies(scale), "arm", only))
+    _sweep(scale, out, seeds, studies=lambda scale: with_levels(studies(scale), "arm", only))

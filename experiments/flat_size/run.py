@@ -15,7 +15,6 @@ from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.flat_size.probe import GROUPS
 from experiments.flat_time.run import ACCURACIES, LABELS, WORLDS, names_of
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep, with_levels
 
@@ -116,13 +115,12 @@ def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
     }
 
 
-def run(scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
+def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
     """Train and write the tables; of some numbers of updates only, if they are given."""
     run_sweep(
         "flat_size",
         scale,
         out,
-        shard,
         studies=lambda scale: with_levels(studies(scale), "num_updates", only),
         metrics=METRICS,
         curves=CURVES,

@@ -14,7 +14,8 @@
 ``sweep``           train studies, and write the three tables
 ``studies``         trainings of many seeds, on all cores of a CPU or together on an accelerator
 ``kept``            finished trainings of a study that was killed
-``shards``          parts of an experiment for a job array, joined again
+``shards``          parts of an experiment for a job array
+``joined``          tables of several runs joined into one
 ``report``          tables, verdicts and report.md for readers
 ==================  ================================================================================
 """

@@ -5,10 +5,9 @@
                  ``SCALES`` where these are not the usual ones, and ``ONLY``, a factor by whose
                  levels some settings can be measured again
 ``README.md``    the claim, the command, the cost, the number and its tolerance
-``run.py``       ``run(scale: str, out: Path, shard: Shard) -> None``, which writes results.csv,
-                 curves.csv and provenance.json of that part into ``out``; without ``shard`` it
-                 can only be run whole. With ``only: Sequence[str] = ()`` it measures the settings
-                 at some levels of ``ONLY``
+``run.py``       ``run(scale: str, out: Path) -> None``, which writes results.csv, curves.csv and
+                 provenance.json into ``out``; with ``only: Sequence[str] = ()`` it measures the
+                 settings at some levels of ``ONLY``
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
 ``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name; with
                  ``derived(results) -> DataFrame``, they are judged on what that makes of results
@@ -19,7 +18,6 @@ The files are imported only when needed, so that replotting does not import the 
 
 import dataclasses
 import difflib
-import functools
 import importlib
 import inspect
 import os
@@ -33,9 +31,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.process.environment import checkout_state
+from experiments.harness.joined import TABLES, replace_levels
 from experiments.harness.judging import Claim, Judged, Verdict, judged
 from experiments.harness.provenance import Provenance, read_provenance
-from experiments.harness.shards import TABLES, WHOLE, Shard, replace_levels
+from experiments.harness.shards import Shard
 from experiments.harness.tables import read_table
 
 SCALES = ("smoke", "quick", "cpu", "paper")  # of an experiment that declares none
@@ -89,27 +88,20 @@ class Experiment:
         """The scales whose tables are committed."""
         return tuple(scale for scale in self.scales if scale not in DRAFTS)
 
-    def run(self, scale: str, out: Path, shard: Shard = WHOLE, only: Sequence[str] = ()) -> None:
+    def run(self, scale: str, out: Path, only: Sequence[str] = ()) -> None:
         """Train and measure; write the three tables into ``out``.
 
         Args:
             scale: one of its scales.
             out: the folder, made if need be.
-            shard: the part to run.
             only: levels of its ``ONLY`` factor to measure again, while the other settings in
                 ``out`` stay; empty for all of them.
 
         Raises:
-            ExperimentError: there are no parts to run, ``out`` holds another scale that ``only``
-                would keep, or a table is missing afterwards.
-            ShardError: there are more shards than parts.
+            ExperimentError: it has no ``ONLY``, ``out`` holds another scale that ``only`` would
+                keep, or a table is missing afterwards.
         """
         run = self._load("run", "run")
-        parameters = inspect.signature(run).parameters
-        if "shard" in parameters:
-            run = functools.partial(run, shard=shard)
-        elif not shard.is_whole:
-            raise ExperimentError(f"{self.name} cannot be sharded: its run() takes no shard.")
         factor = vars(self._package()).get("ONLY")
         if only and factor is None:
             raise ExperimentError(f"{self.name} cannot run in part: it has no ONLY.")
@@ -124,6 +116,21 @@ class Experiment:
         for table in TABLES:
             if not (out / table).exists():
                 raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")
+
+    def train_shard(self, scale: str, shard: Shard) -> None:
+        """Train a part of its studies, and keep it for the run that writes the tables.
+
+        Raises:
+            ExperimentError: it trains no studies, or the checkout has uncommitted changes, so that
+                nothing would be kept.
+            ShardError: there are more shards than parts.
+        """
+        if checkout_state()[1]:
+            raise ExperimentError("--shard: commit first, since there are changes.")
+        studies = self.studies(scale)
+        from experiments.harness.studies import train_all  # imports the training code
+
+        train_all(self.name, studies, shard)
 
     def run_until_decided(
         self, scale: str, out: Path, max_seeds: int
@@ -180,7 +187,7 @@ class Experiment:
             raise ExperimentError(self._no_scale(scale))
         module = importlib.import_module(f"experiments.{self.name}.run")
         if "studies" not in vars(module):
-            raise ExperimentError(f"{self.name} trains no studies that could be planned.")
+            raise ExperimentError(f"{self.name} trains no studies, to plan or to divide.")
         return module.studies(scale)
 
     def plot(self, out: Path) -> Figure:

@@ -11,7 +11,7 @@ import numpy as np
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
 from el_jax.process import arithmetic
-from el_jax.process.environment import checkout_state
+from el_jax.process.environment import checkout_state, hardware
 from el_jax.process.files import write_durably
 from el_jax.training.sinks import History
 
@@ -21,13 +21,14 @@ KEPT = Path(__file__).parents[2] / "runs" / "experiments"
 def path_of(config: build.Config) -> Path | None:
     """The file in which the runs of a config are kept; None for uncommitted code.
 
-    Its name depends on commit, config and XLA flags, so that no other numbers are read from it.
+    Its name depends on commit, config, hardware and XLA flags, so that no other numbers are read
+    from it.
     """
     commit, dirty = checkout_state()
     if dirty:
         return None
     resolved = json.loads(config.to_json_best_effort())
-    name = config_hash(resolved | {"arithmetic": arithmetic.record()})[:12]
+    name = config_hash(resolved | {"arithmetic": arithmetic.record(), "hardware": hardware()})[:12]
     return KEPT / commit[:12] / f"{name}.json"
 
 

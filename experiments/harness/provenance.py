@@ -126,13 +126,11 @@ def _from_fields(path: Path, fields: Any) -> Provenance:
 
 
 def merge_provenance(*parts: Provenance) -> Provenance:
-    """The provenance of merged partial results, such as the shards of a sweep.
-
-    The time of a setting is that of all parts together.
+    """The provenance of joined tables, each of other settings.
 
     Raises:
-        ValueError: the parts differ in code, machine, scale or the configuration of a setting, so
-            that one description would not be true of all of them.
+        ValueError: the parts differ in code, machine or scale, so that one description would not be
+            true of all of them.
     """
     first = parts[0]
     for part in parts[1:]:
@@ -140,17 +138,10 @@ def merge_provenance(*parts: Provenance) -> Provenance:
             ours, theirs = dataclasses.asdict(first)[field], dataclasses.asdict(part)[field]
             if ours != theirs:
                 raise ValueError(f"parts differ in {field}: {ours} and {theirs}.")
-    hashes: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    for part in parts:
-        for setting, config in part.config_hashes.items():
-            if hashes.setdefault(setting, config) != config:
-                raise ValueError(f"parts differ in the configuration of {setting!r}.")
-            seconds[setting] = seconds.get(setting, 0.0) + part.wall_seconds[setting]
     return dataclasses.replace(
         first,
-        config_hashes=hashes,
-        wall_seconds={s: _three_digits(total) for s, total in seconds.items()},
+        config_hashes={s: digits for part in parts for s, digits in part.config_hashes.items()},
+        wall_seconds={s: seconds for part in parts for s, seconds in part.wall_seconds.items()},
         date=max(part.date for part in parts),
         not_measured={s: why for part in parts for s, why in part.not_measured.items()},
     )

@@ -13,7 +13,6 @@ import pandas as pd
 from el_jax.checkpoint_step import config_hash
 from el_jax.process.compilation import use_compilation_cache
 from experiments.harness.provenance import gather_provenance, write_provenance
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.tables import CURVES, tidy, write_table
 
 
@@ -37,41 +36,35 @@ Part = tuple[str, Callable[[], Iterable[Measured]]]
 """A name in provenance.json, and the function whose time is counted under it."""
 
 Settings = tuple[int, Mapping[str, object]]
-"""The number of seeds of all shards, from 0, and all that the numbers depend on besides a part's
-name."""
+"""The number of seeds, from 0, and all that the numbers depend on besides a part's name."""
 
 
 def run_seeds(
     experiment: str,
     scale: str,
     out: Path,
-    shard: Shard = WHOLE,
     *,
     settings: Callable[[str], Settings],
     measure: Callable[[str, int], Iterator[Part]],
     summary: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> None:
-    """Measure every seed of a shard; write results.csv, curves.csv and provenance.json.
+    """Measure every seed; write results.csv, curves.csv and provenance.json.
 
-    With its name and all that follows ``shard`` it is the ``run`` of an experiment.
+    With its name and all that follows ``out`` it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        shard: the part to run; a unit is one seed.
         settings: those of a scale.
         measure: the parts of one seed at a scale.
         summary: further results that depend on all seeds, from those measured.
-
-    Raises:
-        ShardError: there are more shards than seeds.
     """
     use_compilation_cache()
     num_seeds, config = settings(scale)
     results, curves = [], []
     seconds: defaultdict[str, float] = defaultdict(float)
-    for seed in shard.take(range(num_seeds)):
+    for seed in range(num_seeds):
         for name, part in measure(scale, seed):
             started = time.monotonic()
             for factors, numbers, steps, courses in part():

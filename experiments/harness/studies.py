@@ -35,7 +35,7 @@ from el_jax.training.progress import (
 from el_jax.training.sinks import History, Sink
 from el_jax.types import Row
 from experiments.harness import kept
-from experiments.harness.shards import Shard
+from experiments.harness.shards import WHOLE, Shard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Trained:
     seconds: float
 
 
-def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Trained]]:
-    """Train a shard's part of every study.
+def train_all(title: str, studies: Sequence[Study], shard: Shard = WHOLE) -> list[list[Trained]]:
+    """Train every study, or a shard's part of each.
 
     Args:
         title: the experiment, shown beside the progress.
@@ -81,6 +81,7 @@ def train_all(title: str, studies: Sequence[Study], shard: Shard) -> list[list[T
         ShardError: there are more shards than units.
         NonFiniteError: see ``fit``.
     """
+    use_compilation_cache()
     if jax.devices()[0].platform == "cpu":
         return _train_all_on_cpu(title, studies, shard)
     return _train_all_together(title, studies, shard)

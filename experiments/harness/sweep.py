@@ -10,7 +10,6 @@ from el_jax.checkpoint_step import config_hash
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.numbers import numbers_of
 from el_jax.probes import when_fitted
-from el_jax.process.compilation import use_compilation_cache
 from el_jax.process.errors import ConfigError
 from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
@@ -18,7 +17,6 @@ from el_jax.types import Row
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.names import name_of
 from experiments.harness.seeds import write_tables
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained, train_all
 from experiments.harness.tables import CURVES, MAX_MARKS, thin, tidy
 
@@ -137,7 +135,6 @@ def run_sweep(
     experiment: str,
     scale: str,
     out: Path,
-    shard: Shard = WHOLE,
     seeds: int = 0,
     *,
     studies: Callable[[str], Sequence[Study]],
@@ -154,7 +151,6 @@ def run_sweep(
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        shard: the part to train; a unit is one seed of one study with its whole sweep.
         seeds: of every study; by default its own number.
         studies: gives the studies of a scale.
         metrics: metrics whose last value goes to results.csv.
@@ -166,8 +162,7 @@ def run_sweep(
     for study in chosen if seeds else ():
         study.config.train.seeds = seeds
     check_factors(chosen)
-    use_compilation_cache()
-    trained = train_all(experiment, chosen, shard)
+    trained = train_all(experiment, chosen)
     results: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
     hashes: dict[str, str] = {}

@@ -1,40 +1,17 @@
-"""An experiment run in parts and joined again is the experiment run whole."""
+"""Settings measured again take the place of earlier ones; a job array's shards are one run."""
 
 import json
 
 import pytest
 
 from experiments.__main__ import main
-from experiments.harness.shards import Shard, ShardError, merge, parse_shard
-from tests.experiments.toys import forget, make
+from experiments.harness import discovery, kept
+from experiments.harness.shards import Shard, ShardError, parse_shard
+from tests.experiments.toys import make
 
 FILES = {
     "README.md": "# Toy\n",
     "__init__.py": '"""In parts?"""',
-    "run.py": """
-        import math
-
-        from experiments.harness.seeds import write_tables
-        from experiments.harness.shards import WHOLE
-        from experiments.harness.tables import (tidy)
-
-        LOSSES = ("e1", "cross_entropy")
-
-        def run(scale, out, shard=WHOLE):
-            units = shard.take([(loss, seed) for loss in LOSSES for seed in range(3)])
-            seconds = {}
-            for loss, _ in units:
-                seconds[loss] = seconds.get(loss, 0.0) + 10.0
-            write_tables(
-                "toy", scale, out,
-                results=tidy(
-                    {"loss": loss, "seed": s, "metric": "accuracy", "value": math.sin(s)}
-                    for loss, s in units),
-                curves=tidy(
-                    {"loss": loss, "seed": s, "step": step, "metric": "x", "value": 1 / (step + s)}
-                    for loss, s in units for step in range(1, 81)),
-                config_hashes=dict.fromkeys(seconds, scale), wall_seconds=seconds)
-        """,
     "plot.py": """
         from el_jax.plots import new_figure
 
@@ -44,145 +21,9 @@ FILES = {
     "claims.py": """
         from experiments.harness.claims import level
 
-        CLAIMS = [level("all there", "accuracy", {"loss": "e1"}, at_least=-2.0)]
+        CLAIMS = [level("all there", "accuracy", {"part": "c"}, at_least=-2.0)]
         """,
 }
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    return make(tmp_path, ("toy", "other"), FILES, monkeypatch)
-
-
-def shards(root, count, *flags):
-    """Run every shard and return the shards' folders."""
-    for i in range(count):
-        assert main(["run", "toy", f"--shard={i}/{count}", *flags], root) == 0
-    folder = root.parent / "runs" / "shards" / "toy"
-    return [folder / f"{i}_of_{count}" for i in range(count)]
-
-
-def test_two_shards_merged_are_the_whole(root, tmp_path, capsys):
-    parts = shards(root, 2)
-    assert not (parts[0] / "figure.png").exists()
-    printed = capsys.readouterr().out
-    assert f"wrote shard 0/2 into {parts[0]}" in printed
-    assert "holds" not in printed
-    assert not (root / "toy" / "results.csv").exists()
-    assert main(["merge", "toy", *map(str, reversed(parts))], root) == 0
-    assert "holds" in capsys.readouterr().out
-    assert main(["run", "toy", f"--out={tmp_path / 'whole'}"], root) == 0
-    for table in ("results.csv", "curves.csv", "provenance.json"):
-        assert (root / "toy" / table).read_bytes() == (tmp_path / "whole" / table).read_bytes()
-    assert (root / "toy" / "figure.png").exists()
-    recorded = json.loads((root / "toy" / "provenance.json").read_text())
-    assert recorded["wall_seconds"] == {"cross_entropy": 30.0, "e1": 30.0}  # summed over shards
-    assert recorded["command"] == "python -m experiments run toy --scale=cpu"
-
-
-def test_small_shards_merge_elsewhere(root):
-    parts = shards(root, 3, "--smoke")
-    assert main(["merge", "toy", *map(str, parts)], root) == 0
-    assert (root.parent / "runs" / "results" / "toy-smoke" / "figure.png").exists()
-    assert not (root / "toy" / "results.csv").exists()
-
-
-def edit(folder, **changes):
-    """Edit a shard's provenance, as another machine or commit would have written it."""
-    path = folder / "provenance.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-def relabel(folder, **changes):
-    path = folder / "shard.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-def copy_rows(parts):
-    (parts[1] / "results.csv").write_bytes((parts[0] / "results.csv").read_bytes())
-
-
-def garble(parts):
-    (parts[0] / "results.csv").write_text("x\n")
-
-
-REFUSED = {
-    "missing": (lambda p: p[:2], "missing: 2/3; surplus: none"),
-    "twice": (lambda p: [*p, p[0]], "missing: none; surplus: 0/3"),
-    "code": (lambda p: edit(p[1], commit="1" * 40), "parts differ in commit"),
-    "dirty": (lambda p: edit(p[1], dirty=None), "parts differ in dirty"),
-    "scale": (lambda p: edit(p[1], scale="smoke"), "parts differ in scale"),
-    "machine": (lambda p: edit(p[2], hardware={"platform": "tpu"}), "parts differ in hardware"),
-    "config": (
-        lambda p: edit(p[2], config_hashes={"e1": "0"}, wall_seconds={"e1": 1.0}),
-        "parts differ in the configuration of 'e1'",
-    ),
-    "unfinished": (lambda p: (p[1] / "curves.csv").unlink(), "has no curves.csv"),
-    "no shard": (lambda p: (p[1] / "shard.json").unlink(), "is no shard of toy"),
-    "rows": (copy_rows, "a second value for "),
-    "division": (lambda p: relabel(p[1], shard="1/2"), "missing: 1/3; surplus: 1/2"),
-    "other": (lambda p: relabel(p[1], experiment="x"), "is a shard of x, not of toy"),
-    "malformed": (garble, "results.csv: the header is "),
-}
-
-
-@pytest.mark.parametrize("change", REFUSED)
-def test_what_is_not_one_run_is_refused_in_one_line(root, capsys, change):
-    parts = shards(root, 3)
-    capsys.readouterr()
-    break_it, message = REFUSED[change]
-    changed = break_it(parts)
-    given = changed if isinstance(changed, list) else parts
-    assert main(["merge", "toy", *map(str, given)], root) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    assert message in line
-    assert not (root / "toy" / "results.csv").exists()
-
-
-@pytest.mark.parametrize("text", ["2/2", "1", "-1/2", "0/0", "a/b", "0/2/3", "", "٠/٢"])
-def test_shards_are_i_of_n(text):
-    with pytest.raises(ShardError, match=r"must be i/n with i from 0 to n - 1"):
-        parse_shard(text)
-
-
-def test_what_cannot_be_run_in_parts_says_so(root, capsys):
-    assert main(["run", "toy", "--shard=0/7"], root) == 2
-    assert "--shard=0/7: n must be at most 6 here" in capsys.readouterr().err
-    assert main(["run", "toy", "--shard=0/2", "--plot-only"], root) == 2
-    assert "nothing to draw of a shard" in capsys.readouterr().err
-    text = (root / "toy" / "run.py").read_text().replace("out, shard=WHOLE", "out")
-    (root / "toy" / "run.py").write_text(text)
-    forget("toy")
-    assert main(["run", "toy", "--shard=0/2"], root) == 2
-    assert capsys.readouterr().err == "error: toy cannot be sharded: its run() takes no shard.\n"
-
-
-def test_units_are_dealt_out_like_cards():
-    assert [Shard(i, 3).take("abcdefgh") for i in range(3)] == [
-        ["a", "d", "g"],
-        ["b", "e", "h"],
-        ["c", "f"],
-    ]
-    assert parse_shard("1/3") == Shard(1, 3)
-
-
-def test_merge_asks_for_every_folder(tmp_path):
-    with pytest.raises(ShardError, match="is no shard of toy"):
-        merge("toy", [tmp_path], tmp_path / "out")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["el_copy_context", "ntp_figure1"])
-def test_a_real_experiment_in_parts_is_the_whole(name, tmp_path):
-    assert main(["run", name, "--smoke", f"--out={tmp_path / 'whole'}"]) == 0
-    parts = [str(tmp_path / f"part{i}") for i in range(2)]
-    for i, part in enumerate(parts):
-        assert main(["run", name, "--smoke", f"--shard={i}/2", f"--out={part}"]) == 0
-    assert main(["merge", name, *parts, f"--out={tmp_path / 'merged'}"]) == 0
-    for table in ("results.csv", "curves.csv"):
-        merged, whole = ((tmp_path / kind / table).read_bytes() for kind in ("merged", "whole"))
-        assert merged == whole
 
 
 SOME = """
@@ -235,6 +76,68 @@ def test_some_settings_are_measured_again_and_the_others_stay(tmp_path, monkeypa
         (["--only=b", "--shard=0/2"], "neither --shard nor --plot-only"),
     ],
 )
-def test_only_is_refused_where_it_means_nothing(root, capsys, flags, message):
+def test_only_is_refused_where_it_means_nothing(tmp_path, monkeypatch, capsys, flags, message):
+    root = make(tmp_path, ("toy",), {**FILES, "run.py": SOME}, monkeypatch)
     assert main(["run", "toy", *flags], root) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["2/2", "1", "-1/2", "0/0", "a/b", "0/2/3", "", "٠/٢"])
+def test_shards_are_i_of_n(text):
+    with pytest.raises(ShardError, match=r"must be i/n with i from 0 to n - 1"):
+        parse_shard(text)
+
+
+def test_units_are_dealt_out_like_cards():
+    assert [Shard(i, 3).take("abcdefgh") for i in range(3)] == [
+        ["a", "d", "g"],
+        ["b", "e", "h"],
+        ["c", "f"],
+    ]
+    assert parse_shard("1/3") == Shard(1, 3)
+
+
+@pytest.fixture
+def kept_here(tmp_path, monkeypatch):
+    """A clean checkout, whose finished runs are kept in a folder of the test."""
+    monkeypatch.setattr(kept, "KEPT", tmp_path / "kept")
+    for module in (kept, discovery):
+        monkeypatch.setattr(module, "checkout_state", lambda: ("0123456789abcdef", False))
+    return tmp_path / "kept"
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "message"),
+    [
+        ("el_copy_rates", "--shard=0/5", "--shard=0/5: n must be at most 4 here"),
+        ("ntp_text", "--shard=0/2", "ntp_text trains no studies, to plan or to divide"),
+        ("el_copy_rates", "--plot-only", "nothing to draw of a shard"),
+    ],
+)
+@pytest.mark.usefixtures("kept_here")
+def test_what_cannot_be_run_in_parts_says_so(capsys, name, flag, message):
+    assert main(["run", name, "--smoke", "--shard=0/2", flag]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_is_trained_that_would_not_be_kept(capsys, monkeypatch):
+    monkeypatch.setattr(discovery, "checkout_state", lambda: ("0123456789abcdef", True))
+    assert main(["run", "el_copy_rates", "--smoke", "--shard=0/2"]) == 2
+    assert "--shard: commit first, since there are changes" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_real_experiment_in_shards_is_the_whole(tmp_path, kept_here):
+    def run(*flags):
+        assert main(["run", "el_copy_context", "--smoke", *flags]) == 0
+        return {path: path.stat().st_mtime_ns for path in kept_here.glob("*/*.json")}
+
+    first, both = run("--shard=0/2"), run("--shard=1/2")
+    assert 0 < len(first) < len(both)
+    assert run(f"--out={tmp_path / 'joined'}") == both  # none is trained again
+    for path in both:
+        path.unlink()
+    run(f"--out={tmp_path / 'whole'}")
+    for table in ("results.csv", "curves.csv"):
+        joined, whole = ((tmp_path / kind / table).read_bytes() for kind in ("joined", "whole"))
+        assert joined == whole

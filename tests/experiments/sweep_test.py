@@ -11,7 +11,7 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from experiments.harness import kept, studies, sweep
-from experiments.harness.shards import WHOLE, Shard, ShardError
+from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained
 
 
@@ -82,8 +82,6 @@ def test_shards_share_out_the_seeds_of_all_studies():
     ]
     whole = studies._taken(both, WHOLE)
     assert [[part.seed for part in study] for study in whole] == [[0, 1, 2], [0, 1]]
-    with pytest.raises(ShardError, match="--shard=0/6: n must be at most 5 here"):
-        studies._taken(both, Shard(0, 6))
 
 
 def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
