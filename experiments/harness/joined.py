@@ -1,5 +1,7 @@
 """Tables of several runs joined into one: of benchmarks, or of settings measured again."""
 
+import dataclasses
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,6 +64,8 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
         ]
 
     old, new = (read_provenance(folder / "provenance.json") for folder in (out, measured))
+    words = shlex.quote(f"--only={','.join(names)}")
+    new = dataclasses.replace(new, command=f"{new.command} {words}")
     kept = {table: rest(read_table(out / table)) for table in TABLES[:2]}
     stay = {name_of(cell) for cell in cells(kept["results.csv"], {})}
     stay |= old.not_measured.keys() - new.wall_seconds.keys()  # they have a reason and no rows

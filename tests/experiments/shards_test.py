@@ -59,6 +59,7 @@ def test_some_settings_are_measured_again_and_the_others_stay(tmp_path, monkeypa
     assert "c,1,0,1,accuracy,1\n" in (root / "toy" / "curves.csv").read_text()
     recorded = json.loads((root / "toy" / "provenance.json").read_text())
     assert list(recorded["wall_seconds"]) == ["b, size 1", "b, size 2"]
+    assert recorded["command"] == "python -m experiments run toy --scale=cpu --only=b"
     assert [list(part["wall_seconds"]) for part in recorded["earlier"]] == [["c, size 1"]]
     assert main(["report"], root) == 0
     assert "1 setting measured earlier: " in (root / "report.md").read_text(encoding="utf-8")
