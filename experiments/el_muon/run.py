@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from configs.el.copy import get_config
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
@@ -16,34 +17,51 @@ CURVES = ["train_hard_accuracy", "test_hard_accuracy", "swap_copies"]
 
 WARM_UP = (0, 1_000)  # updates
 NUM_UPDATES = {"sgd": 12_000}  # of the others 3,000
-RECIPES = {
-    "sgd": ("cross_entropy",),
-    "signum": ("cross_entropy",),
-    "adamw": ("cross_entropy", "e1", "e2"),
-    "muon": ("cross_entropy", "e1", "e2"),
-}
 GRIDS = {
-    "sgd": (0.03, 0.1, 0.3),
-    "signum": (1e-4, 3e-4, 1e-3),
-    "adamw": (3e-4, 1e-3, 3e-3),
-    "muon": (1e-3, 3e-3, 1e-2),
+    "sgd": (0.01, 0.03, 0.1, 0.3),
+    "signum": (1e-4, 3e-4, 1e-3, 3e-3),
+    "adamw": (3e-4, 1e-3, 3e-3, 1e-2),
+    "muon": (1e-3, 3e-3, 1e-2, 3e-2),
 }
-SEEDS = 4
+# of each recipe, without and with warm-up: the rate at which it copies most in the pilot
+RATES = {
+    ("sgd", "cross_entropy"): (0.03, 0.1),
+    ("signum", "cross_entropy"): (3e-4, 1e-3),
+    ("adamw", "cross_entropy"): (3e-3, 3e-3),
+    ("adamw", "e1"): (1e-3, 1e-3),
+    ("adamw", "e2"): (1e-3, 1e-3),
+    ("muon", "cross_entropy"): (3e-3, 3e-3),
+    ("muon", "e1"): (3e-3, 3e-3),
+    ("muon", "e2"): (3e-3, 1e-2),
+}
+SEEDS = 24  # at most: fewer once every claim is decided
 PILOT_SEED = 100  # and up: never reported
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each optimizer, loss and rate."""
+    """A study for each recipe with its rate; in the pilot one for each optimizer and loss.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
     if scale == "smoke":
         return [
             _study(name, "cross_entropy", GRIDS[name][1:2], (0, 20), smoke=True)
             for name in ("adamw", "muon")
         ]
-    chosen = [
-        _study(name, loss, GRIDS[name], WARM_UP)
-        for name, losses in RECIPES.items()
-        for loss in losses
+    if scale == "pilot":
+        return _pilot()
+    if scale != "cpu":
+        raise ExperimentError(f"el_muon has no scale {scale!r}: smoke, pilot or cpu")
+    return [
+        _study(optimizer, loss, (rate,), (steps,))
+        for (optimizer, loss), rates in RATES.items()
+        for rate, steps in zip(rates, WARM_UP, strict=True)
     ]
+
+
+def _pilot() -> list[Study]:
+    chosen = [_study(name, loss, GRIDS[name], WARM_UP) for name, loss in RATES]
     for study in chosen:
         study.config.seed = study.config.task.data_seed = PILOT_SEED
         study.config.train.seeds = 2

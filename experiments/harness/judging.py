@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
+from jaxtyping import Float
 
 from experiments.harness.names import name_of
 from experiments.harness.statistics import CONFIDENCE
@@ -111,10 +112,20 @@ def judged(
     outcomes = [_outcome(claim, results, not_measured or {}) for claim in claims]
     tested = [i for i, outcome in enumerate(outcomes) if not math.isnan(outcome.p)]
     if tested:
-        _, adjusted, *_ = multipletests([outcomes[i].p for i in tested], method="holm")
+        adjusted = holm(np.array([outcomes[i].p for i in tested]))
         for i, p in zip(tested, adjusted, strict=True):
             outcomes[i] = _adjusted(outcomes[i], p)
     return [Judged(claim, outcome) for claim, outcome in zip(claims, outcomes, strict=True)]
+
+
+def holm(ps: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+    """P values adjusted for their number (Holm 1979).
+
+    That of statsmodels collects garbage at every call, which took a third of a report's time.
+    """
+    order = np.argsort(ps)
+    steps = np.maximum.accumulate(ps[order] * np.arange(len(ps), 0, -1))
+    return np.minimum(steps, 1.0)[np.argsort(order)]
 
 
 def _outcome(claim: Claim, results: pd.DataFrame, reasons: Mapping[str, str]) -> Outcome:

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given, settings, strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from experiments.harness.claims import contrast, effect, greater, level, median, number, trend
-from experiments.harness.judging import Claim, Outcome, Verdict, judged
+from experiments.harness.judging import Claim, Outcome, Verdict, holm, judged
 from experiments.harness.tables import tidy
 from tests.experiments.toys import results_of
 
@@ -154,6 +156,13 @@ def test_an_exact_claim_is_judged_by_changes_of_signs():
     assert over.p == under.p == pytest.approx(2 / 2**6)  # all signs alike, on either side
     few = greater("", "accuracy", A, than=B, test="signs").judge(table(a=a[:5], b=b[:5]))
     assert few.verdict is UNDECIDED  # five seeds have no p value below .05
+
+
+@settings(max_examples=50, derandomize=True, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_adjusted_p_values_are_those_of_statsmodels(ps):
+    expected = multipletests(ps, method="holm")[1]
+    np.testing.assert_allclose(holm(np.array(ps)), expected, rtol=1e-12)
 
 
 def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
