@@ -56,7 +56,7 @@ def studies(scale: str) -> list[Study]:
         config = get_config(f"loss={loss},{size}")
         config.sweep.optim.warmup_steps = (0, 20 if scale == "smoke" else 1000)
         config.train.update(
-            seeds={"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}[scale],
+            seeds={"smoke": 2, "cpu": 8, "paper": 10}[scale],
             eval_every=config.train.log_every,
             probes=("stratification", "swap", "attention_mass"),
         )

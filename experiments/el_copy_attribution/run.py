@@ -76,8 +76,6 @@ def studies(scale: str) -> list[Study]:
         raise ExperimentError("el_copy_attribution has no paper scale: the paper has no such table")
     if scale == "smoke":
         return [*(_study(WIDE, loss, WARMED, 2, smoke=True) for loss in LOSSES[:2])]
-    if scale == "quick":
-        return [_study(WIDE, loss, WARMED, 5) for loss in ("cross_entropy", "e2")]
     return [
         *(_study(WIDE, loss, WARMED, 8) for loss in LOSSES),
         *(_study(NARROW, loss, FULL, 8) for loss in LOSSES),

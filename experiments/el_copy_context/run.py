@@ -19,7 +19,6 @@ CURVES = [
 ]
 STRINGS_PER_WINDOW = {
     "smoke": (1, 2),
-    "quick": (1, 2, 4),
     "cpu": (1, 2, 4, 8),
     "paper": (1, 2, 4, 8),
 }
@@ -32,7 +31,7 @@ BASE: dict[str, Any] = {  # of the trainings over another factor
     "easy_fraction": 0.8,
     "supervise": "answer",
 }
-SEEDS = {"smoke": 2, "quick": 3, "cpu": 6, "paper": 10}
+SEEDS = {"smoke": 2, "cpu": 6, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:

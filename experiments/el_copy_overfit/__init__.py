@@ -3,5 +3,5 @@
 Yang, Puli, Ranganath 2025, Figures 1a and 4, Table 3.
 """
 
-SCALES = ("smoke", "pilot", "cpu")
+SCALES = ("smoke", "quick", "pilot", "cpu")
 ONLY = "arm"

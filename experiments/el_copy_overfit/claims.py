@@ -100,4 +100,18 @@ _LONG_CONTEXT = [
     ),
 ]
 
-CLAIMS = {"cpu": [*_PROTOCOL, _MEMORY, *_LONG_CONTEXT]}
+_QUICK = [
+    *(
+        level(f"{name} fits the hard training strings", FITTED, loss | WARM, at_least=0.99)
+        for name, loss in (("Cross-entropy", CE), ("E1 λ=4", E1))
+    ),
+    level(
+        "Cross-entropy does not copy: it undoes the shift of the padding",
+        "swap_undoes_shift",
+        CE | WARM,
+        at_least=0.6,
+    ),
+    greater("E1 copies more often", COPIES, E1 | WARM, CE | WARM),
+]
+
+CLAIMS = {"quick": _QUICK, "cpu": [*_PROTOCOL, _MEMORY, *_LONG_CONTEXT]}

@@ -42,7 +42,8 @@ def plot(out: Path) -> Figure:
             ax.set_xlim(-0.02, 1.03)
     for ax, label in zip(axes[-1], AXES, strict=True):
         ax.set_xlabel(label)
-    add_titles(axes.ravel(), [f"{arm}: {label}" for arm in arms for label in PANELS.values()])
+    named = [f"{arm}: " if len(arms) > 1 else "" for arm in arms]
+    add_titles(axes.ravel(), [arm + label for arm in named for label in PANELS.values()])
     add_note(
         figure,
         f"dots: a run each, with its own data and network; diamonds: mean, {t_note(results)}, "

@@ -59,11 +59,21 @@ def studies(scale: str) -> list[Study]:
     """
     if scale == "smoke":
         return [_study("protocol", loss, (RATE,), smoke=True) for loss in ("cross_entropy", "e1")]
+    if scale == "quick":
+        return [_quick(loss) for loss in ("cross_entropy", "e1")]
     if scale == "pilot":
         return _pilot()
     if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, quick, pilot or cpu")
     return [_study(name, loss, (RATE,)) for name, arm in ARMS.items() for loss in arm.losses]
+
+
+def _quick(loss: str) -> Study:
+    """A quarter of the protocol's updates, with warm-up; training strings are fitted by then."""
+    study = _study("protocol", loss, (RATE,))
+    study.config.train.update(num_updates=5_000, log_every=250, seeds=8)
+    study.config.sweep.optim.warmup_steps = WARM_UP[1:]
+    return study
 
 
 def _pilot() -> list[Study]:

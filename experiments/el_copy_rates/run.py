@@ -16,17 +16,14 @@ CURVES = [f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in ("eas
 
 WARM_UP = (0, 1000)  # updates
 RATES = {"cpu": (3e-3, 6e-3, 1e-2), "paper": (1e-4, 3e-4, 1e-3)}
-MIDDLE = RATES["cpu"][1:2]  # of the quickstart: most is decided there in three minutes
 NUM_UPDATES = 3_000
-SEEDS = {"smoke": 2, "quick": 5, "cpu": 6, "paper": 10}
+SEEDS = {"smoke": 2, "cpu": 6, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:
     """A study per loss, and two at the largest rate with four times the updates."""
     if scale == "smoke":
-        return [_study(scale, loss, MIDDLE, (0, 20)) for loss in ("cross_entropy", "e2")]
-    if scale == "quick":
-        return [_study(scale, loss, MIDDLE, WARM_UP) for loss in ("cross_entropy", "e2")]
+        return [_study(scale, loss, RATES["cpu"][1:2], (0, 20)) for loss in ("cross_entropy", "e2")]
     rates = RATES[scale]
     every = [_study(scale, loss, rates, WARM_UP) for loss in ("cross_entropy", "e1", "e2", "e3")]
     if scale == "paper":
@@ -43,7 +40,7 @@ def _study(scale: str, loss: str, rates: tuple[float, ...], warm_up: tuple[int, 
     config.optim.warmup_steps = 0
     config.sweep.optim.update(peak_lr=rates, warmup_steps=warm_up)
     config.train.seeds = SEEDS[scale]
-    if scale in ("quick", "cpu"):
+    if scale == "cpu":
         config.train.eval_every = 1_000
         config.eval = {"test": 400, "test_precise": 4_000}
     return _with_length(config)

@@ -11,8 +11,8 @@ METRICS = [
 ]
 CURVES = ["test_hard_accuracy"]
 SEEDS_PER_DATA = 4  # seeds 0 to 3 have the first data set, 4 to 7 the second
-WARM_UP = {"smoke": 20, "quick": 1000, "cpu": 1000, "paper": 1000}  # updates
-DATA_SETS = {"smoke": 2, "quick": 3, "cpu": 8, "paper": 10}
+WARM_UP = {"smoke": 20, "cpu": 1000, "paper": 1000}  # updates
+DATA_SETS = {"smoke": 2, "cpu": 8, "paper": 10}
 
 
 def studies(scale: str) -> list[Study]:

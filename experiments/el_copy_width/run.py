@@ -8,7 +8,6 @@ from experiments.harness.sweep import fitting, run_sweep
 
 WIDTHS = {
     "smoke": (16, 32),
-    "quick": (32, 64),
     "cpu": (32, 64, 128),
     "paper": (1024, 2048, 3072, 4096),
 }

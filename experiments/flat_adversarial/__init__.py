@@ -2,5 +2,3 @@
 
 Liu, Xie, Li, Ma 2023, Tables 1 and 2.
 """
-
-SCALES = ("smoke", "cpu", "paper")

@@ -20,14 +20,13 @@ from experiments.flat_dyck.training import TRAININGS, train
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 
-LENGTHS = {"smoke": (4,), "quick": (4, 6), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
-NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 20}
+LENGTHS = {"smoke": (4,), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
+NUM_SEEDS = {"smoke": 2, "cpu": 5, "paper": 20}
 SLOW_LENGTH, SLOW_SEEDS = 10, 1  # 5,040 random features: half a minute a seed
 HESSIAN_LENGTH = 6  # the longest of which the Hessian's trace is computed by autodiff
 # length, widths and steps of the nets that are trained
 TRAINED = {
     "smoke": (4, (8,), 100),
-    "quick": (4, (8, 24), 500),
     "cpu": (4, (8, 24, 64), 1500),
     "paper": (6, (8, 16, 32, 64), 4000),
 }

@@ -41,7 +41,6 @@ class Setting(NamedTuple):
 
 SCALES = {
     "smoke": Setting(2, 10, 100),
-    "quick": Setting(3, 50, 1000),
     "cpu": Setting(16, 400, 3000),
     "paper": Setting(20, 2000, 10_000),
 }

@@ -36,7 +36,6 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(8, 4, 2, 4, 2, 2),
-    "quick": Scale(16, 8, 2, 4, 2, 2),
     "cpu": Scale(32, 16, 4, 8, 2, 4),
     "paper": Scale(256, 64, 16, 256, 4, 9),
 }

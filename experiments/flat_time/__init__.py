@@ -2,5 +2,3 @@
 
 Liu, Xie, Li, Ma 2023, Figures 1 and 3.
 """
-
-SCALES = ("smoke", "cpu", "paper")

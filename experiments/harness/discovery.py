@@ -37,9 +37,9 @@ from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.shards import Shard
 from experiments.harness.tables import read_table
 
-SCALES = ("smoke", "quick", "cpu", "paper")  # of an experiment that declares none
+SCALES = ("smoke", "cpu", "paper")  # of an experiment that declares none
 DRAFTS = ("smoke", "quick", "pilot")  # scales whose tables are not committed
-KNOWN_SCALES = (*SCALES, "pilot", "gpu", "pretrained")
+KNOWN_SCALES = (*SCALES, "quick", "pilot", "gpu", "pretrained")
 
 
 class ExperimentError(ValueError):

@@ -136,4 +136,4 @@ def _claims(decades: tuple[int, ...]) -> list[Claim]:
     ]
 
 
-CLAIMS = {scale: _claims(DECADES[scale][-3:]) for scale in ("quick", "cpu", "paper")}
+CLAIMS = {scale: _claims(DECADES[scale][-3:]) for scale in ("cpu", "paper")}

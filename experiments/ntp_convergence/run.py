@@ -23,11 +23,10 @@ SHAPE = {"num_contexts": 50, "dim": 60, "vocab_size": 10, "support_size": 6}
 STEP_SIZES = {"gd": 0.5, "ngd": 0.01, "adam": 0.01}
 DECADES = {  # steps at which results are taken; the last ends the run
     "smoke": (10, 100),
-    "quick": (100, 1_000, 10_000),
     "cpu": (100, 1_000, 10_000, 100_000, 1_000_000),
     "paper": (100, 1_000, 10_000, 100_000, 1_000_000),
 }
-NUM_PROBLEMS = {"smoke": 2, "quick": 3, "cpu": 5, "paper": 10}
+NUM_PROBLEMS = {"smoke": 2, "cpu": 5, "paper": 10}
 MARKS_PER_DECADE = 10
 SAMPLES_PER_CONTEXT = 100  # n / m of the paper
 RESULTS = {  # name in results.csv: name of the library

@@ -19,8 +19,8 @@ from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "gaussian"
-NUM_RANDOM = {"smoke": 2, "quick": 5, "cpu": 20, "paper": 100}
-NUM_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 100_000, "paper": 1_000_000}
+NUM_RANDOM = {"smoke": 2, "cpu": 20, "paper": 100}
+NUM_STEPS = {"smoke": 1_000, "cpu": 100_000, "paper": 1_000_000}
 NUM_MARKS = 37  # about seven a decade
 CURVES = ("excess_loss", "norm", "cosine_frobenius", "margin_ratio_frobenius", "finite_error")
 TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one

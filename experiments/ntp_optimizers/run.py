@@ -26,7 +26,6 @@ DECAY = 0.5  # of all but gradient descent, whose step is constant, 1 / (2 L)
 SUPPORT_SIZES = (1, 3)
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
-    "quick": (20, 24, 8, 2_000, 5),
     "cpu": (20, 24, 8, 20_000, 20),
     "paper": (20, 24, 8, 1_000_000, 100),
 }

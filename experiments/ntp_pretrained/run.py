@@ -42,7 +42,6 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(40, 5, 2),
-    "quick": Scale(150, 10, 3),
     "cpu": Scale(200, 20, 6),
     "paper": Scale(500, 50, 8),
 }

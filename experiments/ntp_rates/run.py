@@ -24,11 +24,11 @@ from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
 ONE_HOT = {name: size for name, size in SHAPE.items() if name != "support_size"}
-NUM_SEEDS = {"smoke": 2, "quick": 3, "cpu": 10, "paper": 20}
-NUM_STEPS = {"smoke": 2_000, "quick": 32_000, "cpu": 320_000, "paper": 3_200_000}
-FAST_STEPS = {"smoke": 1_000, "quick": 10_000, "cpu": 10_000, "paper": 10_000}
-FLOW_SEEDS = {"smoke": 1, "quick": 1, "cpu": 5, "paper": 20}
-FLOW_END = {"smoke": 1e4, "quick": 1e12, "cpu": 1e12, "paper": 1e12}
+NUM_SEEDS = {"smoke": 2, "cpu": 10, "paper": 20}
+NUM_STEPS = {"smoke": 2_000, "cpu": 320_000, "paper": 3_200_000}
+FAST_STEPS = {"smoke": 1_000, "cpu": 10_000, "paper": 10_000}
+FLOW_SEEDS = {"smoke": 1, "cpu": 5, "paper": 20}
+FLOW_END = {"smoke": 1e4, "cpu": 1e12, "paper": 1e12}
 GD, FLOW = ({"optimizer": name, "support_size": 3} for name in ("gd", "flow"))
 STALLING: list[Where] = [
     {"optimizer": "ngd", "step_size": eta, "support_size": 3} for eta in (0.05, 0.2)

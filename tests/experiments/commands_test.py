@@ -14,7 +14,14 @@ from tests.experiments.toys import forget, make
 
 FILES = {
     "README.md": "# Toy\n",
-    "__init__.py": '"""Does [it] work?\n\nPaper 2025, Table 3.\n"""',
+    "__init__.py": """\
+        \"\"\"Does [it] work?
+
+        Paper 2025, Table 3.
+        \"\"\"
+
+        SCALES = ("smoke", "quick", "cpu", "paper")
+        """,
     "run.py": """
         from functools import partial
 

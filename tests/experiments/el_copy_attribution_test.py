@@ -6,11 +6,8 @@ import optax
 import pytest
 
 from el_jax.training.sinks import History
-from experiments.el_copy_attribution.claims import CE, CLAIMS, COLD, E2, MAIN, WARM
 from experiments.el_copy_attribution.memory import adamw_switched
 from experiments.el_copy_attribution.run import course
-from experiments.harness.judging import Verdict, judged
-from tests.experiments.toys import table_of
 
 GRADIENTS = np.random.default_rng(0).normal(size=(12, 3, 2))
 NUMBERS = {"b1": 0.8, "epsilon": 1e-3, "weight_decay": 0.3}
@@ -57,16 +54,3 @@ def test_the_course_tells_the_deepest_fall_and_the_steps_at_the_peak_rate():
     found = course(history)
     np.testing.assert_array_equal(found["lowest_once_fitted"], [0.4, np.nan])
     np.testing.assert_array_equal(found["update_over_gradient"], [2.0, 3.0])
-
-
-def test_the_quickstart_judges_warm_up_against_the_loss():
-    means = [(CE | COLD, 0.3), (CE | WARM, 0.8), (E2 | COLD, 0.2), (E2 | WARM, 0.9)]
-    noise = np.random.default_rng(3)
-    table = [
-        (where | MAIN, "test_precise_hard_accuracy", mean + 0.01 * noise.normal(size=5))
-        for where, mean in means
-    ]
-    table.append((CE | COLD | MAIN, "train_hard_accuracy", np.ones(5)))
-    found = [outcome for _, outcome in judged(CLAIMS["quick"], table_of(table))]
-    assert [outcome.verdict for outcome in found] == [Verdict.HOLDS] * 4
-    assert found[2].detail.startswith("contrast +0.6")  # .6 of warm-up and 0 of the loss

@@ -45,7 +45,7 @@ def test_the_pilot_of_several_rates_is_drawn(tmp_path):
     assert figure.get_suptitle().count(".18") == 4  # the means at the rate that is reported
 
 
-RATE_TIMES_WIDTH = {"smoke": 0.096, "quick": 0.192, "cpu": 0.192, "paper": 0.1024}
+RATE_TIMES_WIDTH = {"smoke": 0.096, "cpu": 0.192, "paper": 0.1024}
 
 
 @pytest.mark.parametrize("scale", RATE_TIMES_WIDTH)
