@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-def spec_of(settings: Settings) -> Spec:
+def make_spec(settings: Settings) -> Spec:
     """The specification of a training's program; nothing is drawn or compiled.
 
     Raises:
@@ -113,7 +113,7 @@ def build(settings: Settings) -> Training:
         NotEnoughMemoryError: the training does not fit; nothing has been allocated.
         ConfigError: a probe is not for this task or model.
     """
-    task, train, spec = settings.task, settings.train, spec_of(settings)
+    task, train, spec = settings.task, settings.train, make_spec(settings)
     sizes = settings.evaluations
     # one program for all splits: several would take longer to compile
     draw = partial(Once(_evaluations, static_argnums=(0, 1)), task, tuple(sizes.items()))
@@ -193,7 +193,7 @@ def _future_head(settings: Settings) -> FutureHead:
         ConfigError: the model has no readout, or the path of the loss forms no logits.
     """
     choice, loss = settings.future, settings.loss
-    assert choice is not None  # see spec_of
+    assert choice is not None  # see make_spec
     if loss.path not in ("auto", "plain"):
         raise ConfigError(
             f"config.loss.path={loss.path!r}: must be 'auto' or 'plain' with config.future"

@@ -98,7 +98,7 @@ class SavedRun:
     @property
     def model(self) -> ModelFns:
         """The network as pure functions."""
-        return build.spec_of(self.settings).objective.head.model
+        return build.make_spec(self.settings).objective.head.model
 
     @property
     def history(self) -> History:
@@ -160,7 +160,7 @@ class SavedRun:
 
         Returns:
             The parameters that ``settings.model_config`` has, and those of an objective on later
-            tokens, which is empty in most trainings.
+            tokens, which is empty in most runs.
 
         Raises:
             ConfigError: there is no such run or step, or several such runs.
@@ -220,7 +220,7 @@ class SavedRun:
             raise ConfigError(f"step={step}: must be one of {steps} in {self.workdir}/checkpoints")
         step = steps[-1] if step is None else step
         folder = self.workdir.absolute() / "checkpoints" / str(step)  # orbax takes no other path
-        spec = build.spec_of(self.settings)
+        spec = build.make_spec(self.settings)
         target = jax.eval_shape(initial_state(spec), spec.hypers)
         try:
             return read_step(folder, target, config_hash(identity(self._resolved)))[0]

@@ -35,7 +35,7 @@ ALONE = [
 ]  # which is named by its presets
 
 
-def spec_of(family, name):
+def make_spec(family, name):
     both_ways = name == "bidirectional_lstm"  # the default task's labels follow
     config = by_name.get_config(f"{family}={name}" + ",task=masked" * both_ways)
     if name == "llama":
@@ -43,12 +43,12 @@ def spec_of(family, name):
     if family == "model" and name in TRANSFORMERS:
         config.model.num_layers = 1
     config.train.seeds = 2
-    return build.spec_of(build.parse(config))
+    return build.make_spec(build.parse(config))
 
 
 @pytest.mark.parametrize(("family", "name"), ALONE)
 def test_each_makes_an_update_from_its_name(family, name):
-    spec = spec_of(family, name)
+    spec = make_spec(family, name)
     optimizer = functools.partial(make_optimizer, spec.optimizer)
     step_of = functools.partial(update, objective=spec.objective, optimizer=optimizer)
 
@@ -69,7 +69,7 @@ def test_each_makes_an_update_from_its_name(family, name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_a_hashable_source_of_equal_windows(name):
-    task = spec_of("task", name).task
+    task = make_spec("task", name).task
     assert isinstance(task, Task)
     assert hash(task) == hash(type(task)(**vars(task)))
     key, data = jax.random.key(0), task.train_set()
@@ -89,7 +89,7 @@ def test_a_task_is_a_hashable_source_of_equal_windows(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_pure_float32_and_answers_at_the_supervised_positions(name):
-    spec = spec_of("model", "gpt_neox" if name == "transformer" else name)
+    spec = make_spec("model", "gpt_neox" if name == "transformer" else name)
     model, task = spec.objective.head.model, spec.task
     batch = jax.eval_shape(task.batch_at, jax.eval_shape(task.train_set), 0, jax.random.key(0))
     params = jax.eval_shape(model.init, jax.random.key(0))
@@ -105,7 +105,10 @@ def test_a_model_is_pure_float32_and_answers_at_the_supervised_positions(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_zero_gradient_moves_nothing_but_what_decays(name):
-    config, decays = spec_of("optimizer", name).optimizer, "weight_decay" in optimizer_numbers(name)
+    config, decays = (
+        make_spec("optimizer", name).optimizer,
+        "weight_decay" in optimizer_numbers(name),
+    )
     numbers = {"peak_lr": jnp.float32(0.5)} | ({"weight_decay": jnp.float32(0.1)} if decays else {})
     hypers = Hypers(jnp.uint32(0), {}, numbers)
     params = {"kernel": jnp.ones((2, 2)), "bias": jnp.ones(2)}

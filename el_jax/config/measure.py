@@ -38,7 +38,7 @@ class MeasureSettings:
         contexts: the most tokens of split or text that are looked at, evenly spread.
         steps: checkpoints; the newest if empty.
         runs: places in the training's list of runs; all if empty.
-        groups: the groups whose traces and largest eigenvalues are told: "kind" of parameter,
+        groups: the groups whose traces and largest eigenvalues are reported: "kind" of parameter,
             "layer", "module" (each matrix, norm and table), or "none".
         num_labels: labels drawn in each context, for the Fisher trace.
         num_probes: probes in each context, for the trace of the Hessian.

@@ -95,7 +95,7 @@ def main(asked: Path, answer: Path) -> None:
     machine = machine_of(request["machine"])
     with compiling_for(target_of(machine)):
         settings = without_cudnn(build.parse(build.Config(request["config"])))
-        shapes, num_updates = shapes_of(build.spec_of(settings)), settings.train.log_every
+        shapes, num_updates = shapes_of(build.make_spec(settings)), settings.train.log_every
         found = compile_updates(shapes, num_updates, USABLE * machine.chip.memory)
     answer.write_text(json.dumps(found))
 

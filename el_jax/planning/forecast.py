@@ -16,7 +16,7 @@ from el_jax.training.memory import USABLE, halves, least_bytes, num_bytes
 from el_jax.training.objectives.in_parts import InParts, num_parts
 from el_jax.training.program import block_windows, runs_of
 
-UTILISATION = 0.35  # of peak: what well-made trainings of transformers reach
+UTILISATION = 0.35  # of peak: what well-made training of transformers reaches
 
 
 @dataclasses.dataclass(frozen=True)

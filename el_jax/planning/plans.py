@@ -31,7 +31,7 @@ def plan(
     # traced with plain attention, whose products can be counted; the layout is the machine's
     with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
         settings = build.parse(config)
-        spec = build.spec_of(settings)
+        spec = build.make_spec(settings)
         if machine.chip.platform != "cpu":
             spec = dataclasses.replace(spec, objective=at_once(spec.objective))
         shapes = shapes_of(spec)

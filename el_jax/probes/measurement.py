@@ -76,7 +76,7 @@ def measurement(
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts of :func:`~el_jax.probes.contexts_of`.
         key: of labels, probes and starting vectors.
-        grouping: groups whose traces and largest eigenvalues are told; None for none.
+        grouping: groups whose traces and largest eigenvalues are reported; None for none.
         num_labels: see :func:`~el_jax.probes.curvature.traces`, as for ``num_probes``.
         num_probes: probes of the Hessian in each context.
         num_eigenvalues: the largest ones; 0 for no spectrum.

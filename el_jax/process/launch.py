@@ -35,7 +35,7 @@ _WORKDIR = flags.DEFINE_string(
 
 EXAMPLE = "configs/el/copy.py:smoke"
 _FLAGS = ("config", "workdir", "import")
-_MAX_MESSAGE, _MAX_WORD = 1_000, 300  # characters: paths and lists of names are told whole
+_MAX_MESSAGE, _MAX_WORD = 1_000, 300  # characters: paths and lists of names are shown whole
 
 
 def command_line(

@@ -2,7 +2,7 @@
 
 The star of :mod:`el_jax.tasks.path_star`, but no window shows its edges. A window is an edge whose
 second end is asked for, ``<EDGE> a b``, or the path to a leaf, ``<PATH> leaf start ... leaf``. All
-edges are told, and the paths of some arms; a test asks for those of the others.
+edges are taught, and the paths of some arms; a test asks for those of the others.
 
 Nothing in a window tells the branch, the second node of a path. A model that stores edges as a
 lookup would have to walk the arm back, l - 2 edges in one token; one whose nodes lie arm by arm in
@@ -46,7 +46,7 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True)
 class StarInWeights:
-    """One path-star graph, learnt by heart. An update reads all that is told of it.
+    """One path-star graph, learnt by heart. An update reads all that is taught of it.
 
     Attributes:
         degree: d, number of arms.
@@ -123,15 +123,15 @@ class StarInWeights:
         others = labels[1:].reshape(self.degree, -1)
         return jnp.insert(others, 0, labels[0], axis=1)
 
-    def told_edges(self) -> Int[Array, "e 2"]:
-        """The edges that are told, as pairs of the node that is asked about and the answer."""
+    def taught_edges(self) -> Int[Array, "e 2"]:
+        """The edges that are taught, as pairs of the node that is asked about and the answer."""
         arms = self.arms()[: self.degree - self.num_held_out * self.untold]
         away = jnp.stack([arms[:, :-1], arms[:, 1:]], axis=-1).reshape(-1, 2)
         return away if self.directions == "away" else jnp.concatenate([away, away[:, ::-1]])
 
     def train_set(self) -> Facts:
-        """All that is told: edges and, where they are asked for, the paths of arms not held out."""
-        about, answer = self.told_edges().T
+        """All that is taught: edges and, where asked for, the paths of arms not held out."""
+        about, answer = self.taught_edges().T
         *_, filling = self.special_ids
         behind = ((0, 0), (0, self.path_length - 1))
         rows = jnp.pad(answer[:, None], behind, constant_values=filling)
@@ -160,7 +160,7 @@ class StarInWeights:
         )
 
     def batch_at(self, train_set: Facts, step: int | Int[Array, ""], key: Key) -> Batch:
-        """All that is told, in every update of every run."""
+        """All that is taught, in every update of every run."""
         del step, key
         return self.pack(train_set)
 

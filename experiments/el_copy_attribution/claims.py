@@ -133,7 +133,7 @@ _400_STRINGS = [
 
 
 def switched(before: float, after: float) -> dict[str, float]:
-    """The trainings of cross-entropy whose β₂ changes half-way."""
+    """The runs of cross-entropy whose β₂ changes half-way."""
     return {"b2": before, "b2_later": after}
 
 

@@ -67,7 +67,7 @@ SWITCHED: Grid = {"b2": (LONG, SHORT), "b2_later": (LONG, SHORT)}
 
 
 def studies(scale: str) -> list[Study]:
-    """A study per loss in each setting, and the trainings whose β₂ changes half-way.
+    """A study per loss in each setting, and the runs whose β₂ changes half-way.
 
     Raises:
         ExperimentError: there is no paper scale.

@@ -23,7 +23,7 @@ ALIKE = 0.1  # a difference of accuracies that counts as none
 
 
 def along(loss: dict[str, Any], factor: str) -> dict[str, Any]:
-    """The trainings with a loss that differ from ``BASE`` in one factor alone."""
+    """The runs with a loss that differ from ``BASE`` in one factor alone."""
     return {key: value for key, value in (loss | BASE).items() if key != factor}
 
 

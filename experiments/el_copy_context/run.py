@@ -25,7 +25,7 @@ STRINGS_PER_WINDOW = {
 TOKENS = 55  # of a string: contexts of 55, 110, 220 and 440
 PADDINGS = (10, 25, 50, 100)
 SHARES = (0.0, 0.5, 0.8, 0.9)  # of easy strings
-BASE: dict[str, Any] = {  # of the trainings over another factor
+BASE: dict[str, Any] = {  # of the runs over another factor
     "strings_per_window": 2,
     "padding_length": 50,
     "easy_fraction": 0.8,

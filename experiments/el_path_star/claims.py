@@ -41,7 +41,7 @@ SMOOTHED = {"loss": "label_smoothing", "smoothing": 0.1}
 
 
 def on(graph: str, warm_up: int, control: str = "") -> dict[str, Any]:
-    """The trainings on a graph with so many updates of warm-up, of a control if one is named."""
+    """The runs on a graph with so many updates of warm-up, of a control if one is named."""
     degree, length = GRAPHS[graph]
     task = {"degree": degree, "path_length": length, "warmup_steps": warm_up}
     return PLAIN | task | (CE | CONTROLS[control] if control else {})

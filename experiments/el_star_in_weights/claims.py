@@ -48,7 +48,7 @@ WORDS = {
 
 
 def on(star: str, warm_up: int) -> dict[str, Any]:
-    """The trainings on a star with so many updates of warm-up, controls left out."""
+    """The runs on a star with so many updates of warm-up, controls left out."""
     return STARS[star] | {"warmup_steps": warm_up} | PLAIN
 
 

@@ -28,7 +28,7 @@ def star_geometry(task: Task, model: ModelFns) -> Probe:
     if "tok_emb" not in jax.eval_shape(model.init, jax.random.key(0)):
         raise ValueError("needs a model with a token table")
     num = task.num_nodes
-    arms, edges = (np.asarray(Once(draw)()) for draw in (task.arms, task.told_edges))
+    arms, edges = (np.asarray(Once(draw)()) for draw in (task.arms, task.taught_edges))
     answers = np.zeros((num, num), bool)
     answers[tuple(edges.T)] = True
     slow, same, neighbours = slowest_eigenvectors(arms), _same_arm(arms), _neighbours(arms)

@@ -1,4 +1,4 @@
-"""Gradient covariance, Fisher matrix and Hessian along trainings of three networks."""
+"""Gradient covariance, Fisher matrix and Hessian along the training of three networks."""
 
 import operator
 from collections.abc import Iterator, Mapping

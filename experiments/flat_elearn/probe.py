@@ -5,7 +5,7 @@ of cross-entropy for that alone. So each is also measured with its logits multip
 at which its training cross-entropy is ``MATCHED_CE``: equal pre-training loss, as Liu, Xie, Li, Ma
 2023 compare networks.
 
-Imported by the trainings of the experiment; their config names this module.
+Imported by the runs of the experiment; their config names this module.
 """
 
 from typing import Any

@@ -34,13 +34,13 @@ def derived(results: pd.DataFrame) -> pd.DataFrame:
 
     The rate of every training falls to 0, so that no noise of updates is in a loss. A width of a
     seed has one point for each length, and its numbers lie on lines in log KL between neighbouring
-    ones. Left out is a seed with a width whose trainings are all below.
+    ones. Left out is a seed with a width whose runs are all below.
 
     Args:
-        results: of the trainings.
+        results: of the runs.
 
     Returns:
-        Results by world and width: the metrics of the trainings, and ``LEVEL``.
+        Results by world and width: the metrics of the runs, and ``LEVEL``.
     """
     rows = []
     for (world, seed), of_seed in results.groupby(["world", "seed"]):

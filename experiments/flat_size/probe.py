@@ -1,6 +1,6 @@
 """Traces of the Fisher matrix of the groups of leaves that embedding a network multiplies alike.
 
-Imported by the trainings of the experiment; their config names this file.
+Imported by the runs of the experiment; their config names this file.
 """
 
 from typing import Any

@@ -12,8 +12,8 @@
 ``names``           what settings are called, made from their factors
 ``seeds``           measure seed by seed, and write the three tables
 ``sweep``           train studies, and write the three tables
-``studies``         trainings of many seeds, on all cores of a CPU or together on an accelerator
-``kept``            finished trainings of a study that was killed
+``studies``         runs of many seeds, on all cores of a CPU or together on an accelerator
+``kept``            finished runs of a study that was killed
 ``shards``          parts of an experiment for a job array
 ``joined``          tables of several runs joined into one
 ``report``          tables, verdicts and report.md for readers

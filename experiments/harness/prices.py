@@ -19,7 +19,7 @@ class Price:
     """A study on a machine.
 
     Attributes:
-        seeds: trainings of the study, one after the other; each has all runs of a seed.
+        seeds: of the study, one after the other; each has all runs of a seed.
         each: forecast of one of them.
     """
 

@@ -210,7 +210,7 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study], shard: Shard) -> lis
 def _progress_of_all(
     title: str, parts: Sequence[Sequence[build.Config]]
 ) -> BarProgress | LineProgress:
-    """Progress in updates of all runs; dozens are evaluated every few seconds, and not told."""
+    """Progress in updates of all runs; dozens are evaluated every few seconds, and not shown."""
     configs = [part for study in parts for part in study]
     total = sum(len(build.parse(c).runs) * c.train.num_updates for c in configs)
     return progress(title, total, _shown(configs[0]), at_evaluations=False)

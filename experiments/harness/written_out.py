@@ -1,6 +1,6 @@
 """Masked language models of a world so small that every context is written out.
 
-Losses and trainings are exact: nothing is sampled but the world and the start.
+Losses and training are exact: nothing is sampled but the world and the start.
 """
 
 import dataclasses

@@ -173,7 +173,7 @@ def listed(value):
 
 def parsed_and_built(config):
     """Some values are known to be wrong only where the parts of a training meet."""
-    return build.spec_of(training.parse(config))
+    return build.make_spec(training.parse(config))
 
 
 def parsed_and_made(config):

@@ -132,9 +132,9 @@ def own(monkeypatch):
 )
 def test_a_mistake_is_one_line(argument, message):
     with pytest.raises(ConfigError, match=message) as refused:
-        build.spec_of(build.parse(get_config(argument)))
+        build.make_spec(build.parse(get_config(argument)))
     assert "\n" not in str(refused.value)
 
 
 def test_what_is_right_passes():
-    build.spec_of(build.parse(get_config("loss=fine,task=FirstToken")))
+    build.make_spec(build.parse(get_config("loss=fine,task=FirstToken")))

@@ -93,7 +93,7 @@ def test_next_words_are_asked_of_a_model_that_does_not_see_them():
 def test_every_loss_trains_on_masked_words(loss, masking):
     config = masked.get_config(f"loss={loss},smoke")
     config.task.masking = masking
-    spec = build.spec_of(build.parse(config))
+    spec = build.make_spec(build.parse(config))
     program = make_program(spec)
     after = jax.eval_shape(program.init)
     batch = jax.eval_shape(lambda: spec.task.pack(spec.task.test_set(8)))

@@ -85,7 +85,7 @@ def test_rows_at_random_have_the_share_of_chance():
 @pytest.mark.parametrize("directions", ["both", "away"])
 def test_recall_is_the_share_of_edges_among_the_largest_logits(directions):
     task = StarInWeights(degree=3, path_length=4, directions=directions)
-    edges = np.asarray(task.told_edges())
+    edges = np.asarray(task.taught_edges())
     follow = np.zeros((task.vocab_size, task.vocab_size))
     follow[tuple(edges.T)] = 1.0
     follow[:, task.num_nodes :] = 9.0  # no node

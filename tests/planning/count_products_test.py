@@ -47,7 +47,7 @@ def test_an_update_of_several_runs_has_the_products_of_each(run_axis):
     with compiling_for(Target("cpu", 1)):
         one, three = (
             products_of_update(
-                shapes_of(build.spec_of(build.parse(small_config(seeds=n, run_axis=run_axis))))
+                shapes_of(build.make_spec(build.parse(small_config(seeds=n, run_axis=run_axis))))
             )
             for n in (1, 3)
         )
@@ -63,7 +63,7 @@ def test_an_update_of_gpt2_has_the_operations_of_the_published_formula(path, aga
     config.loss.path = path
     with compiling_for(Target("cpu", 1)):
         settings = build.parse(config)
-        shapes = shapes_of(build.spec_of(settings))
+        shapes = shapes_of(build.make_spec(settings))
         products = products_of_update(shapes)
     model, tokens = settings.model_config, shapes.batch.tokens.size
     assert (model.vocab_size, tokens) == (50_257, 2048)

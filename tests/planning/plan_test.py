@@ -182,7 +182,7 @@ def test_windows_that_a_cpu_takes_in_parts_are_told():
 
 
 def shapes(**train):
-    return shapes_of(build.spec_of(build.parse(small_config(**train))))
+    return shapes_of(build.make_spec(build.parse(small_config(**train))))
 
 
 def test_shapes_and_compiled_memory_are_those_of_the_arrays():

@@ -160,7 +160,7 @@ def test_a_model_that_knows_the_answers_has_an_exact_match_of_1():
     config = get_config("smoke")
     config.loss.path = "plain"
     settings = build.parse(config)
-    spec = build.spec_of(settings)
+    spec = build.make_spec(settings)
     task, objective = settings.task, spec.objective
     batch = task.test_set(64)
     right = jax.nn.one_hot(batch.labels, task.vocab_size)

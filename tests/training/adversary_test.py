@@ -56,7 +56,7 @@ def test_only_the_directions_of_features_matter():
 @pytest.mark.parametrize(("cap", "rewarded"), [(1e3, True), (1e-3, False)])
 def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
     settings = build.parse(config(weight=0.5, cap=cap))
-    spec, task = build.spec_of(settings), settings.task
+    spec, task = build.make_spec(settings), settings.task
     both = spec.objective
     alone, model, adversary = both.base, both.head.model, both.adversary
     params, key = model.init(jax.random.key(0)), jax.random.key(1)

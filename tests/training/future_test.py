@@ -134,17 +134,17 @@ def test_a_latents_target_and_the_output_matrix_are_held_fixed():
     assert (of_hidden[0, :2] != 0).all()
 
 
-def spec_of(name, **changes):
+def make_spec(name, **changes):
     config = get_config(f"smoke,future={name}")
     config.future.update(changes)
-    return build.spec_of(build.parse(config))
+    return build.make_spec(build.parse(config))
 
 
 @pytest.mark.parametrize("name", FUTURE)
 def test_a_loss_is_that_of_the_next_token_and_the_weighted_term(name):
-    heads = [spec_of(name, weight=weight).objective.head for weight in (0.0, 0.5, 1.0)]
-    plain = build.spec_of(build.parse(get_config("smoke"))).objective.head
-    task = spec_of(name).task
+    heads = [make_spec(name, weight=weight).objective.head for weight in (0.0, 0.5, 1.0)]
+    plain = build.make_spec(build.parse(get_config("smoke"))).objective.head
+    task = make_spec(name).task
     batch = task.pack(task.test_set(4))
     params = heads[0].model.init(KEY)
     of_model = {key: value for key, value in params.items() if key != "future"}
@@ -168,7 +168,7 @@ def test_later_tokens_end_with_their_answer():
     config = by_name.get_config("task=copy")
     config.future = common.future("multi_token")
     config.task.update(copy_length=3, strings_per_window=2, padding_length=4)
-    spec = build.spec_of(build.parse(config))
+    spec = build.make_spec(build.parse(config))
     head, task = spec.objective.head, spec.task
     batch = task.pack(task.test_set(4))
     term = head.outputs(head.model.init(KEY), batch).term
@@ -193,11 +193,11 @@ def test_a_bad_number_is_refused(changes, fault):
         with config[section].ignore_type():
             config[section][name] = value
     with pytest.raises(ConfigError, match=re.escape(fault)):
-        build.spec_of(build.parse(config))
+        build.make_spec(build.parse(config))
 
 
 def test_a_model_without_hidden_states_is_refused():
     config = by_name.get_config("task=path_star,model=lookup_table")
     config.future = common.future("bag")
     with pytest.raises(ConfigError, match=r"config\.future: needs a model whose logits are a prod"):
-        build.spec_of(build.parse(config))
+        build.make_spec(build.parse(config))

@@ -20,7 +20,7 @@ def test_loss_gradient_and_metrics_of_every_run_are_those_at_once(in_four):
     config = small_config("loss=e2,smoke", seeds=2)
     config.task.supervise = "all"
     config.sweep.loss.lam = (1.0, 4.0)
-    spec = build.spec_of(build.parse(config))
+    spec = build.make_spec(build.parse(config))
     assert isinstance(spec.objective, InParts)
     task, head = spec.task, spec.objective.head
     batch = task.batch_at(task.train_set(), jnp.int32(0), jax.random.key(0))

@@ -27,7 +27,7 @@ def spec_with(layout, run_axis="vmap", dropout=0.0, seeds=4, epsilon=1e-8, **mod
     config = small_config(seeds=seeds, run_axis=run_axis, shard="none")
     config.model.update(residual_dropout=dropout, **model)
     config.optim.epsilon = epsilon
-    spec = build.spec_of(build.parse(config))
+    spec = build.make_spec(build.parse(config))
     objective = spec.objective if layout.data == 1 else at_once(spec.objective)
     return dataclasses.replace(spec, objective=objective, layout=layout)
 
