@@ -6,12 +6,12 @@ the training loss along the way, is measured in curves.csv; no claim is judged o
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from experiments.el_copy_context.run import BASE, PADDINGS, SHARES, STRINGS_PER_WINDOW, TOKENS
-from experiments.harness.claims import contrast, greater, level, trend
+from experiments.harness.claims import contrast, level, trend
 from experiments.harness.judging import Claim
-from experiments.harness.names import name_of
 
 HARD = "test_precise_hard_accuracy"
 CE = {"loss": "cross_entropy", "warmup_steps": 0}
@@ -27,43 +27,28 @@ def along(loss: dict[str, Any], factor: str) -> dict[str, Any]:
     return {key: value for key, value in (loss | BASE).items() if key != factor}
 
 
-def _context(loss: dict[str, Any], packed: tuple[int, ...]) -> Claim:
+def _context(packed: tuple[int, ...]) -> list[Claim]:
     lengths = ", ".join(str(TOKENS * strings) for strings in packed)
-    wording = {"paper": "falls, values only drawn", "source": FIGURE} if loss is CE else {}
-    return trend(
-        f"{name_of(loss)}: accuracy on unseen hard strings falls as the context grows "
-        f"({lengths} tokens; slope per doubling)",
-        HARD,
-        along(loss, "strings_per_window"),
-        "strings_per_window",
-        rising=False,
-        position=math.log2,
-        **wording,
-    )
-
-
-def _longest(strings: int) -> list[Claim]:
-    where = f"({TOKENS * strings} tokens)"
-    plain, warmed, e2 = (loss | BASE | {"strings_per_window": strings} for loss in LOSSES)
     return [
-        level(
-            f"Cross-entropy answers unseen easy strings in the longest context {where}",
-            "test_precise_easy_accuracy",
-            plain,
-            at_least=0.99,
-            paper="1.00",
+        trend(
+            "Cross-entropy: accuracy on unseen hard strings falls as the context grows "
+            f"({lengths} tokens; slope per doubling)",
+            HARD,
+            along(CE, "strings_per_window"),
+            "strings_per_window",
+            rising=False,
+            position=math.log2,
+            paper="falls, values only drawn",
             source=FIGURE,
         ),
         level(
-            f"It fits the hard training strings there {where}",
+            f"It fits the hard training strings in the longest ({TOKENS * packed[-1]} tokens)",
             "train_hard_accuracy",
-            plain,
+            CE | BASE | {"strings_per_window": packed[-1]},
             at_least=0.99,
             paper="1.00",
             source=FIGURE,
         ),
-        greater(f"Warm-up helps it there {where}", HARD, warmed, plain),
-        greater(f"E2 adds to warm-up there {where}", HARD, e2, warmed),
     ]
 
 
@@ -73,16 +58,16 @@ def _all_tokens(text: str, sign: int) -> Claim:
     return contrast(text, HARD, terms, by=-ALIKE, paper="no difference", source=source)
 
 
-def _falls(loss: dict[str, Any], factor: str, text: str, **position: Any) -> Claim:
+def _falls(factor: str, text: str, position: Callable[[float], float]) -> Claim:
     return trend(
-        f"{name_of(loss)}: it falls as the {text}",
+        f"Cross-entropy: it falls as the {text}",
         HARD,
-        along(loss, factor),
+        along(CE, factor),
         factor,
         rising=False,
+        position=position,
         paper="a factor, no number",
         source=SECTION,
-        **position,
     )
 
 
@@ -95,22 +80,13 @@ _EASY = (
     "slope from none to all)"
 )
 _OTHER_FACTORS = [
-    *(_falls(loss, "padding_length", _PADDING, position=math.log2) for loss in LOSSES[:2]),
-    *(_falls(loss, "easy_fraction", _EASY, position=float) for loss in LOSSES[:2]),
-    level(
-        "Without easy strings cross-entropy copies, and without warm-up",
-        HARD,
-        CE | BASE | {"easy_fraction": 0.0},
-        at_least=0.9,
-        paper="no shortcut to learn",
-        source=SECTION,
-    ),
+    _falls("padding_length", _PADDING, math.log2),
+    _falls("easy_fraction", _EASY, float),
 ]
 
 CLAIMS = {
     scale: [
-        *(_context(loss, packed) for loss in LOSSES),
-        *_longest(packed[-1]),
+        *_context(packed),
         _all_tokens(f"A loss on all tokens costs less than {ALIKE}", 1),
         _all_tokens(f"... and gains less than {ALIKE}", -1),
         *(_OTHER_FACTORS if scale == "cpu" else []),
