@@ -105,7 +105,8 @@ def test_a_switch_overrides_its_preset(switch, value):
     ("arg", "expected"),
     [
         ("loss=e1,scale=paper", 55),
-        ("loss=e1", 110),
+        ("loss=e1", 55),
+        ("loss=e1,scale=small", 110),
         ("loss=e1,strings_per_window=8", 440),
         ("loss=e1,long,scale=paper", 2013),
     ],
@@ -201,8 +202,18 @@ def test_the_paper_scale_has_the_published_numbers(module, argument, published):
 
 
 def test_the_small_scale_of_the_copy_task_keeps_its_own_strengths():
-    assert get_config("loss=e1").loss.lam == 2
-    assert get_config("loss=e2").loss.lam == 4
+    assert get_config("loss=e1,scale=small").loss.lam == 2
+    assert get_config("loss=e2,scale=small").loss.lam == 4
+
+
+def test_the_copy_task_is_at_the_papers_protocol_unless_asked_otherwise():
+    narrow, paper = get_config("loss=e1"), get_config("loss=e1,scale=paper")
+    assert narrow.task == paper.task
+    assert narrow.task.num_train == 400
+    assert narrow.loss == paper.loss
+    assert narrow.optim.b2 == paper.optim.b2
+    rates = [config.optim.peak_lr * config.model.width for config in (narrow, paper)]
+    np.testing.assert_allclose(*rates)
 
 
 # width, heads, layers and neurons of Table 4

@@ -89,7 +89,7 @@ def copy_config(
     loss: str = "cross_entropy", *, smoke: bool = False, seeds: int = 1, run_axis: str = "vmap"
 ) -> build.Config:
     """The copy task's config at the cpu scale, or a tiny one, for timing on one device."""
-    config = get_config(f"loss={loss}" + ",smoke" * smoke)
+    config = get_config(f"loss={loss},scale=small" + ",smoke" * smoke)
     config.train.update(seeds=seeds, run_axis=run_axis, shard="none", num_updates=ENDLESS)
     if smoke:
         config.model.update(width=8, num_layers=1)

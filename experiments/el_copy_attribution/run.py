@@ -55,7 +55,7 @@ class Setting(NamedTuple):
 # six hard strings a letter, so that all letters can be learnt; chosen on data seeds from 100 up
 WIDE = Setting(2, 800, 64, 2, 3e-3, 3_000)
 NARROW = Setting(2, 800, 32, 2, 6e-3, 6_000)
-# three hard strings a letter, the setting of configs/el/copy.py
+# three hard strings a letter, as in configs/el/copy.py
 FEW = Setting(1, 400, 32, 3, 3e-3, 7_500)
 
 OPTIMIZER = "experiments.el_copy_attribution.optimizer"  # registers adamw_switched
@@ -112,8 +112,8 @@ def _with_sizes(config: build.Config) -> Study:
 
 
 def _config(setting: Setting, loss: str, *, smoke: bool = False) -> build.Config:
-    small = ",smoke" * smoke
-    config = get_config(f"loss={loss},strings_per_window={setting.strings_per_window}{small}")
+    packed = f"strings_per_window={setting.strings_per_window}"
+    config = get_config(f"loss={loss},scale=small,{packed}" + ",smoke" * smoke)
     config.loss.update(STRENGTH.get(loss, {}))
     config.optim.update(warmup_steps=0, peak_lr=setting.peak_lr, b2=SHORT)
     if smoke:

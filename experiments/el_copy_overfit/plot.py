@@ -42,14 +42,22 @@ def plot(out: Path) -> Figure:
             ax.set_xlim(-0.02, 1.03)
     for ax, label in zip(axes[-1], AXES, strict=True):
         ax.set_xlabel(label)
-    named = [f"{arm}: " if len(arms) > 1 else "" for arm in arms]
-    add_titles(axes.ravel(), [arm + label for arm in named for label in PANELS.values()])
+    add_titles(
+        axes.ravel(), [f"{label}, {_in_words(arm)}" for arm in arms for label in PANELS.values()]
+    )
     add_note(
         figure,
         f"dots: a run each, with its own data and network; diamonds: mean, {t_note(results)}, "
         "filled: with warm-up",
     )
     return figure
+
+
+def _in_words(arm: str) -> str:
+    """What an arm differs in."""
+    strings, b2, _ = ARMS[arm]
+    memory = f"β₂ = {b2:g}".replace("0.", ".")
+    return memory if strings == 1 else f"{memory}, {strings} strings a window"
 
 
 def _recipe(cell: Where, rates: list[float]) -> str:

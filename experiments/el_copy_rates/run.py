@@ -35,7 +35,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(scale: str, loss: str, rates: tuple[float, ...], warm_up: tuple[int, ...]) -> Study:
-    size = {"smoke": ",smoke", "paper": ",scale=paper"}.get(scale, "")
+    size = {"smoke": ",smoke", "paper": ",scale=paper"}.get(scale, ",scale=small")
     config = get_config(f"loss={loss},strings_per_window=2{size}")
     config.optim.warmup_steps = 0
     config.sweep.optim.update(peak_lr=rates, warmup_steps=warm_up)

@@ -77,7 +77,7 @@ def _study(
     smoke: bool = False,
 ) -> Study:
     config = get_config(
-        f"loss={loss},optimizer={optimizer},strings_per_window=2" + ",smoke" * smoke
+        f"loss={loss},optimizer={optimizer},scale=small,strings_per_window=2" + ",smoke" * smoke
     )
     config.optim.update(warmup_steps=0, clip_norm=1.0, schedule="wsd")
     if "b2" in config.optim:
