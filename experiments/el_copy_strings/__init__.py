@@ -1,6 +1,6 @@
 """How many training strings does a recipe need before its runs copy?
 
-Yang, Puli, Ranganath 2025, sections 3 and 6: E-losses are said to need fewer.
+Yang, Puli, Ranganath 2025, section 1; Jordan 2024 (Muon).
 """
 
 SCALES = ("smoke", "pilot", "cpu")

@@ -4,9 +4,10 @@ That mean is the area under the curve over log2 of the number of strings, so tha
 needs half as many strings has a fifth more of it.
 """
 
-from typing import Any
+from typing import Any, Unpack
 
-from experiments.harness.claims import contrast
+from experiments.harness.claims import Wording, contrast
+from experiments.harness.judging import Claim
 from experiments.harness.tables import Where
 
 COPIES, SHORTCUT, FITTED = "swap_copies", "swap_undoes_shift", "train_hard_accuracy"
@@ -17,7 +18,7 @@ SHORT: dict[str, Any] = {"optimizer": "adamw", "b2": 0.95}
 MUON: dict[str, Any] = {"optimizer": "muon"}
 
 
-def _copies_more(text: str, where: Where, than: Where, **wording: str) -> Any:
+def _copies_more(text: str, where: Where, than: Where, **wording: Unpack[Wording]) -> Claim:
     return contrast(text, COPIES, [(1, where), (-1, than)], **wording)
 
 

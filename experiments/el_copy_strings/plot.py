@@ -1,51 +1,128 @@
-"""What runs do in the swap test, by number of strings: a panel of stacked shares a recipe."""
+"""What runs do in the swap test by number of strings: stacked shares, a panel for each recipe."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from el_jax.plots import add_note, add_titles
+from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
-from experiments.el_copy_strings.claims import COPIES, FITTED, SHORTCUT
-from experiments.el_copy_strings.run import RECIPES
-from experiments.harness.figures import figure_answering
+from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MUON, SHORT, SHORTCUT
+from experiments.harness.figures import count, figure_answering, in_words
 from experiments.harness.tables import Where, is_measured, levels, read_table, select
 
-COPYING = 0.9  # of the swap test, from which a run copies
-UNDOING = 0.5  # of it, from which a run that does not copy keeps the shortcut
-NAMES = {
-    ("cross_entropy", "adamw", 0.999): "cross-entropy, AdamW",
-    ("e1", "adamw", 0.999): "E1, AdamW",
-    ("cross_entropy", "adamw", 0.95): "cross-entropy,\nAdamW β₂ = .95",
-    ("cross_entropy", "muon", None): "cross-entropy, Muon",
-    ("e1", "muon", None): "E1, Muon",
+COPYING = 0.9  # of the swap test: a run copies
+UNDOING = 0.5  # of it: a run that does not copy keeps the shortcut
+RECIPES: Mapping[str, Where] = {
+    "cross-entropy, AdamW": CE | ADAMW,
+    "E1, AdamW": E1 | ADAMW,
+    "cross-entropy, β₂ = .95": CE | SHORT,
+    "cross-entropy, Muon": CE | MUON,
+    "E1, Muon": E1 | MUON,
 }
 COLOURS = {
     "copies": "#0072b2",
     "keeps the shortcut": "#e69f00",
     "neither": "#bbbbbb",
-    "training strings not fitted": "#ffffff",
+    "training strings not fitted": "#f5f5f5",
 }
+NUM_RESAMPLES = 2_000
 
 
 def plot(out: Path) -> Figure:
-    """A panel for each recipe that has been measured; in a pilot of its lowest rate."""
+    """A panel for each recipe that was measured; a pilot's runs at all rates are one bar."""
     results = read_table(out / "results.csv")
-    recipes = {
-        name: where
-        for (loss, optimizer, b2), name in NAMES.items()
-        if is_measured(
-            results, where := {"loss": loss, "optimizer": optimizer, "b2": b2}, COPIES
-        )
-    }
+    recipes = {name: at for name, at in RECIPES.items() if is_measured(results, at, COPIES)}
+    size = (2.0 * len(recipes) + 0.5, 3.4)
     figure, axes = figure_answering(
-        answer(results, recipes), 1, len(recipes), size=(2.1 * len(recipes), 3.1), share_y=True
+        answer(results), 1, len(recipes), size=size, share_x=True, share_y=True
     )
     for ax, where in zip(axes[0], recipes.values(), strict=True):
         _draw_shares(ax, results, where)
-    axes[0][0].set_ylabel("share of runs")
-    add_titles(axes.ravel(), [*recipes])
-    ...
+    axes[0, 0].set_ylabel("share of runs")
+    needed = [map(_in_strings, strings_needed(results, at)) for at in recipes.values()]
+    titles = [
+        "{}\n{} ({} to {})".format(name, *three)
+        for name, three in zip(recipes, needed, strict=True)
+    ]
+    add_titles(axes.ravel(), titles)
+    add_legend(
+        figure,
+        [Patch(facecolor=colour, edgecolor="#888888", label=w) for w, colour in COLOURS.items()],
+        num_columns=4,
+        note=f"by the swap test, where padding and letter disagree: a run copies if it does in "
+        f"{COPYING:g} of it;\n{count(results, 'data sets')}, each with its own network, "
+        "for each number of strings",
+    )
     return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """How many strings three recipes need before half of their runs copy."""
+    shown = in_words(
+        f"{_in_strings(strings_needed(results, RECIPES[name])[0])} ({name})"
+        for name in ("cross-entropy, AdamW", "E1, AdamW", "cross-entropy, Muon")
+        if is_measured(results, RECIPES[name], COPIES)
+    )
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    return (
+        f"Training strings at which half of the runs copy: {shown}.\n"
+        f"{fitted.sum()} of {len(fitted)} runs fit their hard training strings"
+    )
+
+
+def _in_strings(number: float) -> str:
+    if np.isinf(number):
+        return "more than all"
+    return f"{number:,.0f}" if number else "fewer than all"
+
+
+def outcomes(results: pd.DataFrame, where: Where) -> pd.Series:
+    """What each run does, a word of ``COLOURS``, by its data set and number of strings."""
+    kept = select(results, where)
+    index = [f for f in ("seed", "num_train", "peak_lr") if f in kept]
+    wide = kept.pivot(index=index, columns="metric", values="value")
+    words = [*COLOURS]
+    found = np.select(
+        [wide[COPIES] >= COPYING, wide[SHORTCUT] >= UNDOING, wide[FITTED] >= FITTED_ACCURACY],
+        words[:3],
+        words[3],
+    )
+    return pd.Series(found, wide.index)
+
+
+def _draw_shares(ax: Axes, results: pd.DataFrame, where: Where) -> None:
+    """Bars of the four outcomes, one for each number of strings."""
+    strings = levels(results, "num_train")
+    done = outcomes(results, where)
+    bottom = np.zeros(len(strings))
+    for word, colour in COLOURS.items():
+        share = (done == word).groupby("num_train").mean().reindex(strings).fillna(0.0).to_numpy()
+        ax.bar(range(len(strings)), share, 0.85, bottom, color=colour, edgecolor="#888888")
+        bottom += share
+    ax.set_xticks(range(len(strings)), [f"{int(n)}" for n in strings], fontsize=7)
+    ax.set(xlabel="training strings", ylim=(0, 1))
+
+
+def strings_needed(results: pd.DataFrame, where: Where) -> tuple[float, float, float]:
+    """The number of strings at which half of the runs copy, and its 95 % interval.
+
+    By Spearman and Kärber: on the scale of log2 it is the upper end of the numbers, and half a
+    step, less the sum over them of the shares that copy. It needs no curve's form, but shares near
+    0 and 1 at the ends; beyond them it is infinite, or 0. The interval is that of means over
+    resampled data sets.
+    """
+    done = outcomes(results, where) == "copies"
+    table = done.groupby(["seed", "num_train"]).mean().unstack()
+    place = np.log2(np.array(table.columns, float))
+    step = np.diff(place).mean() if len(place) > 1 else 1.0
+    draws = np.random.default_rng(0).integers(len(table), size=(NUM_RESAMPLES, len(table)))
+    shares = np.concatenate([table.to_numpy().mean(0)[None], table.to_numpy()[draws].mean(1)])
+    found = 2.0 ** (place[-1] + step / 2 - step * shares.sum(-1))
+    found = np.where(shares[:, -1] < 0.5, np.inf, np.where(shares[:, 0] > 0.5, 0.0, found))
+    low, high = np.quantile(found[1:], [0.025, 0.975], method="nearest")
+    return float(found[0]), float(low), float(high)

@@ -64,8 +64,8 @@ def studies(scale: str) -> list[Study]:
         ExperimentError: the scale has none.
     """
     if scale == "smoke":
-        chosen = [RECIPES[0], RECIPES[3]]
-        return [_study(r, (r.rate,), n, smoke=True) for r in chosen for n in STRINGS[:2]]
+        two = (RECIPES[0], RECIPES[3])
+        return [_study(r, (r.rate,), n, smoke=True) for r in two for n in STRINGS[:2]]
     if scale == "pilot":
         chosen = [_study(recipe, recipe.grid, n) for recipe in RECIPES for n in PILOT_STRINGS]
         for study in chosen:

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import DASHED, SOLID, add_legend, add_titles, plot_curve
-from experiments.flat_time.claims import WAYS
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
 from experiments.harness.figures import (
     curve_of,
@@ -90,7 +89,7 @@ def since(step: float, curves: pd.DataFrame) -> pd.DataFrame:
 
 def _handles() -> list[Line2D]:
     return [
-        *(key(f"then {WAYS[way][0]}", colour) for way, colour in COLOURS.items()),
+        *(key(f"then {SHORT[way]}", colour) for way, colour in COLOURS.items()),
         key("nearer label; Fisher trace", GREY),
         key("farther label; scale-free trace", GREY, style=DASHED),
     ]

@@ -101,5 +101,5 @@ def test_a_correlation_is_within_settings():
     results = table(0.5, right=0.0)
     rows = (results["metric"] == claims.HARD) & (results["loss"] != "cross_entropy")
     results.loc[rows, "value"] += 10.0  # between settings flatter is better by far
-    for _, outcome in judged(claims.CLAIMS, results)[-3:]:
-        assert outcome.verdict is Verdict.UNDECIDED
+    _, outcome = judged(claims.CLAIMS, results)[-1]
+    assert outcome.verdict is Verdict.UNDECIDED
