@@ -47,7 +47,6 @@ class Study:
             ``task.world.seed``.
         factors: columns of the tables that tell its runs from those of other studies, besides
             loss, warm-up and what is swept.
-        seeds_per_data: seeds that share a world and a data set before the next ones are drawn.
         names: beginnings of metrics' names, and what tables call them, where studies differ in
             what they measure.
         extras: metrics of the whole course of each run; those of the sweep if None.
@@ -55,7 +54,6 @@ class Study:
 
     config: build.Config
     factors: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    seeds_per_data: int = 1
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     extras: Callable[[History], Row] | None = None
 
@@ -165,11 +163,10 @@ def by_seed(study: Study, **train: str) -> list[build.Config]:
         part = study.config.copy_and_resolve_references()
         part.seed = study.config.seed + i
         part.train.update(seeds=1, **train)
-        data = i // study.seeds_per_data
         if "data_seed" in part.task:
-            part.task.data_seed = study.config.task.data_seed + data
+            part.task.data_seed = study.config.task.data_seed + i
         if "seed" in part.task.get("world", {}):
-            part.task.world.seed = study.config.task.world.seed + data
+            part.task.world.seed = study.config.task.world.seed + i
         parts.append(part)
     return parts
 

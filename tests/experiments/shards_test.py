@@ -110,9 +110,9 @@ def kept_here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "flag", "message"),
     [
-        ("el_copy_rates", "--shard=0/5", "--shard=0/5: n must be at most 4 here"),
+        ("el_copy_width", "--shard=0/5", "--shard=0/5: n must be at most 4 here"),
         ("ntp_text", "--shard=0/2", "ntp_text trains no studies, to plan or to divide"),
-        ("el_copy_rates", "--plot-only", "nothing to draw of a shard"),
+        ("el_copy_width", "--plot-only", "nothing to draw of a shard"),
     ],
 )
 @pytest.mark.usefixtures("kept_here")
@@ -123,7 +123,7 @@ def test_what_cannot_be_run_in_parts_says_so(capsys, name, flag, message):
 
 def test_nothing_is_trained_that_would_not_be_kept(capsys, monkeypatch):
     monkeypatch.setattr(discovery, "checkout_state", lambda: ("0123456789abcdef", True))
-    assert main(["run", "el_copy_rates", "--smoke", "--shard=0/2"]) == 2
+    assert main(["run", "el_copy_width", "--smoke", "--shard=0/2"]) == 2
     assert "--shard: commit first, since there are changes" in capsys.readouterr().err
 
 
