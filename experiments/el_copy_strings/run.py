@@ -47,13 +47,14 @@ class Recipe(NamedTuple):
         return {"optimizer": self.optimizer} | ({"b2": self.b2} if self.b2 else {})
 
 
-ADAMW, MUON = (5e-4, 1.6e-3, 5e-3), (1e-3, 3e-3, 1e-2)
+ADAMW = (5e-5, 1.6e-4, 5e-4, 1.6e-3, 5e-3, 1.6e-2, 5e-2)
+MUON = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 RECIPES = [
-    Recipe("cross_entropy", "adamw", 0.999, ADAMW, 1.6e-3),
-    Recipe("e1", "adamw", 0.999, ADAMW, 1.6e-3),
-    Recipe("cross_entropy", "adamw", 0.95, ADAMW, 1.6e-3),
-    Recipe("cross_entropy", "muon", None, MUON, 3e-3),
-    Recipe("e1", "muon", None, MUON, 3e-3),
+    Recipe("cross_entropy", "adamw", 0.999, ADAMW[2:], 5e-3),
+    Recipe("e1", "adamw", 0.999, ADAMW[:5], 5e-4),
+    Recipe("cross_entropy", "adamw", 0.95, ADAMW[2:], 5e-3),
+    Recipe("cross_entropy", "muon", None, MUON, 1e-2),
+    Recipe("e1", "muon", None, MUON[:3], 3e-3),
 ]
 
 
