@@ -61,9 +61,6 @@ GOALS = {
     "An update of all positions takes at most 0.9 of PyTorch's time": Goal(
         "pytorch", "update, all positions / PyTorch", at_most=0.9
     ),
-    "An update takes at most 2.5 of the time of its matrix products": Goal(
-        "products", "update / its matrix products", at_most=2.5
-    ),
     "A loss takes at most 1.05 of cross-entropy's time": Goal(
         "losses", "time / cross-entropy", at_most=1.05
     ),
@@ -103,18 +100,12 @@ GOALS = {
     "A Fisher trace by the paper's protocol takes at most ten minutes": _once(
         "fisher", "trace of 10,000 contexts, s", 600.0
     ),
-    "Sentences with all conditionals are 100 times as fast as labels in Python": Goal(
-        "labeller", "labels in Python / sentences, conditionals and labels", at_least=100.0
-    ),
     "Curvature is within the memory of a training step": Goal(
         "curvature",
         "memory / training step",
         at_most=1.0,
         by_rounds=False,
         only={"product": ("form", "hvp", "ggn")},
-    ),
-    "Path-star windows come 30 times as fast as one by one in Python": Goal(
-        "path_star", "tokens one by one / windows on the device", at_least=30.0
     ),
 }
 

@@ -21,11 +21,8 @@ from experiments.bench import (
     curvature,
     curvature_peers,
     gpt2,
-    labeller,
     losses,
     max_margin,
-    path_star,
-    products,
     pytorch,
     runs_at_once,
     training_loop,
@@ -39,7 +36,6 @@ from experiments.harness.tables import CURVES, tidy, write_table
 
 BENCHMARKS: dict[str, Benchmark] = {
     "pytorch": pytorch.BENCHMARK,
-    "products": products.BENCHMARK,
     "losses": losses.LOSSES,
     "fused": losses.FUSED,
     "runs_at_once": runs_at_once.BENCHMARK,
@@ -51,8 +47,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "curvature": curvature.CURVATURE,
     "curvature_peers": curvature_peers.BENCHMARK,
     "fisher": curvature.FISHER,
-    "labeller": labeller.BENCHMARK,
-    "path_star": path_star.BENCHMARK,
 }
 
 
