@@ -71,6 +71,7 @@ from el_jax.linear_ntp.theory.objective import (
     residual,
     smoothness_bound,
 )
+from el_jax.linear_ntp.theory.path import RegularizationPath, regularization_path
 from el_jax.linear_ntp.theory.rates import RateFit, fit_rate
 from el_jax.linear_ntp.theory.subspace import (
     DataSubspace,
@@ -99,6 +100,7 @@ __all__ = [
     "NTPProblem",
     "NotSeparableError",
     "RateFit",
+    "RegularizationPath",
     "Separability",
     "SeparatingMatrix",
     "Steepest",
@@ -138,6 +140,7 @@ __all__ = [
     "one_hot_problem",
     "orthonormal_problem",
     "random_problem",
+    "regularization_path",
     "residual",
     "run_trajectory",
     "smoothness_bound",

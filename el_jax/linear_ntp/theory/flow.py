@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import ArrayLike, Float
@@ -12,6 +11,7 @@ from scipy.integrate import solve_ivp
 from el_jax.linear_ntp.problems.problem import NTPProblem
 from el_jax.linear_ntp.theory.landscape import Landscape, landscape, slope_at
 from el_jax.linear_ntp.theory.metrics import decoder_metrics
+from el_jax.linear_ntp.theory.objective import hessian
 from el_jax.linear_ntp.theory.subspace import decomposed
 from el_jax.linear_ntp.theory.trajectory import Trajectory
 from el_jax.process.double_precision import float64
@@ -62,8 +62,8 @@ def gradient_flow(
 
     def jacobian(tau: float, y: np.ndarray) -> np.ndarray:
         W = start + y.reshape(shape) @ span.T
-        hessian = np.asarray(_hessian_at(W, span.T @ problem.embeddings, here))
-        return -np.exp(tau) * hessian.reshape(y.size, y.size)
+        curvature = hessian(problem, W, span.T @ problem.embeddings)
+        return -np.exp(tau) * curvature.reshape(y.size, y.size)
 
     with float64():
         here = landscape(problem)
@@ -89,15 +89,3 @@ def gradient_flow(
 @jax.jit
 def _gradient_at(W: Array, landscape: Landscape) -> Array:
     return slope_at(W, landscape).gradient
-
-
-@jax.jit
-def _hessian_at(W: Array, coordinates: Array, landscape: Landscape) -> Array:
-    """∇²CE = Σ_j π_j (diag q_j - q_j q_jᵀ) ⊗ h_j h_jᵀ at embeddings in coordinates ``[r, m]``."""
-    H, context_probs, _ = landscape[:3]
-    softmax = jax.nn.softmax(W @ H, axis=0)
-    weighted = context_probs[None] * softmax
-    both = jnp.einsum("vj,aj,bj->vab", weighted, coordinates, coordinates)
-    diagonal = jnp.einsum("vw,vab->vawb", jnp.eye(len(W)), both)
-    joint = jnp.einsum("vj,aj,wj,bj->vawb", weighted, coordinates, softmax, coordinates)
-    return diagonal - joint

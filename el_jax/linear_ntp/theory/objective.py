@@ -109,6 +109,26 @@ def residual(
         return np.asarray(_residual_at(problem.decoder(W), *arrays(problem)))
 
 
+def hessian(
+    problem: NTPProblem,
+    W: Float[np.ndarray | Array, "V d"],
+    coordinates: Float[np.ndarray, "r m"],
+) -> Float64[np.ndarray, "V r V r"]:
+    """∇²CE(W) = Σ_j π_j (diag q_j - q_j q_jᵀ) ⊗ c_j c_jᵀ, q the softmax of the logits.
+
+    Args:
+        problem: the data.
+        W: the decoder.
+        coordinates: C, the embeddings in an orthonormal basis of their span; H itself for all of W.
+
+    Raises:
+        ValueError: if W is not ``[V, d]``.
+    """
+    with float64():
+        logits = problem.decoder(W) @ problem.embeddings
+        return np.asarray(_hessian_at(logits, problem.context_probs, coordinates))
+
+
 def leaked_mass(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> float:
     """G(W) = Σ_j π_j ε_j, the probability given to tokens outside the support.
 
@@ -214,6 +234,16 @@ def _residual_at(W: Array, H: Array, context_probs: Array, probs: Array) -> Arra
     pieces = logit_pieces(W @ H, probs)
     leak = leak_residual(pieces, context_probs, jnp.zeros(()))
     return in_support_residual(pieces, context_probs, probs) + leak
+
+
+@jax.jit
+def _hessian_at(logits: Array, context_probs: Array, coordinates: Array) -> Array:
+    softmax = jax.nn.softmax(logits, axis=0)
+    weighted = context_probs[None] * softmax
+    both = jnp.einsum("vj,aj,bj->vab", weighted, coordinates, coordinates)
+    diagonal = jnp.einsum("vw,vab->vawb", jnp.eye(len(logits)), both)
+    joint = jnp.einsum("vj,aj,wj,bj->vawb", weighted, coordinates, softmax, coordinates)
+    return diagonal - joint
 
 
 @jax.jit

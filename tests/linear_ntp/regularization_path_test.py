@@ -1,0 +1,108 @@
+"""The path of Theorem 1: its definition, a closed form, the two limits, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from el_jax.linear_ntp import (
+    NTPProblem,
+    antipodal_problem,
+    cross_entropy,
+    facet_problem,
+    gradient,
+    leaked_mass,
+    max_margin,
+    orthonormal_problem,
+    random_problem,
+    regularization_path,
+)
+from el_jax.linear_ntp.theory.objective import hessian
+
+PROBLEM = random_problem(20, 24, 8, 3, seed=3)
+SMALL = random_problem(4, 5, 4, 2, seed=1)
+
+
+def test_the_slope_of_the_penalised_loss_is_zero_in_every_direction():
+    def loss(W, lam):
+        return cross_entropy(SMALL, W) + lam / 2 * np.sum(W**2)
+
+    path = regularization_path(SMALL, ridge=[1e-1, 1e-3])
+    for D in np.random.default_rng(0).standard_normal((20, 4, 5)):
+        for lam, W in zip(path.ridge, path.decoders, strict=True):
+            assert abs(loss(W + 1e-4 * D, lam) - loss(W - 1e-4 * D, lam)) / 2e-4 < 1e-8
+            assert loss(W + 1e-3 * D, lam) > loss(W, lam)
+
+
+def test_stationarity_is_what_numpy_says_down_to_a_ridge_of_1e_10():
+    path = regularization_path(PROBLEM, ridge=10.0 ** -np.arange(2, 11))
+    for lam, W, error in zip(path.ridge, path.decoders, path.stationarity, strict=True):
+        softmax = np.exp(W @ PROBLEM.embeddings)
+        off = softmax / softmax.sum(axis=0) - PROBLEM.next_token_probs
+        slope = off @ PROBLEM.embeddings.T / PROBLEM.num_contexts + lam * W
+        relative = np.linalg.norm(slope) / (lam * np.linalg.norm(W))
+        assert relative < 1e-16 / lam
+        assert error / 4 < relative < error * 4  # both gradients are rounded
+    assert path.converged.all()
+    independent = [0.62, 0.27, 0.062, 0.0098]  # by another program's L-BFGS
+    np.testing.assert_allclose(path.metrics["finite_error"][:4], independent, rtol=0.01)
+
+
+def test_two_orthonormal_contexts_follow_an_equation_in_one_unknown():
+    problem = NTPProblem(np.eye(2), [0.5, 0.5], np.eye(2))  # each followed by a word of its own
+    path = regularization_path(problem, ridge=[1.0, 1e-3, 1e-9])
+    for lam, W in zip(path.ridge, path.decoders, strict=True):
+        x = brentq(lambda x, lam=lam: lam * x - 0.5 / (1 + np.exp(2 * x)), 0, 50, xtol=1e-14)
+        np.testing.assert_allclose(W, x * np.array([[1, -1], [-1, 1]]), rtol=1e-10)
+
+
+def test_ball_and_ridge_are_one_curve_in_the_order_asked_for():
+    radii = [20.0, 0.1, 40.0, 20.0]
+    balls = regularization_path(PROBLEM, radius=radii)
+    np.testing.assert_allclose(balls.metrics["norm"], radii, rtol=1e-10)
+    ridge = regularization_path(PROBLEM, ridge=balls.ridge)
+    np.testing.assert_allclose(balls.decoders, ridge.decoders, atol=1e-8)
+    for B, W in zip(radii, balls.decoders, strict=True):
+        slope = gradient(PROBLEM, W)  # the Frank-Wolfe gap bounds what another W of the ball gains
+        assert np.sum(slope * W) + B * np.linalg.norm(slope) < 1e-10 * B * np.linalg.norm(slope)
+
+
+@pytest.mark.parametrize(
+    "problem", [orthonormal_problem(4, 4, 5, 2, seed=1), facet_problem(12, 3, 6, 3)], ids=str
+)
+def test_the_direction_tends_to_w_mm_and_the_finite_part_to_w_star(problem):
+    W_mm = max_margin(problem).w
+    path = regularization_path(
+        problem, ridge=[1e-2, 1e-4, 1e-6, 1e-8, 1e-10], w_mm={"frobenius": W_mm}
+    )
+    assert (np.diff(path.metrics["cosine_frobenius"]) > 0).all()
+    assert path.metrics["cosine_across_frobenius"][-1] > 0.995
+    assert (np.diff(path.metrics["finite_error"]) < 0).all()
+    assert path.metrics["finite_error"][-1] < 1e-3 * path.metrics["finite_error"][0]
+    for lam, W in zip(path.ridge, path.decoders, strict=True):
+        assert leaked_mass(problem, W) <= lam * np.sum(W * W_mm) * (1 + 1e-9)
+
+
+def test_what_float64_or_the_data_do_not_allow_is_said():
+    with pytest.warns(RuntimeWarning, match="1 of 2 path points miss tolerance=1e-06; at 1e-16"):
+        path = regularization_path(PROBLEM, ridge=[1e-4, 1e-16])
+    assert path.converged.tolist() == [True, False]
+    with pytest.warns(RuntimeWarning, match=r"at 50 .* relative error of the radius 9\.5e-01"):
+        inside = regularization_path(antipodal_problem(), radius=[0.1, 50.0])
+    assert inside.converged.tolist() == [True, False]
+
+
+def test_the_hessian_is_the_difference_of_gradients():
+    W, D = np.random.default_rng(0).normal(size=(2, 4, 5))
+    slope = (gradient(SMALL, W + 1e-5 * D) - gradient(SMALL, W - 1e-5 * D)) / 2e-5
+    exact = np.einsum("vawb,wb->va", hessian(SMALL, W, SMALL.embeddings), D)
+    np.testing.assert_allclose(exact, slope, atol=1e-9)
+
+
+@pytest.mark.parametrize("one", [{}, {"ridge": [1.0], "radius": [1.0]}, {"ridge": []},
+                                 {"ridge": [1.0, 0.0]}, {"radius": [-1.0]}])  # fmt: skip
+def test_one_kind_of_positive_numbers_is_asked_for(one):
+    with pytest.raises(ValueError, match="must be one of them, positive and finite"):
+        regularization_path(PROBLEM, **one)
+    flat = NTPProblem([[0.0, 0.0]], [0.5, 0.5], np.eye(2))
+    with pytest.raises(ValueError, match="whose cross-entropy has a slope at W = 0"):
+        regularization_path(flat, ridge=[1.0])
