@@ -48,6 +48,7 @@ from el_jax.linear_ntp import (
     antipodal_problem,
     duplicate_problem,
     figure1_problem,
+    regularization_path,
     run_trajectory,
 )
 from el_jax.plots import (
@@ -209,6 +210,20 @@ if analysis.margins:
         f"{np.linalg.norm(descent.final):.1f}"
     )
 draw_decoders(problem, trained, answer)
+
+# %% [markdown]
+# **Theorem 1** says the same of a ball that grows: of all W with ‖W‖ = B the one with the least
+# cross-entropy turns to W_mm, and its part in the data subspace comes to W\*, exponentially in B.
+
+# %%
+if analysis.margins:
+    largest = analysis.margins["frobenius"].margin  # 1 / ‖W_mm‖
+    radii = np.array([1, 2, 5, 10, 20])
+    path = regularization_path(problem, radius=radii / largest, w_mm=analysis.references)
+    for radius, cosine, distance in zip(
+        radii, path.metrics["cosine_frobenius"], path.metrics["finite_error"], strict=True
+    ):
+        print(f"B = {radius:2} ‖W_mm‖: cosine {cosine:.4f}, distance from W* {distance:.1e}")
 
 # %% [markdown]
 # ## 4. Another optimizer
