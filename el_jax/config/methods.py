@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from el_jax.config.sections import choose, keys_and_values, typed
 from el_jax.losses import TOKEN_LOSSES, Path
@@ -10,7 +10,7 @@ from el_jax.numbers import Number, Option, declared, numbers_of
 from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
-from el_jax.training.optimizers.schedules import ScheduleName
+from el_jax.training.optimizers.schedules import SCHEDULES
 
 Numbers = dict[str, int | float]
 # of each section its table, and the keys that it has whatever method it names
@@ -19,7 +19,7 @@ _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | 
         TOKEN_LOSSES,
         {"logit_temperature": Number(1.0, above=0), "path": Option(Path, "auto")},
     ),
-    "optim": (OPTIMIZERS, {"schedule": Option(ScheduleName, "constant")}),
+    "optim": (OPTIMIZERS, {}),
     "future": (FUTURE, {"weight": Number(1.0, at_least=0)}),
 }
 
@@ -124,6 +124,8 @@ def signature_of(section: str, name: Any) -> Signature:
     except (TypeError, NameError) as error:  # NameError: an annotation that cannot be evaluated
         raise ConfigError(f"config.{section}.name: {error}") from error
     options = {key: one for key, one in own.items() if isinstance(one, Option)}
+    if section == "optim":
+        shared = {"schedule": Option(Literal[tuple(SCHEDULES)], "constant")}  # with imported ones
     return Signature(section, name, shared, numbers, options)
 
 

@@ -1,12 +1,15 @@
 """Learning rates against optax's, and with a traced peak and warm-up, which optax lacks."""
 
+from typing import Annotated
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
-from el_jax.training.optimizers.schedules import SCHEDULES, learning_rate
+from el_jax.numbers import Number
+from el_jax.training.optimizers.schedules import SCHEDULES, learning_rate, schedule_numbers
 
 NUM_UPDATES = 40
 STEPS = np.arange(NUM_UPDATES + 5)  # five past the end
@@ -74,3 +77,19 @@ def test_peak_and_warm_up_of_many_runs_are_traced(schedule):
     together = jax.jit(jax.vmap(lambda peak, warmup: rates(schedule, peak, warmup)))(peaks, warmups)
     for row, peak, warmup in zip(together, peaks.tolist(), warmups.tolist(), strict=True):
         np.testing.assert_allclose(row, rates(schedule, peak, warmup), **CLOSE)
+
+
+def test_a_schedule_of_optax_is_one_of_length_1(monkeypatch):
+    halving = optax.exponential_decay(1.0, transition_steps=1, decay_rate=0.5)
+    monkeypatch.setitem(SCHEDULES, "halving", halving)
+    expected = optax.exponential_decay(0.3, transition_steps=30, decay_rate=0.5)(STEPS[:31])
+    np.testing.assert_allclose(rates("halving", 0.3, 10)[10:41], expected, **CLOSE)
+
+
+def test_a_number_means_the_same_in_all_schedules(monkeypatch):
+    def held(elapsed, *, decay_fraction: Annotated[float, Number(0.5, above=0)]):
+        return jnp.where(elapsed < 1 - decay_fraction, 1.0, 0.1)
+
+    monkeypatch.setitem(SCHEDULES, "held", held)
+    with pytest.raises(TypeError, match="schedule held: another one declares decay_fraction"):
+        schedule_numbers()

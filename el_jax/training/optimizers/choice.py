@@ -11,7 +11,11 @@ from el_jax.numbers import Number, numbers_of
 from el_jax.process.errors import require
 from el_jax.training.optimizers.clipping import clipped
 from el_jax.training.optimizers.methods import OPTIMIZERS
-from el_jax.training.optimizers.schedules import SCHEDULES, ScheduleName, learning_rate
+from el_jax.training.optimizers.schedules import (
+    SCHEDULES,
+    learning_rate,
+    schedule_numbers,
+)
 from el_jax.training.state import Hypers
 
 
@@ -21,7 +25,7 @@ def optimizer_numbers(name: str) -> dict[str, Number]:
     Args:
         name: key of ``OPTIMIZERS``.
     """
-    shared = numbers_of(learning_rate) | numbers_of(clipped)
+    shared = schedule_numbers() | numbers_of(clipped)
     return shared | numbers_of(OPTIMIZERS[name])
 
 
@@ -32,14 +36,14 @@ class OptimizerConfig:
     Attributes:
         name: key of ``OPTIMIZERS``.
         num_updates: length of the schedule, in updates.
-        schedule: one of ``SCHEDULES``.
+        schedule: key of ``SCHEDULES``.
         numbers: values of ``optimizer_numbers(name)``; absent ones have their defaults. The numbers
             of a run's ``Hypers`` replace them.
     """
 
     name: str = "adamw"
     num_updates: int = 1
-    schedule: ScheduleName = "constant"
+    schedule: str = "constant"
     numbers: Mapping[str, int | float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,10 +69,10 @@ def make_optimizer(
     method = OPTIMIZERS[config.name]
     defaults = {name: n.default for name, n in optimizer_numbers(config.name).items()}
     numbers: dict[str, ArrayLike] = {**defaults, **config.numbers, **hypers.optimizer}
-    pace = {name: numbers.pop(name) for name in numbers_of(learning_rate)}
+    pace = {name: numbers.pop(name) for name in schedule_numbers()}
     clip = {name: numbers.pop(name) for name in numbers_of(clipped)}
 
     def rate(step: ArrayLike) -> jax.Array:
-        return learning_rate(step, config.num_updates, schedule=config.schedule, **pace)
+        return learning_rate(step, config.num_updates, config.schedule, **pace)
 
     return optax.with_extra_args_support(clipped(method(rate, **numbers), **clip))

@@ -1,52 +1,88 @@
-"""Learning-rate schedules as functions of the step whose peak and warm-up may be traced.
+"""Learning-rate schedules: linear warm-up to a peak, then a function by the name a config gives.
 
-optax's schedules want Python numbers; here the peak and the warm-up differ between the runs of
-one compiled program. At concrete numbers they agree with optax (tested).
+A schedule is one function, ``schedule(elapsed, *, <numbers>) -> fraction of the peak``, and one
+line of ``SCHEDULES``; ``elapsed`` is the share of the updates after warm-up that have been made.
+It may differ between the runs of one compiled program, which optax's own schedules do not allow
+for: they want their length as a Python number. One of optax's of length 1 is such a function.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated
 
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from el_jax.numbers import Number
-
-Decay = Callable[[Array], Any]  # fraction of the time after warm-up -> fraction of the peak
-ScheduleName = Literal["constant", "linear", "cosine", "wsd"]
-SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
+from el_jax.numbers import Number, numbers_of
 
 
-def _wsd(fraction: ArrayLike) -> Decay:
-    # warm-up, stable, decay: constant until the last `fraction` of the run, then linear to zero
-    return lambda t: jnp.clip((1.0 - t) / fraction, 0.0, 1.0)
+def constant(elapsed: Array) -> Array:
+    """The peak throughout."""
+    return jnp.ones_like(elapsed)
+
+
+def linear(elapsed: Array) -> Array:
+    """Linear to 0 at the end."""
+    return 1.0 - elapsed
+
+
+def cosine(elapsed: Array) -> Array:
+    """Half a cosine, to 0 at the end."""
+    return 0.5 * (1.0 + jnp.cos(jnp.pi * elapsed))
+
+
+def wsd(
+    elapsed: Array, *, decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)]
+) -> Array:
+    """Warm-up, stable, decay (Hu et al. 2024, arXiv 2404.06395): linear to 0 over the last part."""
+    return jnp.clip((1.0 - elapsed) / decay_fraction, 0.0, 1.0)
+
+
+SCHEDULES: dict[str, Callable[..., Array]] = {
+    "constant": constant,
+    "linear": linear,
+    "cosine": cosine,
+    "wsd": wsd,
+}
 
 
 def learning_rate(
     step: ArrayLike,
     num_updates: int,
+    schedule: str,
     *,
-    schedule: ScheduleName = "constant",
     peak_lr: Annotated[ArrayLike, Number(1e-3, above=0, symbol="η")],
     warmup_steps: Annotated[ArrayLike, Number(0, at_least=0)],
-    decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)],
+    **numbers: ArrayLike,
 ) -> Array:
-    """Learning rate of update ``step`` (counted from 0).
+    """Learning rate of update ``step``, counted from 0.
 
-    Linear warm-up from 0 over ``warmup_steps`` (none if 0), then one of: ``constant``; ``linear``
-    to 0 at ``num_updates``; ``cosine`` to 0 at ``num_updates``; ``wsd`` (warm-up, stable, decay;
-    Hu et al. 2024, arXiv 2404.06395), linear to 0 over the last ``decay_fraction`` of the updates
-    after warm-up.
+    Args:
+        step: number of earlier updates.
+        num_updates: of the whole training.
+        schedule: key of ``SCHEDULES``.
+        peak_lr: the rate after warm-up.
+        warmup_steps: updates of linear warm-up from 0; none if 0.
+        **numbers: those of every schedule; this one takes its own.
     """
     step = jnp.asarray(step, jnp.float32)
     warmup = jnp.asarray(warmup_steps, jnp.float32)
     warm = jnp.where(warmup > 0, jnp.minimum(step / jnp.maximum(warmup, 1.0), 1.0), 1.0)
     elapsed = jnp.clip((step - warmup) / jnp.maximum(num_updates - warmup, 1.0), 0.0, 1.0)
-    decays: dict[str, Decay] = {
-        "constant": jnp.ones_like,
-        "linear": lambda t: 1.0 - t,
-        "cosine": lambda t: 0.5 * (1.0 + jnp.cos(jnp.pi * t)),
-        "wsd": _wsd(decay_fraction),
-    }
-    return jnp.asarray(peak_lr, jnp.float32) * warm * decays[schedule](elapsed)
+    method = SCHEDULES[schedule]
+    own = {name: numbers[name] for name in numbers_of(method)}
+    return jnp.asarray(peak_lr, jnp.float32) * warm * method(elapsed, **own)
+
+
+def schedule_numbers() -> dict[str, Number]:
+    """Peak, warm-up and the numbers of every schedule; a config has them whichever it names.
+
+    Raises:
+        TypeError: two schedules declare a number of the same name differently.
+    """
+    found = numbers_of(learning_rate)
+    for name, schedule in SCHEDULES.items():
+        for key, number in numbers_of(schedule).items():
+            if found.setdefault(key, number) != number:
+                raise TypeError(f"schedule {name}: another one declares {key} with other values")
+    return found
