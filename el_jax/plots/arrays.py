@@ -44,3 +44,11 @@ def half_width(
     """Half length of the bar about the mean over seeds; 0 for a single seed."""
     multiple = num_sems(len(values)) if callable(num_sems) else num_sems
     return np.asarray(multiple * np.nan_to_num(mean_and_sem(values)[1]))
+
+
+def within(
+    ends: tuple[float, float], mean: Float[np.ndarray, "N"], half: Float[np.ndarray, "*N"]
+) -> Float[np.ndarray, "2 N"]:
+    """Lengths of bars below and above their means that do not reach beyond two ends."""
+    low, high = ends
+    return np.clip([np.minimum(half, mean - low), np.minimum(half, high - mean)], 0.0, None)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
-from el_jax.plots.arrays import NumSems, half_width
+from el_jax.plots.arrays import NumSems, half_width, within
 from el_jax.plots.style import SOLID, add_chance_line
 
 DOTS_ASIDE = 7.0  # points between a mean and the dots of its seeds
@@ -36,7 +36,12 @@ class Group(NamedTuple):
 
 
 def plot_seed_dots(
-    ax: Axes, groups: Sequence[Group], *, chance: float | None = None, num_sems: NumSems = 2.0
+    ax: Axes,
+    groups: Sequence[Group],
+    *,
+    chance: float | None = None,
+    num_sems: NumSems = 2.0,
+    ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> None:
     """One row per group, first on top: every seed's value, and mean ± ``num_sems`` sem.
 
@@ -48,6 +53,7 @@ def plot_seed_dots(
         chance: accuracy of guessing, drawn as a line; None for no line.
         num_sems: half length of the bar in standard errors, or a function of the number of seeds
             that gives it; one seed has no bar.
+        ends: bars stop there: a share has no interval beyond 0 and 1.
     """
     for row, (label, values, colour, filled) in enumerate(groups):
         ax.plot(
@@ -60,7 +66,8 @@ def plot_seed_dots(
             markeredgewidth=0,
             zorder=2,
         )
-        bar = half_width(values, num_sems) if len(values) > 1 else None
+        half = half_width(values, num_sems)
+        bar = within(ends, values.mean(keepdims=True), half) if len(values) > 1 else None
         ax.errorbar(
             values.mean(),
             row - 0.15,
@@ -91,6 +98,7 @@ def plot_lines_vs(
     filled: bool = True,
     line_style: Any = SOLID,
     num_sems: NumSems = 2.0,
+    ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> None:
     """A metric against a quantity, such as the context length.
 
@@ -107,12 +115,13 @@ def plot_lines_vs(
         line_style: matplotlib line style.
         num_sems: half length of the bars in standard errors, or a function of the number of seeds
             that gives it; one seed has no bar.
+        ends: bars stop there.
 
     Raises:
         ValueError: ``x`` and ``entries`` differ in length.
     """
-    means = [values.mean() for values in entries]
-    bars = [half_width(values, num_sems) for values in entries]
+    means = np.array([values.mean() for values in entries])
+    bars = within(ends, means, np.array([half_width(values, num_sems) for values in entries]))
     aside = ax.transData + ScaledTranslation(DOTS_ASIDE / 72, 0, ax.figure.dpi_scale_trans)
     for position, values in zip(x, entries, strict=True):
         at = np.full(len(values), position)

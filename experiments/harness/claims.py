@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
+from experiments.harness.names import ends_of
 from experiments.harness.sequential import DIFFERENCES, SHARES, judged_by_bets
 from experiments.harness.statistics import (
     CONFIDENCE,
@@ -181,7 +182,7 @@ def level(
             return dataclasses.replace(found, ours=describe(entry))
         mean = t_interval(entry)
         return Outcome(
-            _explain("mean", mean),
+            _explain("mean", _clipped(mean, *ends_of(metric))),
             describe(entry),
             _within(mean.low, mean.high, at_least, at_most),
             p_value(mean, at_least if math.isfinite(at_least) else at_most),
@@ -292,6 +293,13 @@ def _within(low: float, high: float, at_least: float, at_most: float) -> Verdict
     return verdict_of(
         holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most
     )
+
+
+def _clipped(interval: Interval, low: float, high: float) -> Interval:
+    """An interval that does not leave the values that its quantity can have."""
+    if math.isinf(interval.low):  # no interval
+        return interval
+    return interval._replace(low=max(interval.low, low), high=min(interval.high, high))
 
 
 def _explain(quantity: str, interval: Interval, *, form: str = ".3f", fewest: int = 2) -> str:

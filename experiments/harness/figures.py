@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import Curve, Group, add_question, new_figure, plot_lines_vs, plot_seed_dots
-from experiments.harness.names import name_of
+from experiments.harness.names import ends_of, name_of
 from experiments.harness.statistics import CONFIDENCE, describe_seeds
 from experiments.harness.tables import (
     Where,
@@ -136,7 +136,7 @@ def draw_dots(
         for where in settings
         for cell in cells(results, where, metric)
     ]
-    plot_seed_dots(ax, groups, chance=chance, num_sems=t_sems)
+    plot_seed_dots(ax, groups, chance=chance, num_sems=t_sems, ends=ends_of(metric))
 
 
 def key(label: str, colour: str, marker: str = "", style: Any = None, face: str = "") -> Line2D:
@@ -204,6 +204,7 @@ def draw_against(
         line_style=line_style,
         filled=is_filled(where) if filled is None else filled,
         num_sems=t_sems,
+        ends=ends_of(metric),
     )
 
 

@@ -1,10 +1,18 @@
 """Names of settings for terminals and figures; made from factors, never read back."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 SYMBOLS = {"lam": "λ", "b": "b", "peak_lr": "η", "b2": "β₂", "weight_decay": "wd", "smoothing": "ε"}
 """Factors written as ``symbol=value``, by the symbols of the papers."""
+
+SHARES = ("_accuracy", "_copies", "_undoes_shift", "_exact_match", "coverage", "within_3")
+
+
+def ends_of(metric: str) -> tuple[float, float]:
+    """The values that a metric lies between: 0 and 1 if its name is that of a share."""
+    return (0.0, 1.0) if metric.endswith(SHARES) else (-math.inf, math.inf)
 
 
 def loss_name(loss: str) -> str:

@@ -70,6 +70,16 @@ def test_levels(values, threshold, at_least, at_most):
     assert outcome_of(level("", "accuracy", A, at_most=threshold), results).verdict is at_most
 
 
+def test_the_interval_of_a_share_stays_between_0_and_1():
+    results = results_of({("a", "test_accuracy"): [1.0, 1.0, 0.4], ("a", "loss"): [1.0, 1.0, 0.4]})
+    share, loss = (
+        outcome_of(level("", m, A, at_least=0.1), results) for m in ("test_accuracy", "loss")
+    )
+    assert "mean 0.800, 95% interval [0.000, 1.000]" in share.detail
+    assert "95% interval [-0.061, 1.661]" in loss.detail
+    assert (share.verdict, share.p) == (loss.verdict, loss.p)
+
+
 def by_width(**rows):
     """Results of widths 8, 16, ..., from the values by seed of each."""
     return tidy(

@@ -48,6 +48,13 @@ def test_bars_are_the_mean_and_standard_errors(ax, num_sems, lengths):
     assert not bar_ends(ax.containers[2], 0)
 
 
+def test_bars_stop_at_the_ends_of_a_metric(ax):
+    plot_seed_dots(ax, [Group("all but one", np.array([1.0, 1.0, 0.7]), "black")], ends=(0.0, 1.0))
+    np.testing.assert_allclose(bar_ends(ax.containers[0], 0), [[0.7, 1.0]])
+    plot_lines_vs(ax, [8], [np.array([0.0, 0.0, 0.3])], label="", colour="red", ends=(0.0, 1.0))
+    np.testing.assert_allclose(bar_ends(ax.containers[1], 1), [[0.0, 0.3]])
+
+
 def test_the_chance_line_is_drawn_when_given(ax):
     plot_seed_dots(ax, GROUPS, chance=0.25)
     assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "chance"] == [0.25]
