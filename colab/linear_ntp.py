@@ -48,6 +48,7 @@ from el_jax.linear_ntp import (
     antipodal_problem,
     duplicate_problem,
     figure1_problem,
+    regularization_path,
     run_trajectory,
 )
 from el_jax.plots import (
@@ -211,7 +212,20 @@ if analysis.margins:
 draw_decoders(problem, trained, answer)
 
 # %% [markdown]
-# ## 4. Another optimizer
+# ## 4. Theorem 1: the best decoder of a ball
+#
+# Without any training: let W minimise the loss among decoders of size at most B. As B grows, it
+# turns to W_mm, and its part in the data subspace comes to W\*. Each is solved exactly.
+
+# %%
+balls = regularization_path(problem, radius=[2.0, 5.0, 15.0, 45.0], w_mm=analysis.references)
+sizes, off = balls.metrics["norm"], balls.metrics["finite_error"]
+turned = balls.metrics.get("cosine_frobenius", np.full(4, np.nan))
+for B, cosine, distance in zip(sizes, turned, off, strict=True):
+    print(f"B = {B:4.0f}: cosine with W_mm {cosine:.4f}, part in F off W* by {distance:.0e}")
+
+# %% [markdown]
+# ## 5. Another optimizer
 #
 # Choose another `METHOD` and run the cell again; `"ngd"` normalises gradients. Steps shrink as
 # (k + 1)^-`DECAY`. Look at the finite part: a normalised method with constant steps (`DECAY = 0.0`)
