@@ -57,5 +57,5 @@ def answer(results: pd.DataFrame) -> str:
     return (
         "As the ball grows, its best decoder turns to $W_{mm}$ "
         f"(cosine {decimal(cosine, 3)} at radius {radius:g} $\\|W_{{mm}}\\|$)\n"
-        f"and its part in F comes to $W^*$ (distance {finite:.1e})"
+        f"and its part in F comes to $W^*$ (distance {finite:.0e})".replace("e-0", "e-")
     )

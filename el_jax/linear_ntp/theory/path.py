@@ -115,18 +115,18 @@ class _Follower:
         """The minimiser of that norm, or of the least λ solved if all have smaller norms."""
 
         def excess(log_lam: float) -> float:
+            self.lam, self.W = before  # from a W too large the solver may not come back
             self.at_ridge(np.exp(log_lam))
             return float(np.log(np.linalg.norm(self.W) / radius))
 
         # λ ‖W_λ‖ = ‖∇CE(W_λ)‖ <= ‖∇CE(0)‖, as ∇CE is monotone
-        high = min(self.lam, self.slope / radius)
-        self.at_ridge(high)
+        self.at_ridge(min(self.lam, self.slope / radius))
+        before = self.lam, self.W
         while np.linalg.norm(self.W) < radius and self._stationarity() <= self.tolerance:
-            high = self.lam
-            self.at_ridge(high / 10)
+            before = self.lam, self.W
+            self.at_ridge(self.lam / 10)
         if np.linalg.norm(self.W) > radius:
-            bracket = np.log(self.lam), np.log(high) + 0.01
-            self.at_ridge(np.exp(brentq(excess, *bracket, xtol=1e-12, rtol=1e-14)))
+            excess(brentq(excess, np.log(self.lam), np.log(before[0]) + 0.01, xtol=1e-12))
         return self.at_ridge(self.lam)
 
     def _solve(self, lam: float) -> None:
