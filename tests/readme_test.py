@@ -30,7 +30,10 @@ from el_jax.losses import TOKEN_LOSSES
 
 ROOT = pathlib.Path(__file__).parents[1]
 READMES = [
-    *(ROOT / folder / "README.md" for folder in ("", "configs", "el_jax", "el_jax/linear_ntp")),
+    *(
+        ROOT / folder / "README.md"
+        for folder in ("", "configs", "el_jax", "el_jax/linear_ntp", "el_jax/process")
+    ),
     *sorted((ROOT / "experiments").glob("**/README.md")),
 ]
 OURS = {"el_jax", "experiments", "colab"}

@@ -7,7 +7,7 @@ On CPUs jaxlib 0.10 to 0.12 computes some sums with YNNPACK kernels that return 
 * a product of seven axes, summed over one of them, which kills the process (0.10).
 
 XLA's other kernels for sums are right. ``import el_jax`` selects them by a flag, which XLA reads
-at the first computation of the process. experiments/README.md has the six lines that show the
+at the first computation of the process. README.md has the six lines that show the
 fault.
 """
 
