@@ -34,7 +34,7 @@ def balls(scale: str, seed: int) -> Iterator[Measured]:
         "stationarity": path.stationarity,
     }
     low, high = radii[-1] / 2, float(radii[-1])
-    finite = fit_rate(radii, np.log(finite_error), window=(low, high)).slope
+    finite = fit_rate(radii.astype(float), np.log(finite_error), window=(low, high)).slope
     window = float(np.log(low)), float(np.log(high))
     direction = fit_rate(np.log(radii), np.log(1 - cosine), window=window).slope
     rates = {"direction_slope": direction, "finite_rate": finite}
