@@ -24,6 +24,7 @@ from jaxtyping import Bool, Int
 from el_jax.process.errors import require
 from el_jax.tasks.draws import letters_of, string_keys
 from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
+from el_jax.tasks.sentences import FRESH_TRAIN_SPLIT
 from el_jax.types import Batch, Key
 
 # what a key derived from `data_seed` is for; one stream each, so no two draws are related
@@ -61,7 +62,8 @@ class PaddedCopy:
             tells the whole answer.
         easy_fraction: probability ``p_s`` that a string is easy.
         shift: distance of the Caesar shift, in ``[0, alphabet_size)``.
-        num_train: strings in the training set, a multiple of ``strings_per_update``.
+        num_train: strings in the training set, a multiple of ``strings_per_update``; 0 draws new
+            ones for every update, and the split "train" is then 1,024 others.
         strings_per_update: strings one update reads.
         strings_per_window: strings packed into one window, a divisor of ``strings_per_update``.
         grouping: ``"static"`` only reorders the updates each epoch, so that a string always has
@@ -99,8 +101,8 @@ class PaddedCopy:
         require("easy_fraction", self.easy_fraction, 0 <= self.easy_fraction <= 1, "in [0, 1]")
         require("shift", self.shift, 0 <= self.shift < letters, f"in [0, {letters})")
         require("strings_per_update", update, update >= 1, "at least 1")
-        allowed = f"a positive multiple of strings_per_update={update}"
-        require("num_train", train, train >= 1 and train % update == 0, allowed)
+        allowed = f"0 or a multiple of strings_per_update={update}"
+        require("num_train", train, train >= 0 and train % update == 0, allowed)
         allowed = f"a divisor of strings_per_update={update}"
         require("strings_per_window", window, window >= 1 and update % window == 0, allowed)
         groupings = ("static", "reshuffled")
@@ -137,7 +139,7 @@ class PaddedCopy:
 
     @property
     def updates_per_epoch(self) -> int:
-        """Updates that read every training string once."""
+        """Updates that read every training string once; 0 if each update has new ones."""
         return self.num_train // self.strings_per_update
 
     @property
@@ -168,8 +170,8 @@ class PaddedCopy:
         return CopyStrings(self._string(seq, padding), (~easy).astype(np.int32))
 
     def train_set(self) -> CopyStrings:
-        """The ``num_train`` training strings."""
-        return self.sample(self._key(_TRAIN), self.num_train)
+        """The training strings, or those that stand for new ones."""
+        return self.sample(self._key(_TRAIN), self.num_train or FRESH_TRAIN_SPLIT)
 
     def test_set(self, num: int) -> CopyStrings:
         """The first ``num`` test strings, drawn like the training strings and apart from them."""
@@ -213,19 +215,25 @@ class PaddedCopy:
         """The windows that an update reads; their strings depend on the arguments and ``grouping``.
 
         Args:
-            train_set: the training strings.
+            train_set: the training strings; not looked at if updates have new ones.
             step: number of earlier updates; may be traced.
-            key: one per run; it orders the strings anew each epoch.
+            key: one per run; it draws the strings, or orders them anew each epoch.
 
         Raises:
             ValueError: if ``train_set`` does not hold ``num_train`` strings.
         """
+        if not self.num_train:
+            new = self.sample(jax.random.fold_in(key, step), self.strings_per_update)
+            return self._asked(new)
         num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
         require("num_train", num, num == given, f"the number of strings given, {given}")
         epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
         of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
         chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
-        strings = CopyStrings(train_set.tokens[chosen], train_set.groups[chosen])
+        return self._asked(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
+
+    def _asked(self, strings: CopyStrings) -> Batch:
+        """Windows of an update, with the positions that it supervises."""
         if self.supervise == "answer":
             return self.pack(strings)
         return self._windows(strings, np.arange(self.string_length - 1), self.strings_per_window)

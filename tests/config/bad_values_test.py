@@ -69,7 +69,7 @@ TRAINING = [
     ("loss=e1", "task.name", "copi", "; did you mean 'copy'?"),
     ("loss=e1", "task.easy_fraction", 1.5, "must be in [0, 1]"),
     ("loss=e1", "task.strings_per_window", 3, "must be a divisor of strings_per_update=8"),
-    ("loss=e1", "task.num_train", 401, "must be a positive multiple of strings_per_update=8"),
+    ("loss=e1", "task.num_train", 401, "must be 0 or a multiple of strings_per_update=8"),
     ("loss=e1", "task.copy_length", 0, "must be at least 1"),
     ("loss=e1", "task.grouping", "random", "must be one of ('static', 'reshuffled')"),
     ("loss=e1", "task.alphabet_size", 26.5, WHOLE),

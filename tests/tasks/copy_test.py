@@ -163,6 +163,18 @@ def test_a_larger_set_begins_with_the_smaller():
     np.testing.assert_array_equal(SMALL.train_set().tokens[:8], more.tokens)
 
 
+def test_updates_without_a_training_set_draw_new_strings_by_run_and_step():
+    task = replace(SMALL, num_train=0, strings_per_update=16)
+    data, batch_at = task.train_set(), jax.jit(task.batch_at)
+    assert len(data.tokens) == 1024
+    read = [batch_at(data, step, jax.random.key(run)) for run in (0, 1) for step in (0, 1)]
+    windows = np.concatenate([batch.tokens for batch in read])
+    assert len(np.unique(windows[:, 1:4], axis=0)) > 40  # of 64 seqs among 125
+    again = task.batch_at(data, 1, jax.random.key(1))
+    np.testing.assert_array_equal(again.tokens, read[3].tokens)
+    np.testing.assert_array_equal(again.labels, again.tokens[:, 1:4])
+
+
 @given(tasks())
 @few
 def test_swapped_answers_never_coincide_and_are_the_padding_unshifted(task):
@@ -222,7 +234,7 @@ def test_render_numbers_a_large_alphabet_and_shows_the_tokens_there_are():
         ("shift", -1, r"in \[0, 26\)"),
         ("strings_per_update", 0, "at least 1"),
         ("num_train", 404, "multiple of strings_per_update=8"),
-        ("num_train", 0, "multiple of strings_per_update=8"),
+        ("num_train", -8, "0 or a multiple of strings_per_update=8"),
         ("strings_per_window", 3, "divisor of strings_per_update=8"),
         ("strings_per_window", 0, "divisor of strings_per_update=8"),
         ("grouping", "random", "'static', 'reshuffled'"),
