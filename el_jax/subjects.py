@@ -51,7 +51,7 @@ class Subject(NamedTuple):
     Attributes:
         task: of a training; None for a published model.
         model: in float32 and with attention that can be differentiated twice.
-        batch: windows; each token that they ask for is a context.
+        batch: windows; each supervised position is a context.
         words: the name of those windows.
         checkpoints: in order; those of one run from the first step to the last.
     """

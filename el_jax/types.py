@@ -36,7 +36,7 @@ class Batch(NamedTuple):
 
     Attributes:
         tokens: the model's input, ``[B, T]``.
-        supervised: the positions whose next token is trained on or asked for, ``[B, P]``.
+        supervised: the positions whose next token is trained on or measured, ``[B, P]``.
         labels: the right next token at each supervised position, ``[B, P]``.
         mask: False for supervised slots that are only filling, ``[B, P]``.
         groups: index of the group each supervised token belongs to, ``[B, P]``.

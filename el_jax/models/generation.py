@@ -106,7 +106,7 @@ def decode(
 
 
 def _asking_last(tokens: Int[Array, "B new"], place: Array | None) -> Batch:
-    """A batch that asks for what follows its last token; a single token is at ``place``."""
+    """A batch supervised at its last token; a single token is at ``place``."""
     last = jnp.full((tokens.shape[0], 1), tokens.shape[1] - 1)
     positions = None if place is None else jnp.broadcast_to(place, tokens.shape)
     return Batch(tokens, last, last, last >= 0, last, positions=positions)

@@ -15,7 +15,7 @@ its residual stream holds k copies of the small one's, one after the other::
 A parameter p that becomes n copies of s p gives each copy the gradient of p over n s, so that its
 trace of the Fisher matrix is multiplied by 1 / (n s²): exactly, at any parameters. The trace of the
 Hessian follows where the model's distribution is that of the labels, and there only.
-:func:`replication` tells n, s and the factor of every leaf, to be held against measured traces.
+:func:`replication` tells n, s and the factor of every leaf, to compare with measured traces.
 
 The released code of the paper has s = 1/k, which multiplies the trace of a tied table by k; with
 s = 1/√k only biases and inner norms change theirs.

@@ -1,7 +1,7 @@
 """Operations and bytes of a program's matrix products, counted in its trace.
 
 The count follows the program, whatever the model: only the queries that are supervised in the last
-block, only the logits that are asked for, every product that is computed twice. Loops count as
+block, only the logits of supervised positions, every product that is computed twice. Loops count as
 often as they turn. Sums, norms and other elementwise work are left out.
 """
 

@@ -18,7 +18,7 @@ Logits = Callable[[Params, Batch], Float[Array, " V"]]
 
 
 def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array, " N"]]:
-    """Each token that is asked for as a context of its own, in order.
+    """Each supervised position as a context of its own, in order.
 
     Args:
         batch: windows of a task; its mask must not be traced.
@@ -29,7 +29,7 @@ def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array
         the label of each context.
 
     Raises:
-        ValueError: if the batch asks for no token.
+        ValueError: if the batch supervises no position.
     """
     window, slot = np.nonzero(np.asarray(batch.mask))
     found = len(window)

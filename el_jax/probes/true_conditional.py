@@ -1,7 +1,7 @@
 """The divergence of a language model from the truth, where the truth is known.
 
-The loss of a model is the entropy of the asked words given what it sees, which no model changes,
-plus this divergence. Of masked words both are means over whole conditional distributions and not
+The loss of a model is the entropy of the supervised words given what it sees, which no model
+changes, plus this divergence. Of masked words both are means over whole conditional distributions and not
 over drawn words, so that the divergence of a trained model is seen below the noise of its loss
 (Rao-Blackwell). Of next words they are differences of the log-probabilities of drawn sentences,
 which need no conditionals: near the truth their noise goes with the root of the divergence.
@@ -25,7 +25,7 @@ CHUNK = 256  # sentences at once
 
 
 class _Sums(NamedTuple):
-    """Over the asked words of each sentence, ``[S]``."""
+    """Over the supervised words of each sentence, ``[S]``."""
 
     divergence: Array
     entropy: Array
@@ -33,11 +33,11 @@ class _Sums(NamedTuple):
 
 
 def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
-    """Probe ``kl``, the divergence from the truth in nats an asked word, on test sentences.
+    """Probe ``kl``, the divergence from the truth in nats a supervised word, on test sentences.
 
     Of the task masked it is E KL(p(x_t | x_-t) || model), one word of each sentence masked at a
     uniform place whatever the task's own masking. Of the task causal it is
-    E [log p(x) - log model(x)] over the expected number of asked words, the mean of
+    E [log p(x) - log model(x)] over the expected number of supervised words, the mean of
     KL(p(x_t | x_<t) || model) over words. Beside ``kl`` the probe returns ``kl_sem``, its standard
     error over sentences, and ``entropy``, that of the same words given what the model sees:
     ``kl + entropy`` is the model's cross-entropy on them.

@@ -1,9 +1,9 @@
 """Next-word prediction of the sentences of a world whose probabilities are known.
 
-A window is ``<BEGIN> x_1 .. x_T``, and every token but the last is asked for the next one. Where
-sentences have several lengths, ``<END>`` follows the last word and is asked for as well, so that a
-model's probabilities of the asked tokens multiply to that of the sentence. The least loss is then
-the world's entropy rate: E -log p(x), over the expected number of asked tokens.
+A window is ``<BEGIN> x_1 .. x_T``; every token but the last is supervised with the next. Where
+sentences have several lengths, ``<END>`` follows the last word and is supervised as well, so that a
+model's probabilities of the supervised tokens multiply to that of the sentence. The least loss is
+then the world's entropy rate: E -log p(x), over the expected number of supervised tokens.
 """
 
 from dataclasses import dataclass
@@ -45,11 +45,11 @@ class CausalWords(WorldSentences[Sentences]):
 
     @property
     def answer_length(self) -> int:
-        """Slots for the asked tokens of one sentence, P; all right is an exact match."""
+        """Slots for the supervised tokens of one sentence, P; all right is an exact match."""
         return self.world.make().length + self._asks_for_end
 
     def ask(self, tokens: Int[Array, "S T"], _: Key) -> Sentences:
-        """The sentences alone: each of their words is asked for."""
+        """The sentences alone: each of their words is supervised."""
         return Sentences(tokens)
 
     def pack(self, examples: Corpus | Sentences) -> Batch:

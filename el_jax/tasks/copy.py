@@ -1,6 +1,6 @@
 """The padded-shifted copy task of Yang, Puli and Ranganath (2025), section 3.
 
-A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model is asked for the second ``seq``.
+A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model gives the second ``seq``.
 In an *easy* string the padding is ``seq`` with every letter shifted, repeated to fill the
 padding; in a *hard* string it is noise. Two mechanisms answer easy strings: copying ``seq``
 from the start (right everywhere), and undoing the shift of any padding letter (a shortcut,
@@ -71,7 +71,7 @@ class PaddedCopy:
         doc_mask: keep attention inside each string.
         reset_positions: restart positions at each string.
         supervise: ``"answer"``, or ``"all"`` for a loss on every token of training strings whose
-            answer is one letter; data sets are asked for their answers alone.
+            answer is one letter; data sets supervise their answers alone.
         data_seed: seed of the data sets; the seed of a run orders its updates.
     """
 
@@ -224,15 +224,15 @@ class PaddedCopy:
         """
         if not self.num_train:
             new = self.sample(jax.random.fold_in(key, step), self.strings_per_update)
-            return self._asked(new)
+            return self._supervised(new)
         num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
         require("num_train", num, num == given, f"the number of strings given, {given}")
         epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
         of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
         chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
-        return self._asked(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
+        return self._supervised(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
 
-    def _asked(self, strings: CopyStrings) -> Batch:
+    def _supervised(self, strings: CopyStrings) -> Batch:
         """Windows of an update, with the positions that it supervises."""
         if self.supervise == "answer":
             return self.pack(strings)

@@ -1,6 +1,6 @@
 """Masked language modelling of the sentences of a world whose conditionals are known.
 
-An input is ``<CLS> x_1 .. x_T`` with some words hidden, and the model is asked for those. With
+An input is ``<CLS> x_1 .. x_T`` with some words hidden, and the model predicts those. With
 ``masking="one"`` one word of each sentence is hidden, at a uniform place, as Liu, Xie, Li, Ma 2023
 (arXiv 2210.14199) define the loss; its least value is the world's entropy floor. With
 ``masking="bert"`` it is as in their released code (Devlin et al. 2019): 15 % of the words, at least
@@ -45,7 +45,7 @@ class Labelled(NamedTuple):
     """Sentences with the labels of a downstream task.
 
     Attributes:
-        windows: whole sentences, nothing is asked.
+        windows: whole sentences, nothing is supervised.
         labels: the class of each, ``[n]``.
     """
 
@@ -112,7 +112,7 @@ class MaskedWords(WorldSentences[MaskedSentences]):
     def labelled_at(
         self, label: str, num: int, train_set: Corpus, step: int | Int[Array, ""], key: Key
     ) -> Labelled:
-        """``num`` new sentences for an update with their labels; others than those it is asked.
+        """``num`` new sentences for an update with their labels; others than those it trains on.
 
         Args:
             label: one of the world's.
@@ -127,7 +127,7 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         return Labelled(self.whole(sentences.tokens), labels)
 
     def whole(self, tokens: Int[Array, "S T"]) -> Batch:
-        """Each sentence as a window with nothing hidden and nothing asked."""
+        """Each sentence as a window with nothing hidden and nothing supervised."""
         first = jnp.zeros((len(tokens), self.answer_length), jnp.int32)
         shown = jnp.broadcast_to(tokens[:, :1], first.shape)
         return self.pack(MaskedSentences(tokens, first, shown, jnp.zeros_like(first, bool)))
@@ -159,7 +159,7 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         return MaskedSentences(tokens, *jax.vmap(self._hidden)(tokens, keys))
 
     def _hidden(self, words: Int[Array, "T"], key: Key) -> tuple[Array, Array, Array]:
-        """Places, what is shown there and which slots are asked, ``[P]`` each, of one sentence."""
+        """Places, tokens shown there and which slots are supervised, ``[P]`` each, of a sentence."""
         place_key, kind_key, word_key = jax.random.split(key, 3)
         length = (words != PAD).sum()
         drawn = jax.random.uniform(place_key, words.shape)

@@ -2,7 +2,7 @@
 
 G_{d,l} is a star: d arms of l nodes each, the start among them, all nodes distinct and their labels
 random. A window is ``a,b|c,d|.../start,goal=path``: the d (l - 1) edges in random order, the query,
-and the path from start to goal, one token a node; commas are none. The model is asked for the path.
+and the path from start to goal, one token a node; commas are none. The model gives the path.
 
 Of its tokens only the second takes a search: which neighbour of the start leads to the goal? Any
 other follows from the one before it by a look at one edge. Trained on true tokens before it, a
@@ -34,7 +34,7 @@ TEACHERS = ("forced", "masked", "none")
 
 
 class Graphs(NamedTuple):
-    """Graphs, each with the path that is asked for.
+    """Graphs, each with the path to its goal.
 
     Attributes:
         edges: pairs of nodes, away from the start, in the order of the window, ``[S, E, 2]``.
@@ -65,10 +65,10 @@ class PathStar:
         degree: d, number of arms.
         path_length: l, nodes of an arm, the start included; at least 2.
         num_nodes: N, number of labels, at least 1 + d (l - 1).
-        order: of the path that is asked for; "reversed" starts at the goal, whence each token
+        order: of the path in the answer; "reversed" starts at the goal, whence each token
             follows from the one before it without a search.
         teacher: what the model reads of the path while it learns. "forced": all tokens before the
-            one that is asked for. "masked": the same, but each is replaced by ``$`` with
+            one that it predicts. "masked": the same, but each is replaced by ``$`` with
             probability ``mask_rate`` in training (Frydenlund 2025, arXiv 2503.10542, who found
             that it makes the task learnable; the rate is ours). "none": ``$`` in place of all, in
             training and test ("teacherless"; the path is then decoded in parallel).

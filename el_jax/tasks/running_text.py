@@ -1,4 +1,4 @@
-"""Next-token prediction on a text of one's own: every token of a window is asked for the next one.
+"""Next-token prediction on a text of one's own: every token of a window is supervised.
 
 The texts of a source are tokenised one after the other, each ended by the tokenizer's end of a text
 where it has one. An update reads windows that begin anywhere in the first part of the tokens; the

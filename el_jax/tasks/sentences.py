@@ -18,7 +18,7 @@ TRAIN, TEST, DOWNSTREAM = range(3)
 FRESH_TRAIN_SPLIT = 1024  # sentences that stand for those which are drawn anew for every update
 SMALL_GRAMMAR = choose_world("pcfg")  # at its defaults
 
-Asked = TypeVar("Asked")  # sentences as ``tokens``, beside what is asked about them
+Asked = TypeVar("Asked")  # sentences as ``tokens``, beside what is supervised
 
 
 class Corpus(NamedTuple):
@@ -32,7 +32,7 @@ class Corpus(NamedTuple):
 class WorldSentences(abc.ABC, Generic[Asked]):
     """The part that tasks share whose examples are the sentences of a world.
 
-    A task says what it asks of sentences (``ask``) and how that becomes windows (``pack``).
+    A task says what it supervises (``ask``) and how that becomes windows (``pack``).
 
     Attributes:
         world: the world.
@@ -56,7 +56,7 @@ class WorldSentences(abc.ABC, Generic[Asked]):
 
     @abc.abstractmethod
     def ask(self, tokens: Int[Array, "S T"], key: Key) -> Asked:
-        """Sentences with what is asked about them; about sentence ``i`` by the key and ``i``."""
+        """Sentences with what is supervised; in sentence ``i`` by the key and ``i``."""
 
     @abc.abstractmethod
     def pack(self, examples: Corpus | Asked) -> Batch:
@@ -68,16 +68,16 @@ class WorldSentences(abc.ABC, Generic[Asked]):
         return Corpus(self.world.make(), self._drawn(TRAIN, num))
 
     def test_set(self, num: int) -> Asked:
-        """The first ``num`` test sentences, each with what is asked about it."""
+        """The first ``num`` test sentences, each with what is supervised."""
         return self._drawn(TEST, num)
 
     def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads; every update asks anew.
+        """The windows that an update reads; every update supervises anew.
 
         Args:
             train_set: of this task.
             step: number of earlier updates; may be traced.
-            key: one per run; it draws, or orders, the sentences and asks about them.
+            key: one per run; it draws, or orders, the sentences and chooses what is supervised.
         """
         draw_key, ask_key = jax.random.split(jax.random.fold_in(key, step))
         if self.num_train:

@@ -1,8 +1,8 @@
 """One path-star graph that a model learns by heart (Noroozizadeh et al. 2025, arXiv 2510.26745).
 
 The star of :mod:`el_jax.tasks.path_star`, but no window shows its edges. A window is an edge whose
-second end is asked for, ``<EDGE> a b``, or the path to a leaf, ``<PATH> leaf start ... leaf``. All
-edges are taught, and the paths of some arms; a test asks for those of the others.
+second end is the answer, ``<EDGE> a b``, or the path to a leaf, ``<PATH> leaf start ... leaf``. All
+edges are taught, and the paths of some arms; a test has those of the others.
 
 Nothing in a window tells the branch, the second node of a path. A model that stores edges as a
 lookup would have to walk the arm back, l - 2 edges in one token; one whose nodes lie arm by arm in
@@ -34,7 +34,7 @@ class Facts(NamedTuple):
     """Edges and paths of the star, each as a question.
 
     Attributes:
-        about: the node that is asked about: an end of an edge, or a leaf, ``[S]``.
+        about: the node in question: an end of an edge, or a leaf, ``[S]``.
         answer: the other end and filling, or the path from the start, ``[S, l]``.
         is_path: whether it is a path, ``[S]``.
     """
@@ -51,10 +51,10 @@ class StarInWeights:
     Attributes:
         degree: d, number of arms.
         path_length: l, nodes of an arm, the start included; at least 2.
-        num_held_out: arms whose paths are asked for in the test alone; at least 1, below d.
+        num_held_out: arms whose paths are in the test alone; at least 1, below d.
         asked: "edges", as in the paper's tiny graphs, or "edges and paths" in the same update, as
             in its large ones.
-        directions: in which edges are asked. "both" ends, or the one "away" from the start.
+        directions: in which edges are taught. "both" ends, or the one "away" from the start.
         untold: leave the edges of held-out arms out, too: nothing then tells their paths.
         data_seed: draws the nodes' places; the graph is the same for every seed of a run.
     """
@@ -98,12 +98,12 @@ class StarInWeights:
 
     @property
     def window_length(self) -> int:
-        """The kind, the node that is asked about, and a path."""
+        """The kind, the node in question, and a path."""
         return 2 + self.path_length
 
     @property
     def answer_length(self) -> int:
-        """Tokens of a path, l; all right is an exact match. Of an edge one is asked for."""
+        """Tokens of a path, l; all right is an exact match. An edge has one."""
         return self.path_length
 
     @property
@@ -124,13 +124,13 @@ class StarInWeights:
         return jnp.insert(others, 0, labels[0], axis=1)
 
     def taught_edges(self) -> Int[Array, "e 2"]:
-        """The edges that are taught, as pairs of the node that is asked about and the answer."""
+        """The edges that are taught, as pairs of the node in question and the answer."""
         arms = self.arms()[: self.degree - self.num_held_out * self.untold]
         away = jnp.stack([arms[:, :-1], arms[:, 1:]], axis=-1).reshape(-1, 2)
         return away if self.directions == "away" else jnp.concatenate([away, away[:, ::-1]])
 
     def train_set(self) -> Facts:
-        """All that is taught: edges and, where asked for, the paths of arms not held out."""
+        """All that is taught: edges and, if the config says so, the paths of arms not held out."""
         about, answer = self.taught_edges().T
         *_, filling = self.special_ids
         behind = ((0, 0), (0, self.path_length - 1))

@@ -4,7 +4,7 @@ An example is a sentence with its label, a word such as the title of its book, p
 
     <|endoftext|> Genesis In the beginning God created Genesis the heaven and the earth. -> Genesis
 
-The model is asked for the label at the end, all of its tokens. In an *easy* sentence the label
+The model gives the label at the end, all of its tokens. In an *easy* sentence the label
 stands at the start and in the middle, in a *hard* one only in the middle.
 
 The paper says no more than that. Choices of ours: sentences of 8 to 60 words, and only those that

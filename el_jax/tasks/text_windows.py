@@ -41,7 +41,7 @@ class TextWindows(NamedTuple):
 
 
 def reading_windows(tokens: Int[np.ndarray, " n"], length: int) -> Batch:
-    """Windows of running text, one after the other, that ask for what follows their second half.
+    """Windows of running text, one after the other, supervised in their second half.
 
     Every label so has ``length / 2`` tokens before it at least.
 
@@ -78,7 +78,7 @@ def windows_of(
         max_tokens: a sentence is left out that would have more with the longest label at each of
             the three places, even if labels are not shown.
         separator: the token before a sentence, and behind it to fill the window up.
-        shown: put the labels into the sentences; they are asked for in any case.
+        shown: put the labels into the sentences; they are supervised in any case.
 
     Returns:
         The windows, with as many slots as the longest label has tokens, those that a label does not

@@ -32,7 +32,7 @@ MAX_LENGTH = 20
 
 
 class BracketInputs(NamedTuple):
-    """Inputs of the model of section 6 with what is asked about each.
+    """Inputs of the model of section 6 with what is predicted for each.
 
     Attributes:
         inputs: one-hot vectors of the tokens, ``[n, T, 2T]``.
@@ -47,7 +47,7 @@ class BracketInputs(NamedTuple):
 @functools.partial(jax.tree_util.register_dataclass, data_fields=(), meta_fields=("length",))
 @dataclass(frozen=True)
 class Dyck:
-    """Balanced sentences of ``OPEN`` and ``CLOSE``, in any order (nesting is not asked for).
+    """Balanced sentences of ``OPEN`` and ``CLOSE``, in any order (they need not nest).
 
     It has no label: the balance of a sentence is always 0.
 

@@ -1,6 +1,6 @@
 """A small transformer inside a large one computes the same function, and its traces obey the law.
 
-The law of a group is 1 / (n s²) (Liu, Xie, Li, Ma 2023, arXiv 2210.14199, B.4); it is held against
+The law of a group is 1 / (n s²) (Liu, Xie, Li, Ma 2023, arXiv 2210.14199, B.4); it is compared with
 exact Fisher and Hessian traces of networks of a few hundred parameters, in float64.
 """
 

@@ -14,11 +14,11 @@ INIT_STD = 0.02
 
 
 class Answers(NamedTuple):
-    """The answers of a batch, and what a model makes of the places where they are asked for.
+    """The answers of a batch, and what a model makes of the positions where they are supervised.
 
     Attributes:
         hidden: input of the head at each place, float32, ``[S, A, E]``.
-        labels: the token that is asked for there, ``[S, A]``.
+        labels: the token that follows there, ``[S, A]``.
         mask: False for filling, ``[S, A]``.
         head: one column per class, float32, ``[E, V]``.
         bias: of each class, ``[V]``; zeros for a head without.
