@@ -1,10 +1,11 @@
 """The divergence of a language model from the truth, where the truth is known.
 
 The loss of a model is the entropy of the supervised words given what it sees, which no model
-changes, plus this divergence. Of masked words both are means over whole conditional distributions and not
-over drawn words, so that the divergence of a trained model is seen below the noise of its loss
-(Rao-Blackwell). Of next words they are differences of the log-probabilities of drawn sentences,
-which need no conditionals: near the truth their noise goes with the root of the divergence.
+changes, plus this divergence. Of masked words both are means over whole conditional distributions
+and not over drawn words, so that the divergence of a trained model is seen below the noise of its
+loss (Rao-Blackwell). Of next words they are differences of the log-probabilities of drawn
+sentences, which need no conditionals: near the truth their noise goes with the root of the
+divergence.
 """
 
 import dataclasses

@@ -143,11 +143,6 @@ class PaddedCopy:
         return self.num_train // self.strings_per_update
 
     @property
-    def entropy_floor(self) -> float:
-        """Least expected cross-entropy per supervised token, in nats: the answer is certain."""
-        return 0.0
-
-    @property
     def chance(self) -> float:
         """Letter accuracy of a guess, and of the shortcut on hard strings.
 
@@ -222,18 +217,15 @@ class PaddedCopy:
         Raises:
             ValueError: if ``train_set`` does not hold ``num_train`` strings.
         """
-        if not self.num_train:
-            new = self.sample(jax.random.fold_in(key, step), self.strings_per_update)
-            return self._supervised(new)
-        num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
-        require("num_train", num, num == given, f"the number of strings given, {given}")
-        epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
-        of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
-        chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
-        return self._supervised(CopyStrings(train_set.tokens[chosen], train_set.groups[chosen]))
-
-    def _supervised(self, strings: CopyStrings) -> Batch:
-        """Windows of an update, with the positions that it supervises."""
+        if self.num_train:
+            num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
+            require("num_train", num, num == given, f"the number of strings given, {given}")
+            epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
+            of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
+            chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
+            strings = CopyStrings(train_set.tokens[chosen], train_set.groups[chosen])
+        else:
+            strings = self.sample(jax.random.fold_in(key, step), self.strings_per_update)
         if self.supervise == "answer":
             return self.pack(strings)
         return self._windows(strings, np.arange(self.string_length - 1), self.strings_per_window)

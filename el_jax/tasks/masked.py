@@ -159,7 +159,7 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         return MaskedSentences(tokens, *jax.vmap(self._hidden)(tokens, keys))
 
     def _hidden(self, words: Int[Array, "T"], key: Key) -> tuple[Array, Array, Array]:
-        """Places, tokens shown there and which slots are supervised, ``[P]`` each, of a sentence."""
+        """Places, tokens shown there and which slots are supervised, ``[P]`` each."""
         place_key, kind_key, word_key = jax.random.split(key, 3)
         length = (words != PAD).sum()
         drawn = jax.random.uniform(place_key, words.shape)
