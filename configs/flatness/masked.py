@@ -2,8 +2,8 @@
 
     python -m el_jax.train --config=configs/flatness/masked.py:world=pcfg --workdir=runs/pcfg
 
-Arguments after the colon: ``task=masked|causal`` (causal: the next word is asked for, by a model
-that does not see it), ``world=pcfg|hmm|dyck|bigram_river|grammar_file|language_model``,
+Arguments after the colon: ``task=masked|causal`` (causal: the next word, by a model that does not
+see it), ``world=pcfg|hmm|dyck|bigram_river|mess3|rrxor|grammar_file|language_model``,
 ``scale=small|paper``, ``model=NAME`` (a preset of the transformer, or another model;
 ``bidirectional_lstm`` is the paper's for hmm), ``size=NAME`` (paper: a row of the paper's Table 3,
 ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME`` (``sgd`` is plain, at a constant rate after

@@ -38,6 +38,7 @@ from el_jax.worlds.grammar_file import parse_grammar, read_grammar
 from el_jax.worlds.hmm import HMM, block_hmm
 from el_jax.worlds.language_model import LanguageModel, restricted_model
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
+from el_jax.worlds.processes import mess3, rrxor
 from el_jax.worlds.world import PAD, Sentences, World
 
 __all__ = [
@@ -66,9 +67,11 @@ __all__ = [
     "exact_entropy_floor",
     "exact_label_rates",
     "label_rates",
+    "mess3",
     "parse_grammar",
     "read_grammar",
     "restricted_model",
+    "rrxor",
     "tree_grammar",
     "world_defaults",
     "world_kinds",

@@ -14,6 +14,7 @@ from el_jax.worlds.dyck import Dyck
 from el_jax.worlds.grammar_file import read_grammar
 from el_jax.worlds.hmm import block_hmm
 from el_jax.worlds.pcfg import tree_grammar
+from el_jax.worlds.processes import mess3, rrxor
 from el_jax.worlds.world import World
 
 WORLDS: dict[str, Callable[..., World]] = {
@@ -22,6 +23,8 @@ WORLDS: dict[str, Callable[..., World]] = {
     "grammar_file": read_grammar,
     "dyck": Dyck,
     "bigram_river": bigram_river,
+    "mess3": mess3,
+    "rrxor": rrxor,
 }
 
 Number = int | float | str

@@ -108,6 +108,16 @@ class HMM:
         emitted = jnp.log((predicted * self._emitted(tokens)).sum(axis=-1)).sum(axis=-1)
         return jnp.where(jnp.isnan(emitted), -jnp.inf, emitted)  # its prefix never occurs either
 
+    def belief(self, tokens: Tokens) -> Float[Array, "*n T S"]:
+        """Law of the state at each position given the tokens up to it; NaN where they never occur.
+
+        It is what an observer of the tokens knows of the state, and all that the next ones
+        depend on.
+        """
+        predicted, _ = self._messages(tokens)
+        state = predicted * self._emitted(tokens)
+        return state / state.sum(axis=-1, keepdims=True)
+
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 

@@ -43,6 +43,8 @@ SMALL = {
     "grammar_file": parse_grammar(GRAMMAR, length=4),
     "dyck": WORLDS["dyck"](length=4),
     "bigram_river": WORLDS["bigram_river"](vocab_size=4, length=4),
+    "mess3": WORLDS["mess3"](length=4),
+    "rrxor": WORLDS["rrxor"](length=5),
     "language_model": restricted_model(
         TABLE.apply, random_logits(), np.array([3, 9, 4, 4, 8]), num_words=3, begin=4, length=4
     ),
