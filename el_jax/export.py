@@ -5,7 +5,8 @@
 
 FOLDER is new; ``transformers`` and ``el_jax.models.pretrained.load_pretrained`` read it. The
 numbers name one run of WORKDIR and may be left out where there is one; STEP is of a checkpoint, and
-the newest if left out. A training on text adds its tokenizer. Parameters of an objective on later
+the newest if left out. The folder has a tokenizer: that of the text, or one whose words, parted by
+spaces, are the task's tokens (``<BOS> g h h <CLS> g <EOS>``). Parameters of an objective on later
 tokens (``future=``) are left out, with a line that says so.
 
 Transformers have a Hugging Face form as far as a published family computes what they compute: the
@@ -25,8 +26,8 @@ from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import save_pretrained
 from el_jax.process.errors import ConfigError, UserError, describe, exit_code
 from el_jax.run import SavedRun, load, number_of
-from el_jax.tasks import RunningText, TextCopy
-from el_jax.tokenizers import write_tokenizer
+from el_jax.tasks import PaddedCopy, PathStar, RunningText, StarInWeights, Task, TextCopy
+from el_jax.tokenizers import word_tokenizer, write_tokenizer
 
 
 class Exported(NamedTuple):
@@ -44,7 +45,7 @@ class Exported(NamedTuple):
 def export(
     run: SavedRun, folder: pathlib.Path, numbers: dict[str, int | float], step: int | None
 ) -> Exported:
-    """Write the network of one run, and its tokenizer if it was trained on text.
+    """Write the network of one run and its tokenizer.
 
     Args:
         run: the training.
@@ -60,10 +61,23 @@ def export(
     if model.kind is not TransformerConfig:
         raise ConfigError(f"config.model.name={model.name!r}: only transformers can be exported")
     params, beside = run.network(numbers, step)
+    task = run.task
+    end: str | None
+    if isinstance(task, TextCopy | RunningText):
+        tokenizer, end = task.text_tokenizer, task.separator
+    else:
+        names = token_names(task)
+        tokenizer, end = word_tokenizer(names), "<EOS>" if "<EOS>" in names else None
     kind = save_pretrained(folder, run.settings.model_config, params)
-    if isinstance(run.task, TextCopy | RunningText):
-        write_tokenizer(folder, run.task.text_tokenizer, run.task.separator)
+    write_tokenizer(folder, tokenizer, end)
     return Exported(kind, sum(leaf.size for leaf in jax.tree.leaves(beside)))
+
+
+def token_names(task: Task) -> list[str]:
+    """The name of each token of a task without text: its own, or the token's number."""
+    if isinstance(task, PaddedCopy | PathStar | StarInWeights):
+        return task.token_names
+    return [*map(str, range(task.vocab_size))]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,6 +12,8 @@ from el_jax import export
 from el_jax.models import PRESETS
 from el_jax.models.pretrained import PretrainedError, load_pretrained
 from el_jax.models.pretrained.config_json import family_of
+from el_jax.tasks import CausalWords, PathStar, StarInWeights
+from el_jax.tokenizers import load_tokenizer, word_tokenizer
 from tests import trainings
 
 
@@ -36,11 +38,32 @@ def test_the_folder_gives_the_logits_of_the_run(workdir, step, tmp_path, capsys)
     )
     run = el_jax.load(workdir)
     batch = run.task.pack(run.task.test_set(4))
+    words = load_tokenizer(folder).encode("<BOS> a b <CLS> a <EOS>")
+    assert words.ids == [
+        run.task.special_ids[0],
+        0,
+        1,
+        run.task.special_ids[1],
+        0,
+        run.task.special_ids[2],
+    ]
     model, params, _ = load_pretrained(folder)
     expected = run.model.apply(run.params(seed=1, step=step), batch)
     np.testing.assert_array_equal(model.apply(params, batch), expected)
     other = run.model.apply(run.params(seed=0, step=step), batch)
     assert not np.allclose(other, expected)
+
+
+@pytest.mark.parametrize("task", [PathStar(num_nodes=9), StarInWeights(), CausalWords()])
+def test_every_token_of_a_task_has_a_name_of_its_own(task):
+    names = export.token_names(task)
+    assert len({*names}) == task.vocab_size
+    example = task.pack(task.test_set(1)).tokens[0].tolist()
+    tokenizer = word_tokenizer(names)
+    written = tokenizer.decode(example)
+    assert tokenizer.encode(written).ids == example
+    with pytest.raises(Exception, match="UNK"):
+        tokenizer.encode("no_such_word")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ for the paper's (1, 50), eight of which fill its longest context, 440, and 2013 
 """
 
 from dataclasses import dataclass
-from itertools import islice
 from string import ascii_lowercase
 from typing import ClassVar, NamedTuple
 
@@ -118,6 +117,13 @@ class PaddedCopy:
         return self.alphabet_size, self.alphabet_size + 1, self.alphabet_size + 2
 
     @property
+    def token_names(self) -> list[str]:
+        """The name of each token; letters past 26 are numbers."""
+        n = self.alphabet_size
+        letters = ascii_lowercase[:n] if n <= len(ascii_lowercase) else map(str, range(n))
+        return [*letters, "<BOS>", "<CLS>", "<EOS>"]
+
+    @property
     def vocab_size(self) -> int:
         """Letters and the three special tokens."""
         return self.alphabet_size + 3
@@ -144,10 +150,7 @@ class PaddedCopy:
 
     @property
     def chance(self) -> float:
-        """Letter accuracy of a guess, and of the shortcut on hard strings.
-
-        A hard string's padding is independent of its seq: no function of it beats a guess.
-        """
+        """Letter accuracy of a guess, and of the shortcut on hard strings."""
         return 1 / self.alphabet_size
 
     def sample(self, key: Key, num: int) -> CopyStrings:
@@ -204,7 +207,7 @@ class PaddedCopy:
             ValueError: if ``n`` does not divide the number of strings.
         """
         places = self._cls_place + np.arange(self.copy_length)
-        return self._windows(strings, places, self._packed(strings_per_window))
+        return self._windows(strings, places, strings_per_window or self.strings_per_window)
 
     def batch_at(self, train_set: CopyStrings, step: int | Int[Array, ""], key: Key) -> Batch:
         """The windows that an update reads; their strings depend on the arguments and ``grouping``.
@@ -239,7 +242,9 @@ class PaddedCopy:
             The position of the letter to copy, ``[P]``, and a mask of the padding of the slot's
             own string, ``[P, T]``.
         """
-        string, place = window_layout(self._packed(strings_per_window), self.string_length)
+        string, place = window_layout(
+            strings_per_window or self.strings_per_window, self.string_length
+        )
         answer = np.flatnonzero((place >= 1) & (place <= self.copy_length))
         is_padding = (place > self.copy_length) & (place < self._cls_place)
         own = string == string[answer][:, None]  # the letter to copy is in the slot's own string
@@ -258,9 +263,7 @@ class PaddedCopy:
         length, start, end = self.string_length, 1 + self.copy_length, self._cls_place
         if tokens.size % length:
             raise ValueError(f"tokens of shape {tokens.shape}: must be strings of {length}")
-        spelled = self.alphabet_size <= len(ascii_lowercase)
-        letters = ascii_lowercase if spelled else map(str, range(self.alphabet_size))
-        names = [*islice(letters, self.alphabet_size), "<BOS>", "<CLS>", "<EOS>"]
+        names, spelled = self.token_names, self.alphabet_size <= len(ascii_lowercase)
 
         def write(tokens: list[int]) -> str:
             return ("" if spelled else ",").join(names[token] for token in tokens)
@@ -284,9 +287,6 @@ class PaddedCopy:
             reset_positions=self.reset_positions,
             doc_mask=self.doc_mask,
         )
-
-    def _packed(self, strings_per_window: int | None) -> int:
-        return self.strings_per_window if strings_per_window is None else strings_per_window
 
     def _key(self, stream: int) -> Key:
         return jax.random.fold_in(jax.random.key(self.data_seed), stream)

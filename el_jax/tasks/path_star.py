@@ -125,6 +125,11 @@ class PathStar:
         return self.num_nodes + 4
 
     @property
+    def token_names(self) -> list[str]:
+        """The name of each token: nodes are numbers."""
+        return [*map(str, range(self.num_nodes)), *"|=/$"]
+
+    @property
     def prefix_length(self) -> int:
         """Tokens up to ``=``, 3 E + 3."""
         return 3 * self.num_edges + 3
@@ -214,8 +219,9 @@ class PathStar:
 
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
         """Writes a window out as a line of the repository's files, ``$`` where it hides a node."""
-        names = [*map(str, range(self.num_nodes)), *"|=/$"]
-        return re.sub(",?([|=/]),?", r"\1", ",".join(names[token] for token in tokens.tolist()))
+        return re.sub(
+            ",?([|=/]),?", r"\1", ",".join(self.token_names[token] for token in tokens.tolist())
+        )
 
     @property
     def _is_whole_epoch(self) -> bool:

@@ -97,6 +97,11 @@ class StarInWeights:
         return self.num_nodes + 3
 
     @property
+    def token_names(self) -> list[str]:
+        """The name of each token: nodes are numbers."""
+        return [*map(str, range(self.num_nodes)), "<EDGE>", "<PATH>", "<FILL>"]
+
+    @property
     def window_length(self) -> int:
         """The kind, the node in question, and a path."""
         return 2 + self.path_length

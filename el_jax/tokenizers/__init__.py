@@ -24,6 +24,7 @@ from el_jax.tokenizers.byte_pairs import (
     write_tokenizer,
 )
 from el_jax.tokenizers.gguf import gguf_end, gguf_tokenizer
+from el_jax.tokenizers.words import word_tokenizer
 
 __all__ = [
     "SEPARATOR",
@@ -36,6 +37,7 @@ __all__ = [
     "smollm2_gguf",
     "smollm2_tokenizer",
     "train_tokenizer",
+    "word_tokenizer",
     "write_tokenizer",
 ]
 

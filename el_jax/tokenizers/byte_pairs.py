@@ -46,7 +46,7 @@ def byte_pair_tokenizer(
         MissingPackageError: the library is not installed.
         PretrainedError: a merge is not of the vocabulary.
     """
-    library = _library()
+    library = tokenizers_library()
     try:
         tokenizer = library.Tokenizer(library.models.BPE(vocab=vocabulary, merges=list(merges)))
     except Exception as error:  # the library raises no narrower one
@@ -78,7 +78,7 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
     whole, parts = folder / "tokenizer.json", (folder / "vocab.json", folder / "merges.txt")
     try:
         if whole.is_file():
-            return _library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
+            return tokenizers_library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
         vocabulary, pairs = (path.read_text(encoding="utf-8") for path in parts)
         words = json.loads(vocabulary)
         if not (reason := _not_gpt2(folder, words)):
@@ -108,13 +108,13 @@ def stated_end(folder: pathlib.Path) -> str | None:
     return None
 
 
-def write_tokenizer(folder: pathlib.Path, tokenizer: Tokenizer, separator: str) -> None:
+def write_tokenizer(folder: pathlib.Path, tokenizer: Tokenizer, separator: str | None) -> None:
     """Write a tokenizer into a Hugging Face folder: tokenizer.json, and how transformers reads it.
 
     Args:
         folder: is there.
         tokenizer: to write.
-        separator: its token between documents.
+        separator: its token between documents; None if it has none.
 
     Raises:
         OSError: the files cannot be written.
@@ -135,7 +135,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     Raises:
         MissingPackageError: the library is not installed.
     """
-    library = _library()
+    library = tokenizers_library()
     tokenizer = library.Tokenizer(library.models.BPE())
     tokenizer.pre_tokenizer = _cutting(library, digits_apart=False)
     tokenizer.decoder = library.decoders.ByteLevel()
@@ -198,7 +198,7 @@ def _gpt2_file(name: str, digest: str) -> str:
     return content.decode("utf-8")
 
 
-def _library() -> Any:
+def tokenizers_library() -> Any:
     """The package ``tokenizers``, which only those need who work with text."""
     try:
         return importlib.import_module("tokenizers")

@@ -9,7 +9,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from el_jax.models.pretrained import FAMILIES, load_pretrained, save_pretrained
-from el_jax.tokenizers import SEPARATOR, train_tokenizer, write_tokenizer
+from el_jax.tasks import PaddedCopy
+from el_jax.tokenizers import SEPARATOR, train_tokenizer, word_tokenizer, write_tokenizer
 from el_jax.types import Batch
 from tests.peers.environment import run_peer
 from tests.tokenizers.texts import sample_text
@@ -65,3 +66,11 @@ def test_a_tokenizer_that_is_written_is_read_by_transformers(family, tmp_path):
     text = f"{SEPARATOR} In the beginning, 12 words.\n  And more"
     found = json.loads(run_peer("tests.peers.transformers_tokens", tmp_path, text))
     assert found == {"ids": tokenizer.encode(text).ids, "text": text, "end": SEPARATOR}
+
+
+def test_the_words_of_a_task_are_read_by_transformers(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt_neox"}))
+    write_tokenizer(tmp_path, word_tokenizer(PaddedCopy().token_names), "<EOS>")
+    text = "<BOS> g h h <CLS> g <EOS>"
+    found = json.loads(run_peer("tests.peers.transformers_tokens", tmp_path, text))
+    assert found == {"ids": [26, 6, 7, 7, 27, 6, 28], "text": text, "end": "<EOS>"}

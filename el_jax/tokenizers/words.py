@@ -1,0 +1,21 @@
+"""A tokenizer of words, for tasks whose tokens are no text."""
+
+from collections.abc import Sequence
+
+from el_jax.tokenizers.byte_pairs import Tokenizer, tokenizers_library
+
+
+def word_tokenizer(words: Sequence[str]) -> Tokenizer:
+    """The tokenizer whose token i is the i-th of some words, which spaces part.
+
+    Args:
+        words: all different, without spaces. Text with another word is refused by the library.
+
+    Raises:
+        MissingPackageError: the library is not installed.
+    """
+    tokenizers = tokenizers_library()
+    ids = {word: i for i, word in enumerate(words)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    return tokenizer
