@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MUON, SHORT, SHORTCUT
-from experiments.harness.figures import count, figure_answering, in_words
+from experiments.harness.figures import count, decimal, figure_answering, in_words, key
 from experiments.harness.tables import Where, is_measured, levels, read_table, select
 
 COPYING = 0.9  # of the swap test: a run copies
@@ -46,14 +46,17 @@ def plot(out: Path) -> Figure:
     axes[0, 0].set_ylabel("share of runs")
     needed = [map(_in_strings, strings_needed(results, at)) for at in recipes.values()]
     titles = [
-        "{}\n{} ({} to {})".format(name, *three)
+        "{}\nhalf at {} ({} to {})".format(name, *three)
         for name, three in zip(recipes, needed, strict=True)
     ]
     add_titles(axes.ravel(), titles)
     add_legend(
         figure,
-        [Patch(facecolor=colour, edgecolor="#888888", label=w) for w, colour in COLOURS.items()],
-        num_columns=4,
+        [
+            key("answers that copy, mean", "black", "D", "-"),
+            *(Patch(facecolor=c, edgecolor="#888888", label=w) for w, c in COLOURS.items()),
+        ],
+        num_columns=5,
         note=f"by the swap test, where padding and letter disagree: a run copies if it does in "
         f"{COPYING:g} of it;\n{count(results, 'data sets')}, each with its own network, "
         "for each number of strings",
@@ -62,23 +65,22 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How many strings three recipes need before half of their runs copy."""
+    """How much four recipes copy at a few strings, and how many runs fit."""
+    few = levels(results, "num_train")[min(1, len(levels(results, "num_train")) - 1)]
     shown = in_words(
-        f"{_in_strings(strings_needed(results, RECIPES[name])[0])} ({name})"
-        for name in ("cross-entropy, AdamW", "E1, AdamW", "cross-entropy, Muon")
-        if is_measured(results, RECIPES[name], COPIES)
+        f"{decimal(select(results, {**at, 'num_train': few}, COPIES)['value'].mean())} ({name})"
+        for name, at in RECIPES.items()
+        if at is not RECIPES["cross-entropy, β₂ = .95"] and is_measured(results, at, COPIES)
     )
     fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"Training strings at which half of the runs copy: {shown}.\n"
-        f"{fitted.sum()} of {len(fitted)} runs fit their hard training strings"
+        f"With {few:g} strings, each recipe at its own rate, runs copy in the swap test\n"
+        f"{shown}; {fitted.sum()} of {len(fitted)} runs fit"
     )
 
 
 def _in_strings(number: float) -> str:
-    if np.isinf(number):
-        return "more than all"
-    return f"{number:,.0f}" if number else "fewer than all"
+    return f"{number:,.0f}" if 0 < number < np.inf else "∞" if number else "0"
 
 
 def outcomes(results: pd.DataFrame, where: Where) -> pd.Series:
@@ -104,6 +106,8 @@ def _draw_shares(ax: Axes, results: pd.DataFrame, where: Where) -> None:
         share = (done == word).groupby("num_train").mean().reindex(strings).fillna(0.0).to_numpy()
         ax.bar(range(len(strings)), share, 0.85, bottom, color=colour, edgecolor="#888888")
         bottom += share
+    copied = select(results, where, COPIES).groupby("num_train")["value"].mean().reindex(strings)
+    ax.plot(range(len(strings)), copied.to_numpy(), "D-", color="black", markersize=4)
     ax.set_xticks(range(len(strings)), [f"{int(n)}" for n in strings], fontsize=7)
     ax.set(xlabel="training strings", ylim=(0, 1))
 

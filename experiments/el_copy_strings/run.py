@@ -20,7 +20,7 @@ STRINGS = (200, 400, 800, 1_600, 3_200)  # for training; a fifth of them are har
 PILOT_STRINGS = (400, 1_600)
 NUM_UPDATES = 6_000
 WARM_UP = (1_000,)
-SEEDS = 8
+SEEDS = 5  # of eight planned: the run was ended by the clock, see the page
 PILOT_SEED = 100  # and up: never reported
 
 
