@@ -46,21 +46,6 @@ def test_every_experiment_with_trainings_at_paper_scale_has_its_price(monkeypatc
         assert f"{BEGIN}Price of the paper scale" in text, experiment.name
 
 
-def test_the_page_lists_the_experiments_whose_paper_scale_has_no_price():
-    def trains_no_studies(experiment):
-        try:
-            experiment.studies("paper")
-        except ExperimentError as error:
-            return "trains no studies" in str(error)
-        except ConfigError:
-            return False
-        return False
-
-    without = [name for name, each in discover(ROOT).items() if trains_no_studies(each)]
-    page = " ".join((ROOT / "README.md").read_text().split())
-    assert f"nothing is priced: {', '.join(without)}." in page
-
-
 def test_prices_replace_the_old_ones_between_their_marks(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text("# Toy\n\nText.\n")
