@@ -218,11 +218,13 @@ draw_decoders(problem, trained, answer)
 # turns to W_mm, and its part in the data subspace comes to W\*. Each is solved exactly.
 
 # %%
-balls = regularization_path(problem, radius=[2.0, 5.0, 15.0, 45.0], w_mm=analysis.references)
-sizes, off = balls.metrics["norm"], balls.metrics["finite_error"]
-turned = balls.metrics.get("cosine_frobenius", np.full(4, np.nan))
-for B, cosine, distance in zip(sizes, turned, off, strict=True):
-    print(f"B = {B:4.0f}: cosine with W_mm {cosine:.4f}, part in F off W* by {distance:.0e}")
+if analysis.margins:
+    balls = regularization_path(problem, radius=[2, 5, 15, 45], w_mm=analysis.references)
+    turned, off = balls.metrics["cosine_frobenius"], balls.metrics["finite_error"]
+    for B, cosine, distance in zip(balls.metrics["norm"], turned, off, strict=True):
+        print(f"B = {B:4.0f}: cosine with W_mm {cosine:.4f}, part in F off W* by {distance:.0e}")
+else:
+    print("These contexts are not separable: there is no W_mm to turn to.")
 
 # %% [markdown]
 # ## 5. Another optimizer

@@ -17,4 +17,4 @@ start=$SECONDS
 echo
 echo "quickstart: done in $((SECONDS - start)) s. Both losses fit every training string. At this learning rate, where"
 echo "padding and letter disagree, cross-entropy answers by the padding's shortcut and E1 copies the letter more"
-echo "often (experiments/el_copy_overfit). At rates of their own they are alike: experiments/el_copy_strings."
+echo "often (experiments/el_copy_overfit). What rates of their own change: experiments/el_copy_strings."

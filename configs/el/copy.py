@@ -10,7 +10,7 @@ first look; the small scale unless another is given).
 
 ``narrow``, the default, is the paper's protocol at width 64: 400 strings, AdamW's defaults, rates
 times 1024 / 64, a quarter of its 20,000 updates. All training strings are fitted.
-``--config.task.num_train=0`` draws new strings for every update: no string is seen twice.
+``--config.task.num_train=0`` draws new strings for every update, so that no hard one comes again.
 ``small`` has 1,600 strings, 3,000 updates and β₂ = .95: most failures are unfinished training.
 
 Cost (narrow): 5,000 updates of one run take 15 s on one CPU core.

@@ -199,10 +199,10 @@ def _gpt2_file(name: str, digest: str) -> str:
 
 
 def tokenizers_library() -> Any:
-    """The package ``tokenizers``, which only those need who work with text."""
+    """The package ``tokenizers``, which only text and exports need."""
     try:
         return importlib.import_module("tokenizers")
     except ModuleNotFoundError as error:
         raise MissingPackageError(
-            "text needs the package tokenizers: pip install tokenizers"
+            "text and exports need the package tokenizers: pip install tokenizers"
         ) from error

@@ -24,9 +24,14 @@ def optimizer_numbers(name: str) -> dict[str, Number]:
 
     Args:
         name: key of ``OPTIMIZERS``.
+
+    Raises:
+        TypeError: a schedule and the optimizer have a number of the same name.
     """
-    shared = schedule_numbers() | numbers_of(clipped)
-    return shared | numbers_of(OPTIMIZERS[name])
+    shared, own = schedule_numbers() | numbers_of(clipped), numbers_of(OPTIMIZERS[name])
+    if both := shared.keys() & own.keys():
+        raise TypeError(f"{name} and a schedule both have a number {min(both)}: rename one")
+    return shared | own
 
 
 @dataclasses.dataclass(frozen=True)
