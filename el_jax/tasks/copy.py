@@ -144,13 +144,11 @@ class PaddedCopy:
         return self.copy_length
 
     @property
-    def updates_per_epoch(self) -> int:
-        """Updates that read every training string once; 0 if each update has new ones."""
-        return self.num_train // self.strings_per_update
-
-    @property
     def chance(self) -> float:
-        """Letter accuracy of a guess, and of the shortcut on hard strings."""
+        """Letter accuracy of a guess, and of the shortcut on hard strings.
+
+        A hard string's padding is independent of its seq: no function of it beats a guess.
+        """
         return 1 / self.alphabet_size
 
     def sample(self, key: Key, num: int) -> CopyStrings:
@@ -207,7 +205,7 @@ class PaddedCopy:
             ValueError: if ``n`` does not divide the number of strings.
         """
         places = self._cls_place + np.arange(self.copy_length)
-        return self._windows(strings, places, strings_per_window or self.strings_per_window)
+        return self._windows(strings, places, self._packed(strings_per_window))
 
     def batch_at(self, train_set: CopyStrings, step: int | Int[Array, ""], key: Key) -> Batch:
         """The windows that an update reads; their strings depend on the arguments and ``grouping``.
@@ -223,7 +221,7 @@ class PaddedCopy:
         if self.num_train:
             num, given = self.num_train, len(train_set.tokens)  # indexing past the end would clamp
             require("num_train", num, num == given, f"the number of strings given, {given}")
-            epoch, update = step // self.updates_per_epoch, step % self.updates_per_epoch
+            epoch, update = divmod(step, num // self.strings_per_update)
             of_epoch, static = jax.random.fold_in(key, epoch), self.grouping == "static"
             chosen = epoch_order(of_epoch, num, self.strings_per_update, static=static)[update]
             strings = CopyStrings(train_set.tokens[chosen], train_set.groups[chosen])
@@ -242,9 +240,7 @@ class PaddedCopy:
             The position of the letter to copy, ``[P]``, and a mask of the padding of the slot's
             own string, ``[P, T]``.
         """
-        string, place = window_layout(
-            strings_per_window or self.strings_per_window, self.string_length
-        )
+        string, place = window_layout(self._packed(strings_per_window), self.string_length)
         answer = np.flatnonzero((place >= 1) & (place <= self.copy_length))
         is_padding = (place > self.copy_length) & (place < self._cls_place)
         own = string == string[answer][:, None]  # the letter to copy is in the slot's own string
@@ -287,6 +283,9 @@ class PaddedCopy:
             reset_positions=self.reset_positions,
             doc_mask=self.doc_mask,
         )
+
+    def _packed(self, strings_per_window: int | None) -> int:
+        return self.strings_per_window if strings_per_window is None else strings_per_window
 
     def _key(self, stream: int) -> Key:
         return jax.random.fold_in(jax.random.key(self.data_seed), stream)

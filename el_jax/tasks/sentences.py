@@ -72,7 +72,7 @@ class WorldSentences(abc.ABC, Generic[Asked]):
         return self._drawn(TEST, num)
 
     def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads; every update supervises anew.
+        """The windows that an update reads; every update chooses anew what it supervises.
 
         Args:
             train_set: of this task.

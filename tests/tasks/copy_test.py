@@ -68,7 +68,8 @@ def test_lengths_of_the_paper(task, length, window):
 
 
 def test_facts_of_the_paper_setting():
-    assert (PAPER.vocab_size, PAPER.answer_length, PAPER.updates_per_epoch) == (29, 1, 50)
+    assert (PAPER.vocab_size, PAPER.answer_length) == (29, 1)
+    assert PAPER.num_train // PAPER.strings_per_update == 50  # updates of an epoch
     assert PAPER.chance == 1 / 26
     assert PAPER.special_ids == (26, 27, 28)
     assert PAPER.train_set().tokens.shape == (400, 55)
@@ -154,6 +155,11 @@ def test_train_test_and_swap_sets_are_separate_draws():
     sets = (task.train_set(), task.test_set(48), task.swap_set(48)[0])
     seqs = np.concatenate([strings.tokens[:, 1:6] for strings in sets])
     assert len(np.unique(seqs, axis=0)) == 3 * 48  # chance makes 1e-11 coincidences
+
+
+def test_no_strings_in_a_window_are_refused():
+    with pytest.raises(ValueError, match="strings_per_window=0: must be at least 1"):
+        SMALL.pack(SMALL.test_set(2), strings_per_window=0)
 
 
 def test_a_larger_set_begins_with_the_smaller():

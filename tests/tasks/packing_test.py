@@ -27,7 +27,8 @@ def rows(task, batch):
 def epoch(task, index, train_set=None):
     """Strings of each update of one epoch."""
     train_set = task.train_set() if train_set is None else train_set
-    steps = range(index * task.updates_per_epoch, (index + 1) * task.updates_per_epoch)
+    updates = task.num_train // task.strings_per_update
+    steps = range(index * updates, (index + 1) * updates)
     return [rows(task, task.batch_at(train_set, step, KEY)) for step in steps]
 
 
@@ -194,7 +195,7 @@ def test_compiled_steps_in_any_order_are_the_eager_ones(grouping):
     task = replace(LETTERS, grouping=grouping, strings_per_window=4)
     train_set = task.train_set()
     compiled = jax.jit(PaddedCopy.batch_at, static_argnums=0)
-    steps = jnp.arange(2 * task.updates_per_epoch)
+    steps = jnp.arange(2 * task.num_train // task.strings_per_update)
     _, scanned = jax.lax.scan(
         lambda _, step: (None, task.batch_at(train_set, step, KEY)), None, steps
     )
