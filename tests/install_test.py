@@ -36,7 +36,7 @@ def test_requirements_are_the_package_and_all_its_extras():
 @pytest.mark.slow  # asks the package registry for what builds it
 def test_pip_installs_el_jax_alone_with_its_requirements(tmp_path):
     copy, target = tmp_path / "repository", tmp_path / "site"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "runs", "*cache*"))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "runs", "*cache*"))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, f"--target={target}", str(copy)], check=True)
     names = {path.name for path in target.iterdir()}

@@ -263,7 +263,9 @@ def execute(readme: str, name: str) -> None:
 @pytest.fixture
 def copy_of_root(tmp_path: pathlib.Path) -> pathlib.Path:
     """A copy of the repository, so that the files a block writes stay out of the repository."""
-    ignored = shutil.ignore_patterns(".git", ".venv", "runs", ".*_cache", "__pycache__")
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "runs", ".*_cache", ".hypothesis", "__pycache__"
+    )
     copy = pathlib.Path(shutil.copytree(ROOT, tmp_path / "el_jax", ignore=ignored))
     if (ROOT / ".venv").exists():
         (copy / ".venv").symlink_to(ROOT / ".venv")
