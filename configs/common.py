@@ -21,6 +21,7 @@ from el_jax.tokenizers import smollm2_gguf
 from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
+from el_jax.weighting import WEIGHTINGS
 from el_jax.worlds import WorldChoice, world_defaults, world_kinds
 
 E_LOSSES = ("e1", "e2", "e3")
@@ -115,6 +116,12 @@ def future(name: str, **numbers: float) -> ConfigDict:
     """The future section: an objective on later tokens, at its published numbers unless given."""
     _known("future", name, FUTURE)
     return ConfigDict(signature_of("future", name).defaults | numbers)
+
+
+def weighting(name: str, **numbers: float) -> ConfigDict:
+    """The weighting section: weights of windows by their losses."""
+    _known("weighting", name, WEIGHTINGS)
+    return ConfigDict(signature_of("weighting", name).defaults | numbers)
 
 
 def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:

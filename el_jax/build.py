@@ -31,6 +31,7 @@ from el_jax.training.progress import sweep_points
 from el_jax.training.runs import free_everywhere
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
+from el_jax.weighting import WEIGHTINGS
 
 __all__ = [
     "Config",
@@ -60,10 +61,13 @@ def make_spec(settings: Settings) -> Spec:
         raise ConfigError(
             f"config.adversary: needs a model with hidden states, not {settings.model.name}"
         )
-    objective: Objective = NextToken(settings.task, head)
+    weigh: Callable[[Array], Array] | None = None
+    if settings.weighting is not None:
+        weigh = partial(WEIGHTINGS[settings.weighting.name], **settings.weighting.numbers)
+    objective: Objective = NextToken(settings.task, head, weigh)
     if settings.adversary is not None:
         objective = against(objective, settings.adversary)
-    elif target.platform() == "cpu" and layout.data == 1:
+    elif weigh is None and target.platform() == "cpu" and layout.data == 1:
         objective = InParts(objective)
     return Spec(
         objective,

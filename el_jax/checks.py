@@ -56,13 +56,17 @@ def layout_of(settings: Settings) -> Layout:
     train, windows = settings.train, shapes_of_update(settings.task).tokens.shape[0]
     with _errors_of("config."):
         layout = choose_layout(settings.parallel, train.shard, len(settings.runs), windows)
-    if settings.adversary is None or layout.data == 1:
+    whole = {
+        "config.adversary, whose head": settings.adversary,
+        "config.weighting, which": settings.weighting,
+    }
+    reasons = [f"{what} needs all windows on one device" for what, one in whole.items() if one]
+    if not reasons or layout.data == 1:
         return layout
     if train.shard == "auto":
-        return Layout(reason="the head of config.adversary needs all examples on one device")
+        return Layout(reason=reasons[0])
     raise ConfigError(
-        f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with "
-        "config.adversary, whose head needs all examples on one device"
+        f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with {reasons[0]}"
     )
 
 

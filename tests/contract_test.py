@@ -110,6 +110,7 @@ def test_a_zero_gradient_moves_nothing_but_what_decays(name):
         "weight_decay" in optimizer_numbers(name),
     )
     numbers = {"peak_lr": jnp.float32(0.5)} | ({"weight_decay": jnp.float32(0.1)} if decays else {})
+    numbers |= {"noise": jnp.float32(0)} if "noise" in optimizer_numbers(name) else {}
     hypers = Hypers(jnp.uint32(0), {}, numbers)
     params = {"kernel": jnp.ones((2, 2)), "bias": jnp.ones(2)}
 
@@ -118,7 +119,8 @@ def test_a_zero_gradient_moves_nothing_but_what_decays(name):
         optimizer = make_optimizer(config, hypers)
         zeros = jax.tree.map(jnp.zeros_like, params)
         flat = lambda params: (0 * params["bias"].sum(), None)  # noqa: E731
-        changes, state = optimizer.update(zeros, state, params, loss_of=flat)
+        further = {"loss_of": flat, "key": jax.random.key(0)}
+        changes, state = optimizer.update(zeros, state, params, **further)
         return jax.tree.map(jnp.add, params, changes), state
 
     state = make_optimizer(config, hypers).init(params)

@@ -12,7 +12,7 @@ LAYERS = (
     {"types", "numbers"},
     {"process", "plots"},
     {"tokenizers"},
-    {"losses", "worlds", "curvature", "linear_ntp"},
+    {"losses", "weighting", "worlds", "curvature", "linear_ntp"},
     {"tasks"},
     {"models"},
     {"training", "checkpoint_step", "checkpoint", "probes"},

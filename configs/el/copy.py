@@ -2,8 +2,9 @@
 
     python -m el_jax.train --config=configs/el/copy.py:loss=e1 --workdir=runs/copy_e1
 
-Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``model=NAME`` (a preset of the
-transformer, in the scale's size, or another model, in its own), ``scale=narrow|small|paper``,
+Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``weighting=NAME`` (of windows, by
+their losses), ``model=NAME`` (a preset of the transformer, in the scale's size, or another model,
+in its own), ``scale=narrow|small|paper``,
 ``strings_per_window=1|2|4|8`` (context 55 to 440; small: 2, else 1), ``long`` (the setting of
 section 4: L_c = 5, L_p = 2000, one string of 2013 tokens a window), ``smoke`` (seconds, for a
 first look; the small scale unless another is given).
@@ -40,6 +41,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         arg,
         loss="cross_entropy",
         optimizer="adamw",
+        weighting="",
         model="gpt_neox",
         scale="",  # narrow, or small under smoke
         strings_per_window=0,  # the scale's own
@@ -54,6 +56,8 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.parallel = common.PARALLEL
     config.task = _task(given)
     config.loss = common.loss(given.loss, **LOSS_NUMBERS[given.scale].get(given.loss, {}))
+    if given.weighting:
+        config.weighting = common.weighting(given.weighting)
     warmup_steps = 1000 if given.loss in common.E_LOSSES else 0  # E-LEARN is loss and warm-up
     if given.scale == "small":
         config.task.num_train = 1_600  # twelve hard strings a letter: all letters can be learnt

@@ -1,4 +1,4 @@
-"""Losses, optimizers and objectives on later tokens: their keys follow from their signatures."""
+"""Losses, weightings, optimizers, later tokens: their keys follow from their signatures."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
 from el_jax.training.optimizers.schedules import SCHEDULES
+from el_jax.weighting import WEIGHTINGS
 
 Numbers = dict[str, int | float]
 # of each section its table, and the keys that it has whatever method it names
@@ -21,6 +22,7 @@ _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | 
     ),
     "optim": (OPTIMIZERS, {}),
     "future": (FUTURE, {"weight": Number(1.0, at_least=0)}),
+    "weighting": (WEIGHTINGS, {}),
 }
 
 
@@ -53,6 +55,19 @@ class FutureChoice:
 
     name: str
     weight: float
+    numbers: Numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightingChoice:
+    """A weighting as a config asks for it.
+
+    Attributes:
+        name: key of ``WEIGHTINGS``.
+        numbers: the weighting's own, the same for all runs.
+    """
+
+    name: str
     numbers: Numbers
 
 
@@ -110,7 +125,7 @@ def signature_of(section: str, name: Any) -> Signature:
     """The signature of a method.
 
     Args:
-        section: "loss", "optim" or "future".
+        section: "loss", "optim", "future" or "weighting".
         name: of the method.
 
     Raises:
@@ -138,6 +153,16 @@ def parse_future(values: Any) -> FutureChoice:
     future = signature_of("future", keys_and_values("future", values).get("name"))
     checked = future.read(values)
     return FutureChoice(future.name, checked["weight"], future.numbers_in(checked))
+
+
+def parse_weighting(values: Any) -> WeightingChoice:
+    """Read the weighting section.
+
+    Raises:
+        ConfigError: names the field, its value and the allowed ones.
+    """
+    weighting = signature_of("weighting", keys_and_values("weighting", values).get("name"))
+    return WeightingChoice(weighting.name, weighting.numbers_in(weighting.read(values)))
 
 
 def check_range(path: str, value: int | float, number: Number) -> None:

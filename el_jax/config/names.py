@@ -10,6 +10,8 @@ from el_jax.probes import PROBES
 from el_jax.tasks import TASKS
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
+from el_jax.training.optimizers.schedules import SCHEDULES
+from el_jax.weighting import WEIGHTINGS
 
 
 def configs_of(command: str) -> list[str]:
@@ -33,6 +35,8 @@ def known_names() -> str:
         "models": MODELS,
         "presets": PRESETS,
         "optimizers": OPTIMIZERS,
+        "schedules": SCHEDULES,
+        "weightings": WEIGHTINGS,
         "worlds": known_worlds(),
         "probes": PROBES,
         "future": FUTURE,

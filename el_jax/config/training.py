@@ -15,7 +15,9 @@ from el_jax.config.methods import (
     LossChoice,
     Numbers,
     Signature,
+    WeightingChoice,
     parse_future,
+    parse_weighting,
     signature_of,
 )
 from el_jax.config.models import ModelChoice, model_kinds, parse_model
@@ -88,6 +90,7 @@ class Settings:
         imports: files and modules of the user that were executed first.
         adversary: the optional section of a term against a downstream label.
         future: the optional section of an objective on later tokens.
+        weighting: the optional section of weights by loss.
     """
 
     task: Task
@@ -101,6 +104,7 @@ class Settings:
     imports: tuple[str, ...] = ()
     adversary: Adversary | None = None
     future: FutureChoice | None = None
+    weighting: WeightingChoice | None = None
 
     @property
     def rows(self) -> tuple[Numbers, ...]:
@@ -127,7 +131,7 @@ def parse(config: Config) -> Settings:
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
-    against, ahead = (values.pop(name, None) for name in ("adversary", "future"))
+    further = {name: values.pop(name, None) for name in ("adversary", "future", "weighting")}
     _check_keys(values)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
@@ -140,7 +144,8 @@ def parse(config: Config) -> Settings:
         choose("train.eval_last", name, evaluations)
     for name in train.probes:
         choose("train.probes", name, PROBES)
-    check_float32("config", values | {"adversary": against, "future": ahead})
+    check_float32("config", values | further)
+    against, ahead, weighting = further.values()
     return Settings(
         task=task,
         model=parse_model(values["model"], labels_follow=task.labels_follow),
@@ -153,6 +158,7 @@ def parse(config: Config) -> Settings:
         imports=imports,
         adversary=None if against is None else section("adversary", against, Adversary),
         future=None if ahead is None else parse_future(ahead),
+        weighting=None if weighting is None else parse_weighting(weighting),
     )
 
 

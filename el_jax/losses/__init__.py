@@ -14,15 +14,19 @@ e3                         (f_k - b)² + Σ_{c≠k} (f_c + b)²
 label_smoothing            CE + ε (f_k - mean_c f_c)
 focal                      (1 - p_k)^γ CE
 poly1                      CE + ε (1 - p_k)
-generalised_cross_entropy  (1 - p_k^q) / q
+comp_sum                   (p_k^(τ-1) - 1) / (1 - τ); CE at τ = 1
 z_loss                     CE + λ (log Σ_c exp f_c)²
 max_sup                    CE + α (max_c f_c - mean_c f_c)
 marg_log                   CE + λ log(1 + u²)
 sigma_damp                 log(1 + exp(-z)), z = u (1 - sigmoid(u / T))
+dice                       (1 - q) / (q + 1 + γ), q = (1 - p_k)^α p_k
 spectral_decoupling        CE + (λ/2) V Var_c(f_c)
 squentropy                 CE + mean_{c≠k} f_c²
 rescaled_square            (k (f_k - M)² + Σ_{c≠k} f_c²) / V
 logit_penalty              CE + (β/2) Σ_c f_c²
+z_spherical                (1/a) log(1 + exp(a (b - z))), z = (f_k - mean_c f_c) / Var_c^½
+taylor_softmax             -log (1 + f_k + f_k²/2) / Σ_c (1 + f_c + f_c²/2)
+spherical_softmax          -log (f_k² + ε) / Σ_c (f_c² + ε)
 =========================  =====================================================================
 
 A loss is one function, ``loss(stats, *, <numbers>) -> [*batch]``, and one line of ``TOKEN_LOSSES``.
@@ -36,9 +40,9 @@ from collections.abc import Callable
 from jax import Array
 
 from el_jax.losses.cross_entropy import (
+    comp_sum,
     cross_entropy,
     focal,
-    generalised_cross_entropy,
     label_smoothing,
     max_sup,
     poly1,
@@ -64,8 +68,9 @@ from el_jax.losses.logit_gradient import (
     softmax_moments,
     squared_gradient_norm,
 )
-from el_jax.losses.margin import marg_log, sigma_damp, spectral_decoupling
+from el_jax.losses.margin import dice, marg_log, sigma_damp, spectral_decoupling
 from el_jax.losses.reduce import masked_mean, masked_sum_and_count
+from el_jax.losses.spherical import spherical_softmax, taylor_softmax, z_spherical
 from el_jax.losses.square import logit_penalty, rescaled_square, squentropy
 from el_jax.losses.stats import (
     TokenStats,
@@ -85,15 +90,19 @@ TOKEN_LOSSES: dict[str, Callable[..., Array]] = {
     "label_smoothing": label_smoothing,
     "focal": focal,
     "poly1": poly1,
-    "generalised_cross_entropy": generalised_cross_entropy,
+    "comp_sum": comp_sum,
     "z_loss": z_loss,
     "max_sup": max_sup,
     "marg_log": marg_log,
     "sigma_damp": sigma_damp,
+    "dice": dice,
     "spectral_decoupling": spectral_decoupling,
     "squentropy": squentropy,
     "rescaled_square": rescaled_square,
     "logit_penalty": logit_penalty,
+    "z_spherical": z_spherical,
+    "taylor_softmax": taylor_softmax,
+    "spherical_softmax": spherical_softmax,
 }
 
 __all__ = [
@@ -104,7 +113,9 @@ __all__ = [
     "TokenLoss",
     "TokenStats",
     "choose_path",
+    "comp_sum",
     "cross_entropy",
+    "dice",
     "e1",
     "e2",
     "e3",
@@ -112,7 +123,6 @@ __all__ = [
     "focal",
     "fused_stats_and_moments",
     "fused_token_stats",
-    "generalised_cross_entropy",
     "gradient_weight",
     "label_gradient",
     "label_log_odds",
@@ -130,11 +140,14 @@ __all__ = [
     "sigma_damp",
     "softmax_moments",
     "spectral_decoupling",
+    "spherical_softmax",
     "square_sum_other",
     "squared_gradient_norm",
     "squentropy",
     "symmetric_stats",
+    "taylor_softmax",
     "token_stats",
     "variance_other",
     "z_loss",
+    "z_spherical",
 ]

@@ -13,6 +13,8 @@ from jaxtyping import Float, ScalarLike
 from el_jax.losses.stats import TokenStats, label_log_odds, of_stats
 from el_jax.numbers import Number
 
+_NEAR_ONE = 1e-4  # of τ, where cross-entropy's series is exact to float32
+
 
 @of_stats
 def cross_entropy(stats: TokenStats) -> Float[Array, "*batch"]:
@@ -61,14 +63,20 @@ def poly1(
 
 
 @of_stats
-def generalised_cross_entropy(
-    stats: TokenStats, *, q: Annotated[ScalarLike, Number(0.7, above=0, at_most=1)]
+def comp_sum(
+    stats: TokenStats, *, tau: Annotated[ScalarLike, Number(1.7, at_least=0, at_most=2, symbol="τ")]
 ) -> Float[Array, "*batch"]:
-    """(1 - p_k^q) / q for q in (0, 1] (Zhang & Sabuncu 2018, arXiv:1805.07836).
+    """(p_k^(τ-1) - 1) / (1 - τ), cross-entropy at τ = 1 (Mao, Mohri, Zhong 2023, arXiv:2304.07288).
 
-    CE as q → 0, the probability of error 1-p_k at q = 1; q = 0 itself is NaN. Bounded by 1/q.
+    τ = 0 is the sum of exponentials Σ_{c≠k} exp(f_c - f_k), τ = 2 the probability of error 1 - p_k,
+    and τ between 1 and 2 generalised cross-entropy (1 - p_k^q) / q with q = τ - 1, whose published
+    q is .7 (Zhang & Sabuncu 2018, arXiv:1805.07836). A token has the weight p_k^(τ-1) (1 - p_k).
     """
-    return -jnp.expm1(-(q * cross_entropy(stats))) / q
+    ce, power = cross_entropy(stats), 1 - jnp.asarray(tau)
+    near = jnp.abs(power) < _NEAR_ONE
+    apart = jnp.where(near, 1.0, power)
+    series = ce * (1 + power * ce / 2)  # of expm1: its quotient has no digits there
+    return jnp.where(near, series, jnp.expm1(apart * ce) / apart)
 
 
 @of_stats

@@ -1,4 +1,4 @@
-"""Margin control on the label's log-odds u = f_k - log Σ_{c≠k} exp f_c, and spectral decoupling.
+"""Margin control on the label's log-odds u = f_k - log Σ_{c≠k} exp f_c, Dice, spectral decoupling.
 
 Puli et al. 2023 (MARG-CTRL, arXiv:2308.12553) define these losses for a binary label y = ±1 and one
 score f, with margin yf. At V = 2, u is that margin; for V > 2 we put u in its place.
@@ -44,6 +44,24 @@ def sigma_damp(
     """
     u = label_log_odds(stats)
     return jax.nn.softplus(-u * jax.nn.sigmoid(-u / temperature))
+
+
+@of_stats
+def dice(
+    stats: TokenStats,
+    *,
+    alpha: Annotated[ScalarLike, Number(0.01, above=0, below=1, symbol="α")],
+    smooth: Annotated[ScalarLike, Number(1.0, at_least=0, symbol="γ")],
+) -> Float[Array, "*batch"]:
+    """1 - (2q + γ) / (q + 1 + γ), q = (1 - p_k)^α p_k (Li et al. 2020, arXiv:1911.02855).
+
+    Least at p_k = 1 / (1 + α), the finite log-odds -log α: a bounded margin under another name.
+    The term of the label alone, each token by itself; in the released code a batch shares one
+    denominator. Its gradient is that of p_k near 0, where learning starts slowly.
+    """
+    u = label_log_odds(stats)
+    q = jnp.exp(alpha * jax.nn.log_sigmoid(-u)) * jax.nn.sigmoid(u)
+    return (1 - q) / (q + 1 + smooth)
 
 
 @of_stats

@@ -50,8 +50,8 @@ def update(
         data: the training set, of which the objective reads a batch.
         hypers: the run's own numbers.
         objective: batch, loss and metrics.
-        optimizer: function from a run's numbers to its optimizer, which gets ``loss_of`` beside
-            gradient and parameters, as SAM needs it.
+        optimizer: function from a run's numbers to its optimizer, which gets ``loss_of`` (SAM
+            needs it) and a ``key`` (for noise) beside gradient and parameters.
     """
     key = jax.random.fold_in(run_key(hypers), step)
     batch = objective.batch_at(data, step, order_key(hypers))
@@ -60,7 +60,8 @@ def update(
         return objective.loss(params, batch, hypers.loss, key)
 
     (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(run.params)
-    updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, loss_of=loss_of)
+    further = {"loss_of": loss_of, "key": jax.random.fold_in(key, 1)}
+    updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, **further)
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
     # a norm is finite only if every entry is: three numbers tell the health of an update
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])

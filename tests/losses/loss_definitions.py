@@ -57,8 +57,8 @@ def poly1(f, k, epsilon):
     return cross_entropy(f, k) + epsilon * (1 - probability(f, k))
 
 
-def generalised_cross_entropy(f, k, q):
-    return (1 - probability(f, k) ** q) / q
+def comp_sum(f, k, tau):
+    return (probability(f, k) ** (tau - 1) - 1) / (1 - tau)
 
 
 def z_loss(f, k, lam):
@@ -79,6 +79,12 @@ def sigma_damp(f, k, temperature):
     return math.log(1 + math.exp(-z))
 
 
+def dice(f, k, alpha, smooth):
+    p = probability(f, k)
+    q = (1 - p) ** alpha * p
+    return 1 - (2 * q + smooth) / (q + 1 + smooth)
+
+
 def spectral_decoupling(f, k, lam):
     return cross_entropy(f, k) + lam / 2 * sum((v - average(f)) ** 2 for v in f)
 
@@ -95,6 +101,21 @@ def logit_penalty(f, k, beta):
     return cross_entropy(f, k) + beta / 2 * sum(v**2 for v in f)
 
 
+def z_spherical(f, k, a, b):
+    deviation = math.sqrt(average([(v - average(f)) ** 2 for v in f]))
+    return math.log1p(math.exp(a * (b - (f[k] - average(f)) / deviation))) / a
+
+
+def taylor_softmax(f, k):
+    parts = [1 + v + v**2 / 2 for v in f]
+    return -math.log(parts[k] / sum(parts))
+
+
+def spherical_softmax(f, k, epsilon):
+    parts = [v**2 + epsilon for v in f]
+    return -math.log(parts[k] / sum(parts))
+
+
 # name -> (definition, a strength at which every term of it matters)
 DEFINITIONS = {
     "cross_entropy": (cross_entropy, {}),
@@ -104,18 +125,25 @@ DEFINITIONS = {
     "label_smoothing": (label_smoothing, {"smoothing": 0.1}),
     "focal": (focal, {"gamma": 2.0}),
     "poly1": (poly1, {"epsilon": 1.0}),
-    "generalised_cross_entropy": (generalised_cross_entropy, {"q": 0.7}),
+    "comp_sum": (comp_sum, {"tau": 1.7}),
     "z_loss": (z_loss, {"lam": 0.3}),
     "max_sup": (max_sup, {"alpha": 0.2}),
     "marg_log": (marg_log, {"lam": 0.5}),
     "sigma_damp": (sigma_damp, {"temperature": 2.0}),
+    "dice": (dice, {"alpha": 0.3, "smooth": 1.0}),
     "spectral_decoupling": (spectral_decoupling, {"lam": 0.1}),
     "squentropy": (squentropy, {}),
     "rescaled_square": (rescaled_square, {"scale": 2.0, "target": 3.0}),
     "logit_penalty": (logit_penalty, {"beta": 0.1}),
+    "z_spherical": (z_spherical, {"a": 2.0, "b": 0.5}),
+    "taylor_softmax": (taylor_softmax, {}),
+    "spherical_softmax": (spherical_softmax, {"epsilon": 1e-3}),
 }
 
-SHIFT_DEPENDENT = {"e3", "z_loss", "squentropy", "rescaled_square", "logit_penalty"}
+SHIFT_DEPENDENT = {
+    *("e3", "z_loss", "squentropy", "rescaled_square", "logit_penalty"),
+    *("taylor_softmax", "spherical_softmax"),
+}
 
 # the strength that turns the loss into plain cross-entropy by being 0
 VANISHING_STRENGTH = {

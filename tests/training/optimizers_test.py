@@ -14,6 +14,7 @@ from el_jax.training.optimizers import (
 )
 from el_jax.training.state import Hypers
 
+KEY = jax.random.key(0)
 OWN = {"b1": 0.8, "b2": 0.9, "epsilon": 1e-2, "weight_decay": 0.3}
 MOMENTUM = {"momentum": 0.5, "weight_decay": 0.3}
 ADAMW = OptimizerConfig("adamw", 10, "linear", OWN)
@@ -145,7 +146,7 @@ def test_state_has_one_structure_whatever_the_numbers(name):
 
     def update(numbers, state):
         optimizer = make_optimizer(OptimizerConfig(name), hypers(**numbers))
-        return optimizer.update(given, state, given, loss_of=linear)[1]
+        return optimizer.update(given, state, given, loss_of=linear, key=KEY)[1]
 
     state = jax.eval_shape(jax.vmap(start), values)
     assert all(leaf.shape[0] == 2 for leaf in jax.tree.leaves(state))
@@ -157,7 +158,9 @@ def test_state_has_one_structure_whatever_the_numbers(name):
 def test_a_number_of_a_run_does_what_the_shared_one_does(name):
     own = {
         "adamw": OWN,
+        "lion": {"b1": 0.8, "b2": 0.9, "weight_decay": 0.3},
         "muon": OWN | MOMENTUM,
+        "noisy_adamw": {"noise": 0.1, "fading": 0.3, "b1": 0.8, "b2": 0.9},
         "sam": {"momentum": 0.5, "rho": 0.1},
         "sgd": MOMENTUM,
         "signum": MOMENTUM,
@@ -168,8 +171,8 @@ def test_a_number_of_a_run_does_what_the_shared_one_does(name):
 
     def first_update(config, numbers):
         optimizer = make_optimizer(config, hypers(**(pace | numbers)))
-        _, state = optimizer.update(given, optimizer.init(given), given, loss_of=linear)
-        return optimizer.update(given, state, given, loss_of=linear)[0]
+        _, state = optimizer.update(given, optimizer.init(given), given, loss_of=linear, key=KEY)
+        return optimizer.update(given, state, given, loss_of=linear, key=KEY)[0]
 
     traced = {k: jnp.float32(v) for k, v in {**own, "clip_norm": 0.5}.items()}
     expected = jax.jit(lambda: first_update(shared, {}))()
@@ -178,6 +181,38 @@ def test_a_number_of_a_run_does_what_the_shared_one_does(name):
     without = jax.jit(lambda numbers: first_update(bare, numbers))(traced | {"clip_norm": 0.0})
     free = OptimizerConfig(name, 10, "linear", own)
     assert_close(without, jax.jit(lambda: first_update(free, {}))())
+
+
+def test_noise_has_its_variance_fades_and_is_new_in_every_update():
+    optimizer = make_optimizer(OptimizerConfig("noisy_adamw", numbers={"b1": 0.0}), hypers())
+    zeros = {"x": jnp.zeros(100_000)}
+    state = optimizer.init(zeros)
+    state = jax.tree.map(lambda leaf: leaf, state)
+    drawn = []
+    for step in range(3):
+        before = state
+        _, state = optimizer.update(zeros, before, zeros, loss_of=linear, key=jax.random.key(step))
+        (second,) = [
+            now - 0.999 * then
+            for now, then in zip(jax.tree.leaves(state), jax.tree.leaves(before), strict=True)
+            if jnp.shape(now) == (100_000,) and (now >= 0).all()
+        ]
+        drawn.append(second / 0.001)  # squared noise
+    variances = [float(each.mean()) for each in drawn]
+    np.testing.assert_allclose(variances, 0.01 / (1 + np.arange(3)) ** 0.55, rtol=0.02)
+    assert abs(np.corrcoef(drawn[0], drawn[1])[0, 1]) < 0.02
+
+
+def test_lion_steps_by_the_sign_of_its_first_mean():
+    optimizer = make_optimizer(
+        OptimizerConfig("lion", numbers={"b1": 0.5, "b2": 0.9}), hypers(peak_lr=0.1)
+    )
+    params, gradients = {"x": jnp.zeros(2)}, [jnp.array([1.0, -1.0]), jnp.array([-0.05, 3.0])]
+    state, mean = optimizer.init(params), np.zeros(2)
+    for gradient in gradients:
+        changes, state = optimizer.update({"x": gradient}, state, params)
+        np.testing.assert_allclose(changes["x"], -0.1 * np.sign(0.5 * mean + 0.5 * gradient))
+        mean = 0.9 * mean + 0.1 * np.asarray(gradient)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,11 @@ STEPS = np.arange(NUM_UPDATES + 5)  # five past the end
 CLOSE = {"rtol": 1e-5, "atol": 1e-8}
 
 
+def decayed(step, after, decaying):
+    """The share of the decay that has been made."""
+    return jnp.clip((step - (after - decaying)) / decaying, 0.0, 1.0)
+
+
 def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
     """The same schedule put together from optax's parts."""
     after = NUM_UPDATES - warmup_steps
@@ -29,6 +34,7 @@ def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
             [optax.constant_schedule(peak_lr), optax.linear_schedule(peak_lr, 0.0, decaying)],
             [after - decaying],
         ),
+        "wsd_inverse": lambda step: peak_lr / (1 + 9 * decayed(step, after, decaying)),
     }
     if not warmup_steps:
         return decays[schedule]

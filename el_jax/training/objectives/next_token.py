@@ -1,5 +1,6 @@
 """The next token's loss: its mean over an update, and the metrics of every token."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from el_jax.training.moments import Moments, moments_by_group
 from el_jax.training.objectives.heads import Head, Numbers
 from el_jax.training.objectives.objective import Metrics
 from el_jax.types import Batch, Key, Params
+from el_jax.weighting import weighted_mean
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,12 @@ class NextToken:
     Attributes:
         task: source of the batches; its answers are consecutive supervised tokens.
         head: the model and the loss.
+        weigh: weights of windows by their mean losses, as of ``WEIGHTINGS``; None for equal ones.
     """
 
     task: Task
     head: Head
+    weigh: Callable[[Array], Array] | None = None
 
     def with_head(self, head: Head) -> "NextToken":
         """See ``Objective``."""
@@ -40,7 +44,10 @@ class NextToken:
     ) -> tuple[Array, Any]:
         """Mean loss over supervised tokens (nats), and the head's outputs."""
         outputs = self.head.outputs(params, batch, key)
-        total, count = masked_sum_and_count(self.head.loss(outputs, batch, numbers), batch.mask)
+        losses = self.head.loss(outputs, batch, numbers)
+        if self.weigh is not None:
+            return weighted_mean(losses, batch.mask, self.weigh), outputs
+        total, count = masked_sum_and_count(losses, batch.mask)
         return total / jnp.maximum(count, 1.0), outputs
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:

@@ -38,11 +38,20 @@ def wsd(
     return jnp.clip((1.0 - elapsed) / decay_fraction, 0.0, 1.0)
 
 
+def wsd_inverse(
+    elapsed: Array, *, decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)]
+) -> Array:
+    """WSD whose decay is linear in 1 / rate, to a tenth (Wen et al. 2024, arXiv 2410.05192)."""
+    decayed = jnp.clip(1.0 - (1.0 - elapsed) / decay_fraction, 0.0, 1.0)
+    return 1.0 / (1.0 + 9.0 * decayed)
+
+
 SCHEDULES: dict[str, Callable[..., Array]] = {
     "constant": constant,
     "linear": linear,
     "cosine": cosine,
     "wsd": wsd,
+    "wsd_inverse": wsd_inverse,
 }
 
 

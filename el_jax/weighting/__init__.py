@@ -1,0 +1,45 @@
+"""Weights of an update's windows, by their losses.
+
+A weighting is one function, ``weigh(losses, *, <numbers>) -> weights``, of the mean loss of every
+window (nats), and one line of ``WEIGHTINGS``. Its weights are positive, and only their ratios
+matter: those of an update's tokens have mean 1, and no gradient passes through them.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float
+
+from el_jax.weighting.loss_based import extremes, lin_upper, quadratic
+
+WEIGHTINGS: dict[str, Callable[..., Array]] = {
+    "lin_upper": lin_upper,
+    "quadratic": quadratic,
+    "extremes": extremes,
+}
+
+
+def weighted_mean(
+    losses: Float[Array, "B P"],
+    mask: Bool[Array, "B P"],
+    weigh: Callable[[Float[Array, "B"]], Float[Array, "B"]],
+) -> Float[Array, ""]:
+    """Mean of the losses under the mask, each with the weight of its window.
+
+    Args:
+        losses: of tokens, nats.
+        mask: true for supervised tokens; 0 is the mean of none.
+        weigh: the weighting, its numbers given. A window without supervised tokens has no say.
+    """
+    counts = mask.sum(1)
+    means = jnp.where(mask, losses, 0).sum(1) / jnp.maximum(counts, 1)
+    typical = (means * counts).sum() / jnp.maximum(counts.sum(), 1)
+    of_windows = weigh(jnp.where(counts > 0, means, typical))
+    weights = jnp.where(mask, jax.lax.stop_gradient(of_windows)[:, None], 0)
+    total = weights.sum()
+    return jnp.where(mask, weights * losses, 0).sum() / jnp.where(total > 0, total, 1)
+
+
+__all__ = ["WEIGHTINGS", "extremes", "lin_upper", "quadratic", "weighted_mean"]

@@ -1,0 +1,112 @@
+"""Weights of windows: their definition, what all share, and a training under them."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from configs.el.copy import get_config
+from el_jax.build import build, parse
+from el_jax.losses import masked_mean
+from el_jax.process.errors import ConfigError
+from el_jax.training.fit import fit
+from el_jax.weighting import WEIGHTINGS, weighted_mean
+
+DEFINITIONS = {
+    "lin_upper": lambda h: min(h + 1, 1),
+    "quadratic": lambda h: 1 - h**2,
+    "extremes": abs,
+}
+LOSSES = np.array([[0.1, 0.3], [2.0, 1.0], [0.7, 9.0], [4.0, 0.2]], np.float32)
+MASK = np.array([[True, True], [True, True], [True, False], [True, True]])
+
+
+@pytest.mark.parametrize("name", WEIGHTINGS)
+@pytest.mark.parametrize("r", [0.5, 1.0])
+def test_weights_are_a_softmax_of_the_place_between_least_and_largest_loss(name, r):
+    means = [LOSSES[i][MASK[i]].mean() for i in range(4)]
+    low, high = min(means), max(means)
+    weights = np.exp([DEFINITIONS[name]((2 * m - low - high) / (high - low)) / r for m in means])
+    tokens = np.where(MASK, weights[:, None], 0)
+    expected = (tokens * LOSSES).sum() / tokens.sum()
+    weigh = partial(WEIGHTINGS[name], r=r)
+    found = weighted_mean(jnp.asarray(LOSSES), jnp.asarray(MASK), weigh)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", WEIGHTINGS)
+def test_a_large_temperature_is_the_plain_mean_bit_for_bit(name):
+    weigh = partial(WEIGHTINGS[name], r=1e30)
+    both = jax.jit(lambda losses: weighted_mean(losses, jnp.asarray(MASK), weigh))
+    plain = jax.jit(lambda losses: masked_mean(losses, jnp.asarray(MASK)))
+    assert both(LOSSES) == plain(LOSSES)
+
+
+@pytest.mark.parametrize("name", WEIGHTINGS)
+def test_no_gradient_passes_through_weights_of_mean_one(name):
+    weigh = partial(WEIGHTINGS[name], r=1.0)
+    slopes = jax.grad(lambda losses: weighted_mean(losses, jnp.asarray(MASK), weigh))(
+        jnp.asarray(LOSSES)
+    )
+    np.testing.assert_allclose(slopes.sum(), 1.0, rtol=1e-6)
+    assert (slopes[0] == slopes[0, 0]).all()  # one weight a window
+    assert slopes[2, 1] == 0
+
+
+def test_equal_losses_and_windows_without_tokens_do_no_harm():
+    weigh = partial(WEIGHTINGS["lin_upper"], r=1.0)
+    value = jax.value_and_grad(lambda losses, mask: weighted_mean(losses, mask, weigh))
+    for mask in (MASK, MASK & [[True], [False], [True], [True]], np.zeros_like(MASK)):
+        loss, slopes = value(jnp.ones((4, 2)), jnp.asarray(mask))
+        np.testing.assert_allclose(loss, mask.any(), rtol=1e-6)
+        assert jnp.isfinite(slopes).all()
+
+
+def smoke(weighting="", **numbers):
+    config = get_config("smoke" + (f",weighting={weighting}" if weighting else ""))
+    if numbers:
+        config.weighting.update(numbers)
+    return config
+
+
+def trained(config):
+    return jax.device_get(fit(build(parse(config))).params)
+
+
+def test_a_training_is_weighted_and_neutral_at_a_large_temperature():
+    plain, neutral, weighted = (
+        jax.tree.leaves(trained(smoke(*args[:1], **(args[1] if args[1:] else {}))))
+        for args in ((), ("lin_upper", {"r": 1e30}), ("lin_upper",))
+    )
+    for one, other in zip(plain, neutral, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5)
+    differences = [np.abs(one - other).max() for one, other in zip(plain, weighted, strict=True)]
+    assert max(differences) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            {"name": "hardest"},
+            "weighting.name='hardest': must be one of extremes, lin_upper",
+        ),
+        ({"r": 0.0}, "config.weighting.r=0.0: must be above 0"),
+        ({"power": 1.0}, "config.weighting.power"),
+    ],
+)
+def test_a_wrong_section_is_named(change, line):
+    config = smoke("lin_upper")
+    with config.unlocked():
+        config.weighting.update(change)
+    with pytest.raises(ConfigError, match=line):
+        parse(config)
+
+
+def test_windows_on_several_devices_are_refused_by_name():
+    config = smoke("lin_upper")
+    config.train.shard = "data"
+    with pytest.raises(ConfigError, match=r"config\.train\.shard='data'.*config\.weighting"):
+        build(parse(config))
