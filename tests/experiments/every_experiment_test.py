@@ -41,7 +41,7 @@ def test_the_committed_report_is_that_of_the_committed_tables():
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-@pytest.mark.parametrize("scale", ["smoke", "pilot", "cpu", "paper"])
+@pytest.mark.parametrize("scale", ["pilot", "cpu", "paper"])
 def test_what_it_trains_can_be_parsed_at_every_scale(name, scale):
     if scale not in EXPERIMENTS[name].scales:
         pytest.skip("no such scale")

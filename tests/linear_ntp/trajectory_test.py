@@ -298,3 +298,29 @@ def test_what_cannot_be_run_is_refused(change, message):
     arguments = {"method": "gd", "step_size": 0.1, "num_steps": 10} | change
     with pytest.raises(ValueError, match=message):
         run_trajectory(SMALL, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "rate", "steps"),
+    [
+        ("leak_normalized", 100, 2),
+        ("leak_normalized", 10, 2),
+        ("leak_normalized", 1, 16),
+        ("leak_normalized", 0.1, 157),
+        ("gd", 100, 308),
+    ],
+)
+def test_rare_example_is_separated_after_as_many_steps_as_tyurin_prints(method, rate, steps):
+    """Tyurin 2024 (arXiv 2412.08424), Table 1: one example against 999 of the other class.
+
+    His θ is the difference of our two rows, which a step moves twice as far.
+    """
+    embeddings = np.array([[0.5, -0.5], [-1.0, -1.0]])
+    problem = NTPProblem(embeddings, [1e-3, 1 - 1e-3], np.eye(2))
+
+    def separated(num_steps):
+        W = run_trajectory(problem, method, rate / 2, num_steps, marks=[num_steps]).final
+        return ((W[0] - W[1]) @ embeddings * [1, -1] > 0).all()
+
+    assert separated(steps)
+    assert not separated(steps - 1)

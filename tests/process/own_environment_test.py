@@ -41,6 +41,7 @@ def test_what_pip_refuses_is_one_line_and_leaves_nothing(made, tmp_path):
     assert not (tmp_path / "el_jax" / "own").exists()
 
 
+@pytest.mark.slow
 def test_what_is_installed_must_work(made):
     said = r"does not work \(ModuleNotFoundError: No module named 'no_such_module'\); delete that"
     with pytest.raises(NoEnvironmentError, match=said):
@@ -54,6 +55,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(made, tmp_path, monkeypatch)
         made(PRESENT).python()
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     program = (
@@ -69,6 +71,7 @@ def test_two_processes_at_once_make_it_once(tmp_path, monkeypatch):
     assert sum("installing" in line for lines in said for line in lines) == 1
 
 
+@pytest.mark.slow
 def test_packages_besides_come_without_what_they_need(made):
     besides = dataclasses.replace(made(PRESENT), without_needs=("--no-index", "no-such-package"))
     with pytest.raises(NoEnvironmentError, match=r"cannot be made \(ERROR: No matching"):
