@@ -17,6 +17,7 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.config        from a config to checked settings
     el_jax.build         from settings to a training
     el_jax.load(WORKDIR) a run that was trained here: config, metrics, parameters, model
+    el_jax.look(...)     the inside of a transformer: residual stream, attention, patches
 
 Commands, each with --help:
 
@@ -45,14 +46,15 @@ _ROOMS = (
     *("numbers", "plots", "probes", "process", "tasks", "tokenizers", "training", "types"),
     "worlds",
 )
-__all__ = [*_ROOMS, "load"]
+_FUNCTIONS = {"load": "run", "logit_lens": "models.look", "look": "models.look"}
+__all__ = [*_ROOMS, *_FUNCTIONS]
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"el_jax.{name}")
-    if name == "load":
-        return importlib.import_module("el_jax.run").load
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"el_jax.{_FUNCTIONS[name]}"), name)
     raise AttributeError(f"module 'el_jax' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

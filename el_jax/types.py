@@ -88,6 +88,8 @@ class ModelFns(NamedTuple):
             a projection); None for models without hidden states.
         layers: names of the parameters' subtrees that its functions also take in boxes, see
             ``models.ShardedParam``.
+        look: ``look(params, batch, patch) -> Trace``, what ``el_jax.look`` calls; None for models
+            without blocks.
     """
 
     init: Callable[[Key], Params]
@@ -98,6 +100,7 @@ class ModelFns(NamedTuple):
     matmul_precision: str = "default"
     features: Callable[[Params, Batch], Array] | None = None
     layers: tuple[str, ...] = ()
+    look: Callable[..., Any] | None = None
 
 
 Row = dict[str, np.ndarray]  # metric name -> one value per run, [R]

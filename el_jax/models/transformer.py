@@ -27,6 +27,7 @@ from el_jax.models.config import TransformerConfig
 from el_jax.models.cudnn import attention_choice
 from el_jax.models.functions import check_tokens, everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
+from el_jax.models.look import looks_into
 from el_jax.process import target
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
@@ -53,7 +54,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
         layers = (seen["intermediates"][f"layers_{i}"] for i in range(config.num_layers))
         return jnp.stack([layer["attn"]["weights"][0] for layer in layers])
 
-    return functions_of_stack(module)._replace(attention=attention)
+    return functions_of_stack(module)._replace(attention=attention, look=looks_into(module))
 
 
 def functions_of_stack(module: "Transformer") -> ModelFns:

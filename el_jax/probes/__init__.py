@@ -9,6 +9,7 @@ probes that use it.
 
 from collections.abc import Callable
 
+from el_jax.probes.belief import belief
 from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.probes.curvature import curvature
@@ -38,6 +39,7 @@ from el_jax.types import ModelFns, Probe
 
 PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "attention_mass": attention_mass,
+    "belief": belief,
     "curvature": curvature,
     "downstream": downstream,
     "fine_tuned": fine_tuned,
@@ -56,6 +58,7 @@ __all__ = [
     "LinearClassifier",
     "NotFiniteError",
     "attention_mass",
+    "belief",
     "by_naive_bayes",
     "context_logits",
     "contexts_of",

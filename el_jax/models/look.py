@@ -1,0 +1,154 @@
+"""What a transformer computes on the way to its logits, and what it would do with other values.
+
+    trace = look(model, params, batch)
+    trace.residual  # [layers + 1, B, T, D]: the embeddings, then the stream behind each block
+    other = look(model, params, batch, patch={(1, "residual", 7): trace.residual[1, ::-1, 7]})
+
+The forward code is the model's own: flax's ``intercept_methods`` reads and replaces what its blocks
+return. Everything may be jitted, vmapped over parameters and differentiated, by a patch too.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.models.functions import check_tokens, everywhere, logits_of
+from el_jax.types import Batch, ModelFns, Params
+
+Patch: TypeAlias = Mapping[tuple[int, str, int | Sequence[int] | None], Any]
+PARTS = ("residual", "attention", "mlp")
+
+
+class Trace(NamedTuple):
+    """The inside of a transformer of N blocks at all T tokens of B windows.
+
+    Attributes:
+        logits: of every token, ``[B, T, V]``.
+        residual: the residual stream: embeddings, then behind each block, ``[N + 1, B, T, D]``.
+        attention: what attention adds to the stream in each block, ``[N, B, T, D]``.
+        mlp: what the MLP adds to it, ``[N, B, T, D]``.
+        weights: attention weights of every query over all keys, ``[N, B, H, T, T]``.
+    """
+
+    logits: Float[Array, "B T V"]
+    residual: Float[Array, "layers B T D"]
+    attention: Float[Array, "N B T D"]
+    mlp: Float[Array, "N B T D"]
+    weights: Float[Array, "N B H T T"]
+
+
+def look(model: ModelFns, params: Params, batch: Batch, patch: Patch | None = None) -> Trace:
+    """Trace a transformer, with some of its values replaced.
+
+    Args:
+        model: a transformer.
+        params: of one run.
+        batch: windows of tokens; which of them are supervised does not matter.
+        patch: by ``(layer, part, positions)`` the values that stand in for those of the trace at
+            ``[layer, :, positions]``: ``[B, D]`` at one position, ``[B, n, D]`` at several,
+            ``[B, T, D]`` at all, which are None. What follows is computed from them. The part is
+            "residual", "attention" or "mlp".
+
+    Raises:
+        ValueError: the model is no transformer, or there is no such layer, part or position.
+    """
+    if model.look is None:
+        raise ValueError("look: needs a transformer, whose model has blocks to look into")
+    return model.look(params, batch, patch or {})
+
+
+def logit_lens(model: ModelFns, params: Params, batch: Batch) -> Float[Array, "layers B T V"]:
+    """The logits that the head reads from the residual stream at each depth, ``[N + 1, B, T, V]``.
+
+    nostalgebraist 2020: the stream of every layer in place of the last one's.
+    """
+    residual = look(model, params, batch).residual
+    last = len(residual) - 1
+
+    def read(stream: Float[Array, "B T D"]) -> Float[Array, "B T V"]:
+        return look(model, params, batch, {(last, "residual", None): stream}).logits
+
+    return jax.lax.map(read, residual)
+
+
+def looks_into(module: nn.Module) -> Callable[[Params, Batch, Patch], Trace]:
+    """The ``look`` of a transformer's ``ModelFns``."""
+    config = module.config
+
+    def traced(params: Params, batch: Batch, patch: Patch) -> Trace:
+        check_tokens(batch.tokens, config.vocab_size)
+        _check(patch, config.num_layers, batch.tokens.shape[1])
+        seen: dict[tuple[int, str], Array] = {}
+
+        def replaced(layer: int, part: str, rows: Array) -> Array:
+            """Rows of all tokens, those of the patch in their places; remembered."""
+            value = rows.reshape(*batch.tokens.shape, -1)
+            for (at, name, positions), new in patch.items():
+                if (at, name) == (layer, part):
+                    places = slice(None) if positions is None else jnp.asarray(positions)
+                    value = value.at[:, places].set(jnp.asarray(new, value.dtype))
+            seen[layer, part] = value
+            return value.reshape(rows.shape)
+
+        def intercepted(call: Any, args: Any, kwargs: Any, context: Any) -> Any:
+            layer = _layer_of(context.module.path)
+            if layer is None or context.method_name != "__call__":
+                return call(*args, **kwargs)
+            part = _part_of(context.module.path)
+            if part != "residual":
+                out = call(*args, **kwargs)
+                return out if part is None else replaced(layer, part, out)
+            if layer == 0:
+                args = (replaced(0, "residual", args[0]), *args[1:])
+            return replaced(layer + 1, "residual", call(*args, **kwargs))
+
+        with nn.intercept_methods(intercepted):
+            readout, sown = module.apply(
+                {"params": params}, everywhere(batch), mutable="intermediates"
+            )
+        layers = range(config.num_layers)
+        weights = [sown["intermediates"][f"layers_{i}"]["attn"]["weights"][0] for i in layers]
+        return Trace(
+            logits_of(readout, config.matmul_precision),
+            jnp.stack([seen[i, "residual"] for i in range(config.num_layers + 1)]),
+            jnp.stack([seen[i, "attention"] for i in layers]),
+            jnp.stack([seen[i, "mlp"] for i in layers]),
+            jnp.stack(weights),
+        )
+
+    return traced
+
+
+def _layer_of(path: tuple[str, ...]) -> int | None:
+    if path and path[0].startswith("layers_"):
+        return int(path[0].removeprefix("layers_"))
+    return None
+
+
+def _part_of(path: tuple[str, ...]) -> str | None:
+    """The part that a module inside of a layer returns; None for a piece of one."""
+    names = {(): "residual", ("attn",): "attention", ("mlp",): "mlp"}
+    return names.get(path[1:])
+
+
+def _check(patch: Patch, num_layers: int, length: int) -> None:
+    for key in patch:
+        layer, part, positions = key
+        if part not in PARTS:
+            raise ValueError(f"patch {key}: the part must be one of {', '.join(PARTS)}")
+        last = num_layers if part == "residual" else num_layers - 1
+        if not 0 <= layer <= last:
+            raise ValueError(f"patch {key}: the layer of {part} must be in 0 .. {last}")
+        for position in _each(positions):
+            if not 0 <= position < length:
+                raise ValueError(f"patch {key}: the position must be in 0 .. {length - 1}")
+
+
+def _each(positions: int | Sequence[int] | None) -> Iterator[int]:
+    if positions is not None:
+        yield from (positions,) if isinstance(positions, int) else positions

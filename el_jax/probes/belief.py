@@ -1,0 +1,84 @@
+"""How much of the belief state of a hidden Markov model is linear in the last hidden states.
+
+Shai et al. 2024 (arXiv 2405.15943) find the law of the hidden state, given the tokens so far, as an
+affine image of the residual stream of a transformer that was trained on next tokens.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.process.compilation import Once
+from el_jax.tasks import CausalWords, Task
+from el_jax.types import Batch, ModelFns, Params, Probe
+from el_jax.worlds import HMM, Sentences
+
+_RIDGE = 1e-6  # of the features' mean square, so that the normal equations are solvable
+
+
+def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
+    """Probe ``belief_r2``, the share of the variance of belief states that an affine map explains.
+
+    The map is fitted on the hidden states of half of ``num`` test sentences, behind the last layer
+    and its norm, and judged on the other half. The last word of a sentence, behind which nothing is
+    predicted, is left out.
+
+    Much of a belief is linear in the last words, so that a network needs no training to hold it:
+    ``belief_r2_of_word`` is the share that the current word explains alone, and
+    ``belief_r2_untrained`` that of the hidden states of fresh networks, the mean of four.
+    ``belief_left`` is what the run leaves unexplained as a multiple of what these leave.
+
+    Raises:
+        ValueError: the task is not causal on a hidden Markov model, or the model has no features.
+    """
+    if not isinstance(task, CausalWords):
+        raise ValueError(f"needs the task causal, not {type(task).__name__}")
+    world = task.world.make()
+    if not isinstance(world, HMM):
+        raise ValueError(f"needs a hidden Markov model, not {type(world).__name__}")
+    features = model.features
+    if features is None:
+        raise ValueError("needs a model with hidden states")
+
+    def draw() -> tuple[Batch, Array, Array]:
+        tokens = task.test_set(num).tokens
+        states = world.belief(tokens)[:, :-1]
+        words = jax.nn.one_hot(tokens[:, :-1], world.vocab_size)
+        return task.pack(Sentences(tokens)), states, explained(words, states)
+
+    batch, states, of_word = Once(draw)()
+
+    def of_run(params: Params, batch: Any, states: Array) -> dict[str, Array]:
+        hidden = features(params, batch)[:, 1 : 1 + states.shape[1]]  # the first token is BEGIN
+        return {"belief_r2": explained(hidden, states)}
+
+    over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None, None)))
+    fresh = Once(jax.vmap(model.init))(jax.random.split(jax.random.key(0), 4))
+    untrained = over_runs(fresh, batch, states)["belief_r2"].mean()
+
+    def of_params(params: Params) -> dict[str, Array]:
+        found = over_runs(params, batch, states)["belief_r2"]
+        return {
+            "belief_r2": found,
+            "belief_r2_of_word": jnp.full_like(found, of_word),
+            "belief_r2_untrained": jnp.full_like(found, untrained),
+            "belief_left": (1 - found) / (1 - untrained),
+        }
+
+    return Probe(of_params)
+
+
+def explained(inputs: Float[Array, "N T D"], outputs: Float[Array, "N T S"]) -> Float[Array, ""]:
+    """Share of the outputs' variance in the second half of N that a map fitted on the first has."""
+    flat = [leaf.reshape(2, -1, leaf.shape[-1]) for leaf in (inputs, outputs)]
+    (x, x_new), (y, y_new) = flat
+    x_mean, y_mean = x.mean(0, keepdims=True), y.mean(0, keepdims=True)
+    centred = x - x_mean
+    gram = centred.T @ centred
+    ridge = _RIDGE * jnp.trace(gram) / len(gram)
+    slope = jnp.linalg.solve(gram + ridge * jnp.eye(len(gram)), centred.T @ (y - y_mean))
+    left = y_new - y_mean - (x_new - x_mean) @ slope
+    return 1 - jnp.square(left).sum() / jnp.square(y_new - y_new.mean(0, keepdims=True)).sum()
