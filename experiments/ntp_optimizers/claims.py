@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from experiments.harness.claims import Wording, greater, level
+from experiments.harness.claims import Wording, level
 from experiments.harness.judging import Claim
 from experiments.ntp_optimizers.run import OWN_NORM, setting
 
@@ -29,24 +29,6 @@ def _claims(method: str) -> Iterator[Claim]:
         larger,
         at_least=0.0,
         **ASKED,
-    )
-    yield level(
-        f"{method} points nearest to the max-margin matrix of the {norm} norm "
-        "(S = 3; cosine of P⊥W less the larger of the other two)",
-        "cosine_across_own_lead",
-        larger,
-        at_least=0.0,
-        **ASKED,
-    )
-    yield greater(
-        f"With S = 3 the curved part of the loss pins the step of {method}: its excess loss "
-        "is more than 10 times that on one-hot data (log10 of nats)",
-        "log10_excess_loss",
-        larger,
-        one_hot,
-        by=1.0,
-        paper="none",
-        source="ours; pinning of the effective step size at 2 / λ_F",
     )
 
 

@@ -27,8 +27,6 @@ def _over_sizes() -> Iterator[Claim]:
     text = "Both conditions hold in every problem with d = m, of every size"
     words = "1 for d > m; its proof needs d = m"
     yield level(text, "both_at_m", POOLED, at_least=1.0, source=LEMMA, paper=words)
-    text = "Every verdict has a certificate (share undecided, the largest over sizes)"
-    yield level(text, "undecided_share", POOLED, at_most=0.0, source="ours", paper="0")
 
 
 def _separability() -> Iterator[Claim]:

@@ -8,7 +8,6 @@ from experiments.ntp_pretrained.run import (
     BOUND,
     EMBEDDINGS,
     FRESH,
-    GAUSSIAN,
     LENGTHS,
     MARGIN,
     PERMUTED,
@@ -20,7 +19,6 @@ OURS: Wording = {"source": "ours; the paper trains on no text", "paper": "none"}
 CONTROLS = {
     PERMUTED: "the same features, of other contexts",
     FRESH: "features of the network before training",
-    GAUSSIAN: "Gaussian features",
 }
 
 
@@ -36,10 +34,6 @@ def _of_length(length: int) -> Iterator[Claim]:
     for control, words in CONTROLS.items():
         text = f"... and have a larger margin than {words} ({at}; embeddings of one length)"
         yield greater(text, MARGIN, mine, of[control], **OURS)
-    for name, where in of.items():
-        shown = name.replace("gaussian", "Gaussian")
-        text = f"Every verdict has a certificate ({shown}, {at}; share undecided)"
-        yield level(text, "undecided_share", where, at_most=0.0, source="ours", paper="0")
     yield level(
         f"The model's own decoder bounds the margin, without a solver ({at}; bound / margin)",
         BOUND,
