@@ -324,3 +324,39 @@ def test_rare_example_is_separated_after_as_many_steps_as_tyurin_prints(method, 
 
     assert separated(steps)
     assert not separated(steps - 1)
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+def test_drawn_gradients_have_the_mean_and_the_spread_of_pairs(batch):
+    W, n = START, 20_000
+    start = np.broadcast_to(W, (n, *W.shape))
+    ran = run_trajectory(SMALL, "gd", 1.0, 1, initial=start, batch=batch, seed=3, marks=[1])
+    drawn = W - ran.final
+    logits = W @ SMALL.embeddings
+    probs = np.exp(logits) / np.exp(logits).sum(0)
+    of_pairs = np.einsum("vmu,dm->vmud", probs[:, :, None] - np.eye(5)[:, None], SMALL.embeddings)
+    weights = SMALL.context_probs[:, None] * SMALL.next_token_probs.T  # [m, u]: u follows m
+    mean = np.einsum("mu,vmud->vd", weights, of_pairs)
+    np.testing.assert_allclose(mean, gradient(SMALL, W), atol=1e-12)
+    variance = np.einsum("mu,vmud->vd", weights, of_pairs**2) - mean**2
+    errors = (drawn.mean(0) - mean) / np.sqrt(variance / batch / n)
+    assert np.abs(errors).max() < 4.5
+    np.testing.assert_allclose(drawn.var(0), variance / batch, rtol=0.06, atol=1e-4)
+
+
+def test_drawn_steps_differ_by_run_and_seed_and_come_again():
+    def finals(seed):
+        start = np.broadcast_to(START, (2, *START.shape))
+        return run_trajectory(SMALL, "adam", 0.1, 3, initial=start, batch=2, seed=seed).final
+
+    one, again, other = finals(0), finals(0), finals(1)
+    np.testing.assert_array_equal(one, again)
+    assert np.abs(one[0] - one[1]).max() > 1e-3
+    assert np.abs(one - other).max() > 1e-3
+
+
+def test_a_batch_is_refused_by_methods_that_read_the_whole_loss():
+    with pytest.raises(ValueError, match="batch=2: must be 0 for 'polyak', which reads the whole"):
+        run_trajectory(SMALL, "polyak", 1.0, 3, batch=2)
+    with pytest.raises(ValueError, match="batch=-1: must be at least 0"):
+        run_trajectory(SMALL, "gd", 1.0, 3, batch=-1)

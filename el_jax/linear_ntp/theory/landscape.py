@@ -26,6 +26,7 @@ from el_jax.linear_ntp.theory.subspace import (
     top_curvature,
 )
 from el_jax.process.double_precision import float64
+from el_jax.types import Key
 
 
 class Landscape(NamedTuple):
@@ -88,6 +89,31 @@ def landscape(problem: NTPProblem) -> Landscape:
             jnp.asarray(finite_component(problem)),
             jnp.asarray(top_curvature(problem)),
         )
+
+
+def sampled_gradient(
+    W: Float[Array, "V d"], landscape: Landscape, cumulative: Float[Array, "Vm"], key: Key, num: int
+) -> Float[Array, "V d"]:
+    """Mean gradient of the cross-entropy of ``num`` contexts, each drawn with a token after it.
+
+    Args:
+        W: the decoder.
+        landscape: the problem.
+        cumulative: sums of the probabilities of all pairs, of :func:`cumulative_pairs`.
+        key: of the draws.
+        num: pairs, drawn independently.
+    """
+    u = jax.random.uniform(key, (num,), W.dtype, maxval=cumulative[-1])
+    pairs = jnp.searchsorted(cumulative, u, side="right")  # never one of probability 0
+    tokens, contexts = jnp.divmod(pairs, landscape.embeddings.shape[1])
+    h = landscape.embeddings[:, contexts]
+    residual = jax.nn.softmax(W @ h, axis=0) - jax.nn.one_hot(tokens, len(W), axis=0, dtype=W.dtype)
+    return residual @ h.T / num
+
+
+def cumulative_pairs(landscape: Landscape) -> Float[Array, "Vm"]:
+    """Sums over the probabilities π_j P_vj of pairs of a token v and a context j, v by v."""
+    return jnp.cumsum((landscape.context_probs[None] * landscape.next_token_probs).ravel())
 
 
 def slope_at(W: Float[Array, "V d"], landscape: Landscape) -> Slope:

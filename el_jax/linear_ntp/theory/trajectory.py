@@ -1,4 +1,4 @@
-"""Long full-batch runs of an optimisation method, measured at a few log-spaced steps."""
+"""Long runs of an optimisation method, measured at a few log-spaced steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,15 @@ from jax import Array, lax
 from jaxtyping import ArrayLike, Float, Float64, Int, Num
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
-from el_jax.linear_ntp.theory.directions import DIRECTIONS, Direction, Memory
-from el_jax.linear_ntp.theory.landscape import Landscape, Slope, landscape, slope_at
+from el_jax.linear_ntp.theory.directions import DIRECTIONS, Adam, Direction, Memory, Steepest
+from el_jax.linear_ntp.theory.landscape import (
+    Landscape,
+    Slope,
+    cumulative_pairs,
+    landscape,
+    sampled_gradient,
+    slope_at,
+)
 from el_jax.linear_ntp.theory.metrics import checked_references, metrics_at
 from el_jax.process.double_precision import float64
 from el_jax.process.errors import require
@@ -42,6 +49,8 @@ def run_trajectory(
     *,
     initial: Float[np.ndarray | Array, "*seeds V d"] | None = None,
     decay: float = 0.0,
+    batch: int = 0,
+    seed: int = 0,
     num_marks: int = 50,
     marks: Sequence[int] | None = None,
     w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
@@ -51,7 +60,7 @@ def run_trajectory(
     Step k = 0, 1, ... subtracts the method's direction with step size η (k + 1)^-a.
 
     Args:
-        problem: the data; all of it is read at every step.
+        problem: the data.
         method: a name in ``DIRECTIONS`` or such a value with other settings, as
             ``Adam(epsilon=1e-8)``.
         step_size: η, a scalar or an array of them.
@@ -60,16 +69,22 @@ def run_trajectory(
             those of ``step_size``: ``initial [R, 1, V, d]`` with ``step_size [E]`` gives ``[R, E]``
             runs. The part of W that CE does not depend on stays as it was.
         decay: a.
+        batch: pairs of a context and a token after it that a step sees, drawn anew from the
+            problem; 0 for all of them with their probabilities. Metrics are of the whole problem.
+        seed: of the draws, which differ between runs.
         num_marks: how many log-spaced steps to measure at, as :func:`log_spaced_marks`.
         marks: which steps to measure at instead, increasing, at most ``num_steps``.
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
 
     Raises:
         ValueError: for an unknown method or norm, a wrong shape, a step size that is not positive,
-            or marks out of order.
+            marks out of order, or a batch for a method that must know the whole loss.
     """
     check_problem(problem)
     direction = _direction(method)
+    require("batch", batch, batch >= 0, "at least 0")
+    if batch and not isinstance(direction, Steepest | Adam):
+        raise ValueError(f"batch={batch}: must be 0 for {method!r}, which reads the whole loss")
     steps = log_spaced_marks(num_steps, num_marks) if marks is None else np.asarray(marks, int)
     if steps.size == 0 or (np.diff(steps) <= 0).any() or steps[0] < 0 or steps[-1] > num_steps:
         raise ValueError(f"marks={marks!r}: must increase from at least 0 to at most {num_steps}")
@@ -88,6 +103,8 @@ def run_trajectory(
             landscape(problem),
             checked_references(problem, w_mm),
             direction,
+            batch,
+            seed,
         )
     return Trajectory(
         steps,
@@ -115,7 +132,7 @@ def _direction(method: str | Direction) -> Direction:
     return DIRECTIONS[method]
 
 
-@partial(jax.jit, static_argnames="direction")
+@partial(jax.jit, static_argnames=("direction", "batch"))
 def _run_all(
     initial: Array,
     step_sizes: Array,
@@ -124,13 +141,20 @@ def _run_all(
     landscape: Landscape,
     references: Mapping[str, Array],
     direction: Direction,
+    batch: int,
+    seed: Array,
 ) -> tuple[Array, dict[str, Array]]:
     """Final decoders and metrics of R runs: ``[R, V, d]`` and ``[R, marks]``."""
+    pairs = cumulative_pairs(landscape)
 
-    def run(W: Array, step_size: Array) -> tuple[Array, dict[str, Array]]:
+    def run(W: Array, step_size: Array, key: Array) -> tuple[Array, dict[str, Array]]:
         def one_step(k: Array, carry: tuple[Array, Memory]) -> tuple[Array, Memory]:
             W, memory = carry
-            change, memory = step(slope_at(W, landscape), memory, k)
+            slope = slope_at(W, landscape)
+            if batch:
+                drawn = jax.random.fold_in(key, k)
+                slope = slope._replace(gradient=sampled_gradient(W, landscape, pairs, drawn, batch))
+            change, memory = step(slope, memory, k)
             return W - change, memory
 
         def step(slope: Slope, memory: Memory, k: Array) -> tuple[Array, Memory]:
@@ -149,4 +173,5 @@ def _run_all(
         (_, W, _), metrics = lax.scan(to_mark, start, marks)
         return W, metrics
 
-    return jax.vmap(run)(initial, step_sizes)
+    keys = jax.random.split(jax.random.key(seed), len(initial))
+    return jax.vmap(run)(initial, step_sizes, keys)
