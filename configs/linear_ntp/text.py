@@ -4,7 +4,8 @@
 
 Arguments after the colon: ``T`` words a context, ``d`` dimensions, ``V`` words kept as next tokens
 (the others share one), ``words`` read of Genesis, the word to ``start`` at, ``embedding``
-(gaussian|bag_of_words|one_hot_positions), ``seed``, ``steps`` of gradient descent (0: none).
+(gaussian|bag_of_words|one_hot_positions), ``prefixes`` (contexts are all beginnings of sequences of
+T + 1 words, as in Appendix C), ``seed``, ``steps`` of gradient descent (0: none).
 Cost: seconds to a minute.
 """
 
@@ -16,7 +17,16 @@ from configs import common
 def get_config(arg: str | None = None) -> ConfigDict:
     """The config; see the module's docstring for the argument."""
     given = common.parse_arg(
-        arg, T=2, d=256, V=60, words=1500, start=0, embedding="gaussian", seed=0, steps=2_000
+        arg,
+        T=2,
+        d=256,
+        V=60,
+        words=1500,
+        start=0,
+        embedding="gaussian",
+        prefixes=False,
+        seed=0,
+        steps=2_000,
     )
     config = ConfigDict()
     config.problem = {
@@ -30,6 +40,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         "embedding": given.embedding,
         "dim": given.d,
         "seed": given.seed,
+        "all_prefixes": given.prefixes,
     }
     config.norms = ("frobenius",)  # the others take minutes at this size
     config.trajectory = common.trajectory(num_steps=given.steps)

@@ -52,6 +52,7 @@ def text_problem(
     embedding: Embedding,
     dim: int,
     seed: int,
+    all_prefixes: bool = False,
 ) -> NTPProblem:
     """Words of the King James Bible as contexts and next tokens.
 
@@ -67,6 +68,8 @@ def text_problem(
             ``dim`` dimensions by a Gaussian matrix if ``dim`` is not 0.
         dim: d; 0 leaves an embedding of words as it is.
         seed: of the Gaussian numbers.
+        all_prefixes: cut the words into sequences of ``context_length + 1`` and take every
+            beginning of each as a context (Appendix C), in place of all windows.
 
     Raises:
         ValueError: a number is out of range, a book is unknown, or no context is left.
@@ -87,7 +90,12 @@ def text_problem(
     else:
         of_words = _WORD_EMBEDDINGS[embedding](size)
         embed = of_words if dim == 0 else _projected(of_words, dim, rng)
-    return from_tokens(tokens, context_length, embed=embed, min_count=min_count).problem
+    if all_prefixes:
+        whole = len(tokens) // (context_length + 1) * (context_length + 1)
+        tokens = tokens[:whole].reshape(-1, context_length + 1)
+    return from_tokens(
+        tokens, context_length, embed=embed, all_prefixes=all_prefixes, min_count=min_count
+    ).problem
 
 
 def _projected(

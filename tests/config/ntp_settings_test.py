@@ -7,6 +7,7 @@ from configs.linear_ntp import activations, figure1, random, text
 from el_jax.config.linear_ntp import PROBLEMS, parse
 from el_jax.linear_ntp import random_problem
 from el_jax.process.errors import ConfigError
+from el_jax.tasks.king_james import king_james_words
 
 
 def problem_of(config):
@@ -79,3 +80,17 @@ def test_activations_of_a_network_are_read_and_merged(tmp_path):
     np.testing.assert_allclose(problem.context_probs, [2 / 3, 1 / 3])
     config.problem.counts = str(tmp_path / "none.npy")
     assert "none.npy" in message(config)
+
+
+def test_contexts_of_a_text_are_all_beginnings_of_its_sequences():
+    config = text.get_config("prefixes,T=3,words=40,V=100,embedding=one_hot_positions,d=0,steps=0")
+    problem = problem_of(config)
+    words = king_james_words(("Genesis",))[:40]
+    rows = [tuple(words[i : i + 4]) for i in range(0, 40, 4)]
+    beginnings = {row[:length] for row in rows for length in (1, 2, 3)}
+    assert problem.embeddings.shape[1] == len(beginnings)
+    assert {int(column.sum()) for column in problem.embeddings.T} == {1, 2, 3}
+    # the most frequent first word has its share of the pairs
+    first = max((row[0] for row in rows), key=[row[0] for row in rows].count)
+    share = sum(row[0] == first for row in rows) / (3 * len(rows))
+    assert np.isclose(problem.context_probs, share).any()
