@@ -218,6 +218,8 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "log_every": log_every,
         "eval_every": eval_every,
         "checkpoint_every": eval_every,
+        "eval_at": "every",  # or log: besides after 1, 2, 4, ... times log_every
+        "checkpoint_at": "every",  # likewise; keep_checkpoints must be 0 to keep them
         "on_non_finite": "raise",  # or stop the run; the other runs go on
         "run_axis": "vmap",  # or map: one run after the other
         "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory

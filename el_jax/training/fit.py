@@ -3,7 +3,7 @@
 import dataclasses
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import numpy as np
@@ -21,6 +21,8 @@ from el_jax.training.state import Health, TrainState
 from el_jax.training.step import Metrics
 from el_jax.types import Batch, Params, Probe, Row
 
+Marks: TypeAlias = Literal["every", "log"]
+
 
 @dataclasses.dataclass(frozen=True)
 class FitOptions:
@@ -31,6 +33,8 @@ class FitOptions:
         log_every: updates per dispatch; a row of batch metrics is their mean.
         eval_every: updates between evaluations; a multiple of ``log_every``.
         checkpoint_every: updates between checkpoints; a multiple of ``log_every``.
+        eval_at: "every", or "log" to evaluate besides after 1, 2, 4, 8, ... times ``log_every``.
+        checkpoint_at: likewise of checkpoints.
         on_non_finite: consequence of a NaN or infinity in one run: "raise" ends the training; with
             "stop" the other runs go on, and the training fails only once no run is left.
     """
@@ -39,6 +43,8 @@ class FitOptions:
     log_every: int
     eval_every: int
     checkpoint_every: int
+    eval_at: Marks = "every"
+    checkpoint_at: Marks = "every"
     on_non_finite: OnNonFinite = "raise"
 
     def __post_init__(self) -> None:
@@ -50,6 +56,20 @@ class FitOptions:
                 raise ValueError(
                     f"{name}={value}: must be a positive multiple of log_every={self.log_every}"
                 )
+
+    def evaluates(self, step: int) -> bool:
+        """Whether an evaluation is due after so many updates."""
+        return step == self.num_updates or self._due(step, self.eval_every, self.eval_at)
+
+    def saves(self, step: int) -> bool:
+        """Whether a checkpoint is."""
+        return step == self.num_updates or self._due(
+            step, self.checkpoint_every, self.checkpoint_at
+        )
+
+    def _due(self, step: int, every: int, at: Marks) -> bool:
+        dispatches = step // self.log_every
+        return step % every == 0 or (at == "log" and dispatches & (dispatches - 1) == 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,11 +172,10 @@ def _record(
 def _look(training: Training, step: int, params: Params) -> tuple[dict[str, Metrics], Probed]:
     """Evaluations and probes that are due after ``step`` updates."""
     options, program = training.options, training.program
-    last = step == options.num_updates
-    if not last and step % options.eval_every:
+    if not options.evaluates(step):
         return {}, {}
     splits = dict(training.evaluations)
-    if last:
+    if step == options.num_updates:
         splits |= training.final_evaluations
     evaluated = {split: program.evaluate(params, batch) for split, batch in splits.items()}
     probes = [probe.of_params for probe in training.probes if probe.of_params is not None]
@@ -179,8 +198,7 @@ def fit(
         training: program, options, evaluations and probes.
         state: the state to start from; its buffers are donated to the next update.
         sinks: receivers of one row at every multiple of ``log_every``.
-        checkpoints: the store; a state is saved every ``checkpoint_every``, at the end, and on
-            ``stop``.
+        checkpoints: the store; a state is saved when ``options.saves`` says so, and on ``stop``.
         stop: called after each dispatch; a signal number means save and leave.
 
     Returns:
@@ -206,7 +224,7 @@ def fit(
             _record(pending, training, watch, sinks)
         pending = _Pending(step, metrics, health, evaluated, probed)
         signum = stop()
-        if last or signum or step % options.checkpoint_every == 0:
+        if signum or options.saves(step):
             _record(pending, training, watch, sinks)  # may raise: then nothing is saved
             pending = None
             if checkpoints is not None:

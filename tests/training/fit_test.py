@@ -91,3 +91,15 @@ def test_not_finite_on_the_command_line_is_one_line_and_exit_code_3(tmp_path):
     assert "is not finite at step" in line
     assert "peak_lr=1e+30" in line
     assert not [path for path in (tmp_path / "checkpoints").iterdir() if path.name.isdigit()]
+
+
+def test_evaluations_and_checkpoints_come_at_powers_of_two_besides(tmp_path):
+    config = small_config(num_updates=90, log_every=10, eval_every=30, checkpoint_every=60)
+    config.train.update(eval_at="log", checkpoint_at="log", keep_checkpoints=0)
+    training, history = built(config), History()
+    with Checkpoints(tmp_path, keep=0) as checkpoints:
+        fit(training, sinks=[history], checkpoints=checkpoints)
+    steps, _ = history.curve("test_loss")
+    assert [*map(int, steps)] == [10, 20, 30, 40, 60, 80, 90]
+    saved = sorted(int(path.name) for path in tmp_path.iterdir() if path.name.isdigit())
+    assert saved == [10, 20, 40, 60, 80, 90]

@@ -28,7 +28,9 @@ from el_jax.worlds import (
 from el_jax.worlds.world import categorical, categorical_of, check_rows, cumulative
 from tests.worlds.small_worlds import SMALL
 
-every_world = pytest.mark.parametrize("name", SMALL)
+# mess3 and rrxor are tables of the class of hmm: mess3_test.py has what is theirs
+KINDS = [name for name in SMALL if name not in ("mess3", "rrxor")]
+every_world = pytest.mark.parametrize("name", KINDS)
 few = settings(derandomize=True, deadline=None, max_examples=5)
 conditionals_of = Once(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
 sample = Once(lambda world, key, num: world.sample(key, num), static_argnums=2)
@@ -283,7 +285,7 @@ def test_a_world_too_large_to_write_out_says_so():
         every_sentence(WORLDS["hmm"]())
 
 
-@pytest.mark.parametrize("name", [name for name in SMALL if len(SMALL[name].lengths) == 1])
+@pytest.mark.parametrize("name", [name for name in KINDS if len(SMALL[name].lengths) == 1])
 def test_masked_contexts_are_the_sentences_with_a_word_hidden(name):
     world = SMALL[name]
     tokens, probability = written_out(name)
