@@ -1,0 +1,3 @@
+"""Which losses, weightings, optimizers and regularisers copy, once each is tuned alike?"""
+
+SCALES = ("smoke", "pilot", "cpu")

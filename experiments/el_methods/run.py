@@ -1,0 +1,130 @@
+"""One change at a time of cross-entropy under AdamW, each tuned over four settings."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from configs.el.copy import get_config
+from experiments.harness.discovery import ExperimentError
+from experiments.harness.studies import Study
+from experiments.harness.sweep import fitting, run_sweep
+
+NAME = "el_methods"
+METRICS = [
+    *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
+    *("train_easy_margin", "train_hard_margin", "train_margin_std", "train_hard_ce"),
+    *("swap_copies", "swap_undoes_shift", "fitted_step"),
+]
+CURVES = ["swap_copies"]
+
+STRINGS = 400  # the paper's
+NUM_UPDATES, WARM_UP = 4_000, 500
+SEEDS = 6
+PILOT_SEED = 100  # and up: never reported
+
+
+class Method(NamedTuple):
+    """One change of cross-entropy under AdamW.
+
+    Attributes:
+        kind: of the change.
+        name: of the loss, weighting or optimizer.
+        number: its main number; empty if it has none.
+        values: of that number that the pilot tries.
+        rates: learning rates that it tries.
+        value: of the number, and
+        rate: the learning rate: those that copy most in the pilot.
+    """
+
+    kind: Literal["loss", "weighting", "optimizer"]
+    name: str
+    number: str = ""
+    values: Sequence[float] = ()
+    rates: Sequence[float] = (1.6e-3, 5e-3)
+    value: float = 0.0
+    rate: float = 0.0
+
+
+FOUR = (5e-4, 1.6e-3, 5e-3, 1.6e-2)
+METHODS = {
+    "cross-entropy": Method("loss", "cross_entropy", rates=FOUR, rate=0.005),
+    "E1": Method("loss", "e1", "lam", (1.0, 4.0), value=1, rate=0.005),
+    "E2": Method("loss", "e2", "lam", (1.0, 10.0), value=1, rate=0.005),
+    "E3": Method("loss", "e3", "b", (1.0, 3.0), value=1, rate=0.005),
+    "Dice": Method("loss", "dice", "alpha", (0.1, 0.5), value=0.5, rate=0.005),
+    "label smoothing": Method(
+        "loss", "label_smoothing", "smoothing", (0.05, 0.2), value=0.05, rate=0.005
+    ),
+    "sigma damp": Method("loss", "sigma_damp", "temperature", (2.0, 5.0), value=2, rate=0.005),
+    "marg log": Method("loss", "marg_log", "lam", (0.3, 1.0), value=0.3, rate=0.005),
+    "logit penalty": Method("loss", "logit_penalty", "beta", (0.01, 0.1), value=0.01, rate=0.005),
+    "comp-sum, τ > 1": Method("loss", "comp_sum", "tau", (1.3, 1.7), value=1.3, rate=0.005),
+    "focal": Method("loss", "focal", "gamma", (1.0, 2.0), value=1, rate=0.005),
+    "squentropy": Method("loss", "squentropy", rates=FOUR, rate=0.005),
+    "Taylor softmax": Method("loss", "taylor_softmax", rates=FOUR, rate=0.005),
+    "Z-loss": Method("loss", "z_spherical", "b", (2.0, 4.0), value=2, rate=0.005),
+    "LinUpper": Method("weighting", "lin_upper", "r", (0.5, 1.0), value=0.5, rate=0.005),
+    "extremes": Method("weighting", "extremes", "r", (0.5, 1.0), value=1, rate=0.005),
+    "weight decay": Method("optimizer", "adamw", "weight_decay", (0.3, 3.0), value=3, rate=0.0016),
+    "gradient noise": Method(
+        "optimizer", "noisy_adamw", "noise", (1e-4, 1e-2), value=0.0001, rate=0.005
+    ),
+    "Muon": Method("optimizer", "muon", rates=(1e-3, 3e-3, 1e-2, 3e-2), rate=0.01),
+    "Signum": Method("optimizer", "signum", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
+    "Lion": Method("optimizer", "lion", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
+}
+
+
+def studies(scale: str) -> list[Study]:
+    """A study for each method, and in the pilot for each value of a weighting's number.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
+    if scale == "smoke":
+        return [_study(name, smoke=True) for name in ("cross-entropy", "Dice", "LinUpper")]
+    if scale == "cpu":
+        return [_study(name) for name in METHODS]
+    if scale != "pilot":
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
+    return [study for name in METHODS for study in _pilot(name)]
+
+
+def _pilot(name: str) -> list[Study]:
+    """All settings of a method on two data sets."""
+    method = METHODS[name]
+    sets = [method.values] if method.kind != "weighting" else [(v,) for v in method.values]
+    chosen = [_study(name, values, method.rates) for values in sets]
+    for study in chosen:
+        study.config.seed = study.config.task.data_seed = PILOT_SEED
+        study.config.train.seeds = 2
+    return chosen
+
+
+def _study(
+    name: str, values: Sequence[float] = (), rates: Sequence[float] = (), *, smoke: bool = False
+) -> Study:
+    """The runs of a method at these values of its number and rates, or at the chosen ones."""
+    method = METHODS[name]
+    values = values or (method.value or method.values[0],) if method.number else ()
+    config = get_config(f"{method.kind}={method.name},scale=narrow" + ",smoke" * smoke)
+    config.task.num_train = STRINGS
+    config.optim.update(warmup_steps=WARM_UP, clip_norm=1.0, schedule="linear")
+    config.sweep.optim.peak_lr = tuple(rates or (method.rate or method.rates[0],))
+    config.train.probes = ("stratification", "swap")
+    if smoke:
+        config.optim.warmup_steps = config.train.num_updates // 2
+    else:
+        config.train.update(num_updates=NUM_UPDATES, log_every=500, eval_every=1_000, seeds=SEEDS)
+        config.eval = {"test": 400, "test_precise": 4_000}
+    factors: dict[str, Any] = {"method": name}
+    if method.kind == "weighting":  # its number cannot be swept
+        (config.weighting[method.number],) = values
+        factors[method.number] = values[0]
+    elif values:
+        section = "optim" if method.kind == "optimizer" else "loss"
+        config.sweep[section][method.number] = tuple(values)
+    return Study(config, factors)
+
+
+run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -1,0 +1,6 @@
+"""Is the belief state linear in hidden states, also under losses that bound margins?
+
+Shai et al. 2024 (arXiv 2405.15943), whose processes are Mess3 and RRXOR.
+"""
+
+SCALES = ("smoke", "cpu")

@@ -1,0 +1,6 @@
+"""Do mini-batches change the max margin that a method leans to?
+
+Thrampoulidis 2024, footnote 8 (SGD); arXiv 2510.26303 (Adam by single examples, Signum).
+"""
+
+SCALES = ("smoke", "cpu")
