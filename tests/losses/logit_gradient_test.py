@@ -48,7 +48,8 @@ def draw(seed, tokens=6, classes=11, scale=3.0, shift=0.0):
 def test_the_closed_form_is_the_norm_of_the_gradient(name, classes):
     with jax.enable_x64(True):
         closed, direct = norms(name)(*draw(0, classes=classes))
-        np.testing.assert_allclose(closed, direct, rtol=1e-10)
+        # of two classes the standard score is 1 or -1, and has no gradient
+        np.testing.assert_allclose(closed, direct, rtol=1e-10, atol=1e-20)
 
 
 @settings(max_examples=25)
