@@ -59,6 +59,16 @@ def test_what_is_left_is_a_multiple_of_what_fresh_networks_leave():
     assert found["belief_left"][2] < 0.01
 
 
+def test_directions_that_hold_only_rounding_errors_do_no_harm():
+    def flat(params, tokens):
+        """Beliefs and many copies of them, less their mean: far fewer dimensions than entries."""
+        hidden = 30 * jnp.tile(TASK.world.make().belief(tokens) @ MIX, 6) + params
+        return hidden - hidden.mean(-1, keepdims=True)
+
+    for shift in (0.0, 1e3):
+        np.testing.assert_allclose(measured(flat, [shift])["belief_r2"], 1, atol=1e-3)
+
+
 def test_noise_explains_nothing_on_sentences_that_the_map_has_not_seen():
     def noise(params, tokens):
         return jax.random.normal(jax.random.key(1), (*tokens.shape, 8)) + params
