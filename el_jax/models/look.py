@@ -1,4 +1,4 @@
-"""What a transformer computes on the way to its logits, and what it would do with other values.
+"""The inside of a transformer: read what its blocks return, or put other values there.
 
     trace = look(model, params, batch)
     trace.residual  # [layers + 1, B, T, D]: the embeddings, then the stream behind each block
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Float
 
@@ -151,4 +152,4 @@ def _check(patch: Patch, num_layers: int, length: int) -> None:
 
 def _each(positions: int | Sequence[int] | None) -> Iterator[int]:
     if positions is not None:
-        yield from (positions,) if isinstance(positions, int) else positions
+        yield from np.ravel(positions).tolist()

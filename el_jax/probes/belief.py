@@ -1,4 +1,4 @@
-"""How much of the belief state of a hidden Markov model is linear in the last hidden states.
+"""Belief states of a hidden Markov model, and how much of them is linear in hidden states.
 
 Shai et al. 2024 (arXiv 2405.15943) find the law of the hidden state, given the tokens so far, as an
 affine image of the residual stream of a transformer that was trained on next tokens.

@@ -58,11 +58,11 @@ class FitOptions:
                 )
 
     def evaluates(self, step: int) -> bool:
-        """Whether an evaluation is due after so many updates."""
+        """True if an evaluation is due after so many updates."""
         return step == self.num_updates or self._due(step, self.eval_every, self.eval_at)
 
     def saves(self, step: int) -> bool:
-        """Whether a checkpoint is."""
+        """True if a checkpoint is due then."""
         return step == self.num_updates or self._due(
             step, self.checkpoint_every, self.checkpoint_at
         )

@@ -18,17 +18,22 @@ Temperature = Annotated[ScalarLike, Number(1.0, above=0)]
 
 def lin_upper(losses: Float[Array, "B"], *, r: Temperature) -> Float[Array, "B"]:
     """exp(min(h + 1, 1) / r): less for windows that are fitted better than the middle."""
-    return jnp.exp(jnp.minimum(_place(losses) + 1, 1) / r)
+    return _softmax(jnp.minimum(_place(losses) + 1, 1), r)
 
 
 def quadratic(losses: Float[Array, "B"], *, r: Temperature) -> Float[Array, "B"]:
     """exp((1 - h²) / r): less for the best and the worst."""
-    return jnp.exp((1 - jnp.square(_place(losses))) / r)
+    return _softmax(1 - jnp.square(_place(losses)), r)
 
 
 def extremes(losses: Float[Array, "B"], *, r: Temperature) -> Float[Array, "B"]:
     """exp(|h| / r): more for the best and the worst."""
-    return jnp.exp(jnp.abs(_place(losses)) / r)
+    return _softmax(jnp.abs(_place(losses)), r)
+
+
+def _softmax(score: Float[Array, "B"], r: ScalarLike) -> Float[Array, "B"]:
+    """exp(score / r) over its largest entry: a small r cannot overflow, nor lose every window."""
+    return jnp.exp((score - score.max()) / r)
 
 
 def _place(losses: Float[Array, "B"]) -> Float[Array, "B"]:

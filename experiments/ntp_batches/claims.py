@@ -40,6 +40,14 @@ CLAIMS = [
         paper="proved for a long memory",
         source=ADAM,
     ),
+    level(
+        "It does with a memory of 2,000 steps (β = .9995)",
+        LEAD,
+        setting("signum_long", 1),
+        at_most=0.0,
+        paper="proved for a long memory",
+        source=ADAM,
+    ),
     greater(
         "With three tokens after a context SGD by single examples stays further from W* than "
         "gradient descent: its step does not shrink",

@@ -11,8 +11,13 @@ from experiments.harness.tables import Where, read_table
 from experiments.ntp_batches.claims import LEAD
 from experiments.ntp_batches.run import BATCHES, METHODS, SUPPORT_SIZES, setting
 
-NAMES = {"gd": "gradient descent", "adam": "Adam", "signum": "Signum"}
-COLOURS = {"gd": "#000000", "adam": "#0072b2", "signum": "#d55e00"}
+NAMES = {
+    "gd": "gradient descent",
+    "adam": "Adam",
+    "signum": "Signum β = .99",
+    "signum_long": "Signum β = .9995",
+}
+COLOURS = {"gd": "#000000", "adam": "#0072b2", "signum": "#d55e00", "signum_long": "#e69f00"}
 TITLES = {1: "one next token", 3: "three next tokens"}
 
 

@@ -18,7 +18,8 @@ NORMS: tuple[Norm, ...] = ("frobenius", "max")
 METHODS: dict[str, Direction] = {
     "gd": DIRECTIONS["gd"],
     "adam": Adam(),
-    "signum": Steepest(jnp.sign, beta=0.99),  # a memory long against the batch, as its theorem asks
+    "signum": Steepest(jnp.sign, beta=0.99),
+    "signum_long": Steepest(jnp.sign, beta=0.9995),  # its theorem asks for a long memory
 }
 STEP_SIZE, DECAY = 0.1, 0.5  # of Adam and Signum; gradient descent has 1 / (2 L)
 BATCHES = (1, 8, 0)  # pairs of a context and a token after it a step; 0: all
@@ -49,7 +50,12 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 def settings(scale: str) -> Settings:
     """The number of problems, and all that the numbers depend on."""
     shape = SHAPES[scale]
-    return shape[-1], {"shape": shape, "step_size": STEP_SIZE, "decay": DECAY, "beta": 0.99}
+    return shape[-1], {
+        "shape": shape,
+        "step_size": STEP_SIZE,
+        "decay": DECAY,
+        "beta": (0.99, 0.9995),
+    }
 
 
 run = partial(run_seeds, "ntp_batches", settings=settings, measure=measure)

@@ -57,6 +57,10 @@ def test_a_patch_at_a_position_acts_there_and_later_only(part):
     np.testing.assert_allclose(change[:4], 0, atol=1e-6)
     assert change[4] > 1e-3
     np.testing.assert_array_equal(getattr(patched, part)[0][:, 4], 1)
+    same = look(
+        MODEL, PARAMS, BATCH, {(0, part, np.int64(4)): jnp.ones((2, 16))}
+    )  # of a NumPy scan
+    np.testing.assert_array_equal(same.logits, patched.logits)
 
 
 def test_runs_are_looked_into_at_once_and_a_patch_has_a_gradient():

@@ -45,6 +45,18 @@ def test_a_large_temperature_is_the_plain_mean_bit_for_bit(name):
 
 
 @pytest.mark.parametrize("name", WEIGHTINGS)
+def test_a_small_temperature_keeps_the_windows_of_the_largest_score(name):
+    means = [LOSSES[i][MASK[i]].mean() for i in range(4)]
+    low, high = min(means), max(means)
+    scores = [DEFINITIONS[name]((2 * m - low - high) / (high - low)) for m in means]
+    kept = np.isclose(scores, max(scores), atol=1e-3)
+    tokens = np.where(MASK & kept[:, None], LOSSES, 0)
+    weigh = partial(WEIGHTINGS[name], r=1e-6)
+    found = weighted_mean(jnp.asarray(LOSSES), jnp.asarray(MASK), weigh)
+    np.testing.assert_allclose(found, tokens.sum() / (MASK & kept[:, None]).sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", WEIGHTINGS)
 def test_no_gradient_passes_through_weights_of_mean_one(name):
     weigh = partial(WEIGHTINGS[name], r=1.0)
     slopes = jax.grad(lambda losses: weighted_mean(losses, jnp.asarray(MASK), weigh))(
@@ -76,10 +88,8 @@ def trained(config):
 
 
 def test_a_training_is_weighted_and_neutral_at_a_large_temperature():
-    plain, neutral, weighted = (
-        jax.tree.leaves(trained(smoke(*args[:1], **(args[1] if args[1:] else {}))))
-        for args in ((), ("lin_upper", {"r": 1e30}), ("lin_upper",))
-    )
+    configs = smoke(), smoke("lin_upper", r=1e30), smoke("lin_upper")
+    plain, neutral, weighted = (jax.tree.leaves(trained(config)) for config in configs)
     for one, other in zip(plain, neutral, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-5)
     differences = [np.abs(one - other).max() for one, other in zip(plain, weighted, strict=True)]
