@@ -21,7 +21,8 @@ from jaxtyping import Float
 from el_jax.models.functions import check_tokens, everywhere, logits_of
 from el_jax.types import Batch, ModelFns, Params
 
-Patch: TypeAlias = Mapping[tuple[int, str, int | Sequence[int] | None], Any]
+Positions: TypeAlias = int | np.integer | Sequence[int] | None
+Patch: TypeAlias = Mapping[tuple[int, str, Positions], Any]
 PARTS = ("residual", "attention", "mlp")
 
 
@@ -150,6 +151,6 @@ def _check(patch: Patch, num_layers: int, length: int) -> None:
                 raise ValueError(f"patch {key}: the position must be in 0 .. {length - 1}")
 
 
-def _each(positions: int | Sequence[int] | None) -> Iterator[int]:
+def _each(positions: Positions) -> Iterator[int]:
     if positions is not None:
         yield from np.ravel(positions).tolist()
