@@ -46,13 +46,14 @@ def label(cell: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The lead of every method by single examples and by all data, on one-hot data."""
-    shown = [
-        f"{NAMES[method]} {decimal(mean_of(results, setting(method, 0), LEAD), signed=True)}, "
-        f"{decimal(mean_of(results, setting(method, 1), LEAD), signed=True)}"
-        for method in METHODS
-    ]
+    """The lead of every method by all data and by single examples, with one next token."""
+
+    def moves(method: str) -> str:
+        by_all, by_one = (mean_of(results, setting(method, batch), LEAD) for batch in (0, 1))
+        return f"{decimal(by_all, signed=True)} to {decimal(by_one, signed=True)}"
+
     return (
-        "Lean to the Frobenius norm (+) or the max norm (−) by all data, by single examples:\n"
-        + "; ".join(shown)
+        "From all data to single examples the lead of the Frobenius norm goes from\n"
+        f"{moves('gd')} under gradient descent, {moves('adam')} under Adam, "
+        f"{moves('signum')} under Signum\n({moves('signum_long')} with a longer memory)"
     )
