@@ -1,0 +1,91 @@
+"""The share that copies in the swap test, by number of strings and along long runs."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_legend, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_decay.claims import COPIES, FITTED, HARD, at
+from experiments.el_decay.run import LONG, LONG_RECIPES, RECIPES
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    figure_answering,
+    in_words,
+    key,
+    t_note,
+    ticks_at,
+)
+from experiments.harness.tables import is_measured, levels, read_table, select
+
+COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2", "Muon": "#009e73"}
+PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
+
+
+def plot(out: Path) -> Figure:
+    """Two measures against the number of strings; hollow and dashed without decay."""
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.6), share_y=True)
+    for ax, metric in zip(axes[0], PANELS, strict=True):
+        _draw(ax, results, metric)
+    add_titles(axes.ravel(), [*PANELS.values()])
+    entries = [key(name, colour) for name, colour in COLOURS.items()]
+    entries += [
+        key("with heavy decay", "#555555", "o", "-"),
+        key("without", "#555555", "o", "--", face="white"),
+        key("after 20,000 updates", "#555555", "*", "", face="white"),
+    ]
+    add_legend(figure, entries, num_columns=6, note=t_note(results, "data sets"))
+    return figure
+
+
+def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
+    """A line for each recipe, and stars for long runs."""
+    for name in RECIPES:
+        decays = name.endswith("decay")
+        colour = COLOURS[name.removesuffix(", decay")]
+        if is_measured(results, at(name), metric):
+            draw_against(
+                ax,
+                results,
+                metric,
+                at(name),
+                "num_train",
+                label=name,
+                colour=colour,
+                line_style="-" if decays else "--",
+                filled=decays,
+            )
+        if is_measured(results, at(name, LONG), metric):
+            rows = select(results, at(name, LONG), metric)
+            face = colour if decays else "white"
+            ax.plot(
+                rows["num_train"].iloc[0] * 1.12,
+                rows["value"].mean(),
+                "*",
+                color=colour,
+                markerfacecolor=face,
+                markersize=11,
+            )
+    ticks_at(ax, levels(results, "num_train"), base=2)
+    ax.set(xlabel="training strings", ylim=(-0.03, 1.03))
+
+
+def answer(results: pd.DataFrame) -> str:
+    """What each recipe copies at the largest number of strings, and how many runs fit."""
+    most = max(levels(results, "num_train"))
+    updates = min(levels(results, "num_updates"))
+    few = {name: at(name, updates, num_train=most) for name in RECIPES}
+    shown = in_words(
+        f"{decimal(select(results, where, COPIES)['value'].mean())} ({name})"
+        for name, where in few.items()
+        if is_measured(results, where, COPIES) and name in (*LONG_RECIPES, "E1, decay", "Muon")
+    )
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    return (
+        f"With {most:g} strings, runs copy in the swap test {shown};\n"
+        f"{fitted.sum()} of {len(fitted)} runs fit"
+    )
