@@ -47,7 +47,8 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
     for name in RECIPES:
         decays = name.endswith("decay")
         colour = COLOURS[name.removesuffix(", decay")]
-        if is_measured(results, at(name), metric):
+        settled = [len(levels(results, f, at(name))) < 2 for f in ("weight_decay", "peak_lr")]
+        if all(settled) and is_measured(results, at(name), metric):  # a pilot's are a table
             draw_against(
                 ax,
                 results,

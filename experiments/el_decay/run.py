@@ -47,12 +47,12 @@ class Recipe(NamedTuple):
 RECIPES = {
     "cross-entropy": Recipe("cross_entropy", "adamw", 0.0, 5e-3),
     "cross-entropy, decay": Recipe(
-        "cross_entropy", "adamw", 3.0, 1.6e-3, (1.0, 3.0, 10.0), (5e-4, 1.6e-3, 5e-3)
+        "cross_entropy", "adamw", 10.0, 1.6e-3, (1.0, 3.0, 10.0, 30.0), (5e-4, 1.6e-3, 5e-3)
     ),
     "E1": Recipe("e1", "adamw", 0.0, 5e-3),
     "E1, decay": Recipe("e1", "adamw", 3.0, 1.6e-3, (1.0, 3.0, 10.0), (5e-4, 1.6e-3)),
     "Muon": Recipe("cross_entropy", "muon", 0.0, 1e-2),
-    "Muon, decay": Recipe("cross_entropy", "muon", 1.0, 1e-2, (0.3, 1.0, 3.0), (3e-3, 1e-2)),
+    "Muon, decay": Recipe("cross_entropy", "muon", 3.0, 1e-2, (0.3, 1.0, 3.0, 10.0), (3e-3, 1e-2)),
 }
 LONG_RECIPES = ("cross-entropy", "cross-entropy, decay")
 
