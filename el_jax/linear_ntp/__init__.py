@@ -34,6 +34,7 @@ from el_jax.linear_ntp.solvers.conditions import (
     check_compatibility,
     check_separability,
 )
+from el_jax.linear_ntp.solvers.limit import LimitProblem, limit_problem
 from el_jax.linear_ntp.solvers.max_margin import (
     KKT,
     MaxMargin,
@@ -95,6 +96,7 @@ __all__ = [
     "FarkasMatrix",
     "FiniteSolution",
     "FredholmMatrix",
+    "LimitProblem",
     "MaxMargin",
     "Memoryless",
     "NTPProblem",
@@ -130,6 +132,7 @@ __all__ = [
     "gradient",
     "gradient_flow",
     "leaked_mass",
+    "limit_problem",
     "load_activations",
     "load_array",
     "log_spaced_marks",
