@@ -142,7 +142,8 @@ draw_decoders(problem, solutions, answer)
 #
 # Four ways to lose a condition: turn the contexts so that they lie on one side of the plane; put
 # two with the same words opposite one another (what raises a word in one lowers it in the other);
-# put two with different words in one place; or two with the same words, at other ratios.
+# put two with different words in one place; or two with the same words, at other ratios. Training
+# then separates what can be separated, and `limit_problem` finds the probabilities it comes to.
 
 # %%
 BROKEN = {
@@ -155,7 +156,7 @@ said = []
 for name, broken in BROKEN.items():
     said.append(f"- **{name}**")
     for line in analyze(broken).describe():
-        if line.split(":")[0].removeprefix("not ") in ("compatible", "separable"):
+        if line.removeprefix("not ").startswith(("compatible", "separable", "training separates")):
             said.append(f"    - {line}")
 Markdown("\n".join(said))
 

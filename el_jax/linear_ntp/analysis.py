@@ -14,6 +14,7 @@ from el_jax.linear_ntp.solvers.conditions import (
     check_compatibility,
     check_separability,
 )
+from el_jax.linear_ntp.solvers.limit import LimitProblem, limit_problem
 from el_jax.linear_ntp.solvers.max_margin import (
     MaxMargin,
     NotSeparableError,
@@ -26,6 +27,7 @@ from el_jax.linear_ntp.theory.objective import entropy_lower_bound, smoothness_b
 from el_jax.linear_ntp.theory.subspace import data_subspace, finite_component, top_curvature
 
 _WIDE = 1e-6  # gap above which a margin is said not to have converged
+_MOST_PAIRS = 20_000  # of contexts and tokens, whose limit is found unasked: half a minute
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +45,8 @@ class Analysis:
         separability: whether some W separates supports from the rest.
         margins: solution of NTP-SVM by norm; empty unless separable.
         failures: by norm, why there is no solution although the data are separable.
+        limit: what training comes to instead; None if both conditions hold, if separability is
+            undecided, or if [V, m] has over 20,000 entries (ask :func:`limit_problem`).
         conditioning: of the embeddings: how hard the data are for float64.
     """
 
@@ -56,6 +60,7 @@ class Analysis:
     separability: Separability
     margins: Mapping[str, MaxMargin]
     failures: Mapping[str, str]
+    limit: LimitProblem | None
     conditioning: Conditioning
 
     @property
@@ -86,6 +91,7 @@ class Analysis:
             f"descent converges for step sizes below {2 / self.smoothness:.4g}",
             _verdict("compatible", self.compatibility),
             _verdict("separable", self.separability),
+            *([] if self.limit is None else [_outcome(problem, self.limit, self.entropy)]),
         ]
         constraints = int((~problem.support).sum())
         lines += [
@@ -114,6 +120,7 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
     for norm in chosen:
         check_norm(norm)
     separability = check_separability(problem)
+    compatibility = check_compatibility(problem)
     margins, failures = _margins(problem, chosen) if separability.holds else ({}, {})
     return Analysis(
         problem=problem,
@@ -122,10 +129,11 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
         finite=finite_component(problem),
         top_curvature=top_curvature(problem),
         smoothness=smoothness_bound(problem),
-        compatibility=check_compatibility(problem),
+        compatibility=compatibility,
         separability=separability,
         margins=margins,
         failures=failures,
+        limit=_limit(problem, separability, compatibility),
         conditioning=conditioning(problem.embeddings),
     )
 
@@ -145,6 +153,27 @@ def _margins(
         except (UndecidedError, NotSeparableError) as error:
             failures[norm] = str(error)
     return margins, failures
+
+
+def _limit(
+    problem: NTPProblem, separability: Separability, compatibility: Compatibility
+) -> LimitProblem | None:
+    both = separability.holds and compatibility.holds
+    if both or problem.support.size > _MOST_PAIRS:
+        return None
+    try:
+        return limit_problem(problem, verdict=separability)
+    except UndecidedError:
+        return None
+
+
+def _outcome(problem: NTPProblem, limit: LimitProblem, entropy: float) -> str:
+    separated, pairs = int(limit.separable.sum()), int((~problem.support).sum())
+    return (
+        f"training separates {separated} of {pairs} pairs of a context and a token outside its "
+        f"support, and comes to a cross-entropy of {limit.infimum:.6g} nats, "
+        f"{max(limit.infimum - entropy, 0.0):.3g} above the entropy"
+    )
 
 
 def _unsolved(solution: MaxMargin) -> str:

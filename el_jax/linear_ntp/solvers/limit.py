@@ -58,7 +58,7 @@ class LimitProblem:
     stages: tuple[Separability, ...]
 
 
-def limit_problem(problem: NTPProblem) -> LimitProblem:
+def limit_problem(problem: NTPProblem, *, verdict: Separability | None = None) -> LimitProblem:
     """Finds the pairs that training separates, and the probabilities that it comes to.
 
     Every Farkas matrix B of the data names pairs that no receding W separates: those where it is
@@ -67,14 +67,17 @@ def limit_problem(problem: NTPProblem) -> LimitProblem:
 
     Args:
         problem: any data.
+        verdict: that of ``check_separability``, if it has been asked.
 
     Raises:
         UndecidedError: if neither a decoder nor a Farkas matrix was found at some stage.
     """
     check_problem(problem)
-    kept, stages = problem.support, []
+    kept = problem.support
+    stages: list[Separability] = []
     while not kept.all():
-        verdict = check_separability(_with_probs(problem, kept / kept.sum(axis=0)))
+        if verdict is None or stages:
+            verdict = check_separability(_with_probs(problem, kept / kept.sum(axis=0)))
         stages.append(verdict)
         if verdict.holds:
             break
