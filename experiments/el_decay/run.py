@@ -64,7 +64,7 @@ def studies(scale: str) -> list[Study]:
         ExperimentError: the scale has none.
     """
     if scale == "smoke":
-        return [_study(name, n, smoke=True) for name in LONG_RECIPES for n in STRINGS[:2]]
+        return [_study(name, STRINGS[0], smoke=True) for name in LONG_RECIPES]
     if scale == "pilot":
         chosen = [_pilot(name) for name, recipe in RECIPES.items() if recipe.decays]
         for study in chosen:
