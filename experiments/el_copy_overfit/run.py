@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import Study
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep, with_levels
 
 NAME = "el_copy_overfit"
@@ -26,7 +26,6 @@ WARM_UP = (0, 1_000)  # updates, 5 %
 RATES = (8e-4, 1.6e-3)  # 5e-5 and 1e-4 at width 1024, times 1024 / 64
 RATE = RATES[1]  # cross-entropy without warm-up has more of the hard strings at it, in the pilot
 SEEDS = 10
-PILOT_SEED = 100  # and up: never reported
 
 
 class Arm(NamedTuple):
@@ -77,10 +76,7 @@ def _quick(loss: str) -> Study:
 
 def _pilot() -> list[Study]:
     """The protocol at both rates, E-losses with warm-up only; two data sets, never reported."""
-    chosen = [_study("protocol", loss, RATES) for loss in ARMS["protocol"].losses]
-    for study in chosen:
-        study.config.seed = study.config.task.data_seed = PILOT_SEED
-        study.config.train.seeds = 2
+    chosen = on_pilot_data([_study("protocol", loss, RATES) for loss in ARMS["protocol"].losses])
     for study in chosen[1:]:
         study.config.sweep.optim.warmup_steps = WARM_UP[1:]
     return chosen

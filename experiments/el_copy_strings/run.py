@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import Study
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
 NAME = "el_copy_strings"
@@ -21,7 +21,6 @@ PILOT_STRINGS = (400, 1_600)
 NUM_UPDATES = 6_000
 WARM_UP = (1_000,)
 SEEDS = 5  # of eight planned: the run was ended by the clock, see the page
-PILOT_SEED = 100  # and up: never reported
 
 
 class Recipe(NamedTuple):
@@ -68,11 +67,9 @@ def studies(scale: str) -> list[Study]:
         two = (RECIPES[0], RECIPES[3])
         return [_study(r, (r.rate,), n, smoke=True) for r in two for n in STRINGS[:2]]
     if scale == "pilot":
-        chosen = [_study(recipe, recipe.grid, n) for recipe in RECIPES for n in PILOT_STRINGS]
-        for study in chosen:
-            study.config.seed = study.config.task.data_seed = PILOT_SEED
-            study.config.train.seeds = 2
-        return chosen
+        return on_pilot_data(
+            [_study(recipe, recipe.grid, n) for recipe in RECIPES for n in PILOT_STRINGS]
+        )
     if scale != "cpu":
         raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [_study(recipe, (recipe.rate,), n) for n in STRINGS for recipe in RECIPES]

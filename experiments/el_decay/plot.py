@@ -9,17 +9,18 @@ from matplotlib.figure import Figure
 from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_decay.claims import COPIES, FITTED, HARD, at
-from experiments.el_decay.run import LONG, RECIPES
+from experiments.el_decay.run import LONG, LONG_RECIPES, RECIPES
 from experiments.harness.figures import (
     decimal,
     draw_against,
+    draw_dots,
     figure_answering,
     in_words,
     key,
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels, read_table, select
+from experiments.harness.tables import Where, is_measured, levels, read_table, select
 
 COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2", "Muon": "#009e73"}
 PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
@@ -28,6 +29,8 @@ PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: sh
 def plot(out: Path) -> Figure:
     """Two measures against the number of strings; hollow and dashed without decay."""
     results = read_table(out / "results.csv")
+    if not set(LONG_RECIPES) <= {*results["recipe"]}:  # a pilot's
+        return _plot_settings(results)
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.6), share_y=True)
     for ax, metric in zip(axes[0], PANELS, strict=True):
         _draw(ax, results, metric)
@@ -42,13 +45,28 @@ def plot(out: Path) -> Figure:
     return figure
 
 
+def _plot_settings(results: pd.DataFrame) -> Figure:
+    """The share that copies, a row for each recipe, decay and rate."""
+    names = [name for name in RECIPES if name in {*results["recipe"]}]
+    means = select(results, {}, COPIES).groupby(["recipe", "weight_decay", "peak_lr"])["value"]
+    best = means.mean().groupby("recipe").idxmax()
+    chosen = [f"{name} {best[name][1]:g}, η = {best[name][2]:g}" for name in names]
+    figure, axes = figure_answering("These copy most:\n" + "; ".join(chosen), 1, 1, size=(8.6, 6.0))
+
+    def label(cell: Where) -> str:
+        return f"{cell['recipe']} {cell['weight_decay']:g}, η = {cell['peak_lr']:g}"
+
+    draw_dots(axes[0, 0], results, COPIES, [{"recipe": name} for name in names], label=label)
+    axes[0, 0].set_xlabel(PANELS[COPIES])
+    return figure
+
+
 def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
     """A line for each recipe, and stars for long runs."""
     for name in RECIPES:
         decays = name.endswith("decay")
         colour = COLOURS[name.removesuffix(", decay")]
-        settled = [len(levels(results, f, at(name))) < 2 for f in ("weight_decay", "peak_lr")]
-        if all(settled) and is_measured(results, at(name), metric):  # a pilot's are a table
+        if is_measured(results, at(name), metric):
             draw_against(
                 ax,
                 results,
@@ -76,7 +94,7 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """What decay does to each loss and optimizer at the most strings, and how many runs fit."""
+    """The share copied with decay and without at the most strings, and how many runs fit."""
     most = max(levels(results, "num_train"))
     updates = min(levels(results, "num_updates"))
 

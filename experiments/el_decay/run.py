@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import Study
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
 NAME = "el_decay"
@@ -21,7 +21,6 @@ STRINGS = (120, 200, 400)  # for training; a fifth of them are hard
 SHORT, LONG = 4_000, 20_000  # updates; warm-up is an eighth of them
 PILOT_STRINGS = 400
 SEEDS = 6
-PILOT_SEED = 100  # and up: never reported
 
 
 class Recipe(NamedTuple):
@@ -66,11 +65,7 @@ def studies(scale: str) -> list[Study]:
     if scale == "smoke":
         return [_study(name, STRINGS[0], smoke=True) for name in LONG_RECIPES]
     if scale == "pilot":
-        chosen = [_pilot(name) for name, recipe in RECIPES.items() if recipe.decays]
-        for study in chosen:
-            study.config.seed = study.config.task.data_seed = PILOT_SEED
-            study.config.train.seeds = 2
-        return chosen
+        return on_pilot_data([_pilot(name) for name, recipe in RECIPES.items() if recipe.decays])
     if scale != "cpu":
         raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [

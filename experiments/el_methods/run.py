@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import Study
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
 NAME = "el_methods"
@@ -20,7 +20,6 @@ CURVES = ["swap_copies"]
 STRINGS = 400  # the paper's
 NUM_UPDATES, WARM_UP = 4_000, 500
 SEEDS = 6
-PILOT_SEED = 100  # and up: never reported
 
 
 class Method(NamedTuple):
@@ -94,11 +93,7 @@ def _pilot(name: str) -> list[Study]:
     """All settings of a method on two data sets."""
     method = METHODS[name]
     sets = [method.values] if method.kind != "weighting" else [(v,) for v in method.values]
-    chosen = [_study(name, values, method.rates) for values in sets]
-    for study in chosen:
-        study.config.seed = study.config.task.data_seed = PILOT_SEED
-        study.config.train.seeds = 2
-    return chosen
+    return on_pilot_data([_study(name, values, method.rates) for values in sets])
 
 
 def _study(

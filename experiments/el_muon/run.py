@@ -5,7 +5,7 @@ from functools import partial
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import Study
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
 METRICS = [
@@ -35,7 +35,6 @@ RATES = {
     ("muon", "e2"): (3e-3, 1e-2),
 }
 SEEDS = 24  # at most: fewer once every claim is decided
-PILOT_SEED = 100  # and up: never reported
 
 
 def studies(scale: str) -> list[Study]:
@@ -61,11 +60,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def _pilot() -> list[Study]:
-    chosen = [_study(name, loss, GRIDS[name], WARM_UP) for name, loss in RATES]
-    for study in chosen:
-        study.config.seed = study.config.task.data_seed = PILOT_SEED
-        study.config.train.seeds = 2
-    return chosen
+    return on_pilot_data([_study(name, loss, GRIDS[name], WARM_UP) for name, loss in RATES])
 
 
 def _study(

@@ -64,7 +64,7 @@ def colour(cell: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """What is separated, and where gradient descent is, of bags of two words."""
+    """The share separated and the end of gradient descent, of bags of two words."""
     share, above, cosine = (mean_of(results, BAG, metric) for metric in (SHARE, ABOVE, COSINE))
     return (
         f"No decoder separates bags of two words; training separates {decimal(share)} of their "

@@ -56,7 +56,7 @@ run = partial(run_seeds, "ntp_limit", settings=settings, measure=measure)
 def _measure(
     factors: Where, scale: str, seed: int, embedding: Embedding, length: int
 ) -> list[Measured]:
-    """What is separable, and where gradient descent from 0 is after all steps."""
+    """Separable pairs, and the place of gradient descent from 0 after all steps."""
     num_words, vocab_limit, num_steps, _ = SIZES[scale]
     problem = text_problem(
         books=("Genesis",),

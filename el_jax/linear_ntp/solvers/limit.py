@@ -1,4 +1,4 @@
-"""What training does to data that need be neither separable nor compatible.
+"""The limit of training on data that need be neither separable nor compatible.
 
 Ji and Telgarsky 2019 (arXiv 1803.07300) part labelled examples into those that a linear classifier
 separates and the rest; here it is pairs of a context and a token that does not follow it. Call W
@@ -111,8 +111,7 @@ def _least(
 ) -> tuple[Float64[np.ndarray, "V d"], Float64[np.ndarray, "V m"], float]:
     """The least cross-entropy of the kept tokens: W, its probabilities, and its value in nats.
 
-    By Newton's method within a region of trust, which meets the flat directions of the loss with
-    conjugate gradients.
+    By Newton's method in a trust region; conjugate gradients cope with flat directions of the loss.
     """
     shape = problem.vocab_size, problem.dim
 
@@ -142,7 +141,7 @@ def _least(
 def _polished(
     flat: Float64[np.ndarray, "n"], slope: Callable[..., Array], along: Callable[..., Array]
 ) -> Float64[np.ndarray, "n"]:
-    """Newton steps for as long as each halves the slope: losses told no more apart before."""
+    """Take Newton steps while each halves the slope; a trust region stops at equal losses."""
     size = np.linalg.norm(slope(flat))
     while size > 0:
         curvature = LinearOperator(
