@@ -27,7 +27,7 @@ from el_jax.linear_ntp.theory.objective import entropy_lower_bound, smoothness_b
 from el_jax.linear_ntp.theory.subspace import data_subspace, finite_component, top_curvature
 
 _WIDE = 1e-6  # gap above which a margin is said not to have converged
-_MOST_PAIRS = 20_000  # of contexts and tokens, whose limit is found unasked: half a minute
+_MOST_PAIRS = 2_000  # of contexts and tokens, whose limit is found unasked: seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +46,7 @@ class Analysis:
         margins: solution of NTP-SVM by norm; empty unless separable.
         failures: by norm, why there is no solution although the data are separable.
         limit: what training comes to instead; None if both conditions hold, if separability is
-            undecided, or if [V, m] has over 20,000 entries (ask :func:`limit_problem`).
+            undecided, or if [V, m] has over 2,000 entries (ask :func:`limit_problem`).
         conditioning: of the embeddings: how hard the data are for float64.
     """
 
