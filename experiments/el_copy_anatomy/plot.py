@@ -14,11 +14,11 @@ from experiments.harness.figures import (
     curve_of,
     decimal,
     figure_answering,
+    in_words,
     key,
     t_note,
     t_sems,
 )
-from experiments.harness.names import name_of
 from experiments.harness.tables import Where, cells, exactly, read_table
 
 # a column of panels: the metrics of strings that it draws, in the line style of their group
@@ -51,7 +51,7 @@ def plot(out: Path) -> Figure:
                 _draw(ax, curves, setting, metric, colour_of(setting), style)
         for metric, (colour, _) in ANSWERS.items():
             _draw(row[-1], curves, setting, metric, colour)
-        row[0].set_ylabel(name_of(setting))
+        row[0].set_ylabel(setting["method"])
         add_chance_line(row[1], HARD_FRACTION, name="of tokens")
         add_chance_line(row[2], CHANCE, label=False)
         add_chance_line(row[3], CHANCE)
@@ -68,13 +68,13 @@ def plot(out: Path) -> Figure:
 
 
 def answer(curves: pd.DataFrame) -> str:
-    """Share of copied answers of every setting in the swap test, at the last step."""
-    shown = "; ".join(
-        f"{name_of(setting)}: "
-        f"{decimal(curve_of(curves, exactly(curves, setting), 'swap_copies').values[:, -1].mean())}"
-        for setting in cells(curves, {})
+    """Share of copied answers of every method in the swap test, at the last step."""
+    shown = in_words(
+        f"{decimal(curve_of(curves, exactly(curves, one), 'swap_copies').values[:, -1].mean())} "
+        f"under {one['method']}"
+        for one in cells(curves, {})
     )
-    return f"Share that copies where the padding says another letter\n{shown}"
+    return f"Easy strings are learnt first; in the end runs copy, of the swap test,\n{shown}"
 
 
 def _draw(

@@ -7,9 +7,13 @@ import numpy as np
 from configs.el.copy import get_config
 from el_jax.training.metrics import Row
 from el_jax.training.sinks import History
+from experiments.el_methods.run import study_of
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
+NAME = "el_copy_anatomy"
+METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
 MECHANISM = ("swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding")
 AT_FIRST = ("train_easy_ce", "train_hard_ce", "train_easy_accuracy", "train_hard_accuracy")
 COURSE = ("train_ce_gap", "train_margin_std", "train_hard_gradient_share")
@@ -49,22 +53,29 @@ def course(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """Cross-entropy and E2, each without and with warm-up, evaluated every 100 updates."""
-    size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
-    chosen = []
-    for loss in ("cross_entropy", "e2"):
-        config = get_config(f"loss={loss},{size}")
-        config.sweep.optim.warmup_steps = (0, 20 if scale == "smoke" else 1000)
-        config.train.update(
-            seeds={"smoke": 2, "cpu": 8, "paper": 10}[scale],
-            eval_every=config.train.log_every,
-            probes=("stratification", "swap", "attention_mass"),
-        )
-        config.eval.update(test=64 if scale == "smoke" else 400)
-        chosen.append(Study(config))
-    return chosen
+    """Cross-entropy, E1 and heavy decay, evaluated every 100 updates; Figure 2's at its size.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
+    if scale == "paper":
+        configs = {loss: get_config(f"loss={loss},scale=paper") for loss in ("cross_entropy", "e2")}
+        for config in configs.values():
+            config.sweep.optim.warmup_steps = (0, 1_000)
+        return [_watched(Study(config)) for config in configs.values()]
+    if scale not in ("smoke", "cpu"):
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, cpu or paper")
+    return [_watched(study_of(name, smoke=scale == "smoke")) for name in METHOD_NAMES]
 
 
-run = partial(
-    run_sweep, "el_copy_anatomy", studies=studies, metrics=METRICS, curves=CURVES, extras=course
-)
+def _watched(study: Study) -> Study:
+    train = study.config.train
+    train.update(
+        eval_every=min(100, train.eval_every),
+        log_every=min(100, train.log_every),
+        probes=("stratification", "swap", "attention_mass"),
+    )
+    return study
+
+
+run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=course)

@@ -1,4 +1,4 @@
-"""Accuracy on unseen hard strings against each factor of the data, a line for each loss."""
+"""Accuracy on unseen hard strings, and the share that copies, against each factor of the data."""
 
 from pathlib import Path
 
@@ -6,73 +6,75 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles
-from experiments.el_copy_context.claims import CE, HARD, LOSSES, along
+from el_jax.plots import add_legend, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_copy_context.claims import CE, COPIES, E1, FITTED, HARD, along
 from experiments.el_copy_context.run import BASE, TOKENS
-from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
-from experiments.harness.names import name_of
-from experiments.harness.tables import is_measured, levels, read_table
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    figure_answering,
+    in_words,
+    mean_of,
+    t_note,
+)
+from experiments.harness.tables import levels, read_table, select
 
-CHANCE = 1 / 26
 FACTORS = {
     "strings_per_window": ("neighbours in the window", "context, tokens"),
     "padding_length": ("length of the padding", "letters of padding"),
     "easy_fraction": ("share of easy strings", "share of easy strings"),
 }
+MEASURES = {COPIES: "swap test: share that copies", HARD: "unseen hard: share that is right"}
 
 
 def plot(out: Path) -> Figure:
-    """A column for each factor that was varied."""
+    """A row for each measure, a column for each factor."""
     results = read_table(out / "results.csv")
-    varied = [factor for factor in FACTORS if len(levels(results, factor, along(CE, factor))) > 1]
     figure, axes = figure_answering(
-        answer(results), 1, len(varied), size=(2.6 + 2.0 * len(varied), 4.0), share_y=True
+        answer(results), len(MEASURES), len(FACTORS), size=(8.6, 5.6), share_y=True
     )
-    for ax, factor in zip(axes.ravel(), varied, strict=True):
-        _draw(ax, results, factor)
-        add_chance_line(ax, CHANCE, label=ax is axes[0, -1])
-    axes[0, 0].set(ylabel="accuracy on unseen hard strings", ylim=(0.0, 1.03))
-    add_titles(axes.ravel(), [FACTORS[factor][0] for factor in varied])
-    least = results[results["metric"] == "test_precise_easy_accuracy"]["value"].min()
+    for (metric, label), row in zip(MEASURES.items(), axes, strict=True):
+        for ax, factor in zip(row, FACTORS, strict=True):
+            _draw(ax, results, metric, factor)
+        row[0].set(ylabel=label, ylim=(-0.03, 1.03))
+    for ax, (_, label) in zip(axes[-1], FACTORS.values(), strict=True):
+        ax.set_xlabel(label)
+    add_titles(axes[0], [title for title, _ in FACTORS.values()])
     note = (
         f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
-        f"elsewhere: context {TOKENS * BASE['strings_per_window']}, padding "
-        f"{BASE['padding_length']}, {decimal(BASE['easy_fraction'], 1)} easy; unseen easy strings: "
-        f"right on at least {decimal(least)}"
+        f"elsewhere: one string a window, padding {BASE['padding_length']}, "
+        f"{decimal(BASE['easy_fraction'], 1)} easy"
     )
-    handles = axes[0, 0].get_legend_handles_labels()[0]
-    add_legend(figure, handles, num_columns=len(handles), note=note)
+    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], num_columns=2, note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The accuracy of every loss in its shortest and longest context."""
+    """What each method copies in its shortest and longest context, and how many runs fit."""
     packed = levels(results, "strings_per_window", along(CE, "strings_per_window"))
-    shown = []
-    for loss in LOSSES:
-        if not is_measured(results, loss, HARD):
-            continue
-        first, last = (
-            decimal(mean_of(results, loss | BASE | {"strings_per_window": end}, HARD))
+    shown = in_words(
+        f"{method['method']} "
+        + " and ".join(
+            decimal(mean_of(results, method | BASE | {"strings_per_window": end}, COPIES))
             for end in (packed[0], packed[-1])
         )
-        shown.append(f"{name_of(loss)}: {first} to {last}")
+        for method in (CE, E1)
+    )
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"Unseen hard strings, contexts of {TOKENS * packed[0]:g} to {TOKENS * packed[-1]:g} "
-        f"tokens (chance {decimal(CHANCE)})\n{'; '.join(shown)}"
+        f"In contexts of {TOKENS * packed[0]:g} and {TOKENS * packed[-1]:g} tokens "
+        f"runs copy, of the swap test,\n{shown}; {fitted.sum()} of {len(fitted)} fit"
     )
 
 
-def _draw(ax: Axes, results: pd.DataFrame, factor: str) -> None:
-    for loss in LOSSES:
-        where = along(loss, factor)
-        style = DASHED if loss is CE else SOLID
-        if len(levels(results, factor, where)) > (factor != "strings_per_window"):
-            draw_against(ax, results, HARD, where, factor, label=name_of(loss), line_style=style)
+def _draw(ax: Axes, results: pd.DataFrame, metric: str, factor: str) -> None:
+    for method in (CE, E1):
+        where = along(method, factor)
+        draw_against(ax, results, metric, where, factor, label=method["method"])
     values = levels(results, factor, along(CE, factor))
     if factor != "easy_fraction":
         ax.set_xscale("log", base=2)
     scale = TOKENS if factor == "strings_per_window" else 1
     ax.set_xticks(values, [f"{scale * value:g}" for value in values])
     ax.minorticks_off()
-    ax.set_xlabel(FACTORS[factor][1])

@@ -1,68 +1,63 @@
-"""Trainings with other neighbours in the window, other padding, other shares of easy strings."""
+"""Cross-entropy and E1 with other neighbours in the window, other padding, other easy shares."""
 
 from functools import partial
 from typing import Any
 
 from configs.el.copy import get_config
+from experiments.el_methods.run import CURVES, METRICS, study_of
+from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
-SPLITS = ("train", "test", "test_precise")
-METRICS = [
-    *(f"{split}_{group}_accuracy" for split in SPLITS for group in ("easy", "hard")),
-    *(f"{split}_{group}_ce" for split in SPLITS for group in ("easy", "hard")),
-    *("fitted_step", "hard_accuracy_when_fitted", "rectified_afterwards"),
-]
-CURVES = [
-    *(f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in ("easy", "hard")),
-    *(f"batch_{group}_ce" for group in ("easy", "hard")),
-]
-STRINGS_PER_WINDOW = {
-    "smoke": (1, 2),
-    "cpu": (1, 2, 4, 8),
-    "paper": (1, 2, 4, 8),
-}
+NAME = "el_copy_context"
+METHOD_NAMES = ("cross-entropy", "E1")
 TOKENS = 55  # of a string: contexts of 55, 110, 220 and 440
-PADDINGS = (10, 25, 50, 100)
-SHARES = (0.0, 0.5, 0.8, 0.9)  # of easy strings
 BASE: dict[str, Any] = {  # of the runs over another factor
-    "strings_per_window": 2,
+    "strings_per_window": 1,
     "padding_length": 50,
     "easy_fraction": 0.8,
     "supervise": "answer",
 }
-SEEDS = {"smoke": 2, "cpu": 6, "paper": 10}
+LEVELS: dict[str, tuple[float, ...]] = {
+    "strings_per_window": (1, 2, 4, 8),
+    "padding_length": (10, 25, 50, 100),
+    "easy_fraction": (0.0, 0.5, 0.8, 0.9),
+}
 
 
 def studies(scale: str) -> list[Study]:
-    """Each factor by itself, and cross-entropy with its loss on all tokens."""
-    warm_up = (0, 20 if scale == "smoke" else 1000)
-    chosen = []
-    for packed in STRINGS_PER_WINDOW[scale]:
-        chosen.append(study_of(scale, warm_up, strings_per_window=packed))
-        chosen.append(study_of(scale, warm_up[1:], loss="e2", strings_per_window=packed))
-    chosen.append(study_of(scale, supervise="all"))
-    if scale in ("smoke", "cpu"):
-        num = 1 if scale == "smoke" else None
-        chosen += [study_of(scale, warm_up, padding_length=p) for p in PADDINGS[:num] if p != 50]
-        chosen += [study_of(scale, warm_up, easy_fraction=p) for p in SHARES[:num] if p != 0.8]
-    return chosen
+    """Each factor by itself, and cross-entropy with its loss on all tokens.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
+    if scale == "paper":
+        losses = ("cross_entropy", "e1")
+        return [_published(loss, n) for n in LEVELS["strings_per_window"] for loss in losses]
+    if scale not in ("smoke", "cpu"):
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, cpu or paper")
+    num = 2 if scale == "smoke" else None
+    changes = [{}] + [
+        {factor: value}
+        for factor, values in LEVELS.items()
+        for value in values[:num]
+        if value != BASE[factor]
+    ]
+    chosen = [_study(scale, name, change) for change in changes for name in METHOD_NAMES]
+    return [*chosen, _study(scale, "cross-entropy", {"supervise": "all"})]
 
 
-def study_of(
-    scale: str, warm_up: tuple[int, ...] = (0,), *, loss: str = "cross_entropy", **changed: Any
-) -> Study:
-    """Trainings on the copy task with some factors of ``BASE`` changed."""
-    size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
-    factors = BASE | changed
-    config = get_config(f"loss={loss},{size}")
-    config.task.update(factors)
-    config.optim.warmup_steps = 0
-    config.sweep.optim.warmup_steps = warm_up
-    config.train.seeds = SEEDS[scale]
-    return Study(config, factors)
+def _study(scale: str, name: str, change: dict[str, Any]) -> Study:
+    """A recipe as el_methods tuned it, with a factor of ``BASE`` changed."""
+    study = study_of(name, smoke=scale == "smoke")
+    study.config.task.update(BASE | change)
+    return Study(study.config, {**study.factors, **BASE, **change})
 
 
-run = partial(
-    run_sweep, "el_copy_context", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting
-)
+def _published(loss: str, strings: int) -> Study:
+    """A context of Figure 1a."""
+    config = get_config(f"loss={loss},scale=paper,strings_per_window={strings}")
+    return Study(config, {"strings_per_window": strings})
+
+
+run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -81,9 +81,9 @@ def studies(scale: str) -> list[Study]:
         ExperimentError: the scale has none.
     """
     if scale == "smoke":
-        return [_study(name, smoke=True) for name in ("cross-entropy", "Dice", "LinUpper")]
+        return [study_of(name, smoke=True) for name in ("cross-entropy", "Dice", "LinUpper")]
     if scale == "cpu":
-        return [_study(name) for name in METHODS]
+        return [study_of(name) for name in METHODS]
     if scale != "pilot":
         raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [study for name in METHODS for study in _pilot(name)]
@@ -93,10 +93,10 @@ def _pilot(name: str) -> list[Study]:
     """All settings of a method on two data sets."""
     method = METHODS[name]
     sets = [method.values] if method.kind != "weighting" else [(v,) for v in method.values]
-    return on_pilot_data([_study(name, values, method.rates) for values in sets])
+    return on_pilot_data([study_of(name, values, method.rates) for values in sets])
 
 
-def _study(
+def study_of(
     name: str, values: Sequence[float] = (), rates: Sequence[float] = (), *, smoke: bool = False
 ) -> Study:
     """The runs of a method at these values of its number and rates, or at the chosen ones."""
