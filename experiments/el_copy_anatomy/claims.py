@@ -24,7 +24,7 @@ CLAIMS = {
             source=SECTION,
         ),
         level(
-            "It memorises: unseen hard strings are at most .6 right when the training ones are fitted",
+            "It memorises: when it has fitted, at most .6 of the unseen hard strings are right",
             "hard_accuracy_when_fitted",
             CE,
             at_most=0.6,

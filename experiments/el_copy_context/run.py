@@ -33,11 +33,12 @@ def studies(scale: str) -> list[Study]:
     """
     if scale == "paper":
         losses = ("cross_entropy", "e1")
-        return [_published(loss, n) for n in LEVELS["strings_per_window"] for loss in losses]
+        return [_published(loss, int(n)) for n in LEVELS["strings_per_window"] for loss in losses]
     if scale not in ("smoke", "cpu"):
         raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, cpu or paper")
     num = 2 if scale == "smoke" else None
-    changes = [{}] + [
+    changes: list[dict[str, Any]] = [{}]
+    changes += [
         {factor: value}
         for factor, values in LEVELS.items()
         for value in values[:num]

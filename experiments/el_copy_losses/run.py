@@ -1,8 +1,7 @@
 """Cross-entropy and E-losses at several strengths, with and without warm-up."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from configs.el.copy import get_config
 from experiments.harness.discovery import ExperimentError
@@ -62,7 +61,11 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(
-    loss: str, grid: dict[str, Sequence[float]], letters: dict[str, int], *, smoke: bool = False
+    loss: str,
+    grid: Mapping[str, Sequence[float]],
+    letters: Mapping[str, int],
+    *,
+    smoke: bool = False,
 ) -> Study:
     """The paper's 400 strings at width 64; with 500 letters it doubles them, and we the updates."""
     config = get_config(f"loss={loss},scale=narrow" + ",smoke" * smoke)
@@ -84,9 +87,9 @@ def _study(
 
 def _published(
     loss: str,
-    grid: dict[str, Sequence[float]],
+    grid: Mapping[str, Sequence[float]],
     warm_up: Sequence[int],
-    letters: dict[str, Any] = FEW,
+    letters: Mapping[str, int] = FEW,
 ) -> Study:
     """The paper's setting of section 4: padding of 2,000 letters, 5 to copy."""
     config = get_config(f"loss={loss},scale=paper,long")
