@@ -25,7 +25,7 @@ FACTORS = {
     "padding_length": ("length of the padding", "letters of padding"),
     "easy_fraction": ("share of easy strings", "share of easy strings"),
 }
-MEASURES = {COPIES: "swap test: share that copies", HARD: "unseen hard: share that is right"}
+MEASURES = {COPIES: "share that copies (swap test)", HARD: "share that is right (unseen hard)"}
 
 
 def plot(out: Path) -> Figure:
@@ -40,7 +40,7 @@ def plot(out: Path) -> Figure:
         row[0].set(ylabel=label, ylim=(-0.03, 1.03))
     for ax, (_, label) in zip(axes[-1], FACTORS.values(), strict=True):
         ax.set_xlabel(label)
-    add_titles(axes[0], [title for title, _ in FACTORS.values()])
+    add_titles(axes.ravel(), [title for title, _ in FACTORS.values()] * len(MEASURES))
     note = (
         f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
         f"elsewhere: one string a window, padding {BASE['padding_length']}, "

@@ -1,6 +1,4 @@
-"""Does a wider network leave the shortcut less often, and which recipe holds up?
+"""What does a larger model do to the hard strings?
 
 Yang et al. 2025, Figure 1b.
 """
-
-SCALES = ("smoke", "pilot", "cpu", "paper")
