@@ -230,7 +230,7 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "probes": (),  # of el_jax.probes, with every evaluation
         "keep_checkpoints": 2,  # the newest; 0 keeps all
         "init_from": "",  # a workdir, Hugging Face folder or GGUF file: its parameters
-        "tensorboard": False,
+        "tracker": "",  # or tensorboard, trackio, wandb
     }
     return ConfigDict({**section, **others})
 

@@ -41,7 +41,7 @@ def train(config: build.Config, folder: pathlib.Path) -> None:
         for choice in build.choices(settings) if is_first() else ():
             print(choice)
         title = build.title_of(settings)
-        sinks = workdir.sinks(title, training, points, start, tensorboard=options.tensorboard)
+        sinks = workdir.sinks(title, training, points, start, tracker=options.tracker)
         fit(training, state=state, sinks=sinks, checkpoints=workdir.checkpoints, stop=workdir.stop)
         workdir.print_summary(training, points)
 

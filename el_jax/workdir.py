@@ -22,6 +22,7 @@ from el_jax.training.fit import Training
 from el_jax.training.progress import Points, headline
 from el_jax.training.sinks import Sink, open_sinks, read_rows
 from el_jax.training.state import TrainState
+from el_jax.training.trackers import open_tracker
 
 ROWS = "metrics.jsonl"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of the disk, not of the command
@@ -109,9 +110,9 @@ class Workdir:
         return state
 
     def sinks(
-        self, title: str, training: Training, points: Points, start: int, *, tensorboard: bool
+        self, title: str, training: Training, points: Points, start: int, *, tracker: str = ""
     ) -> Sequence[Sink]:
-        """The receivers of metrics, on process 0: metrics.jsonl, progress, TensorBoard."""
+        """The receivers of metrics, on process 0: metrics.jsonl, progress, a tracker."""
         if not is_first():
             return ()
         files = open_sinks(
@@ -122,7 +123,7 @@ class Workdir:
             start,
             points=points,
             row_bytes=self.checkpoints.row_bytes,
-            tensorboard=tensorboard,
+            tracker=lambda: open_tracker(tracker, self.folder, self._config, self._runs, start),
         )
         return self._leaving.enter_context(files)
 

@@ -43,6 +43,7 @@ from el_jax.training.layout import Method, Shard
 from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.optimizers import OptimizerConfig
 from el_jax.training.runs import RunAxis
+from el_jax.training.trackers import TRACKERS
 
 __all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
 
@@ -64,7 +65,7 @@ class TrainSection(FitOptions):
     probes: tuple[str, ...]
     keep_checkpoints: int
     init_from: str
-    tensorboard: bool
+    tracker: str
 
     def __post_init__(self) -> None:
         for name in ("seeds", "eval_tokens"):
@@ -144,6 +145,8 @@ def parse(config: Config) -> Settings:
         choose("train.eval_last", name, evaluations)
     for name in train.probes:
         choose("train.probes", name, PROBES)
+    if train.tracker:
+        choose("train.tracker", train.tracker, dict.fromkeys(TRACKERS))
     check_float32("config", values | further)
     against, ahead, weighting = further.values()
     return Settings(

@@ -1,4 +1,4 @@
-"""Sinks for rows of metrics: memory, metrics.jsonl, TensorBoard."""
+"""Sinks for rows of metrics: memory, metrics.jsonl; see ``trackers`` for those of others."""
 
 import contextlib
 import errno
@@ -6,8 +6,7 @@ import json
 import math
 import os
 import pathlib
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -119,47 +118,6 @@ def read_rows(path: pathlib.Path) -> History:
     return history
 
 
-class TensorBoard:
-    """Scalars for TensorBoard, one curve per run: ``test_hard_accuracy/run_3``.
-
-    Args:
-        folder: folder of the event files.
-        resume_step: events after this step are purged, since they will be written again.
-
-    Raises:
-        OSError: an event file cannot be written.
-    """
-
-    def __init__(self, folder: pathlib.Path, resume_step: int = 0) -> None:
-        # 0.5 s to import, and only some runs want it. Its SummaryWriter hands events to a thread
-        # that dies on a full disk, after which the training would wait for it for ever.
-        from tensorboardX.event_file_writer import EventsWriter
-        from tensorboardX.proto.event_pb2 import Event, SessionLog
-        from tensorboardX.summary import scalar
-
-        folder.mkdir(parents=True, exist_ok=True)
-        self._event, self._scalar = Event, scalar
-        self._writer = EventsWriter(str(folder / "events"), f".{os.getpid()}")
-        purge = SessionLog(status=SessionLog.START)
-        self._writer.write_event(
-            Event(wall_time=time.time(), step=resume_step + 1, session_log=purge)
-        )
-
-    def write(self, step: int, row: Row) -> None:
-        """Add every finite value and hand them to the operating system."""
-        now = time.time()
-        for name, values in row.items():
-            for run, value in enumerate(values):
-                if math.isfinite(value):
-                    summary = self._scalar(f"{name}/run_{run}", value)
-                    self._writer.write_event(self._event(wall_time=now, step=step, summary=summary))
-        self._writer.flush()
-
-    def close(self) -> None:
-        """Close the event file."""
-        self._writer.close()
-
-
 @contextlib.contextmanager
 def open_sinks(
     workdir: pathlib.Path,
@@ -170,9 +128,9 @@ def open_sinks(
     *,
     points: Points,
     row_bytes: int = 0,
-    tensorboard: bool,
+    tracker: Callable[[], Sink | None],
 ) -> Iterator[list[Sink]]:
-    """The sinks of a command: metrics.jsonl, progress and, if asked for, TensorBoard.
+    """The sinks of a command: metrics.jsonl, progress and, if asked for, a tracker.
 
     Args:
         workdir: the folder for files.
@@ -180,9 +138,9 @@ def open_sinks(
         num_updates: number of updates of the training.
         watched: metrics that the progress display shows.
         points: sweep points of the runs, which the display keeps apart.
-        start: the step from which training goes on; TensorBoard's later events are purged.
+        start: the step from which training goes on.
         row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
-        tensorboard: True to write event files.
+        tracker: opens it, once metrics.jsonl is; None if there is none.
 
     Raises:
         OSError: a file cannot be written.
@@ -190,8 +148,8 @@ def open_sinks(
     with contextlib.ExitStack() as leaving:
         sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", row_bytes)]
         leaving.callback(sinks[0].close)
-        if tensorboard:
-            sinks.append(TensorBoard(workdir / "tensorboard", start))
+        if (tracked := tracker()) is not None:
+            sinks.append(tracked)
             leaving.callback(sinks[-1].close)
         sinks.append(progress(title, num_updates, watched, start, points=points))
         leaving.callback(sinks[-1].close)

@@ -1,0 +1,146 @@
+"""Sinks for trackers: TensorBoard's event files, trackio, Weights & Biases.
+
+All read rows of metrics.jsonl as they are written. Values of a run that is no number are left out.
+"""
+
+import contextvars
+import functools
+import importlib
+import math
+import os
+import pathlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from el_jax.process.errors import MissingPackageError
+from el_jax.training.sinks import Sink
+from el_jax.types import Row
+
+TRACKERS = ("tensorboard", "trackio", "wandb")
+PROJECT = "el_jax"  # unless WANDB_PROJECT names another, for trackio as well
+
+
+def open_tracker(
+    name: str,
+    folder: pathlib.Path,
+    config: Mapping[str, Any],
+    runs: Sequence[Mapping[str, int | float]],
+    start: int = 0,
+) -> Sink | None:
+    """Open one of ``TRACKERS``; None if the name is empty.
+
+    Args:
+        name: of the tracker.
+        folder: the workdir; its name is the group of the tracker's runs.
+        config: the resolved config.
+        runs: seed and numbers of each run.
+        start: the step from which training goes on.
+
+    Raises:
+        MissingPackageError: trackio or wandb is not installed.
+        OSError: an event file cannot be written.
+    """
+    if not name:
+        return None
+    if name == "tensorboard":
+        return TensorBoard(folder / name, start)
+    return TrackedRuns(name, folder.name, config, runs)
+
+
+class TrackedRuns:
+    """A run of trackio or wandb, which share an API, for each run of a training.
+
+    Where and as whom they log is theirs to say: ``WANDB_MODE=offline``, ``TRACKIO_SPACE_ID``.
+    A resumed training goes on with the runs of the same name; rows since its checkpoint come again,
+    with the same numbers.
+
+    Args:
+        package: trackio or wandb.
+        group: name of the training.
+        config: the resolved config, the same for all.
+        runs: seed and numbers of each run, which name it.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        group: str,
+        config: Mapping[str, Any],
+        runs: Sequence[Mapping[str, int | float]],
+    ) -> None:
+        try:
+            module = importlib.import_module(package)
+        except ImportError as error:
+            raise MissingPackageError(
+                f"config.train.tracker={package!r}: pip install {package}"
+            ) from error
+        project = os.environ.get("WANDB_PROJECT", PROJECT)
+        varying = [name for name in runs[0] if len({run[name] for run in runs}) > 1] or ["seed"]
+        self._runs = []
+        for run in runs:
+            name = ", ".join([group, *(f"{key}={run[key]:g}" for key in varying)])
+            own: dict[str, Any] = {"embed": False}
+            if package == "wandb":  # an id that is the same when the training is resumed
+                own = {"id": "".join(c if c.isalnum() else "-" for c in name)}
+                own["reinit"] = "create_new"
+            make = functools.partial(
+                module.init, project=project, name=name, group=group, resume="allow", **own
+            )
+            # in a context of its own, since trackio's init ends the run of the present one
+            self._runs.append(contextvars.Context().run(make, config={**config, "run": dict(run)}))
+
+    def write(self, step: int, row: Row) -> None:
+        """Log the finite values of each run."""
+        for place, run in enumerate(self._runs):
+            values = {name: float(each[place]) for name, each in row.items()}
+            run.log({k: v for k, v in values.items() if math.isfinite(v)}, step=step)
+
+    def close(self) -> None:
+        """Finish all runs."""
+        for run in self._runs:
+            run.finish()
+
+
+class TensorBoard:
+    """Scalars for TensorBoard, one curve per run: ``test_hard_accuracy/run_3``.
+
+    Args:
+        folder: folder of the event files.
+        resume_step: events after this step are purged, since they will be written again.
+
+    Raises:
+        OSError: an event file cannot be written.
+    """
+
+    def __init__(self, folder: pathlib.Path, resume_step: int = 0) -> None:
+        # 0.5 s to import, and only some runs want it. Its SummaryWriter hands events to a thread
+        # that dies on a full disk, after which the training would wait for it for ever.
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.proto.event_pb2 import Event, SessionLog
+        from tensorboardX.summary import scalar
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self._event, self._scalar = Event, scalar
+        self._writer = EventsWriter(str(folder / "events"), f".{os.getpid()}")
+        purge = SessionLog(status=SessionLog.START)
+        self._writer.write_event(
+            Event(wall_time=time.time(), step=resume_step + 1, session_log=purge)
+        )
+
+    def write(self, step: int, row: Row) -> None:
+        """Add every finite value and hand them to the operating system."""
+        now = time.time()
+        for name, values in row.items():
+            for run, value in enumerate(values):
+                if math.isfinite(value):
+                    summary = self._scalar(f"{name}/run_{run}", value)
+                    self._writer.write_event(self._event(wall_time=now, step=step, summary=summary))
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Close the event file."""
+        self._writer.close()
