@@ -2,7 +2,6 @@
 
 import dataclasses
 import difflib
-import pathlib
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from el_jax.config.tasks import known_worlds
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.models.pretrained import read_config
+from el_jax.process.hub import local_path
 from el_jax.tasks import TASKS
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.training.objectives.adversary import Adversary
@@ -150,11 +150,12 @@ def start_from(config: ConfigDict, pretrained: str, optimizer: str) -> None:
 
     Args:
         config: with its task and train sections.
-        pretrained: a Hugging Face folder or GGUF file, or smollm2; GPT-2's tokenizer is taken
-            where a folder of GPT-2 has none.
+        pretrained: a Hugging Face folder or GGUF file, ``hf:ORG/NAME@REVISION`` or smollm2; GPT-2's
+            tokenizer is taken where a folder of GPT-2 has none.
         optimizer: its name; AdamW decays by .01, all have a rate of 5e-5.
     """
-    source = smollm2_gguf() if pretrained == "smollm2" else pathlib.Path(pretrained)
+    source = smollm2_gguf() if pretrained == "smollm2" else local_path(pretrained)
+    name = pretrained if pretrained.startswith("hf:") else str(source)
     family, sizes = read_config(source)
     fields = {**dataclasses.asdict(sizes), "num_kv_heads": sizes.kv_heads}
     fields |= {"head_size": sizes.head_dim, "mlp_width": sizes.mlp_dim}
@@ -162,11 +163,11 @@ def start_from(config: ConfigDict, pretrained: str, optimizer: str) -> None:
     config.task.num_classes = fields.pop("vocab_size")
     config.model = model(family, **fields)
     has_own = any((source / name).is_file() for name in ("tokenizer.json", "vocab.json"))
-    config.task.tokenizer = "gpt2" if family == "gpt2" and not has_own else str(source)
+    config.task.tokenizer = "gpt2" if family == "gpt2" and not has_own else name
     config.optim = optim(optimizer, peak_lr=5e-5)
     if "weight_decay" in config.optim:
         config.optim.weight_decay = 0.01
-    config.train.init_from = str(source)
+    config.train.init_from = name
 
 
 def _known(what: str, name: str, table: Mapping[str, Any]) -> Any:

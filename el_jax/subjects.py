@@ -12,7 +12,7 @@ from jaxtyping import Int
 from el_jax import build
 from el_jax.config.measure import MeasureSettings
 from el_jax.models import TransformerConfig
-from el_jax.models.pretrained import is_pretrained, load_exact
+from el_jax.models.pretrained import digests, is_pretrained, load_exact
 from el_jax.probes import Curvature, NotFiniteError
 from el_jax.probes.curvature_report import Row, change_lines, change_rows
 from el_jax.process.errors import ConfigError, UserError
@@ -176,6 +176,7 @@ def _published(source: pathlib.Path, settings: MeasureSettings) -> Subject:
         batch = reading_windows(tokens, settings.window)
     except ValueError as error:
         raise ConfigError(f"config.text={settings.text!r}: {error}") from error
+    print(*digests(source), sep="\n")
     checkpoint = Checkpoint(None, None, None, lambda: params)
     return Subject(None, model, batch, settings.text, [checkpoint])
 

@@ -95,7 +95,7 @@ def test_a_special_token_ends_the_continuation(workdir):
         (["no.gguf", TEXT], "no.gguf: No such file"),
         (
             ["gpt2", TEXT],
-            "gpt2: no such folder; nothing is downloaded: name a folder, a .gguf file",
+            "gpt2: no such folder; name a folder, a .gguf file",
         ),
     ],
 )

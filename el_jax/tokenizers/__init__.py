@@ -14,6 +14,7 @@ import pathlib
 from collections.abc import Callable
 
 from el_jax.process.errors import PretrainedError
+from el_jax.process.hub import local_path
 from el_jax.process.packaged_files import packaged_file
 from el_jax.tokenizers.byte_pairs import (
     Tokenizer,
@@ -78,7 +79,8 @@ def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
 
     Args:
         source: a name of ``TOKENIZERS``; a GGUF file; or a Hugging Face folder with tokenizer.json
-            or, of GPT-2, vocab.json and merges.txt.
+            or, of GPT-2, vocab.json and merges.txt; or ``hf:ORG/NAME@REVISION``, see
+            ``process.hub``.
 
     Raises:
         MissingPackageError: a package is not installed; one line says how to install it.
@@ -86,7 +88,7 @@ def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
     """
     if str(source) in TOKENIZERS:
         return TOKENIZERS[str(source)]()
-    path = pathlib.Path(source)
+    path = local_path(source)
     if path.suffix == ".gguf":
         return gguf_tokenizer(path)
     if path.is_dir():
@@ -108,7 +110,7 @@ def end_token(source: str | pathlib.Path, tokenizer: Tokenizer) -> str | None:
     Raises:
         PretrainedError: the files are damaged.
     """
-    path = pathlib.Path(source)
+    path = local_path(source)
     stated = gguf_end(path) if path.suffix == ".gguf" else stated_end(path)
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     candidates = (SEPARATOR, stated) if SEPARATOR in special else (stated, SEPARATOR)

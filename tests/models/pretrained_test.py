@@ -227,7 +227,7 @@ def put(name, value):
 
 LN, TABLE = "transformer.h.1.ln_1.weight", "transformer.wte.weight"
 DAMAGE = {
-    "no folder": (shutil.rmtree, r"gpt2: no such folder; nothing is downloaded: name a folder, a "),
+    "no folder": (shutil.rmtree, r"gpt2: no such folder; name a folder, a "),
     "no tensors": (
         lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"),
         r"gpt2: must have model\.safetensors or model\.safetensors\.index\.json; a pickle, such as",

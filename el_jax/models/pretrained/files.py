@@ -32,21 +32,29 @@ def read_json(path: pathlib.Path) -> dict[str, Any]:
         raise PretrainedError(f"{path}: no JSON object ({error})") from error
 
 
+def tensor_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The safetensors file of a folder, or its shards.
+
+    Raises:
+        PretrainedError: there are none.
+    """
+    if (folder / TENSORS).is_file():
+        return [folder / TENSORS]
+    if (folder / INDEX).is_file():
+        names = set(read_json(folder / INDEX).get("weight_map", {}).values())
+        return [folder / name for name in sorted(names)]
+    said = "a pickle, such as pytorch_model.bin, is not opened, since it can run code"
+    raise PretrainedError(f"{folder}: must have {TENSORS} or {INDEX}; {said}")
+
+
 def read_tensors(folder: pathlib.Path) -> dict[str, np.ndarray]:
     """The tensors of a folder's safetensors files, by name.
 
     Raises:
         PretrainedError: there are none, or a file is missing or damaged.
     """
-    if (folder / TENSORS).is_file():
-        names = [TENSORS]
-    elif (folder / INDEX).is_file():
-        names = sorted(set(read_json(folder / INDEX).get("weight_map", {}).values()))
-    else:
-        said = "a pickle, such as pytorch_model.bin, is not opened, since it can run code"
-        raise PretrainedError(f"{folder}: must have {TENSORS} or {INDEX}; {said}")
     tensors = dict[str, np.ndarray]()
-    for path in (folder / name for name in names):
+    for path in tensor_files(folder):
         try:
             tensors |= load_file(path)
         except (SafetensorError, OSError) as error:
