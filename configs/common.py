@@ -232,6 +232,7 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "keep_checkpoints": 2,  # the newest; 0 keeps all
         "init_from": "",  # a workdir, Hugging Face folder or GGUF file: its parameters
         "tracker": "",  # or tensorboard, trackio, wandb
+        "profile": (),  # first and last update of a trace of the devices
     }
     return ConfigDict({**section, **others})
 

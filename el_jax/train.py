@@ -15,6 +15,7 @@ with a different number of processes.
 
 import json
 import pathlib
+from functools import partial
 
 from el_jax import build
 from el_jax.config.names import known_names
@@ -24,6 +25,7 @@ from el_jax.process.processes import is_first
 from el_jax.run import start_from
 from el_jax.training.fit import fit
 from el_jax.training.progress import sweep_points
+from el_jax.training.trackers import open_trackers
 from el_jax.workdir import Workdir
 
 
@@ -41,7 +43,8 @@ def train(config: build.Config, folder: pathlib.Path) -> None:
         for choice in build.choices(settings) if is_first() else ():
             print(choice)
         title = build.title_of(settings)
-        sinks = workdir.sinks(title, training, points, start, tracker=options.tracker)
+        asked = (options.tracker, options.profile, folder, resolved, settings.rows, start)
+        sinks = workdir.sinks(title, training, points, start, partial(open_trackers, *asked))
         fit(training, state=state, sinks=sinks, checkpoints=workdir.checkpoints, stop=workdir.stop)
         workdir.print_summary(training, points)
 

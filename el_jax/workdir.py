@@ -20,9 +20,8 @@ from el_jax.process.processes import agreed, check_same, is_first
 from el_jax.process.stop import StopSignal
 from el_jax.training.fit import Training
 from el_jax.training.progress import Points, headline
-from el_jax.training.sinks import Sink, open_sinks, read_rows
+from el_jax.training.sinks import OpenSinks, Sink, open_sinks, read_rows
 from el_jax.training.state import TrainState
-from el_jax.training.trackers import open_tracker
 
 ROWS = "metrics.jsonl"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of the disk, not of the command
@@ -110,9 +109,9 @@ class Workdir:
         return state
 
     def sinks(
-        self, title: str, training: Training, points: Points, start: int, *, tracker: str = ""
+        self, title: str, training: Training, points: Points, start: int, further: OpenSinks
     ) -> Sequence[Sink]:
-        """The receivers of metrics, on process 0: metrics.jsonl, progress, a tracker."""
+        """The receivers of metrics, on process 0; see ``open_sinks``."""
         if not is_first():
             return ()
         files = open_sinks(
@@ -123,7 +122,7 @@ class Workdir:
             start,
             points=points,
             row_bytes=self.checkpoints.row_bytes,
-            tracker=lambda: open_tracker(tracker, self.folder, self._config, self._runs, start),
+            further=further,
         )
         return self._leaving.enter_context(files)
 

@@ -66,12 +66,16 @@ class TrainSection(FitOptions):
     keep_checkpoints: int
     init_from: str
     tracker: str
+    profile: tuple[int, ...]
 
     def __post_init__(self) -> None:
         for name in ("seeds", "eval_tokens"):
             require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
         for name in ("max_runs_at_once", "keep_checkpoints"):
             require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
+        span = self.profile
+        rising = len(span) == 2 and 0 < span[0] < span[1]
+        require("profile", span, not span or rising, "empty, or two rising updates")
         super().__post_init__()
 
 

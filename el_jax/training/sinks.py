@@ -6,8 +6,8 @@ import json
 import math
 import os
 import pathlib
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -24,6 +24,9 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Finish; no row may follow."""
+
+
+OpenSinks: TypeAlias = Callable[[], Iterable[Sink]]
 
 
 class History:
@@ -128,9 +131,9 @@ def open_sinks(
     *,
     points: Points,
     row_bytes: int = 0,
-    tracker: Callable[[], Sink | None],
+    further: OpenSinks,
 ) -> Iterator[list[Sink]]:
-    """The sinks of a command: metrics.jsonl, progress and, if asked for, a tracker.
+    """The sinks of a command: metrics.jsonl, those asked for, and progress.
 
     Args:
         workdir: the folder for files.
@@ -140,7 +143,7 @@ def open_sinks(
         points: sweep points of the runs, which the display keeps apart.
         start: the step from which training goes on.
         row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
-        tracker: opens it, once metrics.jsonl is; None if there is none.
+        further: opens the others, once metrics.jsonl is open.
 
     Raises:
         OSError: a file cannot be written.
@@ -148,9 +151,9 @@ def open_sinks(
     with contextlib.ExitStack() as leaving:
         sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", row_bytes)]
         leaving.callback(sinks[0].close)
-        if (tracked := tracker()) is not None:
-            sinks.append(tracked)
-            leaving.callback(sinks[-1].close)
+        for sink in further():
+            sinks.append(sink)
+            leaving.callback(sink.close)
         sinks.append(progress(title, num_updates, watched, start, points=points))
         leaving.callback(sinks[-1].close)
         yield sinks

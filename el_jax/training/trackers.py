@@ -1,4 +1,4 @@
-"""Sinks for trackers: TensorBoard's event files, trackio, Weights & Biases.
+"""Sinks for other tools: TensorBoard's event files, trackio, Weights & Biases, jax's profiler.
 
 All read rows of metrics.jsonl as they are written. Values of a run that is no number are left out.
 """
@@ -10,8 +10,10 @@ import math
 import os
 import pathlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import jax
 
 from el_jax.process.errors import MissingPackageError
 from el_jax.training.sinks import Sink
@@ -21,17 +23,19 @@ TRACKERS = ("tensorboard", "trackio", "wandb")
 PROJECT = "el_jax"  # unless WANDB_PROJECT names another, for trackio as well
 
 
-def open_tracker(
+def open_trackers(
     name: str,
+    profile: tuple[int, ...],
     folder: pathlib.Path,
     config: Mapping[str, Any],
     runs: Sequence[Mapping[str, int | float]],
     start: int = 0,
-) -> Sink | None:
-    """Open one of ``TRACKERS``; None if the name is empty.
+) -> Iterator[Sink]:
+    """Open what a training asks for.
 
     Args:
-        name: of the tracker.
+        name: one of ``TRACKERS``, or empty.
+        profile: first and last update of a trace of the devices, or empty.
         folder: the workdir; its name is the group of the tracker's runs.
         config: the resolved config.
         runs: seed and numbers of each run.
@@ -41,11 +45,13 @@ def open_tracker(
         MissingPackageError: trackio or wandb is not installed.
         OSError: an event file cannot be written.
     """
-    if not name:
-        return None
     if name == "tensorboard":
-        return TensorBoard(folder / name, start)
-    return TrackedRuns(name, folder.name, config, runs)
+        yield TensorBoard(folder / name, start)
+    elif name:
+        yield TrackedRuns(name, folder.name, config, runs)
+    if profile:
+        first, last = profile
+        yield Profile(folder / "profile", (first, last))
 
 
 class TrackedRuns:
@@ -144,3 +150,33 @@ class TensorBoard:
     def close(self) -> None:
         """Close the event file."""
         self._writer.close()
+
+
+class Profile:
+    """A trace of the devices between two updates, for xprof or TensorBoard's profile plugin.
+
+    It begins and ends with the rows of metrics that come first at or after these updates.
+
+    Args:
+        folder: for the trace.
+        span: the updates.
+    """
+
+    def __init__(self, folder: pathlib.Path, span: tuple[int, int]) -> None:
+        self._folder, self._span, self._tracing = folder, span, False
+
+    def write(self, step: int, row: Row) -> None:
+        """Begin or end the trace if it is time."""
+        del row
+        first, last = self._span
+        if self._tracing and step >= last:
+            self.close()
+        elif not self._tracing and first <= step < last:
+            jax.profiler.start_trace(str(self._folder))
+            self._tracing = True
+
+    def close(self) -> None:
+        """Write the trace if it is still going on."""
+        if self._tracing:
+            jax.profiler.stop_trace()
+            self._tracing = False
