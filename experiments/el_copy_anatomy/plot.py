@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles, plot_curve
+from experiments.el_copy_anatomy.run import METHOD_NAMES
 from experiments.harness.figures import (
     colour_of,
     curve_of,
@@ -33,6 +34,7 @@ ANSWERS = {
     "swap_undoes_shift": ("#cc79a7", "answers by the padding"),
     "swap_copies": ("#009e73", "copies the letter"),
 }
+LABELS = {"weight decay": "heavy decay"}
 HARD_FRACTION = 0.2  # of all strings: their share if all tokens pulled alike
 CHANCE = 1 / 26
 
@@ -40,7 +42,7 @@ CHANCE = 1 / 26
 def plot(out: Path) -> Figure:
     """Columns: accuracy in training, gradient share, accuracy on unseen strings, swap test."""
     curves = read_table(out / "curves.csv")
-    settings = cells(curves, {})
+    settings = _settings(curves)
     size = (8.4, 1.5 + 1.75 * len(settings))
     figure, axes = figure_answering(
         answer(curves), len(settings), len(COLUMNS), size=size, share_x=True, share_y=True
@@ -51,7 +53,7 @@ def plot(out: Path) -> Figure:
                 _draw(ax, curves, setting, metric, colour_of(setting), style)
         for metric, (colour, _) in ANSWERS.items():
             _draw(row[-1], curves, setting, metric, colour)
-        row[0].set_ylabel(setting["method"])
+        row[0].set_ylabel(LABELS.get(setting["method"], setting["method"]))
         add_chance_line(row[1], HARD_FRACTION, name="of tokens")
         add_chance_line(row[2], CHANCE, label=False)
         add_chance_line(row[3], CHANCE)
@@ -71,10 +73,18 @@ def answer(curves: pd.DataFrame) -> str:
     """Share of copied answers of every method in the swap test, at the last step."""
     shown = in_words(
         f"{decimal(curve_of(curves, exactly(curves, one), 'swap_copies').values[:, -1].mean())} "
-        f"under {one['method']}"
-        for one in cells(curves, {})
+        f"({LABELS.get(one['method'], one['method'])})"
+        for one in _settings(curves)
     )
-    return f"Easy strings are learnt first; in the end runs copy, of the swap test,\n{shown}"
+    return (
+        "All learn easy strings first, then fit the hard ones; in the end runs copy,\n"
+        f"of the swap test, {shown}"
+    )
+
+
+def _settings(curves: pd.DataFrame) -> list[Where]:
+    """The methods in the order of the study."""
+    return sorted(cells(curves, {}), key=lambda one: METHOD_NAMES.index(one["method"]))
 
 
 def _draw(

@@ -1,6 +1,7 @@
 """Accuracy on unseen hard strings, and the share that copies, against each factor of the data."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,7 +15,6 @@ from experiments.harness.figures import (
     decimal,
     draw_against,
     figure_answering,
-    in_words,
     mean_of,
     t_note,
 )
@@ -25,6 +25,7 @@ FACTORS = {
     "padding_length": ("length of the padding", "letters of padding"),
     "easy_fraction": ("share of easy strings", "share of easy strings"),
 }
+COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2"}
 MEASURES = {COPIES: "share that copies (swap test)", HARD: "share that is right (unseen hard)"}
 
 
@@ -51,27 +52,27 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """What each method copies in its shortest and longest context, and how many runs fit."""
-    packed = levels(results, "strings_per_window", along(CE, "strings_per_window"))
-    shown = in_words(
-        f"{method['method']} "
-        + " and ".join(
-            decimal(mean_of(results, method | BASE | {"strings_per_window": end}, COPIES))
-            for end in (packed[0], packed[-1])
-        )
+    """What each method copies, with two strings a window, and by the share of easy strings."""
+    most = levels(results, "easy_fraction")[-1]
+    changes: list[dict[str, Any]] = [{}]
+    changes += [{"strings_per_window": 2}, {"easy_fraction": 0.5}, {"easy_fraction": most}]
+    ce, e1 = (
+        [decimal(mean_of(results, method | BASE | change, COPIES)) for change in changes]
         for method in (CE, E1)
     )
     fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"In contexts of {TOKENS * packed[0]:g} and {TOKENS * packed[-1]:g} tokens "
-        f"runs copy, of the swap test,\n{shown}; {fitted.sum()} of {len(fitted)} fit"
+        f"{fitted.sum()} of {len(fitted)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
+        f"{ce[1]} with two strings a window,\n{ce[2]} with half of the strings easy "
+        f"and {ce[3]} with {decimal(most, 1)}; E1 {', '.join(e1[:3])} and {e1[3]}"
     )
 
 
 def _draw(ax: Axes, results: pd.DataFrame, metric: str, factor: str) -> None:
     for method in (CE, E1):
         where = along(method, factor)
-        draw_against(ax, results, metric, where, factor, label=method["method"])
+        name = method["method"]
+        draw_against(ax, results, metric, where, factor, label=name, colour=COLOURS[name])
     values = levels(results, factor, along(CE, factor))
     if factor != "easy_fraction":
         ax.set_xscale("log", base=2)

@@ -1,6 +1,4 @@
-"""How strong should an E-loss be, does it need warm-up, and does it do with 500 letters?
+"""Which losses copy from the right place?
 
 Yang et al. 2025, Figures 4 and 5, Table 3.
 """
-
-SCALES = ("smoke", "cpu", "paper")

@@ -1,6 +1,6 @@
 """Where training strings are fitted and unseen hard ones are wrong: do E-losses repair it?
 
-Yang, Puli, Ranganath 2025, Figures 1a and 4, Table 3.
+Yang, Puli, Ranganath 2025, Figure 4, Table 3.
 """
 
 SCALES = ("smoke", "quick", "pilot", "cpu")

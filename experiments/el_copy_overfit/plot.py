@@ -55,9 +55,7 @@ def plot(out: Path) -> Figure:
 
 def _in_words(arm: str) -> str:
     """What an arm differs in."""
-    strings, b2, _ = ARMS[arm]
-    memory = f"β₂ = {b2:g}".replace("0.", ".")
-    return memory if strings == 1 else f"{memory}, {strings} strings a window"
+    return f"β₂ = {ARMS[arm].b2:g}".replace("0.", ".")
 
 
 def _recipe(cell: Where, rates: list[float]) -> str:

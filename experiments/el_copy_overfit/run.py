@@ -1,4 +1,4 @@
-"""The paper's 400 strings and 400 epochs at width 64, in three arms."""
+"""The paper's 400 strings and 400 epochs at width 64, in two arms."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -32,20 +32,17 @@ class Arm(NamedTuple):
     """What an arm changes of the protocol.
 
     Attributes:
-        strings_per_window: of 55 tokens each.
         b2: memory of AdamW's second moment.
         losses: of its studies.
     """
 
-    strings_per_window: int
     b2: float
     losses: Sequence[str]
 
 
 ARMS = {
-    "protocol": Arm(1, 0.999, ("cross_entropy", "e1", "e2")),
-    "short memory": Arm(1, 0.95, ("cross_entropy", "e1")),
-    "long context": Arm(8, 0.999, ("cross_entropy", "e1")),
+    "protocol": Arm(0.999, ("cross_entropy", "e1", "e2")),
+    "short memory": Arm(0.95, ("cross_entropy", "e1")),
 }
 
 
@@ -84,8 +81,7 @@ def _pilot() -> list[Study]:
 
 def _study(name: str, loss: str, rates: Sequence[float], *, smoke: bool = False) -> Study:
     arm = ARMS[name]
-    argument = f"loss={loss},scale=narrow,strings_per_window={arm.strings_per_window}"
-    config = get_config(argument + ",smoke" * smoke)
+    config = get_config(f"loss={loss},scale=narrow,strings_per_window=1" + ",smoke" * smoke)
     config.optim.update(warmup_steps=0, b2=arm.b2)
     config.sweep.optim.update(peak_lr=tuple(rates), warmup_steps=WARM_UP)
     config.train.probes = ("stratification", "swap")
