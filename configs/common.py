@@ -230,7 +230,8 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "eval_last": (),  # splits measured at the end only
         "probes": (),  # of el_jax.probes, with every evaluation
         "keep_checkpoints": 2,  # the newest; 0 keeps all
-        "init_from": "",  # a workdir, Hugging Face folder or GGUF file: its parameters
+        # a workdir, Hugging Face folder, hf:ORG/NAME@REVISION or GGUF file: its parameters
+        "init_from": "",
         "tracker": "",  # or tensorboard, trackio, wandb
         "profile": (),  # first and last update of a trace of the devices
     }

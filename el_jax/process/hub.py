@@ -5,6 +5,7 @@
 Only JSON files, safetensors and merges.txt are fetched: no pickle and no code.
 """
 
+import functools
 import pathlib
 
 from el_jax.process.errors import MissingPackageError, PretrainedError
@@ -26,7 +27,12 @@ def local_path(source: str | pathlib.Path) -> pathlib.Path:
     """
     if not str(source).startswith(PREFIX):
         return pathlib.Path(source)
-    name, _, revision = str(source).removeprefix(PREFIX).partition("@")
+    return _snapshot(str(source))
+
+
+@functools.cache  # one revision for all that a command reads, and one question to the hub
+def _snapshot(source: str) -> pathlib.Path:
+    name, _, revision = source.removeprefix(PREFIX).partition("@")
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError

@@ -9,6 +9,7 @@ import importlib
 import math
 import os
 import pathlib
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ def open_trackers(
     Args:
         name: one of ``TRACKERS``, or empty.
         profile: first and last update of a trace of the devices, or empty.
-        folder: the workdir; its name is the group of the tracker's runs.
+        folder: the workdir.
         config: the resolved config.
         runs: seed and numbers of each run.
         start: the step from which training goes on.
@@ -48,7 +49,7 @@ def open_trackers(
     if name == "tensorboard":
         yield TensorBoard(folder / name, start)
     elif name:
-        yield TrackedRuns(name, folder.name, config, runs)
+        yield TrackedRuns(name, folder, config, runs)
     if profile:
         first, last = profile
         yield Profile(folder / "profile", (first, last))
@@ -58,23 +59,25 @@ class TrackedRuns:
     """A run of trackio or wandb, which share an API, for each run of a training.
 
     Where and as whom they log is theirs to say: ``WANDB_MODE=offline``, ``TRACKIO_SPACE_ID``.
-    A resumed training goes on with the runs of the same name; rows since its checkpoint come again,
-    with the same numbers.
+    The runs are grouped by the name of the workdir and a mark that is kept in it, so that another
+    training in a folder of that name has runs of its own. A resumed training goes on with its runs;
+    rows since its checkpoint come again, with the same numbers.
 
     Args:
         package: trackio or wandb.
-        group: name of the training.
+        folder: the workdir.
         config: the resolved config, the same for all.
         runs: seed and numbers of each run, which name it.
 
     Raises:
         MissingPackageError: it is not installed.
+        OSError: the mark cannot be written.
     """
 
     def __init__(
         self,
         package: str,
-        group: str,
+        folder: pathlib.Path,
         config: Mapping[str, Any],
         runs: Sequence[Mapping[str, int | float]],
     ) -> None:
@@ -84,6 +87,10 @@ class TrackedRuns:
             raise MissingPackageError(
                 f"config.train.tracker={package!r}: pip install {package}"
             ) from error
+        mark = folder / "tracker.txt"
+        if not mark.exists():
+            mark.write_text(secrets.token_hex(3))
+        group = f"{folder.name}-{mark.read_text()}"
         project = os.environ.get("WANDB_PROJECT", PROJECT)
         varying = [name for name in runs[0] if len({run[name] for run in runs}) > 1] or ["seed"]
         self._runs = []

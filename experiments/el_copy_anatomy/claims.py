@@ -9,7 +9,6 @@ training strings were fitted first; ``rectified_afterwards``, what was still gai
 from experiments.harness.claims import greater, level
 
 CE, E1, DECAY = ({"method": name} for name in ("cross-entropy", "E1", "weight decay"))
-COPIES = "swap_copies"
 FIGURE_4, SECTION = "Yang et al. 2025, Figure 4", "Yang et al. 2025, section 3.2"
 
 _GAINS = "rectified_afterwards"

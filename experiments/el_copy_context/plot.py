@@ -52,7 +52,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """What each method copies, with two strings a window, and by the share of easy strings."""
+    """The share that each method copies: two strings a window, and by the share of easy ones."""
     most = levels(results, "easy_fraction")[-1]
     changes: list[dict[str, Any]] = [{}]
     changes += [{"strings_per_window": 2}, {"easy_fraction": 0.5}, {"easy_fraction": most}]

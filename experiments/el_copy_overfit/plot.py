@@ -54,7 +54,7 @@ def plot(out: Path) -> Figure:
 
 
 def _in_words(arm: str) -> str:
-    """What an arm differs in."""
+    """The memory of an arm."""
     return f"β₂ = {ARMS[arm].b2:g}".replace("0.", ".")
 
 
@@ -65,7 +65,7 @@ def _recipe(cell: Where, rates: list[float]) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How many runs fit, and what cross-entropy and E1 do with warm-up."""
+    """The number of runs that fit, and cross-entropy and E1 with warm-up."""
     warm = {"warmup_steps": levels(results, "warmup_steps")[-1], "peak_lr": RATE}  # smoke: short
     shown = [
         decimal(mean_of(results, loss | warm | PROTOCOL, metric))

@@ -29,7 +29,7 @@ SEEDS = 10
 
 
 class Arm(NamedTuple):
-    """What an arm changes of the protocol.
+    """The changes of an arm to the protocol.
 
     Attributes:
         b2: memory of AdamW's second moment.

@@ -1,4 +1,4 @@
-"""What runs do in the swap test by number of strings: stacked shares, a panel for each recipe."""
+"""Runs in the swap test by number of strings: stacked shares, a panel for each recipe."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,7 +65,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How much four recipes copy at a few strings, and how many runs fit."""
+    """The share that four recipes copy at a few strings, and the number of runs that fit."""
     few = levels(results, "num_train")[min(1, len(levels(results, "num_train")) - 1)]
     shown = in_words(
         f"{decimal(select(results, {**at, 'num_train': few}, COPIES)['value'].mean())} ({name})"
@@ -84,7 +84,7 @@ def _in_strings(number: float) -> str:
 
 
 def outcomes(results: pd.DataFrame, where: Where) -> pd.Series:
-    """What each run does, a word of ``COLOURS``, by its data set and number of strings."""
+    """The mechanism of each run, a word of ``COLOURS``, by its data set and number of strings."""
     kept = select(results, where)
     index = [f for f in ("seed", "num_train", "peak_lr") if f in kept]
     wide = kept.pivot(index=index, columns="metric", values="value")

@@ -24,7 +24,7 @@ SEEDS = 5  # of eight planned: the run was ended by the clock, see the page
 
 
 class Recipe(NamedTuple):
-    """What training does.
+    """A loss and an optimizer.
 
     Attributes:
         loss: its name; E1 with λ = 4.

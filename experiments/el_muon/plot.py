@@ -50,7 +50,7 @@ def _name(cell: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """How often cross-entropy with warm-up copies under each optimizer, and how many runs fit."""
+    """The share of runs of cross-entropy with warm-up that copy by optimizer, and runs that fit."""
     warm = CE | {"warmup_steps": levels(results, "warmup_steps")[-1]}  # smoke: short
     means = {
         NAMES[name]: max(

@@ -21,7 +21,7 @@ EDGE = 1e-9  # of a range, within which no bound is asked about
 
 
 class Range(NamedTuple):
-    """Where values can lie."""
+    """The range of values."""
 
     low: float
     high: float

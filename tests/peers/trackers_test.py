@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -35,15 +36,21 @@ def train(packages, folder, tracker):
 
 
 def test_trackio_has_a_run_for_each_seed_with_the_rows_of_metrics_jsonl(packages, tmp_path):
-    rows = train(packages, tmp_path, "trackio")
+    expected = {}
+    for _ in range(2):  # the second in a new folder of the same name: runs of its own
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        rows = train(packages, tmp_path, "trackio")
+        mark = (tmp_path / "run" / "tracker.txt").read_text()
+        expected |= {
+            (f"run-{mark}, seed={seed}", row["step"]): pytest.approx(row["batch_ce"][seed])
+            for row in rows
+            for seed in range(2)
+        }
     with sqlite3.connect(tmp_path / "trackio" / "margins.db") as database:
         logged = database.execute("select run_name, step, metrics from metrics").fetchall()
     found = {(name, step): json.loads(metrics)["batch_ce"] for name, step, metrics in logged}
-    assert found == {
-        (f"run, seed={seed}", row["step"]): pytest.approx(row["batch_ce"][seed], rel=1e-6)
-        for row in rows
-        for seed in range(2)
-    }
+    assert found == expected
+    assert len(found) == len(logged) == 4 * len(rows)
 
 
 def test_wandb_has_a_run_for_each_seed(packages, tmp_path):

@@ -7,7 +7,7 @@ from huggingface_hub import constants
 
 from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.process.errors import PretrainedError
-from el_jax.process.hub import local_path
+from el_jax.process.hub import _snapshot, local_path
 from el_jax.tokenizers import load_tokenizer, word_tokenizer, write_tokenizer
 from tests.trainings import ROOT
 
@@ -19,6 +19,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 @pytest.fixture(autouse=True)
 def hub_without_network(tmp_path, monkeypatch):
     """The hub's cache after one model of it was fetched, and no network."""
+    _snapshot.cache_clear()
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     model = tmp_path / "models--org--tiny"

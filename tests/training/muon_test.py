@@ -116,6 +116,8 @@ def test_runs_of_a_sweep_are_trained_as_alone():
     def trained(rates):
         config = small_config("loss=e1,optimizer=muon,smoke", seeds=1)
         config.sweep.optim.peak_lr = rates
+        # biases of keys that are not rotated have a gradient of rounding, which AdamW scales up
+        config.optim.epsilon = 1e-6
         config.train.num_updates = 10
         program = build.build(build.parse(config)).program
         state, _, _ = program.advance(program.init(), 10)
@@ -124,5 +126,4 @@ def test_runs_of_a_sweep_are_trained_as_alone():
     both, alone = trained((0.001, 0.02)), trained((0.02,))
     for two, one in zip(jax.tree.leaves(both), jax.tree.leaves(alone), strict=True):
         assert jnp.isfinite(two).all()
-        # orthogonalising magnifies the rounding of small gradients: 2e-5 is passed on some CPUs
-        np.testing.assert_allclose(two[1], one[0], rtol=2e-4, atol=1e-4)
+        np.testing.assert_allclose(two[1], one[0], rtol=2e-4, atol=2e-5)

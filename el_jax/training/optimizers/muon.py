@@ -52,7 +52,7 @@ def muon(
 
 
 def _matrices(params: optax.Params) -> optax.Params:
-    """Which axes are a matrix's input and output; None for what is no matrix of a layer."""
+    """The axes of a matrix's input and output; None for what is no matrix of a layer."""
     heads = {
         "q": optax.contrib.MuonDimensionNumbers(-3, (-2, -1)),
         "o": optax.contrib.MuonDimensionNumbers((-3, -2), -1),
