@@ -31,6 +31,7 @@ SIBLINGS = {("linear_ntp", "losses"), ("checkpoint", "checkpoint_step")}
 SIBLINGS |= {("__init__", "process")}
 # Libraries that stay in some rooms; the longest matching name decides. Tests import what they like.
 ONLY_IN = {
+    "fcntl": {"process.lock"},  # Windows has none
     "flax": {"models"},
     "flax.struct": {"models", "training"},
     "matplotlib": {"plots", "experiments", "colab"},

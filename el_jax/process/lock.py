@@ -27,7 +27,7 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
     """
     with (folder / LOCK).open("a+") as file:
         try:
-            _lock(file.fileno())
+            lock(file.fileno())
         except (BlockingIOError, PermissionError) as error:  # flock, msvcrt: it is held
             file.seek(0)
             holder = file.read(200).strip() or "another process"
@@ -38,8 +38,17 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
         yield
 
 
-def _lock(descriptor: int) -> None:
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Lock an open file, until it is closed.
+
+    Args:
+        descriptor: of the file.
+        wait: until no other process holds the lock (on Windows, for at most ten seconds).
+
+    Raises:
+        BlockingIOError, PermissionError: another process holds it.
+    """
     if sys.platform == "win32":
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
     else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

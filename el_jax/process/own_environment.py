@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import fcntl
 import importlib.util
 import os
 import shutil
@@ -10,6 +9,8 @@ import subprocess
 import venv
 from collections.abc import Iterator
 from pathlib import Path
+
+from el_jax.process.lock import lock
 
 
 class NoEnvironmentError(RuntimeError):
@@ -79,7 +80,7 @@ class OwnEnvironment:
         """Wait until no other process installs it, and keep others from it."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with (self.folder.parent / f"{self.folder.name}.lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # the system unlocks it when the file is closed
+            lock(file.fileno(), wait=True)
             yield
 
     def _install(self, python: Path) -> None:
