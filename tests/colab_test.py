@@ -20,7 +20,7 @@ CELL_LIMIT = 300  # seconds for one cell
 FORMS = {
     "equal_learning": {"SCALE": "smoke", "NUM_UPDATES": 20, "WARMUP_STEPS": 10}
     | {"OTHER_WARMUP_STEPS": 10},
-    "flatness": {"SCALE": "smoke", "NUM_UPDATES": 60, "NUM_CONTEXTS": 32},
+    "flatness": {"SCALE": "smoke", "NUM_UPDATES": 20, "NUM_CONTEXTS": 32},
     "linear_ntp": {"NUM_STEPS": 200},
 }
 

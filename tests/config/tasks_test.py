@@ -9,7 +9,6 @@ from configs import by_name, common
 from configs.flatness import masked
 from el_jax import build
 from el_jax.config.tasks import known_worlds
-from el_jax.losses import TOKEN_LOSSES
 from el_jax.process.errors import ConfigError
 from el_jax.training.program import make_program
 from el_jax.worlds import world_kinds
@@ -89,9 +88,8 @@ def test_next_words_are_asked_of_a_model_that_does_not_see_them():
 
 
 @pytest.mark.parametrize("masking", ["one", "bert"])
-@pytest.mark.parametrize("loss", TOKEN_LOSSES)
-def test_every_loss_trains_on_masked_words(loss, masking):
-    config = masked.get_config(f"loss={loss},smoke")
+def test_an_update_on_masked_words_is_that_of_any_task(masking):
+    config = masked.get_config("loss=e1,smoke")
     config.task.masking = masking
     spec = build.make_spec(build.parse(config))
     program = make_program(spec)
