@@ -110,7 +110,7 @@ def kept_here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "flag", "message"),
     [
-        ("el_copy_width", "--shard=0/5", "--shard=0/5: n must be at most 4 here"),
+        ("el_copy_width", "--shard=0/13", "--shard=0/13: n must be at most 12 here"),
         ("ntp_text", "--shard=0/2", "ntp_text trains no studies, to plan or to divide"),
         ("el_copy_width", "--plot-only", "nothing to draw of a shard"),
     ],
