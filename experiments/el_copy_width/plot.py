@@ -1,70 +1,74 @@
-"""Accuracy on unseen strings against the width, its spread over seeds, and its worst seed."""
+"""Accuracy on unseen hard strings, and the share that copies, against the width."""
 
-import math
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles
-from experiments.el_copy_context.run import TOKENS
-from experiments.el_copy_width.claims import CHANCE, HARD, SPREAD, derived
-from experiments.harness.figures import decimal, draw_against, figure_answering, t_note, ticks_at
-from experiments.harness.statistics import paired_slope
-from experiments.harness.tables import by_cell, levels, read_table, values_of
+from el_jax.plots import add_legend, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_copy_width.claims import COPIES, FITTED, HARD, at
+from experiments.el_copy_width.run import METHOD_NAMES
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    draw_dots,
+    figure_answering,
+    in_words,
+    mean_of,
+    t_note,
+    ticks_at,
+)
+from experiments.harness.tables import Where, levels, read_table, select
 
-WORST = "#555555"  # the worst seed, which is no mean
+PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
+LABELS = {"weight decay": "cross-entropy, heavy decay"}
 
 
 def plot(out: Path) -> Figure:
-    """A row per context: accuracies on the left, their spread on the right."""
-    results = derived(read_table(out / "results.csv"))
-    packed = levels(results, "strings_per_window")
-    figure, axes = figure_answering(
-        answer(results), len(packed), 2, size=(8.4, 1.4 + 2.7 * len(packed)), share_x=True
-    )
-    for strings, (accuracy, spread) in zip(packed, axes, strict=True):
-        where = {"strings_per_window": strings}
-        _draw_accuracy(accuracy, results, where)
-        draw_against(spread, results, SPREAD, where, "width", label="spread", line_style="none")
-        spread.set_ylabel("distance to the median")
-        spread.set_ylim(bottom=0.0)
-        for ax in (accuracy, spread):
-            ticks_at(ax, levels(results, "width", where), base=2)
-            ax.set_xlabel("width")
-    kinds = ("unseen strings", "hard ones: spread over seeds")
-    titles = [f"{kind}, context {TOKENS * strings}" for strings in packed for kind in kinds]
-    add_titles(axes.ravel(), titles)
-    note = (
-        f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
-        "spread: distance of a run to the median of its width"
-    )
-    worst, *groups = axes[0, 0].get_legend_handles_labels()[0]
-    add_legend(figure, [*groups, worst], num_columns=3, note=note)
+    """A panel for each measure, a line for each recipe; in a pilot a row for each rate."""
+    results = read_table(out / "results.csv")
+    if len(levels(results, "width")) == 1:
+        return _plot_rates(results)
+    figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.6), share_y=True)
+    for ax, metric in zip(axes[0], PANELS, strict=True):
+        for name in METHOD_NAMES:
+            label = LABELS.get(name, name)
+            draw_against(ax, results, metric, at(name), "width", label=label)
+        ticks_at(ax, levels(results, "width"), base=2)
+        ax.set(xlabel="width", ylim=(-0.03, 1.03))
+    add_titles(axes.ravel(), [*PANELS.values()])
+    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], note=t_note(results, "data sets"))
+    return figure
+
+
+def _plot_rates(results: pd.DataFrame) -> Figure:
+    """The share that copies, a row for each recipe and rate."""
+    means = select(results, {}, COPIES).groupby(["method", "peak_lr"])["value"].mean()
+    best = means.groupby("method").idxmax()
+    chosen = "; ".join(f"{name}, η = {rate:g}" for name, rate in best)
+    figure, axes = figure_answering(f"These copy most: {chosen}", 1, 1, size=(8.6, 3.0))
+
+    def label(cell: Where) -> str:
+        return f"{cell['method']}, η = {cell['peak_lr']:g}"
+
+    cells = [{"method": name} for name in METHOD_NAMES]
+    draw_dots(axes[0, 0], results, COPIES, cells, label=label)
+    axes[0, 0].set_xlabel(PANELS[COPIES])
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The slope of hard accuracy over doublings of the width, in the longest context."""
-    longest = {"strings_per_window": levels(results, "strings_per_window")[-1]}
-    widths = levels(results, "width", longest)
-    slope = paired_slope(by_cell(results, longest, HARD), [math.log2(width) for width in widths])
-    said = "Yes" if slope.high < 0 else "No" if slope.mean >= 0 else "Undecided"
-    return (
-        f"Does width cost accuracy on unseen hard strings? {said}:\n"
-        f"{decimal(slope.mean, 3, signed=True)} a doubling, 95 % t interval "
-        f"{decimal(slope.low, 3, signed=True)} to {decimal(slope.high, 3, signed=True)}"
+    """What each recipe copies at the least and the largest width, and how many runs fit."""
+    widths = levels(results, "width")
+    ends = (widths[0], widths[-1])
+    shown = in_words(
+        " and ".join(decimal(mean_of(results, at(name, width), COPIES)) for width in ends)
+        + f" ({LABELS.get(name, name)})"
+        for name in METHOD_NAMES
     )
-
-
-def _draw_accuracy(ax: Axes, results: pd.DataFrame, where: dict[str, int]) -> None:
-    for group, style in {"hard": SOLID, "easy": DASHED}.items():
-        metric, label = f"test_precise_{group}_accuracy", f"{group} strings"
-        draw_against(ax, results, metric, where, "width", label=label, line_style=style)
-    widths = levels(results, "width", where)
-    worst = [values_of(results, {**where, "width": width}, HARD).min() for width in widths]
-    ax.plot(widths, worst, "v:", color=WORST, label="hard strings, worst seed", zorder=3)
-    add_chance_line(ax, CHANCE)
-    ax.set_ylabel("accuracy")
-    ax.set_ylim(0.0, 1.03)
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    return (
+        f"At widths {ends[0]:g} and {ends[1]:g} runs copy, of the swap test,\n"
+        f"{shown}; {fitted.sum()} of {len(fitted)} fit"
+    )

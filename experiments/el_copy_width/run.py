@@ -1,44 +1,57 @@
-"""Cross-entropy at ever larger widths, everything else the same."""
+"""Three of el_methods' recipes in wider networks, each at a rate that suits the width."""
 
 from functools import partial
 
 from configs.el.copy import get_config
-from experiments.harness.studies import Study
+from experiments.el_methods.run import CURVES, METHODS, METRICS, study_of
+from experiments.harness.discovery import ExperimentError
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-GROUPS, SPLITS = ("easy", "hard"), ("train", "test", "test_precise")
-METRICS = [
-    *(f"{split}_{group}_{m}" for m in ("accuracy", "ce") for split in SPLITS for group in GROUPS),
-    *("fitted_step", "hard_accuracy_when_fitted", "rectified_afterwards"),
-]
-CURVES = [
-    *(f"{split}_{group}_accuracy" for split in SPLITS[:2] for group in GROUPS),
-    *(f"batch_{group}_ce" for group in GROUPS),
-]
-SEEDS = {"smoke": 2, "cpu": 6, "paper": 10}
-WIDTHS = {
-    "smoke": (16, 32),
-    "cpu": (32, 64, 128),
-    "paper": (1024, 2048, 3072, 4096),
-}
-STRINGS_PER_WINDOW = {"paper": (1, 2, 4, 8)}  # contexts of 55 to 440 tokens; elsewhere 110
+NAME = "el_copy_width"
+METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
+WIDTHS = (64, 128, 256)
+PILOT_WIDTH, EXPONENTS = 128, (0, 1)  # of the rate in 64 / width
+CHOSEN = dict.fromkeys(METHOD_NAMES, 0)
+SEEDS = 5
+PAPER_WIDTHS, PAPER_STRINGS = (1024, 2048, 3072, 4096), (1, 2, 4, 8)  # contexts of 55 to 440
 
 
 def studies(scale: str) -> list[Study]:
-    """The studies of a scale; the peak learning rate is proportional to one over the width."""
-    chosen = []
-    for packed in STRINGS_PER_WINDOW.get(scale, (2,)):
-        for width in WIDTHS[scale]:
-            size = {"smoke": "smoke", "paper": "scale=paper"}.get(scale, "scale=small")
-            config = get_config(f"{size},strings_per_window={packed}")
-            config.train.seeds = SEEDS[scale]
-            own_width = 32 if scale == "smoke" else config.model.width  # that its rate is meant for
-            config.optim.peak_lr *= own_width / width
-            config.model.width = width
-            chosen.append(Study(config, {"strings_per_window": packed, "width": width}))
-    return chosen
+    """A study for each width and recipe; on the paper's scale cross-entropy at each context.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
+    if scale == "smoke":
+        return [_study(name, width, 1, smoke=True) for name in METHOD_NAMES for width in (16, 32)]
+    if scale == "pilot":
+        pilot = [_study(name, PILOT_WIDTH, e) for name in METHOD_NAMES for e in EXPONENTS]
+        return on_pilot_data(pilot)
+    if scale == "paper":
+        return [_published(strings, width) for strings in PAPER_STRINGS for width in PAPER_WIDTHS]
+    if scale != "cpu":
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot, cpu or paper")
+    return [_study(name, width, CHOSEN[name]) for width in WIDTHS for name in METHOD_NAMES]
 
 
-run = partial(
-    run_sweep, "el_copy_width", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting
-)
+def _study(name: str, width: int, exponent: int, *, smoke: bool = False) -> Study:
+    """A recipe at a width; a decay grows as the rate falls, so that updates shrink alike."""
+    method, factor = METHODS[name], (WIDTHS[0] / width) ** exponent
+    decay = (method.value / factor,) if method.kind == "optimizer" else ()
+    study = study_of(name, decay, (method.rate * factor,), smoke=smoke)
+    study.config.model.width = width
+    if not smoke:
+        study.config.train.seeds = SEEDS
+    return Study(study.config, {**study.factors, "width": width})
+
+
+def _published(strings: int, width: int) -> Study:
+    """A width and context of Figure 1b, the rate proportional to one over the width."""
+    config = get_config(f"scale=paper,strings_per_window={strings}")
+    config.optim.peak_lr *= config.model.width / width
+    config.model.width = width
+    return Study(config, {"strings_per_window": strings, "width": width})
+
+
+run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
