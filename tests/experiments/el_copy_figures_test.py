@@ -45,13 +45,17 @@ def test_the_pilot_of_several_rates_is_drawn(tmp_path):
     assert figure.get_suptitle().count(".18") == 4  # the means at the rate that is reported
 
 
-RATE_TIMES_WIDTH = {"smoke": 0.096, "cpu": 0.192, "paper": 0.1024}
+def test_rate_times_width_is_one_number_at_the_widths_of_the_paper():
+    configs = [study.config for study in width_run.studies("paper")]
+    rates = [config.optim.peak_lr * config.model.width for config in configs]
+    np.testing.assert_allclose(rates, 0.1024)
+    assert len(configs) == len(width_run.PAPER_WIDTHS) * len(width_run.PAPER_STRINGS)
 
 
-@pytest.mark.parametrize("scale", RATE_TIMES_WIDTH)
-def test_rate_times_width_is_one_number_at_every_scale(scale):
-    studies = width_run.studies(scale)
-    rates = [study.config.optim.peak_lr * study.config.model.width for study in studies]
-    np.testing.assert_allclose(rates, RATE_TIMES_WIDTH[scale])
-    contexts = {study.factors["strings_per_window"] for study in studies}
-    assert len(studies) == len(contexts) * len(width_run.WIDTHS[scale])
+def test_decay_times_rate_is_one_number_at_every_width():
+    """So that an update shrinks the matrices alike."""
+    studies = [s for s in width_run.studies("pilot") if s.factors["method"] == "weight decay"]
+    sweeps = [study.config.sweep.optim for study in studies]
+    shrinking = [sweep.peak_lr[0] * sweep.weight_decay[0] for sweep in sweeps]
+    np.testing.assert_allclose(shrinking, 0.0048)
+    assert {sweep.weight_decay for sweep in sweeps} == {(3.0,), (6.0,)}
