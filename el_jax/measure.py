@@ -26,7 +26,7 @@ from el_jax.process import launch
 from el_jax.subjects import measure_each, results_folder, subject_of
 
 CONFIG = "configs/flatness/measure.py"  # unless another is given
-HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem")
+HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem", "sha256")
 
 
 def measure(config: ConfigDict, source: pathlib.Path) -> None:
@@ -48,7 +48,7 @@ def measure(config: ConfigDict, source: pathlib.Path) -> None:
         writer = csv.writer(file)
         writer.writerow(HEADS)
         for checkpoint, curvature, rows in measure_each(subject, of, lost):
-            writer.writerows((*checkpoint[:3], *row) for row in rows)
+            writer.writerows((*checkpoint[:3], *row, subject.sha256) for row in rows)
             file.flush()  # an interrupted run keeps what it has
             found[str(checkpoint)] = curvature
     if found:

@@ -54,6 +54,7 @@ class Subject(NamedTuple):
         batch: windows; each supervised position is a context.
         words: the name of those windows.
         checkpoints: in order; those of one run from the first step to the last.
+        sha256: of each file with the parameters of a published model, in the order of their names.
     """
 
     task: Task | None
@@ -61,6 +62,7 @@ class Subject(NamedTuple):
     batch: Batch
     words: str
     checkpoints: list[Checkpoint]
+    sha256: str = ""
 
 
 def subject_of(source: pathlib.Path, settings: MeasureSettings) -> Subject:
@@ -176,9 +178,10 @@ def _published(source: pathlib.Path, settings: MeasureSettings) -> Subject:
         batch = reading_windows(tokens, settings.window)
     except ValueError as error:
         raise ConfigError(f"config.text={settings.text!r}: {error}") from error
-    print(*digests(source), sep="\n")
+    files = digests(source)
+    print(*(f"{name}: SHA-256 {digest}" for name, digest in files.items()), sep="\n")
     checkpoint = Checkpoint(None, None, None, lambda: params)
-    return Subject(None, model, batch, settings.text, [checkpoint])
+    return Subject(None, model, batch, settings.text, [checkpoint], " ".join(files.values()))
 
 
 def _tokens(

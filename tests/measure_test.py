@@ -208,6 +208,8 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
     assert f"{published}: 64 contexts of text.txt" in told
     digest = hashlib.sha256((published / "model.safetensors").read_bytes()).hexdigest()
     assert f"model.safetensors: SHA-256 {digest}\n" in told
+    with (tmp_path / "curvature.csv").open(newline="") as file:
+        assert {row["sha256"] for row in csv.DictReader(file)} == {digest}
     assert {path: path.read_bytes() for path in published.iterdir()} == before
     assert (tmp_path / "curvature.png").stat().st_size > 10_000
     found = numbers_of(tmp_path)

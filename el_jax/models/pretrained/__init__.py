@@ -13,7 +13,6 @@ table of its options and tensors in families.py.
 
 import hashlib
 import pathlib
-from collections.abc import Iterator
 
 from el_jax.models.config import TransformerConfig, exact
 from el_jax.models.pretrained.config_json import config_of, family_of, fields_of
@@ -87,15 +86,17 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
     return transformer(config), params, config
 
 
-def digests(path: str | pathlib.Path) -> Iterator[str]:
-    """A line for each file with parameters: its name and SHA-256.
+def digests(path: str | pathlib.Path) -> dict[str, str]:
+    """Name -> SHA-256 of each file with parameters.
 
     Argument and errors are those of :func:`load_pretrained`.
     """
     source = _source(path)
+    found = {}
     for file in [source] if source.suffix == GGUF else tensor_files(source):
         with file.open("rb") as content:
-            yield f"{file.name}: SHA-256 {hashlib.file_digest(content, 'sha256').hexdigest()}"
+            found[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
+    return found
 
 
 def load_exact(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
