@@ -1,4 +1,6 @@
-"""Which losses copy from the right place?
+"""How strong should an E-loss be, does it need warm-up, and does it do with 500 letters?
 
 Yang et al. 2025, Figures 4 and 5, Table 3.
 """
+
+SCALES = ("smoke", "cpu", "paper")
