@@ -8,7 +8,7 @@ L_p is 2000 and its width 1024.
 import math
 from typing import Any
 
-from experiments.el_copy_losses.run import FEW, MANY, WARM_UP
+from experiments.el_copy_losses.run import FEW, MANY, RATE, WARM_UP
 from experiments.harness.claims import greater, level, trend
 
 HARD, COPIES, FITTED = "test_precise_hard_accuracy", "swap_copies", "train_hard_accuracy"
@@ -33,7 +33,7 @@ CLAIMS = {
             "Cross-entropy gains from warm-up, in copying",
             COPIES,
             CE | WARM | FEW,
-            CE | COLD | FEW,
+            CE | COLD | FEW | {"peak_lr": RATE},
             paper="slightly better",
             source=TABLE_3,
         ),
