@@ -54,7 +54,7 @@ class Subject(NamedTuple):
         batch: windows; each supervised position is a context.
         words: the name of those windows.
         checkpoints: in order; those of one run from the first step to the last.
-        sha256: of each file with the parameters of a published model, in the order of their names.
+        sha256: those of the files with a published model's parameters, with a space between them.
     """
 
     task: Task | None

@@ -46,7 +46,7 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
         wait: until no other process holds the lock (on Windows, for at most ten seconds).
 
     Raises:
-        BlockingIOError, PermissionError: another process holds it.
+        OSError: another process holds it: BlockingIOError, on Windows PermissionError.
     """
     if sys.platform == "win32":
         msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)

@@ -41,7 +41,7 @@ SEEDS = 6
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each loss, over its strengths, and for each one with 500 letters.
+    """A study for each loss, over its strengths; without warm-up; and with 500 letters.
 
     Raises:
         ExperimentError: the scale has none.
@@ -91,6 +91,7 @@ def _study(
 
 
 def _over_rates(study: Study) -> Study:
+    """The same study at each of ``COLD_RATES``."""
     study.config.sweep.optim.peak_lr = COLD_RATES
     return study
 

@@ -64,7 +64,7 @@ def _plot_rates(results: pd.DataFrame) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """What each recipe copies at the least and the largest width, and how many runs fit."""
+    """The share that each recipe copies at both ends of the widths, and how many runs fit."""
     widths = levels(results, "width")
     ends = (widths[0], widths[-1])
     fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY

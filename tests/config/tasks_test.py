@@ -88,7 +88,7 @@ def test_next_words_are_asked_of_a_model_that_does_not_see_them():
 
 
 @pytest.mark.parametrize("masking", ["one", "bert"])
-def test_an_update_on_masked_words_is_that_of_any_task(masking):
+def test_masked_words_have_a_gradient_and_metrics(masking):
     config = masked.get_config("loss=e1,smoke")
     config.task.masking = masking
     spec = build.make_spec(build.parse(config))
