@@ -79,6 +79,7 @@ def test_workdir_explains_itself(tmp_path):
     assert environment["command"] == "train --x"
     assert set(environment["versions"]) >= {"python", "jax", "flax", "optax"}
     assert environment["hardware"]["platform"] == "cpu"
+    assert environment["hardware"]["processor"]
 
 
 _HOLDER = """

@@ -20,8 +20,19 @@ def hardware() -> dict[str, str | int]:
         "platform": device.platform,
         "num_devices": jax.device_count(),
         "cpu_count": os.cpu_count() or 0,
+        "processor": _processor(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _processor() -> str:
+    """The CPU's model: another model rounds otherwise. Linux on x86 says more than Python does."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    fields = {name.strip(): value.strip() for name, _, value in (s.partition(":") for s in lines)}
+    if "model name" not in fields:
+        return platform.processor() or platform.machine()
+    return f"{fields['model name']}, family {fields['cpu family']}, model {fields['model']}"
 
 
 def versions() -> dict[str, str]:

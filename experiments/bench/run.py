@@ -4,7 +4,6 @@ import concurrent.futures
 import dataclasses
 import multiprocessing
 import os
-import platform
 import tempfile
 import time
 from collections.abc import Sequence
@@ -106,14 +105,5 @@ def measure(name: str, scale: str, out: Path) -> None:
     out.mkdir()
     write_table(out / "results.csv", tidy(rows))
     write_table(out / "curves.csv", tidy([], CURVES))
-    hardware = {**gathered.hardware, "processor": _processor()}
-    provenance = dataclasses.replace(gathered, hardware=hardware, not_measured=reasons)
+    provenance = dataclasses.replace(gathered, not_measured=reasons)
     write_provenance(out / "provenance.json", provenance)
-
-
-def _processor() -> str:
-    """The model of the CPU."""
-    described = Path("/proc/cpuinfo")
-    lines = described.read_text().splitlines() if described.exists() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
