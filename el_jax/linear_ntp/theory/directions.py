@@ -38,10 +38,13 @@ class Steepest:
         shape: direction of steepest descent of a gradient, such as :func:`unit` or ``jnp.sign``.
         beta: weight of the past in the mean m <- β m + (1 - β) ∇CE; 0 has no memory. With the
             identity as shape this is heavy-ball momentum with step size η (1 - β).
+        scaled: times the dual norm of the mean, ⟨m, shape(m)⟩, as gradient descent is; without it
+            steps keep their length however small the gradient.
     """
 
     shape: Callable[[Array], Array]
     beta: float = 0.0
+    scaled: bool = False
 
     def init(self, W: Float[Array, "V d"]) -> Memory:
         """A zero mean."""
@@ -51,10 +54,12 @@ class Steepest:
         self, slope: Slope, memory: Memory, step_size: Float[Array, ""]
     ) -> tuple[Float[Array, "V d"], Memory]:
         """η · shape of the new mean."""
-        if not self.beta:
-            return step_size * self.shape(slope.gradient), memory
-        mean = self.beta * memory + (1 - self.beta) * slope.gradient
-        return step_size * self.shape(mean), mean
+        mean = slope.gradient
+        if self.beta:
+            mean = memory = self.beta * memory + (1 - self.beta) * slope.gradient
+        change = self.shape(mean)
+        length = step_size * jnp.vdot(mean, change) if self.scaled else step_size
+        return length * change, memory
 
 
 @dataclass(frozen=True)
@@ -187,8 +192,10 @@ DIRECTIONS: dict[str, Direction] = {
     "normalized_momentum": Steepest(unit, beta=0.9),
     "sign": Steepest(jnp.sign),
     "signum": Steepest(jnp.sign, beta=0.9),
+    "sign_scaled": Steepest(jnp.sign, scaled=True),
     "coordinate": Steepest(largest_entry),
     "spectral": Steepest(polar_factor),
+    "spectral_scaled": Steepest(polar_factor, scaled=True),
     "muon": Steepest(polar_factor, beta=0.95),
     "muon_newton_schulz": Steepest(newton_schulz, beta=0.95),
     "adam": Adam(),
