@@ -72,7 +72,11 @@ from el_jax.linear_ntp.theory.objective import (
     residual,
     smoothness_bound,
 )
-from el_jax.linear_ntp.theory.path import RegularizationPath, regularization_path
+from el_jax.linear_ntp.theory.path import (
+    RegularizationPath,
+    frank_wolfe_gap,
+    regularization_path,
+)
 from el_jax.linear_ntp.theory.rates import RateFit, fit_rate
 from el_jax.linear_ntp.theory.subspace import (
     DataSubspace,
@@ -127,6 +131,7 @@ __all__ = [
     "figure1_problem",
     "finite_component",
     "fit_rate",
+    "frank_wolfe_gap",
     "from_counts",
     "from_tokens",
     "gradient",

@@ -1,5 +1,7 @@
 """The path of Theorem 1: its definition, a closed form, the two limits, and what is refused."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -9,6 +11,7 @@ from el_jax.linear_ntp import (
     antipodal_problem,
     cross_entropy,
     facet_problem,
+    frank_wolfe_gap,
     gradient,
     leaked_mass,
     max_margin,
@@ -16,6 +19,8 @@ from el_jax.linear_ntp import (
     random_problem,
     regularization_path,
 )
+from el_jax.linear_ntp.theory.directions import polar_factor, unit
+from el_jax.linear_ntp.theory.norms import matrix_norm
 from el_jax.linear_ntp.theory.objective import hessian
 
 PROBLEM = random_problem(20, 24, 8, 3, seed=3)
@@ -63,8 +68,8 @@ def test_ball_and_ridge_are_one_curve_in_the_order_asked_for(radii):
     ridge = regularization_path(problem, ridge=balls.ridge)
     np.testing.assert_allclose(balls.decoders, ridge.decoders, atol=1e-5)
     for B, W in zip(radii, balls.decoders, strict=True):
-        slope = gradient(problem, W)  # the Frank-Wolfe gap bounds what another W of the ball gains
-        assert np.sum(slope * W) + B * np.linalg.norm(slope) < 1e-10 * B * np.linalg.norm(slope)
+        slope = np.linalg.norm(gradient(problem, W))
+        assert frank_wolfe_gap(problem, W, "frobenius", B) < 1e-10 * B * slope
 
 
 @pytest.mark.parametrize(
@@ -105,3 +110,27 @@ def test_one_kind_of_positive_numbers_is_asked_for(one):
     flat = NTPProblem([[0.0, 0.0]], [0.5, 0.5], np.eye(2))
     with pytest.raises(ValueError, match="whose cross-entropy has a slope at W = 0"):
         regularization_path(flat, ridge=[1.0])
+
+
+@pytest.mark.parametrize("norm", ["frobenius", "max", "spectral"])
+def test_the_gap_bounds_the_excess_over_every_matrix_of_the_ball(norm):
+    rng = np.random.default_rng(0)
+    W, others = np.split(rng.standard_normal((40, 8, 24)), [1])
+    size = float(matrix_norm(W[0], norm))
+    radius = 1.5 * size
+    gap = frank_wolfe_gap(PROBLEM, W[0], norm, radius)
+    inside = [radius * other / matrix_norm(other, norm) for other in others]
+    slope = gradient(PROBLEM, W[0])
+    assert gap >= max(np.sum(slope * (W[0] - other)) for other in inside)
+    steepest = {"frobenius": unit, "max": np.sign, "spectral": polar_factor}[norm]
+    with jax.enable_x64(True):
+        corner = -radius * np.asarray(steepest(jnp.asarray(slope)))
+    np.testing.assert_allclose(gap, np.sum(slope * (W[0] - corner)), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"^radius=\d.*: must be at least \d.*, the norm of W"):
+        frank_wolfe_gap(PROBLEM, W[0], norm, size / 2)
+
+
+def test_the_gap_of_a_smaller_ball_s_minimiser_is_no_less_than_what_the_larger_gains():
+    near, far = regularization_path(PROBLEM, radius=[2.0, 4.0]).decoders
+    excess = cross_entropy(PROBLEM, near) - cross_entropy(PROBLEM, far)
+    assert frank_wolfe_gap(PROBLEM, near, "frobenius", 4.0) >= excess > 1e-3

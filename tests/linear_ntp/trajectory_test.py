@@ -100,6 +100,17 @@ def test_methods_with_momentum_follow_their_rule(name, shape, beta):
     np.testing.assert_allclose(run.final, W, rtol=1e-9, atol=1e-12)
 
 
+def test_decoupled_decay_takes_its_share_of_the_step_away():
+    W = START
+    for k in range(4):
+        size = 0.3 * (k + 1) ** -0.5
+        W = W - size * 0.7 * W - size * np.sign(gradient(SMALL, W))
+    run = run_trajectory(
+        SMALL, "sign", 0.3, 4, initial=START, decay=0.5, weight_decay=0.7, marks=[4]
+    )
+    np.testing.assert_allclose(run.final, W, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 1e-2])
 def test_adam_follows_its_rule(epsilon):
     W, mean, square = START, 0.0, 0.0

@@ -16,6 +16,7 @@ from scipy.optimize import brentq, root
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
 from el_jax.linear_ntp.theory.metrics import decoder_metrics
+from el_jax.linear_ntp.theory.norms import Norm, check_norm, dual_norm, matrix_norm
 from el_jax.linear_ntp.theory.objective import gradient, hessian, smoothness_bound
 from el_jax.linear_ntp.theory.subspace import decomposed
 from el_jax.process.errors import require
@@ -93,6 +94,31 @@ def regularization_path(
         )
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return RegularizationPath(lams, decoders, errors, converged, metrics)
+
+
+def frank_wolfe_gap(
+    problem: NTPProblem, decoder: Float[np.ndarray | Array, "V d"], norm: Norm, radius: float
+) -> float:
+    """⟨∇CE(W), W⟩ + B ‖∇CE(W)‖_*, by which CE(W) exceeds its minimum over ‖W‖ <= B at most.
+
+    CE is convex, so that no minimiser need be known (Jaggi 2013).
+
+    Args:
+        problem: the data.
+        decoder: W, in the ball.
+        norm: of the ball; ‖·‖_* is its dual.
+        radius: B.
+
+    Raises:
+        ValueError: for another norm, a wrong shape, or if W is not in the ball.
+    """
+    check_norm(norm)
+    W = problem.decoder(decoder)
+    size = float(matrix_norm(W, norm))
+    inside = bool(size <= radius * (1 + 1e-6))
+    require("radius", radius, inside, f"at least {size:g}, the norm of W")
+    slope = gradient(problem, W)
+    return float(np.sum(slope * W) + radius * dual_norm(slope, norm))
 
 
 class _Follower:

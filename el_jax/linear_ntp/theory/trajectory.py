@@ -49,6 +49,7 @@ def run_trajectory(
     *,
     initial: Float[np.ndarray | Array, "*seeds V d"] | None = None,
     decay: float = 0.0,
+    weight_decay: float = 0.0,
     batch: int = 0,
     seed: int = 0,
     num_marks: int = 50,
@@ -57,7 +58,10 @@ def run_trajectory(
 ) -> Trajectory:
     """Runs a method from each start with each step size, all runs in one program.
 
-    Step k = 0, 1, ... subtracts the method's direction with step size η (k + 1)^-a.
+    Step k = 0, 1, ... subtracts the method's direction with step size η_k = η (k + 1)^-a. With a
+    decoupled weight decay λ it also takes η_k λ W away. A method whose steps have length η_k in a
+    norm, as "sign", then is the Frank-Wolfe method in that norm's ball of radius 1 / λ
+    (:func:`frank_wolfe_gap`).
 
     Args:
         problem: the data.
@@ -69,6 +73,7 @@ def run_trajectory(
             those of ``step_size``: ``initial [R, 1, V, d]`` with ``step_size [E]`` gives ``[R, E]``
             runs. The part of W that CE does not depend on stays as it was.
         decay: a.
+        weight_decay: λ.
         batch: pairs of a context and a token after it that a step sees, drawn anew from the
             problem; 0 for all of them with their probabilities. Metrics are of the whole problem.
         seed: of the draws, which differ between runs.
@@ -83,6 +88,7 @@ def run_trajectory(
     check_problem(problem)
     direction = _direction(method)
     require("batch", batch, batch >= 0, "at least 0")
+    require("weight_decay", weight_decay, weight_decay >= 0, "at least 0")
     if batch and not isinstance(direction, Steepest | Adam):
         raise ValueError(f"batch={batch}: must be 0 for {method!r}, which reads the whole loss")
     steps = log_spaced_marks(num_steps, num_marks) if marks is None else np.asarray(marks, int)
@@ -99,6 +105,7 @@ def run_trajectory(
             np.broadcast_to(start, (*runs, *shape)).reshape(-1, *shape),
             np.broadcast_to(sizes, runs).ravel(),
             float(decay),
+            float(weight_decay),
             np.append(steps, num_steps),
             landscape(problem),
             checked_references(problem, w_mm),
@@ -137,6 +144,7 @@ def _run_all(
     initial: Array,
     step_sizes: Array,
     decay: Array,
+    weight_decay: Array,
     marks: Array,
     landscape: Landscape,
     references: Mapping[str, Array],
@@ -155,10 +163,13 @@ def _run_all(
                 drawn = jax.random.fold_in(key, k)
                 slope = slope._replace(gradient=sampled_gradient(W, landscape, pairs, drawn, batch))
             change, memory = step(slope, memory, k)
-            return W - change, memory
+            return W - size(k) * weight_decay * W - change, memory
+
+        def size(k: Array) -> Array:
+            return step_size * (k + 1.0) ** -decay
 
         def step(slope: Slope, memory: Memory, k: Array) -> tuple[Array, Memory]:
-            return direction.step(slope, memory, step_size * (k + 1.0) ** -decay)
+            return direction.step(slope, memory, size(k))
 
         def to_mark(carry: tuple, mark: Array) -> tuple[tuple, dict[str, Array]]:
             k, W, memory = carry
