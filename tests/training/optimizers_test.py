@@ -220,6 +220,7 @@ def test_lion_steps_by_the_sign_of_its_first_mean():
     [
         ("decay_fraction", 0.0),
         ("decay_fraction", 1.5),
+        ("cycles", 0.5),
         ("b1", 1.0),
         ("b2", -0.1),
         ("epsilon", 0.0),
