@@ -11,7 +11,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from el_jax.models.config import TransformerConfig
-from el_jax.models.layers import Dense
+from el_jax.models.layers import Dense, Norm
 from el_jax.models.wide_products import wide_einsum
 from el_jax.types import Batch
 
@@ -264,4 +264,7 @@ class Attention(nn.Module):
     ) -> Float[Array, "B Q heads K"]:
         c = self.config
         dense = Dense(c, (c.width,), (heads, c.head_dim), c.attention_bias, c.matrix_std, name=name)
-        return dense(x).reshape(scope.num_windows, -1, heads, c.head_dim)
+        rows = dense(x).reshape(-1, c.head_dim)
+        if c.qk_norm and name in "qk":
+            rows = Norm(c, name=f"{name}_norm")(rows).astype(rows.dtype)
+        return rows.reshape(scope.num_windows, -1, heads, c.head_dim)

@@ -54,6 +54,9 @@ class TransformerConfig:
         gated_mlp: ``out(activation(gate(x)) * in(x))`` (Shazeer 2020, arXiv 2002.05202).
         attention_bias: biases of queries, keys and values.
         attention_out_bias: bias of the output projection.
+        qk_norm: normalise each query and key over its head's entries, before the rotation, so that
+            attention logits cannot grow with their matrices (Wortsman et al. 2023, arXiv
+            2309.14322; scales are shared by the heads).
         mlp_bias: biases of the MLP.
         tie_head: the head is the token table.
         head_bias: bias of the head.
@@ -105,6 +108,7 @@ class TransformerConfig:
     gated_mlp: bool = False
     attention_bias: bool = True
     attention_out_bias: bool = True
+    qk_norm: bool = False
     mlp_bias: bool = True
     tie_head: bool = False
     head_bias: bool = False

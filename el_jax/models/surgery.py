@@ -207,6 +207,7 @@ def _check(small: TransformerConfig, large: TransformerConfig, scale: float) -> 
         if field.name not in _SIZES | _OF_TRAINING:
             ours, theirs = getattr(small, field.name), getattr(large, field.name)
             require(field.name, theirs, theirs == ours, f"{ours!r}, as in the small network")
+    require("qk_norm", small.qk_norm, not small.qk_norm, "False: its scales have no rule here")
     _check_sizes(small, large)
     _check_depth(small, large)
     _check_scale(small, scale)

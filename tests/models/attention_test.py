@@ -32,6 +32,20 @@ def test_attention_weights_sum_to_one_and_respect_masks(name, documents):
     assert (weights[~allowed] == 0).all()
 
 
+def test_normed_queries_and_keys_do_not_grow_with_their_matrices():
+    config = dataclasses.replace(TINY["llama"], qk_norm=True)
+    fns, params = model(config)
+    larger = jax.tree_util.tree_map_with_path(
+        lambda path, leaf: 30 * leaf if {"q", "k"} & {key.key for key in path} else leaf, params
+    )
+    batch = batch_of(random_tokens())
+    np.testing.assert_allclose(
+        fns.attention(larger, batch), fns.attention(params, batch), atol=1e-3
+    )
+    plain = fns.attention(jax.tree.map(lambda leaf: 2 * leaf, params), batch)
+    assert not np.allclose(plain, fns.attention(params, batch), atol=1e-2)  # scales count
+
+
 @pytest.mark.parametrize("name", ["gpt_neox", "bert"])
 def test_attention_of_some_queries_equals_theirs_among_all(name):
     fns, params = model(TINY[name])

@@ -227,6 +227,7 @@ REFUSED = {
     "embedding_width": (TINY["opt_350m"], {}, 1.0),
     "mlp_bias": (dataclasses.replace(GPT2, mlp_bias=False), {"num_layers": 3}, 1.0),
     "final_norm": (dataclasses.replace(GPT2, final_norm=False), {}, 1.0),
+    "qk_norm": (dataclasses.replace(LLAMA, qk_norm=True), {}, 1.0),
     "scale": (GPT2, {}, 0.5),
     "scale ": (BERT, {}, 0.0),
     "scale  ": (BERT, {}, math.inf),

@@ -4,6 +4,8 @@ The definitions are those of Hugging Face's modeling_{gpt_neox,gpt2,opt,bert,lla
 at a time, logits at every token.
 """
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -62,7 +64,10 @@ def attention(p, x, causal=True, turn=lambda x: x):
                 p[name]["bias"][head] if "bias" in p[name] else 0
             )
 
-        q, k, v = turn(project("q", h)), turn(project("k", kv)), project("v", kv)
+        q, k, v = project("q", h), project("k", kv), project("v", kv)
+        if "q_norm" in p:
+            q, k = rms_norm(p["q_norm"], q, 1e-5), rms_norm(p["k_norm"], k, 1e-5)
+        q, k = turn(q), turn(k)
         scores = q @ k.T / np.sqrt(q.shape[-1])
         if causal:
             scores[np.triu_indices(len(x), 1)] = -np.inf
@@ -152,12 +157,14 @@ REFERENCES = {
     "bert": bert,
     "budget_bert": budget_bert,
     "llama": llama,
+    "normed": llama,
 }
+NORMED = dataclasses.replace(TINY["llama"], qk_norm=True)  # as Qwen3
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", [*TINY, "normed"])
 def test_logits_are_those_of_the_published_definition(name):
-    config = TINY[name]
+    config = NORMED if name == "normed" else TINY[name]
     fns, params = model(config)
     tokens = random_tokens()
     logits = fns.apply(params, batch_of(tokens))
