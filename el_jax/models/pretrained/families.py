@@ -262,10 +262,29 @@ _LLAMA = Family(
     copies={"lm_head.weight": "model.embed_tokens.weight"},
 )
 
+# Yang et al. 2025, arXiv 2505.09388; without its sliding windows, which no published model has on
+_QWEN3 = _LLAMA._replace(
+    architecture="Qwen3ForCausalLM",
+    options={
+        **{ours: option for ours, option in _LLAMA.options.items() if ours != "mlp_bias"},
+        "num_kv_heads": Option("num_key_value_heads", 32),
+        "head_size": Option("head_dim", 128),
+        "max_length": Option("max_position_embeddings", 32_768),
+    },
+    always={**_LLAMA.always, "mlp_bias": False, "qk_norm": True},
+    fixed={**_LLAMA.fixed, "use_sliding_window": False},
+    tensors={
+        **_LLAMA.tensors,
+        "model.layers.{}.self_attn.q_norm": norm("layers_{}/attn/q_norm"),
+        "model.layers.{}.self_attn.k_norm": norm("layers_{}/attn/k_norm"),
+    },
+)
+
 FAMILIES: dict[str, Family] = {
     "gpt2": _GPT2,
     "gpt_neox": _GPT_NEOX,
     "opt": _OPT,
     "bert": _BERT,
     "llama": _LLAMA,
+    "qwen3": _QWEN3,
 }
