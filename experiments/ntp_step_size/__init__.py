@@ -1,0 +1,6 @@
+"""Is it several next tokens, or the size of its steps, that takes an optimizer from its own norm?
+
+Left open by Thrampoulidis 2024, section 7.
+"""
+
+SCALES = ("smoke", "cpu")
