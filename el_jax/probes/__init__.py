@@ -32,6 +32,7 @@ from el_jax.probes.linear_probe import (
 )
 from el_jax.probes.measurement import NotFiniteError, measurement
 from el_jax.probes.perplexity import perplexity
+from el_jax.probes.river_hill import river_hill
 from el_jax.probes.stratification import stratification, when_fitted
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.tasks import Task
@@ -46,6 +47,7 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "greedy_goal": greedy_goal,
     "naive_bayes": by_naive_bayes,
     "perplexity": perplexity,
+    "river_hill": river_hill,
     "stratification": stratification,
     "swap": swap_test,
     "true_conditional": true_conditional,
@@ -74,6 +76,7 @@ __all__ = [
     "naive_bayes",
     "perplexity",
     "project",
+    "river_hill",
     "sentence_features",
     "stratification",
     "swap_test",

@@ -26,6 +26,7 @@ def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
     """The same schedule put together from optax's parts."""
     after = NUM_UPDATES - warmup_steps
     decaying = round(decay_fraction * after)
+    first = after // 2 + 1  # updates of the first of two cycles, whose last has the least rate
     decays = {
         "constant": optax.constant_schedule(peak_lr),
         "linear": optax.linear_schedule(peak_lr, 0.0, after),
@@ -35,6 +36,13 @@ def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
             [after - decaying],
         ),
         "wsd_inverse": lambda step: peak_lr / (1 + 9 * decayed(step, after, decaying)),
+        "wsd_s": optax.join_schedules(  # a schedule counts from where it is joined
+            [
+                lambda step: peak_lr / (1 + 9 * decayed(step, after / 2, decaying / 2)),
+                lambda step: peak_lr / (1 + 9 * decayed(step + first, after, decaying)),
+            ],
+            [first],
+        ),
     }
     if not warmup_steps:
         return decays[schedule]
@@ -43,7 +51,7 @@ def from_optax(schedule, peak_lr, warmup_steps, decay_fraction=0.2):
 
 
 def rates(schedule, peak_lr, warmup_steps, **options):
-    options = {"decay_fraction": 0.2, **options}
+    options = {"decay_fraction": 0.2, "cycles": 2, **options}
     return learning_rate(
         STEPS,
         NUM_UPDATES,

@@ -42,7 +42,22 @@ def wsd_inverse(
     elapsed: Array, *, decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)]
 ) -> Array:
     """WSD whose decay is linear in 1 / rate, to a tenth (Wen et al. 2024, arXiv 2410.05192)."""
-    decayed = jnp.clip(1.0 - (1.0 - elapsed) / decay_fraction, 0.0, 1.0)
+    return wsd_s(elapsed, decay_fraction=decay_fraction, cycles=1)
+
+
+def wsd_s(
+    elapsed: Array,
+    *,
+    decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)],
+    cycles: Annotated[ArrayLike, Number(2, at_least=1)],
+) -> Array:
+    """WSD-S of the same: decays so after each of several equal cycles, then is at the peak again.
+
+    A decay takes its fraction of all updates up to the end of its cycle, or the whole cycle if that
+    is shorter. So a training has models of several budgets on its way.
+    """
+    ends = jnp.maximum(jnp.ceil(elapsed * cycles), 1.0) / cycles
+    decayed = jnp.clip(1.0 - (ends - elapsed) / (decay_fraction * ends), 0.0, 1.0)
     return 1.0 / (1.0 + 9.0 * decayed)
 
 
@@ -52,6 +67,7 @@ SCHEDULES: dict[str, Callable[..., Array]] = {
     "cosine": cosine,
     "wsd": wsd,
     "wsd_inverse": wsd_inverse,
+    "wsd_s": wsd_s,
 }
 
 

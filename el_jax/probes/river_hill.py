@@ -1,0 +1,56 @@
+"""The divergence of a language model from the truth, apart for certain and uncertain next words.
+
+In the picture of Wen et al. 2024 (arXiv 2410.05192) the first is progress along a river whose bed
+is nearly flat, the second the height on its steep banks.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from el_jax.process.compilation import Once
+from el_jax.tasks import CausalWords, Task
+from el_jax.types import Batch, ModelFns, Params, Probe
+from el_jax.worlds import HMM
+
+
+def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
+    """Probe ``kl_river``, ``kl_hill``: mean KL(p(x_t | x_<t) || model) in nats, by its entropy.
+
+    Of the river are the words of ``num`` test sentences whose true law has less than half of the
+    mean entropy over all words, of the hill all others.
+
+    Raises:
+        ValueError: the task is not causal on a hidden Markov model, or all its words have about the
+            same entropy.
+    """
+    if not isinstance(task, CausalWords) or not isinstance(world := task.world.make(), HMM):
+        raise ValueError(f"needs the task causal on a hidden Markov model, not {task}")
+
+    def draw() -> tuple[Batch, Array]:
+        sentences = task.test_set(num)
+        return task.pack(sentences), next_laws(world, sentences.tokens)
+
+    batch, truth = Once(draw)()
+    entropy = jax.scipy.special.entr(truth).sum(-1)
+    river = entropy < entropy.mean() / 2
+    if not river.any():
+        raise ValueError("needs a world with words nearly certain, and others that are not")
+
+    def of_run(params: Params, batch: Batch, truth: Array, river: Array) -> dict[str, Array]:
+        log_model = jax.nn.log_softmax(model.apply(params, batch))[..., : truth.shape[-1]]
+        gap = jnp.where(truth > 0, jnp.log(truth) - log_model, 0.0)
+        kl = (truth * gap).sum(-1)
+        return {"kl_river": kl.mean(where=river), "kl_hill": kl.mean(where=~river)}
+
+    over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None, None, None)))
+    return Probe(lambda params: over_runs(params, batch, truth, river))
+
+
+def next_laws(world: HMM, tokens: Array) -> Float[Array, "N T V"]:
+    """The true law of each word given those before it."""
+    transition, emission = jnp.asarray(world.transition), jnp.asarray(world.emission)
+    first = jnp.broadcast_to(jnp.asarray(world.initial), (len(tokens), 1, world.num_states))
+    later = world.belief(tokens)[:, :-1] @ transition
+    return jnp.concatenate([first, later], axis=1) @ emission
