@@ -16,7 +16,7 @@ RIVER, HILL = "log10_kl_river", "log10_kl_hill"
 METRICS = [RIVER, HILL, "log10_kl", "decay_lowers_hill", "half_before_lowers_hill"]
 CURVES = ["kl_river", "kl_hill"]
 
-NUM_UPDATES, EVAL_EVERY = 4_000, 80
+NUM_UPDATES, EVAL_EVERY = 4_000, 100
 DECAY = 0.1  # of the updates
 PEAK, LOW = 20.0, 2.0  # SGD's rates for the table
 SCHEDULES = {  # schedule and its peak, as a multiple of the high one
