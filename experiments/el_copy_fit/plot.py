@@ -1,0 +1,52 @@
+"""Share that copies at equal fit and at the end, and when a run fits: a row for each method."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_note, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_copy_fit.claims import AT_FIT, COPIES, FITTED, at
+from experiments.el_copy_fit.run import METHOD_NAMES
+from experiments.el_methods.plot import colour, label
+from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
+from experiments.harness.tables import is_measured, read_table, select
+
+PANELS = {
+    AT_FIT: "copies when it first fits",
+    COPIES: "copies at the end",
+    "fitted_step": "updates until it fits",
+}
+SHOWN = ("cross-entropy", "E1", "weight decay", "Muon")
+
+
+def plot(out: Path) -> Figure:
+    """Three panels with the same rows."""
+    results = read_table(out / "results.csv")
+    rows = [at(name) for name in METHOD_NAMES if is_measured(results, at(name), COPIES)]
+    size = (9.6, 1.5 + 0.3 * len(rows))
+    figure, axes = figure_answering(answer(results), 1, len(PANELS), size=size)
+    for ax, metric in zip(axes[0], PANELS, strict=True):
+        draw_dots(ax, results, metric, rows, label=label, colour=colour)
+    for ax in axes[0, 1:]:
+        ax.set_yticklabels([])
+    for ax in axes[0, :2]:
+        ax.set_xlim(-0.03, 1.03)
+    add_titles(axes.ravel(), [*PANELS.values()])
+    add_note(figure, f"share of the swap test; {t_note(results, 'data sets')}")
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The share that methods copy at equal fit and at the end, and how many runs fit."""
+
+    def shown(metric: str) -> str:
+        means = {name: select(results, at(name), metric)["value"].mean() for name in SHOWN}
+        return in_words(f"{name} {decimal(mean)}" for name, mean in means.items() if mean == mean)
+
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    return (
+        f"When they first fit, runs copy: {shown(AT_FIT)};\nat the end: {shown(COPIES)}. "
+        f"{fitted.sum()} of {len(fitted)} fit"
+    )
