@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+from el_jax.models.look import look
 from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -32,6 +33,9 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
     ``belief_r2_of_word`` is the share that the current word explains alone, and
     ``belief_r2_untrained`` that of the hidden states of fresh networks, the mean of four.
     ``belief_left`` is what the run leaves unexplained as a multiple of what these leave.
+
+    Of a transformer ``belief_r2_of_layers`` is the share that the residual streams of all layers
+    explain together, embeddings among them; ``belief_r2_of_layers_untrained`` as above.
 
     Raises:
         ValueError: the task is not causal on a hidden Markov model, or the model has no features.
@@ -55,20 +59,25 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
 
     def of_run(params: Params, batch: Any, states: Array) -> dict[str, Array]:
         hidden = features(params, batch)[:, 1 : 1 + states.shape[1]]  # the first token is BEGIN
-        return {"belief_r2": explained(hidden, states)}
+        found = {"belief_r2": explained(hidden, states)}
+        if model.look is not None:
+            streams = jnp.moveaxis(look(model, params, batch).residual, 0, -2)  # [N, T, layers, D]
+            streams = streams.reshape(*streams.shape[:2], -1)[:, 1 : 1 + states.shape[1]]
+            found["belief_r2_of_layers"] = explained(streams, states)
+        return found
 
     over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None, None)))
     fresh = Once(jax.vmap(model.init))(jax.random.split(jax.random.key(0), 4))
-    untrained = over_runs(fresh, batch, states)["belief_r2"].mean()
+    untrained = {
+        f"{name}_untrained": value.mean() for name, value in over_runs(fresh, batch, states).items()
+    }
+    alike = {"belief_r2_of_word": of_word, **untrained}
 
     def of_params(params: Params) -> dict[str, Array]:
-        found = over_runs(params, batch, states)["belief_r2"]
-        return {
-            "belief_r2": found,
-            "belief_r2_of_word": jnp.full_like(found, of_word),
-            "belief_r2_untrained": jnp.full_like(found, untrained),
-            "belief_left": (1 - found) / (1 - untrained),
-        }
+        found = over_runs(params, batch, states)
+        left = (1 - found["belief_r2"]) / (1 - untrained["belief_r2_untrained"])
+        known = {name: jnp.full_like(left, value) for name, value in alike.items()}
+        return {**found, **known, "belief_left": left}
 
     return Probe(of_params)
 

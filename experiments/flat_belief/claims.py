@@ -5,6 +5,7 @@ from typing import Any
 from experiments.harness.claims import greater, level
 
 BELIEF, LEFT = "belief_r2", "belief_left"
+LAYERS = "belief_r2_of_layers"
 OF_WORD, UNTRAINED = "belief_r2_of_word", "belief_r2_untrained"
 MESS3: dict[str, Any] = {"world": "mess3"}
 RRXOR: dict[str, Any] = {"world": "rrxor"}
@@ -34,6 +35,14 @@ CLAIMS = [
         RRXOR | CE,
         at_most=0.95,
         paper="linear in all layers together, not in the last",
+        source=SOURCE,
+    ),
+    level(
+        "All of its layers together have at least .95",
+        LAYERS,
+        RRXOR | CE,
+        at_least=0.95,
+        paper="linear in all layers together",
         source=SOURCE,
     ),
 ]

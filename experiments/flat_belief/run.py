@@ -1,13 +1,15 @@
 """Causal transformers on two hidden Markov models whose belief states are known."""
 
-from functools import partial
+from collections.abc import Sequence
+from pathlib import Path
 
 from configs.flatness.masked import get_config
 from experiments.harness.studies import Study
-from experiments.harness.sweep import run_sweep
+from experiments.harness.sweep import run_sweep, with_levels
 
 METRICS = [
     *("belief_r2", "belief_r2_of_word", "belief_r2_untrained", "belief_left"),
+    *("belief_r2_of_layers", "belief_r2_of_layers_untrained"),
     *("kl", "entropy"),
 ]
 CURVES = ["belief_left", "kl"]
@@ -35,4 +37,13 @@ def _study(world: str, loss: str, *, smoke: bool) -> Study:
     return Study(config, {"world": world})
 
 
-run = partial(run_sweep, "flat_belief", studies=studies, metrics=METRICS, curves=CURVES)
+def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
+    """Train and write the tables; of some worlds only, if they are given."""
+    run_sweep(
+        "flat_belief",
+        scale,
+        out,
+        studies=lambda scale: with_levels(studies(scale), "world", only),
+        metrics=METRICS,
+        curves=CURVES,
+    )

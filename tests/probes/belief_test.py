@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax.models import TransformerConfig, transformer
+from el_jax.models.look import look
 from el_jax.probes import belief
 from el_jax.probes.belief import explained
 from el_jax.tasks import CausalWords, MaskedWords, PaddedCopy
@@ -35,6 +37,24 @@ def believed(params, tokens):
 def test_an_affine_image_of_the_belief_explains_all_of_it_in_every_run():
     found = measured(believed, [0.0, 3.0])
     np.testing.assert_allclose(found["belief_r2"], 1, atol=1e-3)
+
+
+def test_all_layers_of_a_transformer_have_at_least_what_the_last_has_and_what_the_word_has():
+    config = TransformerConfig(
+        vocab_size=TASK.vocab_size, width=16, num_layers=2, num_heads=2, causal=True
+    )
+    model = transformer(config)
+    params = jax.vmap(model.init)(jax.random.split(jax.random.key(1), 2))
+    found = belief(TASK, model, num=1024).of_params(params)
+    assert (found["belief_r2_of_layers"] > found["belief_r2"] - 0.01).all()
+    assert (found["belief_r2_of_layers"] > found["belief_r2_of_word"]).all()  # the first stream
+    batch = TASK.pack(TASK.test_set(1024))
+    one = jax.tree.map(lambda leaf: leaf[1], params)
+    streams = look(model, one, batch).residual
+    hidden = np.concatenate([*np.asarray(streams)], axis=-1)[:, 1:-1]
+    states = TASK.world.make().belief(TASK.test_set(1024).tokens)[:, :-1]
+    expected = explained(jnp.asarray(hidden), states)
+    np.testing.assert_allclose(found["belief_r2_of_layers"][1], expected, atol=1e-3)
 
 
 def test_the_word_alone_explains_what_it_explains():
