@@ -1,0 +1,35 @@
+"""Claims on the distance from the best decoder of a ball, and on the norm that decay leads to."""
+
+from collections.abc import Iterator
+
+from experiments.harness.claims import greater, level
+from experiments.harness.judging import Claim
+from experiments.ntp_decay.run import BALLS, setting
+
+GAP, LEAD = "gap", "own_lead"
+LARGEST = BALLS[-1]
+CLOSE = 2e-3  # nats
+NAMES = {"sign": "Sign descent", "spectral": "Spectral descent", "adam": "Adam", "muon": "Muon"}
+
+
+def _claims() -> Iterator[Claim]:
+    for method, name in NAMES.items():
+        known = "the Frank-Wolfe method" if method in ("sign", "spectral") else "in the limit"
+        yield level(
+            f"{name} with decay comes within {CLOSE:g} nats of the best decoder in its ball",
+            GAP,
+            setting(method, LARGEST),
+            at_most=CLOSE,
+            paper=known,
+            source="Jaggi 2013" if known.startswith("the") else "arXiv 2404.04454, 2506.15054",
+        )
+    for method in ("sign", "adam"):
+        yield greater(
+            f"Decay brings {NAMES[method].replace('S', 's')} nearer to its own norm than none does",
+            LEAD,
+            setting(method, LARGEST),
+            setting(method, 0),
+        )
+
+
+CLAIMS = list(_claims())

@@ -1,0 +1,87 @@
+"""Optimizers with decoupled weight decay, measured in the ball of their own norm."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from el_jax.linear_ntp import (
+    MaxMargin,
+    NTPProblem,
+    frank_wolfe_gap,
+    random_problem,
+    run_trajectory,
+)
+from el_jax.linear_ntp.solvers.max_margin import max_margin
+from el_jax.linear_ntp.theory.norms import NORMS, Norm, matrix_norm
+from experiments.harness.names import name_of
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.tables import Where
+from experiments.ntp_optimizers.run import DECAY, OWN_NORM, STEP_SIZES
+
+METHODS = ("ngd", "sign", "adam", "spectral", "muon")
+BALLS = (0, 3, 8)  # radius over the norm of the max-margin matrix of margin 1; 0: no decay
+SUPPORT_SIZE = 3
+FIRST = 300  # seed of the first problem; that of 100 was the pilot's
+SHAPES = {  # m, d, V, steps, problems
+    "smoke": (6, 8, 5, 200, 2),
+    "cpu": (20, 24, 8, 200_000, 10),
+}
+
+
+def setting(method: str, ball: int) -> Where:
+    """The factors of a run."""
+    return {"optimizer": method, "ball": ball}
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """Every method and ball on one problem."""
+    num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
+    problem = random_problem(num_contexts, dim, vocab_size, SUPPORT_SIZE, seed=FIRST + seed)
+    margins = {norm: max_margin(problem, norm, tolerance=1e-3) for norm in NORMS}
+    for method in METHODS:
+        for ball in BALLS:
+            factors = setting(method, ball)
+            yield name_of(factors), partial(_measure, factors, problem, num_steps, margins)
+
+
+def settings(scale: str) -> Settings:
+    """The number of problems, and all that the numbers depend on."""
+    return SHAPES[scale][-1], {"shape": SHAPES[scale], "balls": BALLS, "first": FIRST}
+
+
+run = partial(run_seeds, "ntp_decay", settings=settings, measure=measure)
+
+
+def _measure(
+    factors: Where, problem: NTPProblem, num_steps: int, margins: dict[Norm, MaxMargin]
+) -> list[Measured]:
+    """The end of a run from zero, and the course of its margins.
+
+    With decay, of step sizes 2 / (λ t), the usual ones of Frank and Wolfe's method; without, those
+    of ntp_optimizers.
+    """
+    method, own = str(factors["optimizer"]), OWN_NORM[str(factors["optimizer"])]
+    radius = float(factors["ball"] / margins[own].margin)
+    step_size, decay = (2 * radius, 1.0) if radius else (STEP_SIZES[method], DECAY)
+    ran = run_trajectory(
+        problem,
+        method,
+        step_size,
+        num_steps,
+        decay=decay,
+        weight_decay=1 / radius if radius else 0.0,
+        num_marks=15,
+        w_mm={str(norm): found.w for norm, found in margins.items()},
+    )
+    ratios = {norm: ran.metrics[f"margin_ratio_{norm}"][1:] for norm in NORMS}
+    lead = ratios[own] - np.max([r for norm, r in ratios.items() if norm != own], axis=0)
+    last = {f"margin_ratio_{norm}": float(ratio[-1]) for norm, ratio in ratios.items()}
+    last["own_lead"] = float(lead[-1])
+    last["log10_excess_loss"] = float(np.log10(ran.metrics["excess_loss"][-1]))
+    if radius:
+        size = float(matrix_norm(ran.final, own))
+        last["size_over_radius"] = size / radius
+        last["gap"] = frank_wolfe_gap(problem, ran.final, own, max(radius, size))
+    courses = {"own_lead": lead, "excess_loss": ran.metrics["excess_loss"][1:]}
+    return [Measured(factors, last, ran.steps[1:], courses)]
