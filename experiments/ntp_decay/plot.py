@@ -9,31 +9,32 @@ from el_jax.plots import add_note, add_titles
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.tables import Where, read_table, values_of
 from experiments.ntp_decay.claims import GAP, LEAD
-from experiments.ntp_decay.run import BALLS, METHODS, setting
+from experiments.ntp_decay.run import METHODS, STEPS, setting
 from experiments.ntp_optimizers.plot import METHODS as NAMES
 
 
 def plot(out: Path) -> Figure:
-    """Left: the gap, where there is a ball. Right: the lead, with and without decay."""
+    """Left: the gap, where there is decay. Right: the lead, with and without."""
     results = read_table(out / "results.csv")
-    figure, axes = figure_answering(answer(results), 1, 2, size=(9.4, 4.0))
-    balls = [setting(method, ball) for method in METHODS for ball in BALLS[1:]]
+    figure, axes = figure_answering(answer(results), 1, 2, size=(10.0, 5.0))
+    pairs = [(method, steps) for method in METHODS for steps in STEPS]
+    balls = [setting(*pair, decays=True) for pair in pairs]
     draw_dots(axes[0, 0], results, GAP, balls, label=label, colour=colour)
     axes[0, 0].set(xscale="log", xlabel="nats, at most")
-    rows = [setting(method, ball) for method in METHODS for ball in (0, BALLS[-1])]
+    rows = [setting(*pair, decays=decays) for pair in pairs for decays in (False, True)]
     draw_dots(axes[0, 1], results, LEAD, rows, label=label, colour=colour)
     axes[0, 1].axvline(0.0, color="black", linewidth=0.8)
-    axes[0, 1].set_xlabel("margin ratio: own norm less the larger of the others")
+    axes[0, 1].set_xlabel("others  ←  leans to  →  own norm")
     add_titles(axes.ravel(), ["loss above the ball's best", "lead of the own norm"])
-    note = "radius over the norm of the max-margin matrix of margin 1"
+    note = "(b) margin ratio in the own norm less the larger of the others"
     add_note(figure, f"{note}; {t_note(results, 'problems')}")
     return figure
 
 
 def label(cell: Where) -> str:
-    """The method and its ball."""
-    ball = f"radius {cell['ball']:g}" if cell["ball"] else "no decay"
-    return f"{NAMES[str(cell['optimizer'])][0]}, {ball}"
+    """The method, its steps, and whether it decays."""
+    decays = ", decay" if cell["decays"] else ""
+    return f"{NAMES[str(cell['optimizer'])][0]}, {str(cell['steps']).replace('/', ' / ')}{decays}"
 
 
 def colour(cell: Where) -> str:
@@ -42,15 +43,15 @@ def colour(cell: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The largest mean gap, and the leads of sign descent and Adam without and with decay."""
-    gaps = [values_of(results, setting(m, BALLS[-1]), GAP).mean() for m in METHODS]
+    """The largest mean gap under short steps, and leads of Adam by decay and steps."""
+    gaps = [values_of(results, setting(m, "1/t", decays=True), GAP).mean() for m in METHODS]
 
-    def leads(method: str) -> str:
-        found = [mean_of(results, setting(method, ball), LEAD) for ball in (0, BALLS[-1])]
-        return " to ".join(decimal(lead, signed=True) for lead in found)
+    def lead(steps: str, *, decays: bool) -> str:
+        return decimal(mean_of(results, setting("adam", steps, decays=decays), LEAD), signed=True)
 
     return (
-        f"With decoupled decay all come within {max(gaps):.1e} nats of the best of their ball;\n"
-        f"it takes the lead of the own norm from {leads('sign')} (sign descent), "
-        f"{leads('adam')} (Adam)"
+        f"Decay and steps ~ 1 / t come within {decimal(max(gaps), 4)} nats of a ball's best;\n"
+        f"decay takes the lead of Adam's own norm from {lead('1/√t', decays=False)} to "
+        f"{lead('1/√t', decays=True)} (steps ~ 1 / √t), {lead('1/t', decays=False)} to "
+        f"{lead('1/t', decays=True)} (~ 1 / t)"
     )

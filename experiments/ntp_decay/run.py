@@ -1,5 +1,6 @@
-"""Optimizers with decoupled weight decay, measured in the ball of their own norm."""
+"""Optimizers with and without decoupled weight decay, with steps ~ 1 / t and ~ 1 / √t."""
 
+import itertools
 from collections.abc import Iterator
 from functools import partial
 
@@ -20,34 +21,35 @@ from experiments.harness.tables import Where
 from experiments.ntp_optimizers.run import DECAY, OWN_NORM, STEP_SIZES
 
 METHODS = ("ngd", "sign", "adam", "spectral", "muon")
-BALLS = (0, 3, 8)  # radius over the norm of the max-margin matrix of margin 1; 0: no decay
+BALL = 8  # its radius over the norm of the max-margin matrix of margin 1
+STEPS = ("1/√t", "1/t")
 SUPPORT_SIZE = 3
-FIRST = 300  # seed of the first problem; that of 100 was the pilot's
+FIRST = 400  # seed of the first problem; those of 100 and of 300 to 309 were looked at before
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
     "cpu": (20, 24, 8, 200_000, 10),
 }
 
 
-def setting(method: str, ball: int) -> Where:
+def setting(method: str, steps: str, *, decays: bool) -> Where:
     """The factors of a run."""
-    return {"optimizer": method, "ball": ball}
+    return {"optimizer": method, "steps": steps, "decays": int(decays)}
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
-    """Every method and ball on one problem."""
+    """Every method, with each kind of steps, with decay and without, on one problem."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
     problem = random_problem(num_contexts, dim, vocab_size, SUPPORT_SIZE, seed=FIRST + seed)
     margins = {norm: max_margin(problem, norm, tolerance=1e-3) for norm in NORMS}
     for method in METHODS:
-        for ball in BALLS:
-            factors = setting(method, ball)
+        for steps, decays in itertools.product(STEPS, (False, True)):
+            factors = setting(method, steps, decays=decays)
             yield name_of(factors), partial(_measure, factors, problem, num_steps, margins)
 
 
 def settings(scale: str) -> Settings:
     """The number of problems, and all that the numbers depend on."""
-    return SHAPES[scale][-1], {"shape": SHAPES[scale], "balls": BALLS, "first": FIRST}
+    return SHAPES[scale][-1], {"shape": SHAPES[scale], "ball": BALL, "first": FIRST}
 
 
 run = partial(run_seeds, "ntp_decay", settings=settings, measure=measure)
@@ -58,19 +60,20 @@ def _measure(
 ) -> list[Measured]:
     """The end of a run from zero, and the course of its margins.
 
-    With decay, of step sizes 2 / (λ t), the usual ones of Frank and Wolfe's method; without, those
-    of ntp_optimizers.
+    Steps are 2 B / t, the usual ones of Frank and Wolfe's method in a ball of radius B, or those of
+    ntp_optimizers. λ is 1 / B.
     """
     method, own = str(factors["optimizer"]), OWN_NORM[str(factors["optimizer"])]
-    radius = float(factors["ball"] / margins[own].margin)
-    step_size, decay = (2 * radius, 1.0) if radius else (STEP_SIZES[method], DECAY)
+    radius, decays = BALL / margins[own].margin, bool(factors["decays"])
+    short = factors["steps"] == "1/t"
+    step_size, decay = (2 * radius, 1.0) if short else (STEP_SIZES[method], DECAY)
     ran = run_trajectory(
         problem,
         method,
         step_size,
         num_steps,
         decay=decay,
-        weight_decay=1 / radius if radius else 0.0,
+        weight_decay=decays / radius,
         num_marks=15,
         w_mm={str(norm): found.w for norm, found in margins.items()},
     )
@@ -79,7 +82,7 @@ def _measure(
     last = {f"margin_ratio_{norm}": float(ratio[-1]) for norm, ratio in ratios.items()}
     last["own_lead"] = float(lead[-1])
     last["log10_excess_loss"] = float(np.log10(ran.metrics["excess_loss"][-1]))
-    if radius:
+    if decays:
         size = float(matrix_norm(ran.final, own))
         last["size_over_radius"] = size / radius
         last["gap"] = frank_wolfe_gap(problem, ran.final, own, max(radius, size))
