@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from experiments.harness.claims import greater, level
 from experiments.harness.judging import Claim
-from experiments.ntp_decay.run import setting
+from experiments.ntp_decay.run import LARGE, SMALL, setting
 
 GAP, LEAD = "gap", "own_lead"
-CLOSE = 2e-3  # nats
+CLOSE = 1e-3  # nats; in the pilots these balls' best losses are some .03 above the entropy
 NAMES = {"sign": "Sign descent", "spectral": "Spectral descent", "adam": "Adam", "muon": "Muon"}
 
 
@@ -15,9 +15,9 @@ def _claims() -> Iterator[Claim]:
     for method, name in NAMES.items():
         known = "the Frank-Wolfe method" if method in ("sign", "spectral") else "in the limit"
         yield level(
-            f"{name} with decay comes within {CLOSE:g} nats of the best decoder in its ball",
+            f"{name} with decay comes within {CLOSE:g} nats of the best decoder of a small ball",
             GAP,
-            setting(method, "1/t", decays=True),
+            setting(method, "1/t", SMALL),
             at_most=CLOSE,
             paper=known,
             source="Jaggi 2013" if known.startswith("the") else "arXiv 2404.04454, 2506.15054",
@@ -26,8 +26,8 @@ def _claims() -> Iterator[Claim]:
         yield greater(
             f"Steps ~ 1 / √t: decay brings {NAMES[method].replace('S', 's')} nearer to its norm",
             LEAD,
-            setting(method, "1/√t", decays=True),
-            setting(method, "1/√t", decays=False),
+            setting(method, "1/√t", LARGE),
+            setting(method, "1/√t", 0),
         )
 
 

@@ -9,7 +9,7 @@ from el_jax.plots import add_note, add_titles
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.tables import Where, read_table, values_of
 from experiments.ntp_decay.claims import GAP, LEAD
-from experiments.ntp_decay.run import METHODS, STEPS, setting
+from experiments.ntp_decay.run import ARMS, LARGE, METHODS, SMALL, setting
 from experiments.ntp_optimizers.plot import METHODS as NAMES
 
 
@@ -17,24 +17,26 @@ def plot(out: Path) -> Figure:
     """Left: the gap, where there is decay. Right: the lead, with and without."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(10.0, 5.0))
-    pairs = [(method, steps) for method in METHODS for steps in STEPS]
-    balls = [setting(*pair, decays=True) for pair in pairs]
+    balls = [setting(method, "1/t", ball) for method in METHODS for ball in (SMALL, LARGE)]
     draw_dots(axes[0, 0], results, GAP, balls, label=label, colour=colour)
     axes[0, 0].set(xscale="log", xlabel="nats, at most")
-    rows = [setting(*pair, decays=decays) for pair in pairs for decays in (False, True)]
+    rows = [setting(method, *arm) for method in METHODS for arm in ARMS if arm[1] != SMALL]
     draw_dots(axes[0, 1], results, LEAD, rows, label=label, colour=colour)
     axes[0, 1].axvline(0.0, color="black", linewidth=0.8)
     axes[0, 1].set_xlabel("others  ←  leans to  →  own norm")
     add_titles(axes.ravel(), ["loss above the ball's best", "lead of the own norm"])
-    note = "(b) margin ratio in the own norm less the larger of the others"
+    note = (
+        "radius over the norm of the max-margin matrix of margin 1\n"
+        "(b) margin ratio in the own norm less the larger of the others"
+    )
     add_note(figure, f"{note}; {t_note(results, 'problems')}")
     return figure
 
 
 def label(cell: Where) -> str:
     """The method, its steps, and whether it decays."""
-    decays = ", decay" if cell["decays"] else ""
-    return f"{NAMES[str(cell['optimizer'])][0]}, {str(cell['steps']).replace('/', ' / ')}{decays}"
+    ball = f", radius {cell['ball']:g}" if cell["ball"] else ""
+    return f"{NAMES[str(cell['optimizer'])][0]}, {str(cell['steps']).replace('/', ' / ')}{ball}"
 
 
 def colour(cell: Where) -> str:
@@ -44,14 +46,14 @@ def colour(cell: Where) -> str:
 
 def answer(results: pd.DataFrame) -> str:
     """The largest mean gap under short steps, and leads of Adam by decay and steps."""
-    gaps = [values_of(results, setting(m, "1/t", decays=True), GAP).mean() for m in METHODS]
+    gaps = [values_of(results, setting(m, "1/t", SMALL), GAP).mean() for m in METHODS]
 
-    def lead(steps: str, *, decays: bool) -> str:
-        return decimal(mean_of(results, setting("adam", steps, decays=decays), LEAD), signed=True)
+    def lead(steps: str, ball: int) -> str:
+        return decimal(mean_of(results, setting("adam", steps, ball), LEAD), signed=True)
 
     return (
-        f"Decay and steps ~ 1 / t come within {decimal(max(gaps), 4)} nats of a ball's best;\n"
-        f"decay takes the lead of Adam's own norm from {lead('1/√t', decays=False)} to "
-        f"{lead('1/√t', decays=True)} (steps ~ 1 / √t), {lead('1/t', decays=False)} to "
-        f"{lead('1/t', decays=True)} (~ 1 / t)"
+        f"With decay all come within {decimal(max(gaps), 5)} nats of the best of a small ball;\n"
+        f"in a large one the lead of Adam's own norm goes from {lead('1/√t', 0)} to "
+        f"{lead('1/√t', LARGE)} (steps ~ 1 / √t),\n"
+        f"{lead('1/t', 0)} to {lead('1/t', LARGE)} (~ 1 / t)"
     )
