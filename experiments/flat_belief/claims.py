@@ -8,7 +8,8 @@ BELIEF, LEFT = "belief_r2", "belief_left"
 LAYERS = "belief_r2_of_layers"
 OF_WORD, UNTRAINED = "belief_r2_of_word", "belief_r2_untrained"
 MESS3: dict[str, Any] = {"world": "mess3"}
-RRXOR: dict[str, Any] = {"world": "rrxor"}
+RRXOR: dict[str, Any] = {"world": "rrxor", "num_layers": None}  # two
+DEEP: dict[str, Any] = {"world": "rrxor", "num_layers": 4}
 CE, E1, E2 = {"loss": "cross_entropy"}, {"loss": "e1"}, {"loss": "e2"}
 SOURCE = "Shai et al. 2024"
 
@@ -41,6 +42,14 @@ CLAIMS = [
         "All of its layers together have at least .95",
         LAYERS,
         RRXOR | CE,
+        at_least=0.95,
+        paper="linear in all layers together",
+        source=SOURCE,
+    ),
+    level(
+        "With the paper's four layers all together have at least .95",
+        LAYERS,
+        DEEP | CE,
         at_least=0.95,
         paper="linear in all layers together",
         source=SOURCE,

@@ -9,8 +9,10 @@ from el_jax.plots import add_note, add_titles
 from experiments.flat_belief.claims import (
     BELIEF,
     CE,
+    DEEP,
     E1,
     E2,
+    LAYERS,
     LEFT,
     MESS3,
     OF_WORD,
@@ -27,6 +29,7 @@ SETTINGS = {
     "#e69f00": MESS3 | E1,
     "#009e73": MESS3 | E2,
     "#cc79a7": RRXOR | CE,
+    "#d55e00": DEEP | CE,
 }
 
 
@@ -62,17 +65,21 @@ def plot(out: Path) -> Figure:
 
 def label(cell: Where) -> str:
     """The process and the loss."""
-    return f"{NAMES[str(cell['world'])]}, {loss_name(str(cell['loss']))}"
+    deep = ", 4 layers" if cell.get("num_layers") == 4 else ""
+    return f"{NAMES[str(cell['world'])]}{deep}, {loss_name(str(cell['loss']))}"
 
 
 def answer(results: pd.DataFrame) -> str:
-    """R² under the three losses, of fresh networks, and on RRXOR."""
+    """R² under the three losses, of fresh networks, and of all layers on RRXOR."""
     ce, e1, e2 = (_shown(results, MESS3 | loss, BELIEF) for loss in (CE, E1, E2))
     fresh = _shown(results, MESS3 | CE, UNTRAINED)
-    other, other_fresh = (_shown(results, RRXOR | CE, metric) for metric in (BELIEF, UNTRAINED))
+    last, every, deep = (
+        _shown(results, where | CE, metric)
+        for where, metric in ((RRXOR, BELIEF), (RRXOR, LAYERS), (DEEP, LAYERS))
+    )
     return (
-        f"Hidden states hold {ce} of Mess3's beliefs under cross-entropy, {e1} under E1, {e2}\n"
-        f"under E2, {fresh} in fresh networks; {other} of RRXOR's, and {other_fresh} in fresh ones"
+        f"The last layer holds {ce} of Mess3's beliefs under cross-entropy, {e1} under E1, {e2}\n"
+        f"under E2, {fresh} in fresh networks; of RRXOR's {last}, both layers {every}, four {deep}"
     )
 
 
