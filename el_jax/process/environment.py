@@ -30,7 +30,7 @@ def _processor() -> str:
     cpuinfo = pathlib.Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     fields = {name.strip(): value.strip() for name, _, value in (s.partition(":") for s in lines)}
-    if "model name" not in fields:
+    if not {"model name", "cpu family", "model"} <= fields.keys():  # as on ARM
         return platform.processor() or platform.machine()
     return f"{fields['model name']}, family {fields['cpu family']}, model {fields['model']}"
 
