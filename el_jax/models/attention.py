@@ -265,6 +265,6 @@ class Attention(nn.Module):
         c = self.config
         dense = Dense(c, (c.width,), (heads, c.head_dim), c.attention_bias, c.matrix_std, name=name)
         rows = dense(x).reshape(-1, c.head_dim)
-        if c.qk_norm and name in "qk":
+        if c.qk_norm and name != "v":
             rows = Norm(c, name=f"{name}_norm")(rows).astype(rows.dtype)
         return rows.reshape(scope.num_windows, -1, heads, c.head_dim)

@@ -7,7 +7,6 @@ is nearly flat, the second the height on its steep banks.
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
 
 from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, Task
@@ -25,32 +24,27 @@ def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
         ValueError: the task is not causal on a hidden Markov model, or all its words have about the
             same entropy.
     """
-    if not isinstance(task, CausalWords) or not isinstance(world := task.world.make(), HMM):
-        raise ValueError(f"needs the task causal on a hidden Markov model, not {task}")
+    if not isinstance(task, CausalWords):
+        raise ValueError(f"needs the task causal, not {type(task).__name__}")
+    world = task.world.make()
+    if not isinstance(world, HMM):
+        raise ValueError(f"needs a hidden Markov model, not {type(world).__name__}")
 
     def draw() -> tuple[Batch, Array]:
         sentences = task.test_set(num)
-        return task.pack(sentences), next_laws(world, sentences.tokens)
+        return task.pack(sentences), world.log_next(sentences.tokens)
 
-    batch, truth = Once(draw)()
-    entropy = jax.scipy.special.entr(truth).sum(-1)
+    batch, log_truth = Once(draw)()
+    entropy = jax.scipy.special.entr(jnp.exp(log_truth)).sum(-1)
     river = entropy < entropy.mean() / 2
     if not river.any():
         raise ValueError("needs a world with words nearly certain, and others that are not")
 
-    def of_run(params: Params, batch: Batch, truth: Array, river: Array) -> dict[str, Array]:
-        log_model = jax.nn.log_softmax(model.apply(params, batch))[..., : truth.shape[-1]]
-        gap = jnp.where(truth > 0, jnp.log(truth) - log_model, 0.0)
-        kl = (truth * gap).sum(-1)
+    def of_run(params: Params, batch: Batch, log_truth: Array, river: Array) -> dict[str, Array]:
+        log_model = jax.nn.log_softmax(model.apply(params, batch))[..., : log_truth.shape[-1]]
+        truth = jnp.exp(log_truth)
+        kl = jnp.where(truth > 0, truth * (log_truth - log_model), 0.0).sum(-1)
         return {"kl_river": kl.mean(where=river), "kl_hill": kl.mean(where=~river)}
 
     over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None, None, None)))
-    return Probe(lambda params: over_runs(params, batch, truth, river))
-
-
-def next_laws(world: HMM, tokens: Array) -> Float[Array, "N T V"]:
-    """The true law of each word given those before it."""
-    transition, emission = jnp.asarray(world.transition), jnp.asarray(world.emission)
-    first = jnp.broadcast_to(jnp.asarray(world.initial), (len(tokens), 1, world.num_states))
-    later = world.belief(tokens)[:, :-1] @ transition
-    return jnp.concatenate([first, later], axis=1) @ emission
+    return Probe(lambda params: over_runs(params, batch, log_truth, river))

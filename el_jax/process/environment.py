@@ -19,10 +19,15 @@ def hardware() -> dict[str, str | int]:
         "device_kind": device.device_kind,
         "platform": device.platform,
         "num_devices": jax.device_count(),
-        "cpu_count": os.cpu_count() or 0,
+        "cpu_count": _cores(),
         "processor": _processor(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _cores() -> int:
+    """The cores that this process may use: with another number of threads XLA rounds otherwise."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0
 
 
 def _processor() -> str:

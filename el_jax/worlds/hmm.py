@@ -118,6 +118,14 @@ class HMM:
         state = predicted * self._emitted(tokens)
         return state / state.sum(axis=-1, keepdims=True)
 
+    def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given those before it, in nats.
+
+        NaN behind a beginning that never occurs.
+        """
+        predicted, _ = self._messages(tokens)
+        return jnp.log(predicted @ jnp.asarray(self.emission))
+
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 

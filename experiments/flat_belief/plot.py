@@ -21,7 +21,7 @@ from experiments.flat_belief.claims import (
 )
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import loss_name
-from experiments.harness.tables import Where, read_table, select
+from experiments.harness.tables import Where, is_measured, read_table, select
 
 NAMES = {"mess3": "Mess3", "rrxor": "RRXOR"}
 SETTINGS = {
@@ -49,6 +49,8 @@ def plot(out: Path) -> Figure:
     for place, where in enumerate(SETTINGS.values()):
         axes[0, 0].plot(mean_of(results, where, UNTRAINED), place, "x", color="black")
         axes[0, 0].plot(mean_of(results, where, OF_WORD), place, "|", color="black", markersize=12)
+        if is_measured(results, where, LAYERS):
+            axes[0, 0].plot(mean_of(results, where, LAYERS), place, "*", color="black")
     axes[0, 0].set_xlabel("R² of an affine map from the last hidden states")
     for colour, where in SETTINGS.items():
         course = select(curves, where, LEFT).groupby("step")["value"].mean()
@@ -58,7 +60,7 @@ def plot(out: Path) -> Figure:
     add_titles(axes.ravel(), ["beliefs that are linear", "what is left of them"])
     add_note(
         figure,
-        f"cross: fresh networks; bar: the current word alone; {t_note(results)}; right: means",
+        f"cross: fresh networks; bar: word; star: all layers; {t_note(results)}; right: means",
     )
     return figure
 

@@ -7,7 +7,6 @@ import pytest
 
 from el_jax.models import LookupTableConfig, lookup_table
 from el_jax.probes import river_hill, true_conditional
-from el_jax.probes.river_hill import next_laws
 from el_jax.tasks import CausalWords, MaskedWords
 from el_jax.worlds import choose_world, every_sentence
 
@@ -18,13 +17,13 @@ MODEL = lookup_table(LookupTableConfig(vocab_size=RIVER.vocab_size))
 def test_laws_of_next_words_multiply_to_the_probability_of_every_sentence():
     world = choose_world("mess3", {"length": 5}).make()
     tokens, probability = every_sentence(world)
-    laws = np.asarray(next_laws(world, tokens))
+    laws = np.exp(np.asarray(world.log_next(tokens)))
     of_words = np.take_along_axis(laws, np.asarray(tokens)[..., None], axis=-1)[..., 0]
     np.testing.assert_allclose(of_words.prod(axis=-1), probability, rtol=1e-4)
 
 
 def test_divergences_are_those_of_the_rows():
-    """Rows of certain words are tilted by their label, the others are off by one logit."""
+    """After certain words their successor leads by 5 nats, after others all words are alike."""
     table = RIVER.world.make().transition
     logits = np.zeros((RIVER.vocab_size + 1, RIVER.vocab_size), np.float32)
     logits[:4, :8] = 5 * table[:4]
@@ -32,8 +31,8 @@ def test_divergences_are_those_of_the_rows():
     logits[4:8, 8:] = -np.inf
     found = river_hill(RIVER, MODEL).of_params({"logits": jnp.asarray(logits)[None]})
     np.testing.assert_allclose(found["kl_river"], [np.log1p(7 * np.exp(-5))], rtol=1e-4)
-    # four equally likely words of eight that the model takes for equally likely; the first word,
-    # behind BEGIN, is among them: eight of ten tokens
+    # after the others the truth has four words and the model eight; before the first word, which is
+    # of the hill, it has eight and the model ten
     first, later = np.log(10 / 8), np.log(2)
     tokens = np.asarray(RIVER.test_set(256).tokens)
     weights = len(tokens), (tokens[:, :-1] >= 4).sum()
@@ -55,7 +54,7 @@ def test_both_together_are_the_divergence_from_the_truth():
     ("task", "message"),
     [
         (MaskedWords(world=choose_world("hmm", {})), "needs the task causal"),
-        (CausalWords(world=choose_world("pcfg", {})), "needs the task causal on a hidden Markov"),
+        (CausalWords(world=choose_world("pcfg", {})), "needs a hidden Markov model, not "),
         (CausalWords(world=choose_world("mess3", {})), "needs a world with words nearly certain"),
     ],
 )

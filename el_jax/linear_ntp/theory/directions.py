@@ -39,7 +39,9 @@ class Steepest:
         beta: weight of the past in the mean m <- β m + (1 - β) ∇CE; 0 has no memory. With the
             identity as shape this is heavy-ball momentum with step size η (1 - β).
         scaled: times the dual norm of the mean, ⟨m, shape(m)⟩, as gradient descent is; without it
-            steps keep their length however small the gradient.
+            steps keep their length however small the gradient. Without a memory CE never rises
+            for η <= 2 / (L V d) with signs and 2 / (L min(V, d)) with polar factors, L being that
+            of ``smoothness_bound``.
     """
 
     shape: Callable[[Array], Array]

@@ -262,7 +262,7 @@ _LLAMA = Family(
     copies={"lm_head.weight": "model.embed_tokens.weight"},
 )
 
-# Yang et al. 2025, arXiv 2505.09388; without its sliding windows, which no published model has on
+# Yang et al. 2025, arXiv 2505.09388; sliding windows are refused
 _QWEN3 = _LLAMA._replace(
     architecture="Qwen3ForCausalLM",
     options={

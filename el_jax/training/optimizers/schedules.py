@@ -51,10 +51,10 @@ def wsd_s(
     decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)],
     cycles: Annotated[ArrayLike, Number(2, at_least=1)],
 ) -> Array:
-    """WSD-S of the same: decays so after each of several equal cycles, then is at the peak again.
+    """WSD-S of the same: that decay ends each of several equal cycles, then the peak is back.
 
-    A decay takes its fraction of all updates up to the end of its cycle, or the whole cycle if that
-    is shorter. So a training has models of several budgets on its way.
+    A decay takes its fraction of all updates up to the end of its cycle; what would be in the cycle
+    before is left out. So a training has models of several budgets on its way.
     """
     ends = jnp.maximum(jnp.ceil(elapsed * cycles), 1.0) / cycles
     decayed = jnp.clip(1.0 - (ends - elapsed) / (decay_fraction * ends), 0.0, 1.0)
