@@ -28,6 +28,7 @@ Commands, each with --help:
     python -m el_jax.measure         curvature of checkpoints, or of a published model
     python -m el_jax.analyze_ntp     a linear problem: verdicts, margins, trajectories
     python -m el_jax.plan            memory, messages and time of a training on a machine elsewhere
+    python -m el_jax.curvature.conformance    judge code for curvature, in JAX or PyTorch
 
 Rooms are imported when they are first used.
 """

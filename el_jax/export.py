@@ -10,8 +10,8 @@ spaces, are the task's tokens (``<BOS> g h h <CLS> g <EOS>``). Parameters of an 
 tokens (``future=``) are left out, with a line that says so.
 
 Transformers have a Hugging Face form as far as a published family computes what they compute: the
-presets gpt2, gpt_neox, opt, bert and llama with any sizes. budget_bert, which puts its norms before
-the sublayers, LSTMs and lookup tables have none and are refused.
+presets gpt2, gpt_neox, opt, bert and llama (with ``qk_norm``, Qwen3's) with any sizes. budget_bert,
+which puts its norms before the sublayers, LSTMs and lookup tables have none and are refused.
 """
 
 import argparse

@@ -32,7 +32,10 @@ ROOT = pathlib.Path(__file__).parents[1]
 READMES = [
     *(
         ROOT / folder / "README.md"
-        for folder in ("", "configs", "el_jax", "el_jax/linear_ntp", "el_jax/process")
+        for folder in (
+            *("", "configs", "el_jax", "el_jax/linear_ntp", "el_jax/process"),
+            "el_jax/curvature/conformance",
+        )
     ),
     *sorted((ROOT / "experiments").glob("**/README.md")),
 ]

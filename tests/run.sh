@@ -4,7 +4,8 @@
 #   bash tests/run.sh [--slow] [--peers] [--no-lint] [pytest arguments]
 #
 #   --slow      also the tests that take minutes; programs are compiled with XLA's default options
-#   --peers     also those against transformers; installs PyTorch in the user's cache folder, once
+#   --peers     also those against transformers, TransformerLens and tools for curvature; installs
+#               PyTorch in the user's cache folder, once
 #   --no-lint   pytest only
 #
 # Paths among the pytest arguments are relative to the root of the repository. All checks run, and

@@ -16,7 +16,8 @@ over data        ``sampled_trace`` has the error of the sample beside that of th
 sketches         ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
 at a distance    ``critical_sharpness``, ``sharpness`` in a ball
 in parts         ``mean_over_parts`` of a batch takes the memory of a part
-of your own      ``check_operator`` tests a product with a curvature matrix
+of your own      ``check_operator`` tests a product with a curvature matrix; ``conformance`` tests
+                 code for such products, in JAX or PyTorch
 ===============  ================================================================================
 
 An operator is made inside the function of the parameters that is compiled, and compiles with it:

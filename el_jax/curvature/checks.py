@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
@@ -16,7 +17,15 @@ Matvec = Callable[[Params, Params], Params]
 
 
 class OperatorError(ValueError):
-    """A product breaks a law; the message says which, and by how much."""
+    """A product breaks a law; the message says which, and by how much.
+
+    Attributes:
+        largest: the largest relative error of the laws.
+    """
+
+    def __init__(self, message: str, largest: float) -> None:
+        super().__init__(message)
+        self.largest = largest
 
 
 def check_operator(
@@ -86,6 +95,7 @@ def check_operator(
         for law, error in errors.items()
         if not error <= allowed
     ]
+    largest = float(np.max([*errors.values()]))  # NaN if one is
     if not constant:
         moved = jax.tree.map(lambda p, d: p + 0.1 * d, params, change)
         errors["parameters"] = _relative(product(v, at=moved), of_v)
@@ -95,7 +105,7 @@ def check_operator(
                 f"above {allowed:.2g} (or constant=True)"
             )
     if broken:
-        raise OperatorError(f"matvec breaks the law {'; '.join(broken)}")
+        raise OperatorError(f"matvec breaks the law {'; '.join(broken)}", largest)
     return errors
 
 

@@ -9,10 +9,22 @@ from experiments.bench.pytorch import python_with_pytorch
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-def run_peer(module: str, *arguments: object) -> str:
-    """Standard output of a module that is run there; PyTorch is installed once, if it must be."""
+def run_peer(
+    module: str, *arguments: object, packages: pathlib.Path | None = None, needs: str = ""
+) -> str:
+    """Standard output of a module that is run there; PyTorch is installed once, if it must be.
+
+    Args:
+        module: the module.
+        arguments: of its command line.
+        packages: a further folder of packages that it sees.
+        needs: a package for pip, installed there besides.
+    """
+    if needs:
+        subprocess.run([python_with_pytorch(), "-m", "pip", "install", "-q", needs], check=True)
     command = [python_with_pytorch(), "-m", module, *map(str, arguments)]
-    offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join(map(str, filter(None, (ROOT, packages))))
+    offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": path}
     done = subprocess.run(
         command, cwd=ROOT, env=os.environ | offline, capture_output=True, text=True, check=False
     )

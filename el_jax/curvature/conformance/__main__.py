@@ -1,0 +1,61 @@
+"""Judge code for curvature.
+
+    python -m el_jax.curvature.conformance PACKAGE:FUNCTION [--eigenvalues=...] [--trace=...]
+
+Exits with 1 if a line is not passed. Takes some three minutes; ``--only="layer norm"`` takes one of
+the networks.
+"""
+
+import argparse
+import importlib
+import sys
+from typing import Any
+
+from el_jax.curvature.conformance import __doc__ as protocol
+from el_jax.curvature.conformance.problems import NETWORKS, PROBLEMS
+from el_jax.curvature.conformance.report import report
+from el_jax.process.errors import UserError
+
+
+def function_of(flag: str, name: str) -> Any:
+    """The function that ``PACKAGE:FUNCTION`` names; a package may be a file beside the user.
+
+    Raises:
+        UserError: there is none.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise UserError(f"{flag}={name!r}: must be PACKAGE:FUNCTION ({error})") from error
+
+
+def main() -> int:
+    """Judge and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m el_jax.curvature.conformance",
+        description=protocol,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("product", metavar="PACKAGE:FUNCTION")
+    parser.add_argument("--eigenvalues", metavar="PACKAGE:FUNCTION")
+    parser.add_argument("--trace", metavar="PACKAGE:FUNCTION")
+    parser.add_argument("--only", choices=NETWORKS, help="problems of one network")
+    given = parser.parse_args()
+    try:
+        top, trace = (
+            function_of(f"--{flag}", name) if (name := getattr(given, flag)) else None
+            for flag in ("eigenvalues", "trace")
+        )
+        product = function_of("product", given.product)
+    except UserError as error:
+        parser.exit(error.exit_code, f"{error}\n")
+    problems = [p for p in PROBLEMS if given.only in (None, p.network)]
+    lines = report(product, top=top, trace=trace, problems=problems)
+    for name, (passed, text) in lines.items():
+        print(f"{'passes' if passed else 'FAILS '}  {name}: {text}")
+    return 0 if all(passed for passed, _ in lines.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
