@@ -66,7 +66,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         config.optim.schedule = "wsd"
         if given.optimizer == "adamw":
             # at .999 runs of E-losses that had fitted their strings lose them for hundreds of
-            # updates, and cross-entropy learns less (experiments/el_copy_attribution)
+            # updates, and cross-entropy learns less (experiments/README.md, log of 27 November)
             config.optim.b2 = 0.95
         num_updates, seeds = 3_000, 5
     elif given.scale == "narrow":
