@@ -566,3 +566,58 @@ strings = saved.task.train_set()
 batch = saved.task.batch_at(strings, 0, jax.random.key(0))
 logits = saved.model.apply(saved.params(seed=0), batch)
 print("logits of one update's strings: [windows, supervised positions, vocabulary] =", logits.shape)
+
+# %% [markdown]
+# ## 9. Exercises
+#
+# Each answer is graded by claims, as the experiments of the repository are: change the form, run
+# the cell, and read what holds.
+
+# %%
+# @title Exercise 1: give E1 a single margin at rest, of 4 nats or more (V = 29)
+MY_LAMBDA = 1.0  # @param {type:"slider", min:0.0, max:4.0, step:0.25}
+
+from experiments.harness.claims import number
+from experiments.harness.exercises import grade
+
+rests = equilibrium_margins(functools.partial(e1, lam=MY_LAMBDA), 29)
+grade(
+    [
+        number("one margin is at rest", "rests", {}, at_least=1, at_most=1),
+        number("the least is 4 nats or more", "least", {}, at_least=4, at_most=20),
+    ],
+    rests=len(rests),
+    least=min(rests, default=np.inf),
+)
+# %%
+# @title Exercise 2: make cross-entropy copy, in every run, half of the swap test
+MY_PEAK_LR = 0.0016  # @param {type:"number"}
+MY_WARMUP_STEPS = 500  # @param {type:"slider", min:0, max:4000, step:250}
+MY_WEIGHT_DECAY = 0.0  # @param {type:"number"}
+# README's findings name a recipe.
+
+mine = configure("cross_entropy", MY_WARMUP_STEPS)
+mine.optim.update(peak_lr=MY_PEAK_LR, weight_decay=MY_WEIGHT_DECAY)
+tried = train("mine", build.build(build.parse(mine)))
+network = tried.training.spec.objective.head.model
+grade(
+    [
+        number("all hard training strings are right", "fitted", {}, at_least=0.99),
+        number("every run copies half of the swap test", "copies", {}, at_least=0.5),
+    ],
+    fitted=tried.history.curve("train_hard_accuracy")[1][-1],
+    copies=swap_test(task, network).of_params(tried.params)["swap_copies"],
+)
+
+
+# %%
+# @title Exercise 3: write a loss whose margin rests at 2 nats (V = 29)
+def my_loss(stats):
+    return cross_entropy(stats)  # replace it; help(el_jax.losses.TokenStats) names what there is
+
+
+rests = equilibrium_margins(my_loss, 29)
+grade(
+    [number("it rests at 2 nats and nowhere else", "rests", {}, at_least=1.99, at_most=2.01)],
+    rests=rests or np.inf,
+)

@@ -291,3 +291,63 @@ for name, trace in kinds.items():
 # Experiments of this kind, with more seeds, other worlds and claims that are judged:
 # `experiments/flat_time`, `flat_size`, `flat_adversarial`, `flat_elearn`. A training of your own is
 # measured by `python -m el_jax.measure`.
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each answer is graded by claims, as the experiments of the repository are: change the form, run
+# the cell, and read what holds.
+
+# %%
+# @title Exercise 1: how many probes take Hutchinson's standard error to 1 % of the trace?
+MY_PROBES = 60  # @param {type:"integer"}
+# Do not try, predict from the error of 60 probes above. At most twice as many as needed.
+
+from experiments.harness.claims import level, number
+from experiments.harness.exercises import grade
+
+mean, sem = jax.jit(lambda: Hessian(my_loss, my_params).trace(key, MY_PROBES))()
+grade(
+    [number("the error is .7 to 1 % of the trace", "error", {}, at_least=0.007, at_most=0.0101)],
+    error=sem / mean,
+)
+# %%
+# @title Exercise 2: compute the same function with a quarter of the trace
+MY_SCALE = 1.0  # @param {type:"number"}
+
+
+def behind_a_norm(weights):
+    """The loss of a layer that is normalised: any multiple of the weights computes the same."""
+    hidden = INPUTS @ weights
+    hidden = (hidden - hidden.mean(1, keepdims=True)) / hidden.std(1, keepdims=True)
+    return jnp.square(hidden.mean(1) + hidden[:, 0] - TARGETS).mean()
+
+
+before, after = (
+    jax.jit(lambda c=c: Hessian(behind_a_norm, c * my_params["in"]).exact_trace())()
+    for c in (1.0, MY_SCALE)
+)
+losses = [behind_a_norm(c * my_params["in"]) for c in (1.0, MY_SCALE)]
+grade(
+    [
+        number("the loss is the same", "difference", {}, at_least=-1e-5, at_most=1e-5),
+        number("the trace is a quarter", "ratio", {}, at_least=0.249, at_most=0.251),
+    ],
+    difference=losses[1] - losses[0],
+    ratio=after / before,
+)
+# %%
+# @title Exercise 3: which estimator errs by less than .2 % where eigenvalues fall as 1 / k²?
+MY_ESTIMATOR = "Hutchinson"  # @param ["Hutchinson", "Hutch++", "XTrace"]
+
+eigenvalues = 1 / jnp.arange(1.0, 201) ** 2
+basis = jnp.linalg.qr(jax.random.normal(key, (200, 200)))[0]
+falling = Hessian(lambda x: (eigenvalues * jnp.square(basis @ x)).sum() / 2, jnp.ones(200))
+of_60_products = {
+    "Hutchinson": lambda key: falling.trace(key, 60),
+    "Hutch++": lambda key: hutch_plus_plus(falling, key, 20),
+    "XTrace": lambda key: xtrace(falling, key, 30),
+}
+found = jax.jit(jax.vmap(of_60_products[MY_ESTIMATOR]))(jax.random.split(key, 20))
+errors = jnp.abs(found.mean / eigenvalues.sum() - 1)
+grade([level("its mean error is at most .2 %", "error", {}, at_most=0.002)], error=errors)

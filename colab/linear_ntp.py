@@ -252,3 +252,55 @@ for name, ran in {"gd": descent, METHOD: other}.items():
         f"distance from W* = {last['finite_error']:.2e}, "
         f"margin = {last.get('margin_ratio_frobenius', np.nan):.3f} of the largest"
     )
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each answer is graded by claims, as the experiments of the repository are: change the form, run
+# the cell, and read what holds.
+
+# %%
+# @title Exercise 1: place the contexts so that the data are compatible and not separable
+MY_ANGLE_1 = 90  # @param {type:"slider", min:0, max:360, step:5}
+MY_ANGLE_2 = 210  # @param {type:"slider", min:0, max:360, step:5}
+MY_ANGLE_3 = 330  # @param {type:"slider", min:0, max:360, step:5}
+
+from experiments.harness.claims import number
+from experiments.harness.exercises import grade
+
+mine = analyze(toy((MY_ANGLE_1, MY_ANGLE_2, MY_ANGLE_3)))
+grade(
+    [
+        number("the data are compatible", "compatible", {}, at_least=1),
+        number("they are not separable", "separable", {}, at_most=0),
+    ],
+    compatible=mine.compatibility.holds,
+    separable=mine.separability.holds,
+)
+# %%
+# @title Exercise 2: after how many steps is gradient descent 1e-4 nats above the entropy?
+MY_STEPS = 1000  # @param {type:"integer"}
+# Do not try, predict: the margin γ and the step η = 1 / smoothness are those of section 2.
+
+base = analyze(toy((90, 210, 330)))
+print(f"γ = {base.margins['frobenius'].margin:.3f}, η = {1 / base.smoothness:.3g}")
+ran = run_trajectory(base.problem, "gd", 1 / base.smoothness, MY_STEPS)
+grade(
+    [
+        number(
+            "the excess loss is .8e-4 to 1.2e-4 nats", "excess", {}, at_least=8e-5, at_most=1.2e-4
+        )
+    ],
+    excess=ran.metrics["excess_loss"][-1],
+)
+# %%
+# @title Exercise 3: bring the finite part near W* by steps that do not shrink with the gradient
+MY_METHOD = "ngd"  # @param ["ngd", "sign", "spectral"]
+MY_STEP_SIZE = 0.1  # @param {type:"number"}
+MY_DECAY = 0.0  # @param {type:"slider", min:0.0, max:1.0, step:0.25}
+
+ran = run_trajectory(base.problem, MY_METHOD, MY_STEP_SIZE, 2_000, decay=MY_DECAY)
+grade(
+    [number("it is within .005 of W* after 2,000 steps", "distance", {}, at_most=0.005)],
+    distance=ran.metrics["finite_error"][-1],
+)

@@ -7,6 +7,7 @@
 ``statistics``      Student-t, bootstrap and Wilson intervals over seeds
 ``figures``         intervals and words that figures share
 ``claims``          a claim as a row: a sentence, and a test on results
+``exercises``       answers in the notebooks, graded by claims
 ``sequential``      bets that may be looked at after every seed
 ``judging``         what results say of claims, corrected for their number
 ``names``           what settings are called, made from their factors
