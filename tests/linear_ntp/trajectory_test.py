@@ -17,6 +17,7 @@ from el_jax.linear_ntp import (
     gradient,
     leaked_mass,
     log_spaced_marks,
+    max_margin as solve,
     one_hot_problem,
     orthonormal_problem,
     random_problem,
@@ -250,6 +251,29 @@ def test_gradient_descent_has_the_predicted_asymptotics():
     # η k R tends to the dual solution, S_j / V off the support
     dual = -eta * k[-1] * residual(problem, run.final)[~problem.support]
     np.testing.assert_allclose(dual, 2 / 5, rtol=0.05)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.9])
+def test_the_part_across_the_subspace_is_turned_to_the_max_margin_without_loss(alpha):
+    """Lemma 5, from the size on that its proof prints, for directions near and far."""
+    problem = random_problem(6, 8, 4, 2)
+    subspace, finite, w_mm = data_subspace(problem), finite_component(problem), solve(problem).w
+    length = np.linalg.norm(w_mm)
+    rarest = (problem.context_probs * problem.next_token_probs)[problem.support].min()
+    size = np.log(2 / rarest * problem.vocab_size) + 4 * np.linalg.norm(finite)
+    radius = length / alpha * size
+
+    def excess(direction, factor):
+        across = factor * radius * direction / np.linalg.norm(direction)
+        return excess_loss(problem, finite + across).total
+
+    turned, draws = excess(w_mm, 1 + alpha), np.random.default_rng(0).normal(size=(20, 4, 8))
+    for noise in (0.0, 0.01, 0.1, 1.0, 100.0):
+        for draw in draws:
+            across = draw - subspace.project(draw)
+            other = w_mm / length + noise * across / np.linalg.norm(across)
+            assert 0 < turned <= excess(other, 1)
+            assert noise < 100 or excess(other, 1 + alpha) > excess(w_mm, 1)  # not so of others
 
 
 def test_normalised_descent_is_pinned_at_the_edge_of_stability():
