@@ -1,0 +1,42 @@
+"""Accuracy on training and unseen hard strings, and the share that copies, against updates."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_legend, add_titles
+from experiments.el_copy_1024.claims import COPIES, FITTED, at
+from experiments.el_copy_1024.run import RECIPES
+from experiments.harness.figures import decimal, figure_answering, in_words, mean_of
+from experiments.harness.tables import levels, read_table, select
+
+PANELS = {
+    FITTED: "hard training strings: share that is right",
+    "test_hard_accuracy": "unseen hard strings: share that is right",
+    COPIES: "swap test: share that copies",
+}
+COLOURS = dict(zip(RECIPES, ("#000000", "#0072b2", "#888888"), strict=True))
+
+
+def plot(out: Path) -> Figure:
+    """A panel for each measure, a line for each recipe."""
+    curves = read_table(out / "curves.csv")
+    shown = [r for r in RECIPES if r in levels(curves, "recipe")]
+    title = answer(read_table(out / "results.csv"))
+    figure, axes = figure_answering(title, 1, len(PANELS), size=(10.2, 3.6), share_y=True)
+    for ax, metric in zip(axes[0], PANELS, strict=True):
+        for recipe in shown:
+            line = select(curves, at(recipe), metric)
+            ax.plot(line["step"], line["value"], "o-", ms=3, label=recipe, color=COLOURS[recipe])
+        ax.set(xlabel="updates", ylim=(-0.03, 1.03))
+    add_titles(axes.ravel(), [*PANELS.values()])
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    add_legend(figure, handles, num_columns=3, note="one run for each recipe")
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The share that each recipe copies at the end."""
+    shares = (f"{r} {decimal(mean_of(results, at(r), COPIES))}" for r in RECIPES)
+    return f"At width 1024, after 2,000 updates, these shares\nof the swap test are copied: {in_words(shares)}"

@@ -1,0 +1,50 @@
+"""Cross-entropy and E1 in the paper's network and at its settings, a tenth of its updates."""
+
+from functools import partial
+
+from configs.el.copy import get_config
+from experiments.harness.discovery import ExperimentError
+from experiments.harness.studies import Study
+from experiments.harness.sweep import fitting, run_sweep
+
+NAME = "el_copy_1024"
+MECHANISM = ("swap_copies", "swap_undoes_shift")
+GROUPS = [f"{s}_{group}" for s in ("train", "test") for group in ("easy", "hard")]
+METRICS = [f"{group}_{m}" for group in GROUPS for m in ("accuracy", "ce")]
+METRICS += ["test_precise_hard_accuracy", "fitted_step", *MECHANISM]
+CURVES = [*MECHANISM, *(f"{group}_accuracy" for group in GROUPS), "train_easy_ce", "train_hard_ce"]
+
+RECIPES = {  # loss, warm-up
+    "cross-entropy": ("cross_entropy", 0),
+    "E1 with warm-up": ("e1", 1_000),
+    "cross-entropy with warm-up": ("cross_entropy", 1_000),
+}
+NUM_UPDATES, EVERY = 2_000, 200
+
+
+def studies(scale: str) -> list[Study]:
+    """A study of one run for each recipe.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
+    if scale not in ("smoke", "cpu"):
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke or cpu")
+    return [_study(recipe, smoke=scale == "smoke") for recipe in RECIPES]
+
+
+def _study(recipe: str, *, smoke: bool) -> Study:
+    loss, warmup_steps = RECIPES[recipe]
+    config = get_config(f"loss={loss},scale=paper" + ",smoke" * smoke)
+    config.train.probes = ("stratification", "swap")
+    if smoke:
+        config.optim.warmup_steps = min(warmup_steps, config.train.num_updates // 2)
+    else:
+        config.optim.warmup_steps = warmup_steps
+        config.train.update(num_updates=NUM_UPDATES, log_every=50, eval_every=EVERY, seeds=1)
+        config.train.checkpoint_every = EVERY
+        config.eval = {"test": 200, "test_precise": 1_000}
+    return Study(config, {"recipe": recipe})
+
+
+run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
