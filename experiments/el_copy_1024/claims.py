@@ -1,4 +1,4 @@
-"""Claims on single runs: one network for each recipe, on one data set."""
+"""Claims on every run: two data sets, a network of each recipe on each."""
 
 from experiments.harness.claims import number
 
@@ -29,9 +29,7 @@ CLAIMS = {
             paper="below 1, the value only drawn",
             source=FIGURE,
         ),
-        number(
-            "In the swap test it copies at most half", COPIES, at("cross-entropy"), at_most=0.5
-        ),
+        number("In the swap test it copies at most half", COPIES, at("cross-entropy"), at_most=0.5),
         number(
             "E1 with warm-up fits the hard training strings",
             FITTED,

@@ -27,16 +27,17 @@ def plot(out: Path) -> Figure:
     figure, axes = figure_answering(title, 1, len(PANELS), size=(10.2, 3.6), share_y=True)
     for ax, metric in zip(axes[0], PANELS, strict=True):
         for recipe in shown:
-            line = select(curves, at(recipe), metric)
-            ax.plot(line["step"], line["value"], "o-", ms=3, label=recipe, color=COLOURS[recipe])
+            runs = select(curves, at(recipe), metric).groupby("seed")
+            for _, run in runs:
+                ax.plot(run["step"], run["value"], "o-", ms=3, label=recipe, color=COLOURS[recipe])
         ax.set(xlabel="updates", ylim=(-0.03, 1.03))
     add_titles(axes.ravel(), [*PANELS.values()])
-    handles = axes[0, 0].get_legend_handles_labels()[0]
-    add_legend(figure, handles, num_columns=3, note="one run for each recipe")
+    named = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))
+    add_legend(figure, [*named.values()], num_columns=3, note="a line for each run")
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
     """The share that each recipe copies at the end."""
     shares = (f"{r} {decimal(mean_of(results, at(r), COPIES))}" for r in RECIPES)
-    return f"At width 1024, after 2,000 updates, these shares\nof the swap test are copied: {in_words(shares)}"
+    return f"At width 1024, after 2,000 updates, runs copy of the swap test:\n{in_words(shares)}"
