@@ -33,8 +33,12 @@ def plot(out: Path) -> Figure:
         for decoder, colour in COLOURS.items():
             where = {"mechanism": mechanism, "decoder": decoder}
             label = SHOWN.get(decoder, f"{decoder}, by gradient descent")
-            line = {"label": label, "colour": colour, "line_style": "" if decoder == "E1" else "-"}
-            draw_against(ax, results, HELD_OUT, where, "ratio", **line)
+            draw_against(
+                *(ax, results, HELD_OUT, where, "ratio"),
+                label=label,
+                colour=colour,
+                line_style="" if decoder == "E1" else "-",
+            )
         ticks_at(ax, levels(results, "ratio"), base=2)
         ax.set(xlabel="dimensions / contexts", ylim=(-0.03, 1.03))
     axes[0, 0].set_ylabel("right on held-out contexts")
