@@ -2,7 +2,7 @@
 
     python -m tests.peers.conformance_page
 
-PyTorch is installed in the user's cache folder, once, if it must be. Takes six minutes.
+PyTorch is installed in the user's cache folder, once, if it must be. Takes three to nine minutes.
 """
 
 import json

@@ -2,8 +2,8 @@
 
     python -m el_jax.curvature.conformance PACKAGE:FUNCTION [--eigenvalues=...] [--trace=...]
 
-Exits with 1 if a line is not passed. Takes some three minutes; ``--only="layer norm"`` takes one of
-the networks.
+Exits with 1 if a line is not passed. Takes one to three minutes; ``--only="layer norm"`` takes one
+of the networks.
 """
 
 import argparse

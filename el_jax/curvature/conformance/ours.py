@@ -11,6 +11,7 @@ from jax import Array
 
 from el_jax.curvature.conformance.problems import IGNORED, Batch, Matrix, Problem
 from el_jax.curvature.hessian import GaussNewton, Hessian, SampledHessian
+from el_jax.types import Key
 
 Tree = Mapping[str, np.ndarray]
 Static = tuple[str, str, str, Matrix]  # what a program is compiled for: the problem but for arrays
@@ -30,7 +31,8 @@ def top(problem: Problem, num: int) -> np.ndarray:
 def trace(problem: Problem, seed: int) -> tuple[float, float, float]:
     """The trace of its Hessian, with the errors of probes, and of probes and examples."""
     with jax.enable_x64(True):
-        found = _trace(_static(problem), problem.params, problem.all_data(), seed)
+        key = jax.random.key(seed)
+        found = _trace(_static(problem), problem.params, problem.all_data(), key)
     return float(found[0]), float(found[1]), float(found[2])
 
 
@@ -68,8 +70,8 @@ def _top(static: Static, params: Any, data: Batch, num: int) -> Array:
 
 
 @partial(jax.jit, static_argnums=0)
-def _trace(static: Static, params: Any, data: Batch, seed: int) -> tuple[Array, Array, Array]:
+def _trace(static: Static, params: Any, data: Batch, key: Key) -> tuple[Array, Array, Array]:
     operator = _operator(static, params, data)
     assert isinstance(operator, SampledHessian)
-    found = operator.sampled_trace(jax.random.key(seed), 16)
+    found = operator.sampled_trace(key, 16)
     return found.mean, found.probe_sem, found.sem
