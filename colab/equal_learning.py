@@ -589,6 +589,7 @@ grade(
     rests=len(rests),
     least=min(rests, default=np.inf),
 )
+
 # %%
 # @title Exercise 2: make cross-entropy copy, in every run, half of the swap test
 MY_PEAK_LR = 0.0016  # @param {type:"number"}

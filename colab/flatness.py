@@ -311,6 +311,7 @@ grade(
     [number("the error is .7 to 1 % of the trace", "error", {}, at_least=0.007, at_most=0.0101)],
     error=sem / mean,
 )
+
 # %%
 # @title Exercise 2: compute the same function with a quarter of the trace
 MY_SCALE = 1.0  # @param {type:"number"}
@@ -336,6 +337,7 @@ grade(
     difference=losses[1] - losses[0],
     ratio=after / before,
 )
+
 # %%
 # @title Exercise 3: which estimator errs by less than .2 % where eigenvalues fall as 1 / k²?
 MY_ESTIMATOR = "Hutchinson"  # @param ["Hutchinson", "Hutch++", "XTrace"]

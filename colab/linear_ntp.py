@@ -277,6 +277,7 @@ grade(
     compatible=mine.compatibility.holds,
     separable=mine.separability.holds,
 )
+
 # %%
 # @title Exercise 2: after how many steps is gradient descent 1e-4 nats above the entropy?
 MY_STEPS = 1000  # @param {type:"integer"}
@@ -293,6 +294,7 @@ grade(
     ],
     excess=ran.metrics["excess_loss"][-1],
 )
+
 # %%
 # @title Exercise 3: bring the finite part near W* by steps that do not shrink with the gradient
 MY_METHOD = "ngd"  # @param ["ngd", "sign", "spectral"]

@@ -40,4 +40,4 @@ def plot(out: Path) -> Figure:
 def answer(results: pd.DataFrame) -> str:
     """The share that each recipe copies at the end."""
     shares = (f"{r} {decimal(mean_of(results, at(r), COPIES))}" for r in RECIPES)
-    return f"At width 1024, after 2,000 updates, runs copy of the swap test:\n{in_words(shares)}"
+    return f"Share of the swap test copied at width 1024 after 2,000 updates:\n{in_words(shares)}"

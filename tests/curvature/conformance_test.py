@@ -137,6 +137,17 @@ def test_the_command_prints_a_line_for_each_kind_and_its_code_tells(monkeypatch,
     assert "FAILS   Hessian, uneven batches: 0 of 1 (all: error" in capsys.readouterr().out
 
 
+def has_nothing(_):
+    raise NotImplementedError
+
+
+def test_a_tool_that_has_neither_matrix_does_not_pass(monkeypatch, capsys):
+    with pytest.raises(SystemExit) as info:
+        run(monkeypatch, "tests.curvature.conformance_test:has_nothing", "--only=table")
+    assert info.value.code == 2
+    assert "has neither matrix, so nothing was judged" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["no_such_package:f", "numpy:no_such", "numpy", ":f"])
 def test_a_function_that_is_not_there_is_refused_in_a_line(name, monkeypatch, capsys):
     with pytest.raises(SystemExit) as info:

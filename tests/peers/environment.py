@@ -1,5 +1,6 @@
 """Programs of a peer, in an environment that has PyTorch."""
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -7,6 +8,12 @@ import subprocess
 from experiments.bench.pytorch import python_with_pytorch
 
 ROOT = pathlib.Path(__file__).parents[2]
+
+
+@functools.cache
+def _install(package: str) -> None:
+    command = [python_with_pytorch(), "-m", "pip", "install", "-q", package]
+    subprocess.run(command, check=True)
 
 
 def run_peer(
@@ -21,7 +28,7 @@ def run_peer(
         needs: a package for pip, installed there besides.
     """
     if needs:
-        subprocess.run([python_with_pytorch(), "-m", "pip", "install", "-q", needs], check=True)
+        _install(needs)
     command = [python_with_pytorch(), "-m", module, *map(str, arguments)]
     path = os.pathsep.join(map(str, filter(None, (ROOT, packages))))
     offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": path}

@@ -1,4 +1,4 @@
-"""What TransformerLens sees in a folder of a model.
+"""Print the inside of a model in a folder, as TransformerLens sees it.
 
     python -m tests.peers.transformer_lens_model FOLDER TEXT
 

@@ -1,4 +1,4 @@
-"""What TransformerLens sees in an exported folder is what ``look`` sees."""
+"""TransformerLens sees in an exported folder what ``look`` sees."""
 
 import dataclasses
 import json

@@ -9,10 +9,11 @@ of the networks.
 import argparse
 import importlib
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from el_jax.curvature.conformance import __doc__ as protocol
-from el_jax.curvature.conformance.problems import NETWORKS, PROBLEMS
+from el_jax.curvature.conformance.problems import NETWORKS, PROBLEMS, Problem
 from el_jax.curvature.conformance.report import report
 from el_jax.process.errors import UserError
 
@@ -28,6 +29,18 @@ def function_of(flag: str, name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise UserError(f"{flag}={name!r}: must be PACKAGE:FUNCTION ({error})") from error
+
+
+def watched(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """The problems, each named on a terminal before it is judged."""
+    print(f"judging {len(problems)} problems ...", file=sys.stderr, flush=True)
+    for number, problem in enumerate(problems, start=1):
+        if sys.stderr.isatty():
+            line = f"{number}/{len(problems)}  {problem.name}"
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        yield problem
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def main() -> int:
@@ -51,7 +64,9 @@ def main() -> int:
     except UserError as error:
         parser.exit(error.exit_code, f"{error}\n")
     problems = [p for p in PROBLEMS if given.only in (None, p.network)]
-    lines = report(product, top=top, trace=trace, problems=problems)
+    lines = report(product, top=top, trace=trace, problems=watched(problems))
+    if not lines:
+        parser.exit(2, f"product={given.product!r}: has neither matrix, so nothing was judged\n")
     for name, (passed, text) in lines.items():
         print(f"{'passes' if passed else 'FAILS '}  {name}: {text}")
     return 0 if all(passed for passed, _ in lines.values()) else 1

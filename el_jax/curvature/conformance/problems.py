@@ -164,7 +164,7 @@ class _Torch:
     def __init__(self) -> None:
         import torch
 
-        self.torch, functional = torch, torch.nn.functional
+        functional = torch.nn.functional
         self.tanh, self.relu, self.gelu = torch.tanh, functional.relu, functional.gelu
         self.einsum, self.stack = torch.einsum, torch.stack
         self.softmax = functools.partial(torch.softmax, dim=-1)

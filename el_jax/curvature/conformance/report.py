@@ -1,7 +1,7 @@
 """All judgements of a tool, a line each."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def report(
     top: Callable[[Problem, int], Sequence[float]] | None = None,
     trace: Trace | None = None,
     say: Callable[[str], Any] = print,
-    problems: Sequence[Problem] = PROBLEMS,
+    problems: Iterable[Problem] = PROBLEMS,
     num_seeds: int = NUM_SEEDS,
 ) -> dict[str, tuple[bool, str]]:
     """Judge a tool; whether it passes, and how far it is off, for each line of the report.
