@@ -167,14 +167,6 @@ def test_a_claim_of_a_fixed_design_may_not_be_looked_at_early(root, capsys):
     assert "'E1 wins' may not be looked at early" in capsys.readouterr().err
 
 
-def test_paper_results_go_to_their_own_folder(root):
-    main(["run", "toy", "--scale=paper"], root)
-    assert "results.csv" in names(root / "toy" / "paper")
-    assert "results.csv" not in names(root / "toy")
-    recorded = json.loads((root / "toy" / "paper" / "provenance.json").read_text())
-    assert recorded["scale"] == "paper"
-
-
 @pytest.mark.parametrize("flag", ["--smoke", "--scale=smoke", "--scale=quick"])
 def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, capsys):
     before = names(root / "toy")
@@ -210,13 +202,6 @@ def test_an_unknown_name_is_one_line_that_lists_the_known(root, capsys):
         capsys.readouterr().err
         == "error: no experiment 'toyy'; did you mean 'toy'? there are: toy, waiting.\n"
     )
-
-
-def test_an_unknown_scale_is_refused(root, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["run", "toy", "--scale=huge"], root)
-    assert stopped.value.code == 2
-    assert "'smoke'" in capsys.readouterr().err
 
 
 def test_an_experiment_may_have_scales_of_its_own(root, capsys):

@@ -1,4 +1,4 @@
-"""Drift along minimisers: the two models against calculus, and claims on made-up numbers."""
+"""Drift along minimisers: the two models against calculus."""
 
 import jax
 import jax.numpy as jnp
@@ -106,6 +106,3 @@ def test_ratios_of_a_path_that_follows_theory_are_one():
     for name in ("fall_ratio", "slope_ratio", "loss_ratio"):
         assert numbers[name] == pytest.approx(1)
     assert numbers["loss_change"] < 1
-
-
-# ---- claims and figure on made-up numbers --------------------------------------------------------
