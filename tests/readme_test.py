@@ -8,7 +8,6 @@ are executed in order, in one namespace.
 
 import ast
 import contextlib
-import doctest
 import importlib.util
 import io
 import itertools
@@ -241,26 +240,12 @@ def run_statements(text: str, name: str, namespace: dict) -> None:
 
 
 def execute(readme: str, name: str) -> None:
-    """Runs the python blocks in one namespace; they must print the output that they show.
-
-    They show their output after `>>>` lines, and the value of a print in the comment behind it.
-    """
+    """Runs the python blocks in one namespace; a print must give the value in its comment."""
     namespace = {"__name__": "__main__"}
     for block in blocks(readme):
-        if block.language != "python" or block.file:
-            continue
-        if ">>>" not in block.text:
+        if block.language == "python" and not block.file:
             lines_before = "\n" * block.line  # so that a traceback names the line of the README
             run_statements(lines_before + block.text, name, namespace)
-            continue
-        test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line)
-        runner = doctest.DocTestRunner(
-            optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False
-        )
-        report: list[str] = []
-        runner.run(test, out=report.append, clear_globs=False)
-        assert not runner.failures, "".join(report)
-        namespace.update(test.globs)
 
 
 @pytest.fixture

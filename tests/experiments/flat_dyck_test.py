@@ -14,12 +14,7 @@ from el_jax.worlds import Dyck
 from experiments.flat_dyck import model, run, solutions, training, transfer
 
 GIVEN = run.data(4)
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 # ---- the bound -----------------------------------------------------------------------------------

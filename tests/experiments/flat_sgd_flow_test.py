@@ -11,12 +11,7 @@ from el_jax.worlds import block_hmm, exact_entropy_floor
 from experiments.flat_sgd_flow import drift, network, product, run
 
 WORLD = block_hmm(vocab_size=3, num_states=3, length=2, num_blocks=1, concentration=3.0, seed=0)
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 @pytest.fixture(scope="module")

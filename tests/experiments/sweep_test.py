@@ -12,6 +12,7 @@ from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from experiments.harness import kept, studies, sweep
 from experiments.harness.studies import Study, Trained
+from tests.training.small_training import small_config
 
 
 @pytest.mark.parametrize(
@@ -39,15 +40,8 @@ def test_runs_of_the_same_factors_are_refused_before_anything_is_trained(tmp_pat
 
 
 def tiny(**train):
-    config = get_config("loss=e1,smoke")
-    config.model.update(width=8, num_layers=1)
-    config.task.update(padding_length=4, num_train=16)
-    config.optim.warmup_steps = 0
-    config.train.update(num_updates=4, log_every=2, eval_every=2, checkpoint_every=4, seeds=1)
-    config.eval = {"test": 8, "test_precise": 8}
-    config.train.eval_tokens = 128
-    config.train.update(train)
-    return config
+    short = {"num_updates": 4, "log_every": 2, "eval_every": 2, "checkpoint_every": 4, "seeds": 1}
+    return small_config(**(short | train))
 
 
 def test_seeds_are_shared_out_with_the_whole_sweep_each():
