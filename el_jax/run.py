@@ -176,18 +176,17 @@ class SavedRun:
         params = self.params(seed, step, **others)
         return {name: part for name, part in params.items() if name != OWN}, params.get(OWN, {})
 
-    def params_for(self, num_runs: int, step: int | None = None) -> Params:
-        """Parameters to start another training from, every leaf ``[num_runs, ...]``.
+    def params_for(self, num_runs: int) -> Params:
+        """The newest parameters, to start another training from, every leaf ``[num_runs, ...]``.
 
         Each run of the other training gets those of the run in its place; if there is one run
         here, all get its parameters.
 
         Args:
             num_runs: number of runs of the other training.
-            step: of the checkpoint; None for the newest.
 
         Raises:
-            ConfigError: there is no such step, or the numbers of runs do not go together.
+            ConfigError: there is no checkpoint, or the numbers of runs do not go together.
             CheckpointError: the checkpoint is damaged.
         """
         own = len(self.runs)
@@ -195,7 +194,7 @@ class SavedRun:
             raise ConfigError(
                 f"{self.workdir}: has {own} runs, where one or {num_runs} can be started from"
             )
-        params = self._state(step).params
+        params = self._state(None).params
         return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_runs, *leaf.shape[1:])), params)
 
     def _run(self, wanted: Numbers) -> int:

@@ -3,19 +3,15 @@
 python -m experiments list
 python -m experiments run el_copy_losses --smoke
 python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
-python -m experiments run el_copy_losses --shard=0/8 [--scale=cpu]
 python -m experiments run bench --only=pytorch,relaunch [--scale=cpu] [--out=DIR]
 python -m experiments run NAME --until-decided --max-seeds=64
 python -m experiments plan el_copy_losses --scale=paper --machine=tpu-v5p-8,h100-8 [--write]
 python -m experiments report
 
-A shard is one task of a job array: it trains its part and keeps it in runs/experiments. When all
-have, the same command without --shard reads them back there, on a machine of the same kind, writes
-the tables, judges the claims and draws the figure. --only measures some settings again
-and leaves the others in the tables as they are. --until-decided adds seeds until every claim has a
-verdict, where the tests of all claims may be looked at that often. plan forecasts time and
-device-hours on machines that need not be here; --write puts them into the README, --compile asks
-the machines' compilers.
+--only measures some settings again and leaves the others in the tables as they are. --until-decided
+adds seeds until every claim has a verdict, where the tests of all claims may be looked at that
+often. plan forecasts time and device-hours on machines that need not be here; --write puts them
+into the README, --compile asks the machines' compilers.
 """
 
 import argparse
@@ -44,7 +40,6 @@ from experiments.harness.report import (
     print_results,
     write_report,
 )
-from experiments.harness.shards import ShardError, parse_shard
 from experiments.harness.tables import MalformedTableError, read_table
 
 ROOT = Path(__file__).parent
@@ -72,7 +67,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
                 plan(arguments, root)
             case "report":
                 print(f"wrote {write_report(root)}")
-    except (ExperimentError, ShardError, MalformedTableError) as error:
+    except (ExperimentError, MalformedTableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except UserError as error:
@@ -93,7 +88,6 @@ def make_parser() -> argparse.ArgumentParser:
         "--smoke", action="store_const", const="smoke", dest="scale", help="--scale=smoke"
     )
     runner.add_argument("--plot-only", action="store_true", help="redraw from tables already there")
-    runner.add_argument("--shard", metavar="i/n", help="only the i-th of n parts, from 0")
     runner.add_argument("--only", metavar="NAME,...", default="", help="measure only these again")
     runner.add_argument(
         "--until-decided", action="store_true", help="add seeds until every claim is decided"
@@ -111,21 +105,15 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace, root: Path) -> None:
-    """Run one experiment, or a part of it, or only redraw it."""
+    """Run one experiment, or some of its settings, or only redraw it."""
     experiment = find(root, arguments.name)
     only = [name for name in arguments.only.split(",") if name]
-    if only and (arguments.plot_only or arguments.shard is not None):
-        raise ExperimentError("--only goes with neither --shard nor --plot-only.")
-    if arguments.until_decided and (only or arguments.plot_only or arguments.shard is not None):
-        raise ExperimentError("--until-decided goes with neither --only, --shard nor --plot-only.")
+    if only and arguments.plot_only:
+        raise ExperimentError("--only does not go with --plot-only.")
+    if arguments.until_decided and (only or arguments.plot_only):
+        raise ExperimentError("--until-decided goes with neither --only nor --plot-only.")
     if not arguments.plot_only:
         arithmetic.check()
-    if arguments.shard is not None:
-        if arguments.plot_only:
-            raise ExperimentError("--plot-only: there is nothing to draw of a shard.")
-        experiment.train_shard(arguments.scale, parse_shard(arguments.shard))
-        print("kept; when all shards are: the same command without --shard")
-        return
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
     if arguments.until_decided:

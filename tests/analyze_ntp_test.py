@@ -58,7 +58,9 @@ def test_the_course_ends_where_the_decoder_was_kept(done):
 
 
 def test_what_is_not_separable_says_why_and_has_no_margin(tmp_path):
-    process = run(tmp_path, "--config=configs/linear_ntp/teacher.py:m=12,d=2,V=5,S=2,steps=0")
+    process = run(
+        tmp_path, "--config=configs/linear_ntp/random.py:teacher,m=12,d=2,V=5,S=2,steps=0"
+    )
     assert process.returncode == 0, process.stderr
     assert "\nnot separable: " in process.stdout
     assert "FarkasMatrix verified" in process.stdout

@@ -118,18 +118,6 @@ def test_notebook_runs(source, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
     assert figure_cells(notebook) == figure_cells(committed(source)), "python -m colab.build --run"
 
 
-def test_a_figure_that_is_not_shown_is_seen(tmp_path: pathlib.Path):
-    figure = "from matplotlib.figure import Figure\nFigure().subplots().figure\n"
-    notebook = build.notebook(f"# %%\n{figure}# %%\n# %matplotlib inline\n{figure}")
-    run_notebook(notebook, tmp_path)
-    assert hidden_figures(notebook) == ["cell-00"]
-
-
-def test_a_failing_cell_is_seen(tmp_path: pathlib.Path):
-    with pytest.raises(nbclient.exceptions.CellExecutionError, match="ZeroDivisionError"):
-        run_notebook(build.notebook("# %%\n1 / 0\n"), tmp_path)
-
-
 @pytest.mark.parametrize("source", build.sources(), ids=lambda path: path.stem)
 def test_notebook_is_made_from_its_source(source: pathlib.Path):
     assert not build.stale(source), "run python -m colab.build"

@@ -19,6 +19,7 @@ from el_jax.training.fit import fit
 from el_jax.training.sinks import History
 from experiments.el_copy_losses import run as el_copy_losses
 from experiments.flat_size import run as flat_size
+from tests.training.small_training import small_config
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -32,17 +33,6 @@ def train(config):
     training, history = build.build(build.parse(config)), History()
     fit(training, sinks=[history])
     return history
-
-
-def tiny(name):
-    config = get_config(f"loss={name},smoke")
-    config.model.update(width=8, num_layers=1)
-    config.task.update(padding_length=4, num_train=16)
-    config.train.update(num_updates=4, log_every=2, eval_every=4, checkpoint_every=4, seeds=1)
-    config.eval = {"test": 8, "test_precise": 8}
-    config.train.eval_tokens = 128
-    config.optim.warmup_steps = 0
-    return config
 
 
 def test_every_config_belongs_to_a_track():
@@ -74,7 +64,7 @@ def test_every_linear_problem_can_be_built(module):
 @pytest.mark.slow  # tests/contract_test.py traces an update of each
 @pytest.mark.parametrize("name", TOKEN_LOSSES)
 def test_every_loss_trains_from_its_name(name):
-    history = train(tiny(name))
+    history = train(small_config(f"loss={name},smoke", seeds=1))
     assert np.isfinite(history.curve("batch_loss")[1]).all()
 
 

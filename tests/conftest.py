@@ -54,6 +54,13 @@ hypothesis.settings.register_profile("el_jax", derandomize=True, deadline=None, 
 hypothesis.settings.load_profile("el_jax")
 
 
+@pytest.fixture
+def float64() -> Iterator[None]:
+    """Computes in float64."""
+    with jax.enable_x64(True):
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _forget_programs() -> Iterator[None]:
     """Forgets compiled programs before they take too much memory, or too many mappings.

@@ -20,12 +20,8 @@ from tests import trainings
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
     """Two seeds of the copy task."""
-    workdir = tmp_path_factory.mktemp("copy")
-    pace = trainings.pace(20, log_every=10, eval_every=20, checkpoint_every=10)
-    command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace]
-    command += ["--config.train.seeds=2", f"--workdir={workdir}"]
-    subprocess.run(command, cwd=trainings.ROOT, check=True)
-    return workdir
+    two = "--config.train.seeds=2"
+    return trainings.trained(tmp_path_factory.mktemp("copy"), *trainings.SHORT, two)
 
 
 @pytest.mark.parametrize("step", [None, 10])

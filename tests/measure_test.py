@@ -9,8 +9,6 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 
 import jax
@@ -39,12 +37,8 @@ KINDS = ("embeddings", "matrices", "norms", "biases")
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
     """A training of two seeds, by the command."""
-    workdir = tmp_path_factory.mktemp("copy")
-    pace = trainings.pace(20, log_every=10, eval_every=10, checkpoint_every=10)
-    command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace]
     seeds = ["--config.train.seeds=2", "--config.train.keep_checkpoints=0"]
-    subprocess.run([*command, *seeds, f"--workdir={workdir}"], cwd=trainings.ROOT, check=True)
-    return workdir
+    return trainings.trained(tmp_path_factory.mktemp("copy"), *trainings.SHORT, *seeds)
 
 
 def test_every_number_has_a_line_in_the_table(workdir, capsys):

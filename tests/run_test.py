@@ -20,12 +20,8 @@ from tests import trainings
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A sweep of two seeds, by the command."""
-    workdir = tmp_path_factory.mktemp("sweep")
-    pace = trainings.pace(20, log_every=10, eval_every=10, checkpoint_every=10)
     sweep = ["--config.sweep.loss.lam=(0.5, 2.0)", "--config.train.seeds=2"]
-    command = [sys.executable, "-m", "el_jax.train", *trainings.TINY, *pace, *sweep]
-    subprocess.run([*command, f"--workdir={workdir}"], cwd=trainings.ROOT, check=True)
-    return workdir
+    return trainings.trained(tmp_path_factory.mktemp("sweep"), *trainings.SHORT, *sweep)
 
 
 @pytest.fixture

@@ -32,6 +32,9 @@ def pace(num_updates, log_every, eval_every, checkpoint_every):
     )
 
 
+SHORT = pace(20, log_every=10, eval_every=10, checkpoint_every=10)
+
+
 def start(workdir, *arguments, **environment):
     """Start a training; its output goes to files beside the workdir, since a full pipe blocks."""
     command = [sys.executable, "-m", "el_jax.train", *TINY, *arguments, f"--workdir={workdir}"]
@@ -53,6 +56,12 @@ def finish(process, workdir, timeout=300):
     """Wait for the process; any exit code but 0 is an error."""
     code = process.wait(timeout)
     assert code == 0, f"exit code {code}: {errors(workdir)}"
+
+
+def trained(workdir, *arguments, **environment):
+    """Train to the end; the workdir."""
+    finish(start(workdir, *arguments, **environment), workdir)
+    return workdir
 
 
 def steps(workdir):

@@ -54,7 +54,6 @@ from el_jax.losses.fused import (
     Path,
     choose_path,
     fused_stats_and_moments,
-    fused_token_stats,
     reads_softmax,
 )
 from el_jax.losses.gradients import (
@@ -122,7 +121,6 @@ __all__ = [
     "equilibrium_margins",
     "focal",
     "fused_stats_and_moments",
-    "fused_token_stats",
     "gradient_weight",
     "label_gradient",
     "label_log_odds",

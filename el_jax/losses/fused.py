@@ -20,7 +20,7 @@ OF_SOFTMAX = ("logsumexp", "logsumexp_other", "max_other")
 Path = Literal["auto", "plain", "gram", "chunked"]
 
 
-def fused_token_stats(
+def fused_stats_and_moments(
     hidden: Float[Array, "*batch D"],
     head: Float[Array, "D V"],
     labels: Int[Array, "*batch"],
@@ -31,8 +31,8 @@ def fused_token_stats(
     path: Path = "auto",
     vocab_chunk: int = VOCAB_CHUNK,
     precision: str | None = None,
-) -> TokenStats:
-    """The :func:`token_stats` of the logits ``hidden @ head + bias``, the input of every loss.
+) -> tuple[TokenStats, SoftmaxMoments]:
+    """The :func:`token_stats` of the logits ``hidden @ head + bias``, and moments of their softmax.
 
     ==========  =======================  ==================  ====================================
     path        logits in memory         derivatives         how
@@ -56,38 +56,12 @@ def fused_token_stats(
         vocab_chunk: classes in a block; need not divide V.
         precision: of the products, as in ``jnp.matmul``.
 
+    Returns:
+        The input of every loss and, from the same pass, the moments for a gradient's norm, which
+        are constants to every derivative, and NaN where the ``softmax`` statistics are NaN.
+
     Raises:
         ValueError: if the shapes disagree, V < 2, a chunk is not positive or ``path`` is unknown.
-    """
-    return fused_stats_and_moments(
-        hidden,
-        head,
-        labels,
-        bias=bias,
-        temperature=temperature,
-        softmax=softmax,
-        path=path,
-        vocab_chunk=vocab_chunk,
-        precision=precision,
-    )[0]
-
-
-def fused_stats_and_moments(
-    hidden: Float[Array, "*batch D"],
-    head: Float[Array, "D V"],
-    labels: Int[Array, "*batch"],
-    *,
-    bias: Float[Array, " V"] | None = None,
-    temperature: ScalarLike = 1.0,
-    softmax: bool = True,
-    path: Path = "auto",
-    vocab_chunk: int = VOCAB_CHUNK,
-    precision: str | None = None,
-) -> tuple[TokenStats, SoftmaxMoments]:
-    """:func:`fused_token_stats` and, from the same pass, the moments for a gradient's norm.
-
-    The arguments are the same. The moments are constants to every derivative, and NaN where the
-    ``softmax`` statistics are NaN.
     """
     num_classes = head.shape[1]
     _check(hidden, head, labels, vocab_chunk)

@@ -55,7 +55,6 @@ def plot_median(
     curve: Curve,
     *,
     colour: str,
-    line_style: Any = SOLID,
     label: str | None = None,
     middle: float | None = None,
 ) -> None:
@@ -68,13 +67,12 @@ def plot_median(
         ax: the axes.
         curve: the metric of every seed.
         colour: of the line and of what surrounds it.
-        line_style: matplotlib line style of the median.
         label: legend text of the median.
         middle: share of the seeds inside the band, such as 0.8 for the 10th to the 90th
             percentile; None for a thin line per seed.
     """
     median = np.median(curve.values, axis=0)
-    ax.plot(curve.steps, median, color=colour, linestyle=line_style, label=label, zorder=3)
+    ax.plot(curve.steps, median, color=colour, label=label, zorder=3)
     if len(curve.values) < 2:
         return
     if middle is None:
@@ -82,7 +80,6 @@ def plot_median(
             curve.steps,
             curve.values.T,
             color=colour,
-            linestyle=line_style,
             linewidth=0.6,
             alpha=0.4,
             zorder=2,

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 _TURNS = np.linspace(0, 2 * np.pi, 32, endpoint=False)
 _DISTANCES = (11.0, 15.0, 20.0)  # points between a point and the middle of its name
 _ENOUGH = 5.0  # points of room about a name; more is no better
+_FONT_SIZE = 9.0  # points
 _LETTER = 0.62  # width of a letter over the size of its font
 
 
@@ -17,8 +18,6 @@ def add_point_labels(
     names: Sequence[str],
     points: Float[np.ndarray, "n 2"],
     ends: Float[np.ndarray, "lines 2"],
-    *,
-    font_size: float = 9.0,
 ) -> None:
     """Write each name beside its point, off the points and off the lines from the origin.
 
@@ -30,15 +29,14 @@ def add_point_labels(
         names: one name a point.
         points: where they belong.
         ends: every line runs from the origin to one of these.
-        font_size: in points.
     """
     box = ax.get_window_extent()
     spans = np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1)
     scale = min(box.width / spans[0], box.height / spans[1]) * 72 / ax.figure.dpi
     obstacles = np.concatenate([_samples(ends * scale), points * scale])
     for name, point in zip(names, points, strict=True):
-        place = _place(point * scale, _size(name, font_size), obstacles)
-        obstacles = np.concatenate([obstacles, _rectangle(place, _size(name, font_size))])
+        place = _place(point * scale, _size(name), obstacles)
+        obstacles = np.concatenate([obstacles, _rectangle(place, _size(name))])
         ax.annotate(
             name,
             point,
@@ -46,7 +44,7 @@ def add_point_labels(
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=font_size,
+            fontsize=_FONT_SIZE,
             fontweight="bold",
         )
 
@@ -56,10 +54,10 @@ def _samples(ends: Float[np.ndarray, "lines 2"]) -> Float[np.ndarray, "samples 2
     return (np.linspace(0, 1, 101)[:, None, None] * ends).reshape(-1, 2)
 
 
-def _size(name: str, font_size: float) -> Float[np.ndarray, "2"]:
+def _size(name: str) -> Float[np.ndarray, "2"]:
     """Half the width and half the height of a name, in points; signs of TeX take no room."""
     shown = name.translate(str.maketrans("", "", "$_{}"))
-    return np.array([len(shown) * _LETTER, 1.0]) * font_size / 2
+    return np.array([len(shown) * _LETTER, 1.0]) * _FONT_SIZE / 2
 
 
 def _rectangle(

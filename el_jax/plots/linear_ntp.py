@@ -26,21 +26,14 @@ _NORM_COLOURS = {"frobenius": "black", "max": SPARE_COLOURS[0], "spectral": SPAR
 
 
 def plot_geometry(
-    ax: Axes,
-    embeddings: Float[np.ndarray, "d m"],
-    decoder: Float[np.ndarray, "V d"],
-    *,
-    context_names: Sequence[str] | None = None,
-    token_names: Sequence[str] | None = None,
+    ax: Axes, embeddings: Float[np.ndarray, "d m"], decoder: Float[np.ndarray, "V d"]
 ) -> None:
-    """Contexts (black circles) and the word vectors of a decoder (stars) in the plane.
+    """Contexts (black circles h1, h2, ...) and word vectors of a decoder (stars 1, 2, ...).
 
     Args:
         ax: the axes.
-        embeddings: H with d = 2.
+        embeddings: H with d = 2, in the plane.
         decoder: W, one row a token. Rows that coincide share a star and its label.
-        context_names: by default h1, h2, ...
-        token_names: by default 1, 2, ...
 
     Raises:
         ValueError: if d is not 2.
@@ -49,8 +42,8 @@ def plot_geometry(
         raise ValueError(
             f"embeddings {embeddings.shape}, decoder {decoder.shape}: must be [2, m] and [V, 2]"
         )
-    contexts = context_names or [f"$h_{j + 1}$" for j in range(embeddings.shape[1])]
-    words = _shared(token_names or [str(z + 1) for z in range(len(decoder))], decoder)
+    contexts = [f"$h_{j + 1}$" for j in range(embeddings.shape[1])]
+    words = _shared([str(z + 1) for z in range(len(decoder))], decoder)
     ax.axhline(0, color="#cccccc", linewidth=0.8)
     ax.axvline(0, color="#cccccc", linewidth=0.8)
     for x, y in embeddings.T:

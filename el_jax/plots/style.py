@@ -130,12 +130,11 @@ def add_legend(
     legend.get_title().set(color=NOTE_COLOUR, multialignment="center")
 
 
-def add_panel_legend(ax: Axes, *, num_columns: int = 1) -> None:
+def add_panel_legend(ax: Axes) -> None:
     """Put the legend of one panel under its axis, where it covers no data."""
     ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, -0.2),
-        ncols=num_columns,
         frameon=False,
         fontsize=LEGEND_FONT_SIZE,
     )

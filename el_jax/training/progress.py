@@ -22,6 +22,7 @@ from el_jax.types import Row
 COMPILING = "compiling (the first time only) ..."
 _WIDE = 100  # columns of a terminal with room for a long bar
 _FEW = 3  # sweep points whose numbers are shown one by one
+_SECONDS = 30.0  # longest time between lines
 _TIMES = 24  # columns of the times, and of the gaps
 
 Watched = Mapping[str, str]  # metric shown -> its name in the display
@@ -145,7 +146,6 @@ class LineProgress:
         num_updates: number of updates in all.
         start: number of updates made before.
         watched: metrics to show.
-        seconds: longest time between lines.
         at_evaluations: True for a line at each evaluation as well.
         points: sweep points of the runs.
     """
@@ -156,7 +156,6 @@ class LineProgress:
         num_updates: int,
         start: int,
         watched: Watched,
-        seconds: float = 30.0,
         *,
         at_evaluations: bool = True,
         points: Points = _ALL,
@@ -165,7 +164,7 @@ class LineProgress:
         self._points = points
         self._first: tuple[int, float] | None = None  # step and time of the first row
         self._last = time.monotonic()
-        self._seconds, self._at_evaluations = seconds, at_evaluations
+        self._at_evaluations = at_evaluations
         if start < num_updates:
             self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
 
@@ -181,7 +180,7 @@ class LineProgress:
         self._first = self._first or (step, now)
         evaluated = any(name in row for name in self._watched if name != "batch_loss")
         due = evaluated and (self._at_evaluations or step >= self._num_updates)
-        if not due and now - self._last < self._seconds:
+        if not due and now - self._last < _SECONDS:
             return
         self._last = now
         shown = headline(row, self._watched, self._points)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from el_jax import build
-from el_jax.losses import cross_entropy, e1, e2, e3, fused_token_stats, reads_softmax
+from el_jax.losses import cross_entropy, e1, e2, e3, fused_stats_and_moments, reads_softmax
 from el_jax.losses.fused import Path
 from el_jax.losses.gradients import TokenLoss
 from experiments.bench.paired import Benchmark, Case, Timing, Values, compare, seconds_of
@@ -51,7 +51,8 @@ def loss_and_gradient(loss: TokenLoss, path: Path) -> jax.stages.Wrapped:
     softmax = reads_softmax(loss)
 
     def mean(hidden: Array, head: Array, labels: Array) -> Array:
-        return loss(fused_token_stats(hidden, head, labels, softmax=softmax, path=path)).mean()
+        stats, _ = fused_stats_and_moments(hidden, head, labels, softmax=softmax, path=path)
+        return loss(stats).mean()
 
     return jax.jit(jax.value_and_grad(mean, argnums=(0, 1)))
 

@@ -15,7 +15,7 @@ HARD, COPIES, FITTED = "test_precise_hard_accuracy", "swap_copies", "train_hard_
 COLD, WARM = ({"warmup_steps": steps} for steps in WARM_UP)
 CE = {"loss": "cross_entropy"}
 E1_1, E1_4 = ({"loss": "e1", "lam": lam} for lam in (1.0, 4.0))
-E2_10, E3 = {"loss": "e2", "lam": 10.0}, {"loss": "e3", "b": 1.0}
+E3 = {"loss": "e3", "b": 1.0}
 TABLE_3, SECTION = "Yang et al. 2025, Table 3", "Yang et al. 2025, section 4.1"
 
 _E1: dict[str, Any] = {"loss": "e1", **WARM, **FEW}

@@ -15,7 +15,6 @@
 ``sweep``           train studies, and write the three tables
 ``studies``         runs of many seeds, on all cores of a CPU or together on an accelerator
 ``kept``            finished runs of a study that was killed
-``shards``          parts of an experiment for a job array
 ``joined``          tables of several runs joined into one
 ``report``          tables, verdicts and report.md for readers
 ==================  ================================================================================

@@ -139,22 +139,6 @@ def contrast(
     return Claim(text, judge, needs=[(where, metric) for _, where in terms], **wording)
 
 
-def effect(
-    text: str,
-    metric: str,
-    at: Where,
-    minus: Where,
-    *,
-    within: Where | None = None,
-    by: float = 0.0,
-    **wording: Unpack[Wording],
-) -> Claim:
-    """The mean over the settings at some levels is above that at others, all else alike."""
-    common = dict(within or {})
-    terms = [(1.0, common | dict(at)), (-1.0, common | dict(minus))]
-    return contrast(text, metric, terms, by=by, **wording)
-
-
 def level(
     text: str,
     metric: str,

@@ -34,7 +34,6 @@ from el_jax.process.environment import checkout_state
 from experiments.harness.joined import TABLES, replace_levels
 from experiments.harness.judging import Claim, Judged, Verdict, judged
 from experiments.harness.provenance import Provenance, read_provenance
-from experiments.harness.shards import Shard
 from experiments.harness.tables import read_table
 
 SCALES = ("smoke", "cpu", "paper")  # of an experiment that declares none
@@ -117,21 +116,6 @@ class Experiment:
             if not (out / table).exists():
                 raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")
 
-    def train_shard(self, scale: str, shard: Shard) -> None:
-        """Train a part of its studies, and keep it for the run that writes the tables.
-
-        Raises:
-            ExperimentError: it trains no studies, or the checkout has uncommitted changes, so that
-                nothing would be kept.
-            ShardError: there are more shards than parts.
-        """
-        if checkout_state()[1]:
-            raise ExperimentError("--shard: commit first, since there are changes.")
-        studies = self.studies(scale)
-        from experiments.harness.studies import train_all  # imports the training code
-
-        train_all(self.name, studies, shard)
-
     def run_until_decided(
         self, scale: str, out: Path, max_seeds: int
     ) -> Iterator[tuple[int, list[Judged]]]:
@@ -187,7 +171,7 @@ class Experiment:
             raise ExperimentError(self._no_scale(scale))
         module = importlib.import_module(f"experiments.{self.name}.run")
         if "studies" not in vars(module):
-            raise ExperimentError(f"{self.name} trains no studies, to plan or to divide.")
+            raise ExperimentError(f"{self.name} trains no studies to plan.")
         return module.studies(scale)
 
     def plot(self, out: Path) -> Figure:

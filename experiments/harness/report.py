@@ -50,7 +50,7 @@ def make_console() -> Console:
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
-def key_metrics(results: pd.DataFrame, limit: int = MAX_COLUMNS) -> list[str]:
+def key_metrics(results: pd.DataFrame) -> list[str]:
     """The metrics shown first: test before train, hard before easy, accuracy before the rest.
 
     Of two that are alike, the one of more strings comes first.
@@ -62,7 +62,7 @@ def key_metrics(results: pd.DataFrame, limit: int = MAX_COLUMNS) -> list[str]:
         test, hard, accuracy, precise = (word not in words for word in first)
         return test, hard, accuracy, precise, metric
 
-    return sorted(results["metric"].unique(), key=rank)[:limit]
+    return sorted(results["metric"].unique(), key=rank)[:MAX_COLUMNS]
 
 
 def print_results(console: Console, title: str, results: pd.DataFrame) -> None:

@@ -35,7 +35,6 @@ from el_jax.training.progress import (
 from el_jax.training.sinks import History, Sink
 from el_jax.types import Row
 from experiments.harness import kept
-from experiments.harness.shards import WHOLE, Shard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,22 +77,20 @@ def on_pilot_data(studies: Sequence[Study]) -> list[Study]:
     return list(studies)
 
 
-def train_all(title: str, studies: Sequence[Study], shard: Shard = WHOLE) -> list[list[Trained]]:
-    """Train every study, or a shard's part of each.
+def train_all(title: str, studies: Sequence[Study]) -> list[list[Trained]]:
+    """Train every seed of every study, with its whole sweep.
 
     Args:
         title: the experiment, shown beside the progress.
         studies: the studies to train.
-        shard: the part of them to train; a unit is one seed of one study, with its whole sweep.
 
     Raises:
-        ShardError: there are more shards than units.
         NonFiniteError: see ``fit``.
     """
     use_compilation_cache()
     if jax.devices()[0].platform == "cpu":
-        return _train_all_on_cpu(title, studies, shard)
-    return _train_all_together(title, studies, shard)
+        return _train_all_on_cpu(title, studies)
+    return _train_all_together(title, studies)
 
 
 def _train(
@@ -160,13 +157,6 @@ def _end_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _taken(studies: Sequence[Study], shard: Shard, **train: str) -> list[list[build.Config]]:
-    """For each study the configs that a shard trains; every seed of each is a unit."""
-    units = [(i, part) for i, study in enumerate(studies) for part in by_seed(study, **train)]
-    taken = shard.take(units)
-    return [[part for i, part in taken if i == number] for number in range(len(studies))]
-
-
 def by_seed(study: Study, **train: str) -> list[build.Config]:
     """One config per seed, its sweep unchanged, with keys of its train section replaced."""
     parts = []
@@ -182,9 +172,9 @@ def by_seed(study: Study, **train: str) -> list[build.Config]:
     return parts
 
 
-def _train_all_on_cpu(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Trained]]:
+def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Trained]]:
     """Train every seed of every study, as many at a time as there are cores."""
-    parts = _taken(studies, shard, run_axis="map")
+    parts = [by_seed(study, run_axis="map") for study in studies]
     context = multiprocessing.get_context("spawn")
     with (
         context.Manager() as manager,
@@ -233,12 +223,12 @@ def _seed_by_seed(parts: Sequence[Sequence[build.Config]]) -> list[tuple[int, bu
     return [part for row in by_seed for part in row if part is not None]
 
 
-def _train_all_together(title: str, studies: Sequence[Study], shard: Shard) -> list[list[Trained]]:
+def _train_all_together(title: str, studies: Sequence[Study]) -> list[list[Trained]]:
     """Train one seed of one study after the other, each as one program over all of its runs."""
     trained = []
-    for study, parts in zip(studies, _taken(studies, shard), strict=True):
+    for study in studies:
         name = ", ".join([title, study.config.loss.name, *map(str, study.factors.values())])
-        trained.append([_train_watched(f"{name}, seed {part.seed}", part) for part in parts])
+        trained.append([_train_watched(f"{name}, seed {p.seed}", p) for p in by_seed(study)])
     return trained
 
 

@@ -127,11 +127,6 @@ def test_numbers_that_float32_rounds_are_taken():
     check_float32("config", {"a": [0.0, -0.0, 0.1, 1e-37, -3e38, 0.9999, 1.0], "b": 7, "c": None})
 
 
-def test_missing_keys_are_named():
-    with pytest.raises(ConfigError, match=r"^config\.part\.rate: missing"):
-        section("part", {k: v for k, v in GOOD.items() if k != "rate"}, Sample, outside="here")
-
-
 @pytest.mark.parametrize("name", ["c", None, 1, ["a"]])
 def test_names_are_looked_up_among_the_known(name):
     assert choose("part.kind", "a", {"b": 1, "a": 2}) == 2

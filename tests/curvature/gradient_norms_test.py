@@ -15,12 +15,7 @@ from el_jax.types import Batch
 KEY = jax.random.key(0)
 SIZES = {"vocab_size": 11, "width": 16, "num_layers": 2, "num_heads": 2, "max_length": 5}
 NUM = 3  # cotangents pulled back through one function
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def cotangents_of(value):

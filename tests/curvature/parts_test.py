@@ -17,11 +17,7 @@ from tests.curvature.small_losses import (
     observed,
 )
 
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def loss_of(data, params):

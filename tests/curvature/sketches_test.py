@@ -24,12 +24,7 @@ KEY = jax.random.key(0)
 AT = np.random.default_rng(3).normal(size=19)
 DECAYING = symmetric_matrix(eigenvalues=2.0 ** -np.arange(19))
 each = pytest.mark.parametrize("estimator", [hutch_plus_plus, xtrace])
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def over_keys(estimate, trials):

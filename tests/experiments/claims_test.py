@@ -6,8 +6,8 @@ import scipy.stats
 from hypothesis import given, settings, strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from experiments.harness.claims import contrast, effect, greater, level, median, number, trend
-from experiments.harness.judging import Claim, Outcome, Verdict, holm, judged
+from experiments.harness.claims import contrast, greater, level, median, number, trend
+from experiments.harness.judging import Claim, Outcome, Verdict, holm, if_open, judged
 from experiments.harness.tables import tidy
 from tests.experiments.toys import results_of
 
@@ -142,7 +142,7 @@ def test_without_an_interval_a_claim_is_undecided_and_says_why(claim, a, reason)
 
 def test_a_contrast_is_judged_by_its_weighted_sum_seed_by_seed():
     results = table(a=[0.9, 0.8, 0.7], b=[0.5, 0.5, 0.3], c=[0.3, 0.1, 0.1])
-    found = outcome_of(effect("", "accuracy", A, {"name": ("b", "c")}), results)
+    found = outcome_of(contrast("", "accuracy", [(1.0, A), (-1.0, {"name": ("b", "c")})]), results)
     assert found.detail.startswith(f"contrast {np.mean([0.5, 0.5, 0.5]):+.3f}")
     assert found.verdict is HOLDS
     turned = contrast("", "accuracy", [(-1.0, A), (1.0, B)])
@@ -188,6 +188,15 @@ def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
     assert "Holm" not in second.detail
     alike = judged([weak, weak, strong], results)
     assert [j.outcome.verdict for j in alike] == [UNDECIDED, UNDECIDED, HOLDS]
+
+
+@pytest.mark.parametrize(("at_least", "verdict"), [(0.3, HOLDS), (0.8, UNDECIDED)])
+def test_a_claim_behind_a_gate_is_judged_where_the_gate_holds(at_least, verdict):
+    gate = level("gate", "accuracy", B, at_least=at_least)
+    (claim,) = if_open(gate, [level("", "accuracy", A, at_least=0.5)])
+    found = outcome_of(claim, table(a=[0.9, 0.8, 0.9], b=[0.5, 0.6, 0.5]))
+    assert found.verdict is verdict
+    assert found.detail.startswith("not judged, the gate is closed") == (verdict is UNDECIDED)
 
 
 def test_seeds_that_all_agree_leave_no_doubt():

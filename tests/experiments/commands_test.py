@@ -1,13 +1,12 @@
 """The command line on a small made-up experiment."""
 
-import json
 import textwrap
 from pathlib import Path
 
 import pytest
 
 from experiments.__main__ import main
-from experiments.harness import discovery, report
+from experiments.harness import discovery
 from experiments.harness.discovery import discover
 from experiments.harness.tables import read_table
 from tests.experiments.toys import forget, make
@@ -167,14 +166,6 @@ def test_a_claim_of_a_fixed_design_may_not_be_looked_at_early(root, capsys):
     assert "'E1 wins' may not be looked at early" in capsys.readouterr().err
 
 
-def test_paper_results_go_to_their_own_folder(root):
-    main(["run", "toy", "--scale=paper"], root)
-    assert "results.csv" in names(root / "toy" / "paper")
-    assert "results.csv" not in names(root / "toy")
-    recorded = json.loads((root / "toy" / "paper" / "provenance.json").read_text())
-    assert recorded["scale"] == "paper"
-
-
 @pytest.mark.parametrize("flag", ["--smoke", "--scale=smoke", "--scale=quick"])
 def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, capsys):
     before = names(root / "toy")
@@ -212,52 +203,6 @@ def test_an_unknown_name_is_one_line_that_lists_the_known(root, capsys):
     )
 
 
-def test_an_unknown_scale_is_refused(root, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(["run", "toy", "--scale=huge"], root)
-    assert stopped.value.code == 2
-    assert "'smoke'" in capsys.readouterr().err
-
-
-def test_an_experiment_may_have_scales_of_its_own(root, capsys):
-    assert main(["run", "toy", "--scale=gpu"], root) == 2
-    known = "it has smoke, quick, cpu, paper"
-    assert f"toy has no gpu scale; {known}." in capsys.readouterr().err
-    with (root / "toy" / "__init__.py").open("a") as package:
-        package.write('\nSCALES = ("smoke", "cpu", "gpu")\n')
-    forget("toy")
-    assert main(["run", "toy", "--scale=paper"], root) == 2
-    assert main(["run", "toy", "--scale=gpu"], root) == 0
-    assert "figure.png" in names(root / "toy" / "gpu")
-    assert main(["report"], root) == 0
-    assert "### toy, gpu scale" in (root / "report.md").read_text(encoding="utf-8")
-
-
-def test_the_reason_why_a_setting_was_not_measured_reaches_its_claim(root, capsys):
-    main(["run", "toy"], root)
-    path = root / "toy" / "provenance.json"
-    fields = json.loads(path.read_text()) | {"not_measured": {"E9 [new]": "no accelerator"}}
-    path.write_text(json.dumps(fields))
-    capsys.readouterr()
-    assert main(["run", "toy", "--plot-only"], root) == 0
-    assert "no accelerator" in capsys.readouterr().out
-    assert main(["report"], root) == 0
-    assert "no accelerator" in (root / "report.md").read_text(encoding="utf-8")
-
-
-def test_where_settings_share_no_metric_every_number_has_a_line(root, capsys):
-    main(["run", "toy"], root)
-    rows = [f"{name},0,of {name},1234.5" for name in ("a", "b", "c")]
-    (root / "toy" / "results.csv").write_text("\n".join(["name,seed,metric,value", *rows]))
-    capsys.readouterr()
-    console = report.make_console()
-    report.print_results(console, "t", read_table(root / "toy" / "results.csv"))
-    lines = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if "of" in line]
-    assert [[cell.strip() for cell in line] for line in lines] == [
-        [name, f"of {name}", "1,234", "1"] for name in ("a", "b", "c")
-    ]
-
-
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
@@ -271,14 +216,6 @@ def test_a_broken_experiment_says_what_it_lacks(root, capsys, file, text, messag
     (root / "toy" / file).write_text(text)
     assert main(["run", "toy"], root) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_malformed_table_is_one_line(root, capsys):
-    (root / "toy" / "results.csv").write_text("nonsense\n")
-    assert main(["run", "toy", "--plot-only"], root) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert "results.csv: the header is 'nonsense'" in error
 
 
 def test_the_report_shows_figures_claims_and_provenance(root, capsys):

@@ -1,4 +1,4 @@
-"""The linear perception task: data, exact accuracy, losses at two classes, claims, figure."""
+"""The linear perception task: data, exact accuracy, losses at two classes, the effect."""
 
 import jax
 import jax.numpy as jnp

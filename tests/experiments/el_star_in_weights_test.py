@@ -1,4 +1,4 @@
-"""Recall and geometry against stars written down, the frozen table, and gates."""
+"""Recall and geometry against stars written down, and the frozen table."""
 
 import itertools
 
@@ -11,9 +11,7 @@ import pytest
 from el_jax.tasks import PathStar, StarInWeights
 from el_jax.training.optimizers.adamw import adamw
 from el_jax.types import ModelFns
-from experiments.el_star_in_weights import claims, frozen, probe, run
-from experiments.harness.judging import judged
-from tests.experiments.toys import table_of
+from experiments.el_star_in_weights import claims, frozen, probe
 
 TASK = StarInWeights(degree=3, path_length=4)
 
@@ -120,27 +118,3 @@ def test_a_frozen_table_stays_while_the_rest_learns():
     without = {"head": jnp.ones(2)}
     with pytest.raises(ValueError, match="needs a model with a token table"):
         method.update(without, method.init(without), without)
-
-
-def table(**changed):
-    """Values under which every gate is open but those whose metric ``changed`` names."""
-    rng = np.random.default_rng(0)
-    level = {claims.RECALLED: 1.0, claims.SPECTRAL: 0.6, claims.HELD_OUT: 0.8} | changed
-    settings = [
-        loss | claims.on(star, warm_up)
-        for star in claims.STARS
-        for loss in (claims.CE, *claims.e_losses(star))
-        for warm_up in (0, run.WARM_UP["cpu"])
-    ]
-    return table_of(
-        (setting, metric, mean + 1e-3 * rng.normal(size=5))
-        for setting in settings
-        for metric, mean in level.items()
-    )
-
-
-@pytest.mark.parametrize(("recalled", "shut"), [(1.0, 0), (0.9, 3)])
-def test_no_loss_is_judged_where_cross_entropy_does_not_recall_the_edges(recalled, shut):
-    found = judged(claims.CLAIMS["cpu"], table(**{claims.RECALLED: recalled}))
-    closed = [o for _, o in found if o.detail.startswith("not judged, the gate is closed")]
-    assert len(closed) == shut

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from experiments.harness.figures import count, curve_of, decimal, in_words, mean_of, t_note, t_sems
+from experiments.harness.figures import count, curve_of, in_words, mean_of, t_note, t_sems
 from experiments.harness.names import name_of, shared_factors
 from experiments.harness.statistics import t_interval
 from experiments.harness.tables import tidy
@@ -12,19 +12,6 @@ from tests.experiments.toys import results_of
 
 A, B = {"name": "a"}, {"name": "b"}
 RESULTS = results_of({("a", "x"): [1.0, 2.0, 6.0], ("b", "x"): [1.0]})
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.483, ".48"), (-0.05, "−.05"), (1.0, "1.00"), (10.5, "10.50"), (0.0, ".00")],
-)
-def test_decimals_have_no_leading_zero(value, text):
-    assert decimal(value) == text
-
-
-def test_a_sign_and_more_digits_are_written_on_request():
-    assert decimal(0.0384, 3, signed=True) == "+.038"
-    assert decimal(-0.0384, 3, signed=True) == "−.038"
 
 
 def test_bars_are_as_long_as_the_intervals_of_verdicts():

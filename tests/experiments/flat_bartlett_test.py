@@ -1,4 +1,4 @@
-"""Covariance, Fisher matrix and Hessian of a model with formulas; numbers and claims by hand."""
+"""Covariance, Fisher matrix and Hessian of a model with formulas; numbers by hand."""
 
 import jax
 import jax.numpy as jnp

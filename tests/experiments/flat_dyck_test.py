@@ -1,4 +1,4 @@
-"""The flattest nets on balanced brackets: bound, families, transfer, and claims on made-up numbers.
+"""The flattest nets on balanced brackets: bound, families and transfer.
 
 Everything is enumerated at T = 4, where an integer neuron's conditions can be tried one by one.
 """
@@ -14,12 +14,7 @@ from el_jax.worlds import Dyck
 from experiments.flat_dyck import model, run, solutions, training, transfer
 
 GIVEN = run.data(4)
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 # ---- the bound -----------------------------------------------------------------------------------
@@ -131,9 +126,3 @@ def test_solution_1_transfers_as_often_as_predicted_and_the_kinked_neurons_never
         best = transfer.best_error(features, answers)
         assert best == pytest.approx(0 if name == "transferable" else 0.0878, abs=1e-4)
         assert found.median >= best - 1e-12
-
-
-# ---- claims and figure on made-up numbers --------------------------------------------------------
-
-FLAT = dict.fromkeys(("loss", "best_error", "median_n20"), 0.0)
-FLAT |= dict.fromkeys(("trace_ratio", "rescaled_ratio"), 1.0)

@@ -1,4 +1,4 @@
-"""The matching of losses, curvature against dense matrices, claims on made-up tables, figure."""
+"""The matching of losses, curvature against dense matrices, and a correlation within settings."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Drift along minimisers: the two models against calculus, and claims on made-up numbers."""
+"""Drift along minimisers: the two models against calculus."""
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,7 @@ from el_jax.worlds import block_hmm, exact_entropy_floor
 from experiments.flat_sgd_flow import drift, network, product, run
 
 WORLD = block_hmm(vocab_size=3, num_states=3, length=2, num_blocks=1, concentration=3.0, seed=0)
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +101,3 @@ def test_ratios_of_a_path_that_follows_theory_are_one():
     for name in ("fall_ratio", "slope_ratio", "loss_ratio"):
         assert numbers[name] == pytest.approx(1)
     assert numbers["loss_change"] < 1
-
-
-# ---- claims and figure on made-up numbers --------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Equal loss by interpolation, groups and factors against enlarged networks, claims and figure."""
+"""Equal loss by interpolation, groups and factors against enlarged networks."""
 
 import dataclasses
 

@@ -57,23 +57,6 @@ def test_prices_replace_the_old_ones_between_their_marks(tmp_path):
     assert readme.read_text() == first.replace("3 device", "4 device")
 
 
-@pytest.mark.parametrize("options", [[], ["--compile"]])
-def test_the_command_beside_prices_is_the_one_that_made_them(options, tmp_path, monkeypatch):
-    """Also where the default scale, or what --compile does, should change one day."""
-    folder = tmp_path / "toy"
-    folder.mkdir()
-    (folder / "README.md").write_text("# Toy\n")
-    monkeypatch.setattr("experiments.__main__.find", lambda *_: Experiment(folder))
-    monkeypatch.setattr(Experiment, "studies", lambda *_: [Study(small_config(seeds=1))])
-    made_by_shapes = next(prices([Study(small_config(seeds=1))], H100, compiled=False))
-    monkeypatch.setattr("experiments.__main__.prices", lambda *_, **__: [made_by_shapes])
-    command = ["plan", "toy", "--scale=smoke", "--machine=h100-1", *options, "--write"]
-    assert main(command) == 0
-    text = (folder / "README.md").read_text()
-    assert f"(`python -m experiments {' '.join(command)}`):" in text
-    assert text.count("`") == 2
-
-
 def test_what_cannot_be_planned_is_one_line(capsys):
     with pytest.raises(ExperimentError, match="trains no studies"):
         find(ROOT, "ntp_phase").studies("paper")

@@ -11,8 +11,8 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from experiments.harness import kept, studies, sweep
-from experiments.harness.shards import WHOLE, Shard
 from experiments.harness.studies import Study, Trained
+from tests.training.small_training import small_config
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,8 @@ def test_runs_of_the_same_factors_are_refused_before_anything_is_trained(tmp_pat
 
 
 def tiny(**train):
-    config = get_config("loss=e1,smoke")
-    config.model.update(width=8, num_layers=1)
-    config.task.update(padding_length=4, num_train=16)
-    config.optim.warmup_steps = 0
-    config.train.update(num_updates=4, log_every=2, eval_every=2, checkpoint_every=4, seeds=1)
-    config.eval = {"test": 8, "test_precise": 8}
-    config.train.eval_tokens = 128
-    config.train.update(train)
-    return config
+    short = {"num_updates": 4, "log_every": 2, "eval_every": 2, "checkpoint_every": 4, "seeds": 1}
+    return small_config(**(short | train))
 
 
 def test_seeds_are_shared_out_with_the_whole_sweep_each():
@@ -70,17 +63,6 @@ def test_every_seed_draws_strings_of_its_own():
     assert [part.task.data_seed for part in parts] == [7, 8, 9, 10]
     assert [part.seed for part in parts] == [0, 1, 2, 3]
     assert config.task.data_seed == 7
-
-
-def test_shards_share_out_the_seeds_of_all_studies():
-    both = [Study(tiny(seeds=3)), Study(tiny(seeds=2), {"size": 2})]
-    parts = [studies._taken(both, Shard(i, 2)) for i in range(2)]
-    assert [[[part.seed for part in study] for study in shard] for shard in parts] == [
-        [[0, 2], [1]],
-        [[1], [0]],
-    ]
-    whole = studies._taken(both, WHOLE)
-    assert [[part.seed for part in study] for study in whole] == [[0, 1, 2], [0, 1]]
 
 
 def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
@@ -162,7 +144,7 @@ def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monke
     started = time.monotonic()
     many = [Study(endless), Study(bad), Study(another)]
     with pytest.raises(NonFiniteError, match=r"not finite at step \d+ in run 0 .*peak_lr=1e\+30"):
-        studies._train_all_on_cpu("sweep", many, WHOLE)
+        studies._train_all_on_cpu("sweep", many)
     assert time.monotonic() - started < 300  # the endless ones were told to stop
     assert not list(tmp_path.glob("**/*.json"))
 

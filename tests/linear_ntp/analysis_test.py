@@ -52,13 +52,6 @@ def test_what_training_comes_to_is_told_where_a_condition_fails():
     assert analyze(generic(0)).limit is None
 
 
-def test_words_are_grammatical():
-    one = analyze(problem_of(np.eye(3), [{0}, {1}, {2}], 4)).describe()[0]
-    assert one == "3 contexts in 3 dimensions, 4 tokens, 1 of them after a context"
-    several = analyze(problem_of(np.eye(3), [{0}, {1, 2}, {2}], 4)).describe()[0]
-    assert several.endswith("4 tokens, 1 to 2 of them after a context")
-
-
 def test_collisions_and_rank_are_counted():
     embeddings = np.array([[1.0, 1, 0, 0, 0], [0, 1e-4, 2, 2, 0], [0, 0, 0, 0, 3]])
     found = conditioning(embeddings)

@@ -239,8 +239,3 @@ def test_undecided_says_so(monkeypatch):
     lower, upper = raised.value.interval
     assert lower == 0
     assert upper >= max_margin(problem).margin
-
-
-def test_unknown_norm_is_refused():
-    with pytest.raises(Exception, match="nuclear"):
-        max_margin(small(), "nuclear")

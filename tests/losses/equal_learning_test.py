@@ -23,12 +23,7 @@ from el_jax.losses import (
 
 LABELS = np.array([0, 3, 6, 2])
 ONE_HOT = np.eye(7)[LABELS]
-
-
-@pytest.fixture(autouse=True)
-def _double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 @pytest.fixture

@@ -187,18 +187,6 @@ def test_attention_is_chosen_by_what_a_gpu_can(capability, impl, reason, monkeyp
     assert bool(calls) == (impl == "cudnn")
 
 
-def test_the_choice_is_what_a_model_runs(monkeypatch):
-    def stand_in(query, key, value, causal):
-        return flash_attend(query, key, value, causal, implementation="xla") + 1
-
-    monkeypatch.setattr(attention_room, "flash_attend", stand_in)
-    config = dataclasses.replace(TINY["gpt_neox"], dtype="bfloat16")
-    params, batch = random_params(config), batch_of(random_tokens())
-    on_cpu = transformer(config).apply(params, batch)
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert np.abs(transformer(config).apply(params, batch) - on_cpu).max() > 0.1
-
-
 @pytest.mark.parametrize("documents", [None, DOCUMENTS])
 @pytest.mark.parametrize("name", ["gpt_neox", "bert"])
 def test_flash_attention_serves_all_blocks_but_the_last_on_whole_windows(

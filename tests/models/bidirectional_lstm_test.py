@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from lstm_test import by_gates
+from lstm_test import by_gates, random_params
 from scipy.special import erf
 
 from configs import by_name
@@ -27,12 +27,6 @@ def batch(tokens=None, documents=None, places=PLACES):
     return Batch(
         *map(jnp.asarray, (tokens, places, nothing, nothing == 0, nothing)), None, documents
     )
-
-
-def random_params(model):
-    rng = np.random.default_rng(1)
-    shapes = jax.eval_shape(model.init, jax.random.key(0))
-    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
 
 
 MODEL = bidirectional_lstm(CONFIG)

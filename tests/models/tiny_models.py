@@ -33,6 +33,12 @@ TINY: dict[str, TransformerConfig] = {
 }
 
 
+def bert_of(task, width: int = 16) -> TransformerConfig:
+    """budget_bert in one layer, for a task."""
+    sizes = {"vocab_size": task.vocab_size, "max_length": task.window_length, "width": width}
+    return dataclasses.replace(PRESETS["budget_bert"], num_layers=1, num_heads=2, **sizes)
+
+
 def random_params(config: TransformerConfig, seed: int = 0) -> Params:
     """Parameters of the right shapes without zeros and ones, so that each affects the output."""
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib import colors
 
-from el_jax.plots import DASHED, Curve, new_figure, plot_curve, plot_median
+from el_jax.plots import Curve, new_figure, plot_curve, plot_median
 
 STEPS = np.array([0, 10, 20])
 VALUES = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 7.0], [2.0, 5.0, 2.0]])
@@ -54,11 +54,3 @@ def test_one_seed_has_a_line_and_no_band(ax):
     plot_curve(ax, ONE, colour="red")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), VALUES[0])
     assert len(ax.collections) == 0
-
-
-def test_seeds_label_and_line_style_are_as_asked(ax):
-    plot_curve(ax, CURVE, colour="red", show_seeds=True, line_style=DASHED, label="easy")
-    seeds = np.array([line.get_ydata() for line in ax.lines[1:]])
-    np.testing.assert_array_equal(seeds, VALUES)
-    assert ax.get_legend_handles_labels()[1] == ["easy"]
-    assert ax.lines[0].get_linestyle() == "--"

@@ -70,8 +70,3 @@ def test_lines_vs_shows_means_bars_and_every_seed(ax):
     for values, line in zip(VALUES, dots_of(ax), strict=True):
         np.testing.assert_array_equal(line.get_ydata(), values)
     assert ax.get_legend_handles_labels()[1] == ["hard"]
-
-
-def test_lines_vs_needs_the_values_at_each_place(ax):
-    with pytest.raises(ValueError, match=r"shorter|longer"):
-        plot_lines_vs(ax, [1.0, 2.0], VALUES, label="hard", colour="red")

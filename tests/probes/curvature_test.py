@@ -14,6 +14,7 @@ from el_jax.probes.curvature import group_function
 from el_jax.tasks import MaskedWords
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
+from tests.models.tiny_models import bert_of
 
 TASK = MaskedWords(world=choose_world("hmm", {"num_states": 4, "vocab_size": 4, "length": 4}))
 V = TASK.vocab_size
@@ -50,15 +51,7 @@ def test_traces_of_a_unigram_model_are_those_of_the_formula():
 
 
 def test_traces_of_a_transformer_are_those_over_all_labels():
-    config = dataclasses.replace(
-        PRESETS["budget_bert"],
-        vocab_size=V,
-        width=8,
-        num_layers=1,
-        num_heads=2,
-        max_length=TASK.window_length,
-    )
-    model = transformer(config)
+    model = transformer(bert_of(TASK, width=8))
     params, found = measured(model, seeds=(3,))
     windows, _ = contexts_of(TASK.pack(TASK.train_set()))
     alone = jax.tree.map(lambda leaf: leaf[0], params)

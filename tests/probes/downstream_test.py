@@ -1,7 +1,5 @@
 """Features that hold a label, the lookup table, and a run that is no longer finite."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +7,7 @@ import pytest
 
 from configs.flatness import masked
 from el_jax import build
-from el_jax.models import PRESETS, transformer
+from el_jax.models import transformer
 from el_jax.probes import (
     PROBES,
     FineTuning,
@@ -23,6 +21,7 @@ from el_jax.process.errors import ConfigError
 from el_jax.tasks import MaskedWords, PaddedCopy
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
+from tests.models.tiny_models import bert_of
 
 WORLD = choose_world(
     "hmm", {"num_states": 4, "vocab_size": 6, "length": 4, "num_blocks": 2, "concentration": 0.5}
@@ -101,15 +100,7 @@ def test_naive_bayes_reads_the_same_features():
 
 
 def test_a_network_is_trained_on_for_a_label_and_a_lost_one_is_nan():
-    config = dataclasses.replace(
-        PRESETS["budget_bert"],
-        vocab_size=TASK.vocab_size,
-        width=16,
-        num_layers=1,
-        num_heads=2,
-        max_length=TASK.window_length,
-    )
-    model = transformer(config)
+    model = transformer(bert_of(TASK))
     params = model.init(jax.random.key(0))
     both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), params)
     recipe = FineTuning(num_epochs=20, batch_size=40, peak_lr=1e-2)

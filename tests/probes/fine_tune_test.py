@@ -1,17 +1,16 @@
 """Fine-tuning: of a model solved by hand, of a transformer, and mistakes."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.models import PRESETS, transformer
+from el_jax.models import transformer
 from el_jax.probes import FineTuning, fine_tune
 from el_jax.tasks import MaskedWords
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
+from tests.models.tiny_models import bert_of
 
 TASK = MaskedWords(world=choose_world("hmm", {"num_states": 4, "vocab_size": 8, "length": 4}))
 KEY = jax.random.key(0)
@@ -20,17 +19,9 @@ FIRST_WORD = np.asarray(WINDOWS.tokens[:, 1])  # behind CLS
 QUICK = FineTuning(num_epochs=60, batch_size=40, peak_lr=1e-2)
 
 
-def bert(width=16):
+def bert():
     """A small transformer and its parameters at the start."""
-    config = dataclasses.replace(
-        PRESETS["budget_bert"],
-        vocab_size=TASK.vocab_size,
-        width=width,
-        num_layers=1,
-        num_heads=2,
-        max_length=TASK.window_length,
-    )
-    model = transformer(config)
+    model = transformer(bert_of(TASK))
     return model, model.init(KEY)
 
 

@@ -30,13 +30,6 @@ def changed(path, value):
     return config
 
 
-def test_missing_key_is_named():
-    config = get_config("loss=e1,smoke")
-    del config.optim["b1"]
-    with pytest.raises(ConfigError, match=r"config\.optim\.b1: missing"):
-        build.parse(config)
-
-
 def test_all_missing_keys_are_named_at_once():
     config = get_config("loss=e1,smoke")
     del config.optim["b1"], config.train["seeds"], config["eval"]
@@ -140,18 +133,7 @@ def test_sweep_is_every_combination_of_values_and_seeds():
     ("arguments", "words"),
     [
         (["--config=configs/el/copy.py:smoke"], ["--workdir", "missing"]),
-        (["--workdir=unused"], ["--config", "missing"]),
         (["--config=configs/el/nope.py", "--workdir=unused"], ["configs/el/nope.py"]),
-        (["--config=configs/el/copy.py:loss=e9", "--workdir=unused"], ["e9", "cross_entropy"]),
-        (["--config=configs/el/copy.py:colour=1", "--workdir=unused"], ["colour", "loss"]),
-        (
-            ["--config=configs/el/copy.py", "--config.optim.lr=1", "--workdir=unused"],
-            ["config.optim.lr", "peak_lr"],
-        ),
-        (
-            ["--config=configs/el/copy.py", "--config.optim.peak_lr=fast", "--workdir=unused"],
-            ["config.optim.peak_lr", "fast"],
-        ),
         (
             ["--config", "configs/el/copy.py", "--workdir=unused", "--config.optim.lr", "1"],
             ["config.optim.lr: unknown key", "peak_lr"],
@@ -172,11 +154,9 @@ def test_bad_command_line_is_one_line_and_exit_code_2(arguments, words, tmp_path
     command = [sys.executable, "-m", "el_jax.train", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
     assert done.returncode == errors.USAGE
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
-    for word in words:
-        assert word in lines[0]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert all(word in line for word in words)
     assert not (ROOT / "unused").exists()
 
 

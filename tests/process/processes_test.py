@@ -15,6 +15,7 @@ import pytest
 
 from el_jax.checkpoint_step import verified
 from tests import trainings
+from tests.trainings import SHORT
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -57,7 +58,6 @@ TRAIN = [
     *("--config.model.width=8", "--config.model.num_layers=1", "--config.task.padding_length=4"),
     *("--config.train.seeds=4", "--config.model.residual_dropout=0.1"),
 ]
-SHORT = trainings.pace(20, log_every=10, eval_every=10, checkpoint_every=10)
 # run by run, so that the bits do not depend on how many there are on a device
 LONG = [
     *trainings.pace(NUM_UPDATES, log_every=5, eval_every=20, checkpoint_every=20),

@@ -52,6 +52,14 @@ def wait_until(holds):
         time.sleep(0.001)
 
 
+def busy(program, phase):
+    """A process in its long call."""
+    command, pipe = [sys.executable, "-c", program, phase], subprocess.PIPE
+    child = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
 @pytest.mark.usefixtures("hangup_is_heard")
 @pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_is_noted_once_asked_and_the_handlers_come_back(number):
@@ -73,14 +81,7 @@ def test_a_signal_is_noted_once_asked_and_the_handlers_come_back(number):
 def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at_once(
     number, phase
 ):
-    child = subprocess.Popen(
-        [sys.executable, "-c", _BUSY, phase],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout.readline() == "ready\n"
+    child = busy(_BUSY, phase)
     if phase == "asked":
         child.send_signal(signal.SIGTERM)
         assert child.stdout.readline() == "noted\n"
@@ -94,14 +95,7 @@ def test_where_nothing_is_to_be_saved_and_at_the_second_time_the_process_ends_at
 
 
 def test_under_nohup_a_closed_terminal_stops_nothing():
-    child = subprocess.Popen(
-        [sys.executable, "-c", _BUSY.replace("SIG_DFL", "SIG_IGN"), "new"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout.readline() == "ready\n"
+    child = busy(_BUSY.replace("SIG_DFL", "SIG_IGN"), "new")
     child.send_signal(signal.SIGHUP)
     time.sleep(0.2)
     assert child.poll() is None

@@ -10,7 +10,7 @@ from el_jax import build
 from el_jax.checks import layout_of
 from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
-from el_jax.training.objectives.adversary import Adversary, Update, unexplained
+from el_jax.training.objectives.adversary import Update, unexplained
 from el_jax.training.sinks import History
 
 
@@ -163,9 +163,3 @@ def test_a_task_or_layout_that_does_not_fit_is_named():
     split.train.shard = "data"
     with pytest.raises(ConfigError, match=r"train\.shard='data': must be 'auto', 'runs' or 'none'"):
         layout_of(build.parse(split))
-
-
-def test_defaults_are_those_of_the_dataclass():
-    assert build.parse(get_config("world=pcfg,adversary=prefix_2")).adversary == Adversary(
-        "prefix_2"
-    )

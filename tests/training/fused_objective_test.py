@@ -140,31 +140,6 @@ def test_with_a_temperature_and_the_token_table_as_head():
     compare("e2", "chunked", config=dataclasses.replace(CONFIG, tie_head=True), temperature=2.0)
 
 
-@pytest.mark.parametrize("vocab_chunk", [1, V, 100])
-def test_blocks_of_any_size(vocab_chunk):
-    params, batch = random_params(bag_of_one()), batch_of()
-    expected = compiled("e1", None)(jax.random.key(3), params, batch)
-    own = objective("e1", {"path": "chunked", "vocab_chunk": vocab_chunk})
-    found = Once(partial(trained, own))(jax.random.key(3), params, batch)
-    assert_close(found, expected, 1e-5)
-
-
-def curvature(name, path):
-    """A Hessian-vector product, forward over reverse."""
-    own, batch = objective(name, path and FUSED[path]), batch_of()
-    params = random_params(own.head.model)
-
-    def gradient(params):
-        return jax.grad(lambda p: own.loss(p, batch, {}, None)[0])(params)
-
-    return Once(lambda p: jax.jvp(gradient, (p,), (p,))[1])(params)
-
-
-def test_the_pass_has_no_forward_mode_and_says_so():
-    with pytest.raises(TypeError, match=r"forward-mode autodiff .* to a custom_vjp function"):
-        curvature("cross_entropy", "chunked")
-
-
 def test_a_loss_without_softmax_goes_back_by_quadratic_forms_alone():
     own, batch = objective("e3", FUSED["gram"]), batch_of()
     params = random_params(own.head.model)

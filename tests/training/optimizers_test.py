@@ -17,8 +17,6 @@ from el_jax.training.state import Hypers
 KEY = jax.random.key(0)
 OWN = {"b1": 0.8, "b2": 0.9, "epsilon": 1e-2, "weight_decay": 0.3}
 MOMENTUM = {"momentum": 0.5, "weight_decay": 0.3}
-ADAMW = OptimizerConfig("adamw", 10, "linear", OWN)
-SGD = OptimizerConfig("sgd", 10, "linear", MOMENTUM)
 PEAK_LR, WARMUP_STEPS = 0.1, 2
 RATES = [0.0, 0.05, 0.1, 0.0875]  # of updates 0 to 3: warm-up, then linear to 0 at 10
 DECAYED = {"table": True, "attention": {"kernel": True, "bias": False}, "scale": False}
@@ -101,32 +99,20 @@ def assert_close(found, expected):
     )
 
 
-def test_adamw_is_its_formula_with_decay_on_matrices_only():
-    assert_close(updated(ADAMW, GRADIENTS), by_numpy(adamw, GRADIENTS))
+@pytest.mark.parametrize(("rule", "numbers"), [(adamw, OWN), (sgd, MOMENTUM), (signum, MOMENTUM)])
+def test_an_optimizer_is_its_formula_with_decay_on_matrices_only(rule, numbers):
+    found = updated(OptimizerConfig(rule.__name__, 10, "linear", numbers), GRADIENTS)
+    assert_close(found, by_numpy(rule, GRADIENTS))
 
 
-def test_sgd_is_its_formula_with_decay_on_matrices_only():
-    assert_close(updated(SGD, GRADIENTS), by_numpy(sgd, GRADIENTS))
-
-
-def test_signum_is_its_formula_with_decay_on_matrices_only():
-    found = updated(OptimizerConfig("signum", 10, "linear", MOMENTUM), GRADIENTS)
-    assert_close(found, by_numpy(signum, GRADIENTS))
-
-
-@pytest.mark.parametrize("scale", [0.01, 100.0])
-def test_clipping_bounds_the_norm_of_the_whole_gradient(scale):
+@pytest.mark.parametrize(("scale", "clip_norm"), [(0.01, 2.0), (100.0, 2.0), (100.0, None)])
+def test_clipping_bounds_the_norm_of_the_whole_gradient(scale, clip_norm):
     gradient = tree(1, scale)
     norm = np.sqrt(sum(np.square(g).sum() for g in jax.tree.leaves(gradient)))
-    plain = OptimizerConfig("sgd", numbers={"weight_decay": 0.0, "clip_norm": 2.0})
-    expected = jax.tree.map(lambda w, g: w - 0.5 * min(1, 2 / norm) * g, tree(0), gradient)
-    assert_close(updated(plain, [gradient], peak_lr=0.5, warmup_steps=0), expected)
-
-
-def test_without_clip_norm_nothing_is_clipped():
-    gradient = tree(1, 100.0)
-    plain = OptimizerConfig("sgd", numbers={"weight_decay": 0.0})
-    expected = jax.tree.map(lambda w, g: w - 0.5 * g, tree(0), gradient)
+    clipped = {} if clip_norm is None else {"clip_norm": clip_norm}
+    plain = OptimizerConfig("sgd", numbers={"weight_decay": 0.0} | clipped)
+    share = 1 if clip_norm is None else min(1, clip_norm / norm)
+    expected = jax.tree.map(lambda w, g: w - 0.5 * share * g, tree(0), gradient)
     assert_close(updated(plain, [gradient], peak_lr=0.5, warmup_steps=0), expected)
 
 

@@ -21,8 +21,7 @@ def start(workdir, **environment):
 
 
 def finished(workdir, **environment):
-    trainings.finish(start(workdir, **environment), workdir)
-    return workdir
+    return trainings.trained(workdir, *ARGUMENTS, **environment)
 
 
 def started(workdir, **environment):
@@ -120,12 +119,11 @@ def test_a_sweep_stopped_at_any_checkpoint_resumes_bit_for_bit(tmp_path):
         "--config.sweep.optim.peak_lr=(1e-3,1e-2)",
         "--config.train.keep_checkpoints=0",
     ]
-    whole = tmp_path / "whole"
-    trainings.finish(trainings.start(whole, *sweep), whole)
+    whole = trainings.trained(tmp_path / "whole", *sweep)
     for step in (20, 40):
         workdir = tmp_path / str(step)
         shutil.copytree(whole, workdir)
         for later in [made for made in trainings.steps(workdir) if made > step]:
             shutil.rmtree(workdir / "checkpoints" / str(later))
-        trainings.finish(trainings.start(workdir, *sweep), workdir)
+        trainings.trained(workdir, *sweep)
         assert not trainings.differences(workdir, whole)

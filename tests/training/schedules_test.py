@@ -74,11 +74,6 @@ def test_wsd_decays_over_the_given_fraction():
     np.testing.assert_allclose(rates("wsd", 0.3, 10, decay_fraction=0.5), expected, **CLOSE)
 
 
-def test_no_warm_up_starts_at_the_peak():
-    assert rates("constant", 0.25, 0)[0] == 0.25
-    assert rates("constant", 0.25, 4)[:5].tolist() == [0, 0.0625, 0.125, 0.1875, 0.25]
-
-
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_warm_up_as_long_as_the_training_never_decays(schedule):
     np.testing.assert_allclose(

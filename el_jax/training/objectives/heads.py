@@ -14,7 +14,6 @@ from el_jax.losses import (
     SoftmaxMoments,
     TokenStats,
     fused_stats_and_moments,
-    fused_token_stats,
     squared_gradient_norm,
     token_stats,
 )
@@ -101,7 +100,7 @@ class FusedOutputs(NamedTuple):
 class FusedHead(NamedTuple):
     """A head that takes statistics from a model's readout, block by block.
 
-    See ``losses.fused_token_stats`` for the computation.
+    See ``losses.fused_stats_and_moments`` for the computation.
 
     Attributes:
         model: the network; must have a readout.
@@ -138,7 +137,7 @@ class FusedHead(NamedTuple):
         )
         stats = scaled
         if self.temperature != 1.0:
-            stats = fused_token_stats(hidden, head, batch.labels, bias=bias, **options)
+            stats, _ = fused_stats_and_moments(hidden, head, batch.labels, bias=bias, **options)
         return FusedOutputs(scaled, moments, stats)
 
     def stats(self, outputs: FusedOutputs, batch: Batch) -> TokenStats:

@@ -1,4 +1,4 @@
-"""Figures and claims on optimizers, dimensions and text, on numbers made up for the purpose."""
+"""Optimizers, dimensions and text: the computations of run.py on cases with a known answer."""
 
 import math
 
@@ -7,9 +7,7 @@ import pytest
 
 from el_jax.config import linear_ntp as ntp_settings
 from el_jax.linear_ntp import random_problem
-from experiments.ntp_optimizers import (
-    run as optimizers_run,
-)
+from experiments.ntp_optimizers import run as optimizers_run
 from experiments.ntp_phase import run as phase_run
 from experiments.ntp_phase.least_dimension import LeastDimension
 

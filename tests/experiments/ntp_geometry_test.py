@@ -1,8 +1,4 @@
-"""The first three experiments on linear next-token prediction: geometry, convergence, rates.
-
-Figures and claims are tested on the committed tables, and the computations of run.py on cases with
-a known answer.
-"""
+"""Geometry, convergence and rates: the computations of run.py on cases with a known answer."""
 
 import dataclasses
 
@@ -11,12 +7,8 @@ import pytest
 
 from el_jax.linear_ntp import figure1_problem, finite_component, random_problem
 from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
-from experiments.ntp_convergence import (
-    run as convergence_run,
-)
-from experiments.ntp_figure1 import (
-    run as figure1_run,
-)
+from experiments.ntp_convergence import run as convergence_run
+from experiments.ntp_figure1 import run as figure1_run
 from experiments.ntp_rates import run as rates_run
 
 # ---- ntp_figure1 ------------------------------------------------------------------------------
