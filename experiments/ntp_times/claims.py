@@ -1,0 +1,59 @@
+"""Claims on b, where a context of probability π is learnt at a time ~ π^-b, and on last margins.
+
+b = 1: the time to learn is that to see it often enough; b = 0: all are learnt at once.
+"""
+
+from typing import Any
+
+from experiments.harness.claims import contrast, level, number
+
+TIMES, SPREAD = "exponent", "margin_spread"
+SPECTRAL = "Vasudeva et al. 2025 (arXiv 2510.22980)"
+YANG = "Yang et al. 2025, section 3"
+
+
+def at(optimizer: str, loss: str = "cross_entropy", data: str = "shared tokens") -> dict[str, Any]:
+    """The runs of an optimizer."""
+    return {"data": data, "loss": loss, "optimizer": optimizer}
+
+
+CLAIMS = [
+    number(
+        "With a token for each context spectral descent learns all at once: b at most .05",
+        TIMES,
+        at("spectral descent", data="own tokens"),
+        at_most=0.05,
+        paper="equal rates of all components",
+        source=SPECTRAL,
+    ),
+    level(
+        "With shared tokens spectral descent does not: b is at least .3",
+        TIMES,
+        at("spectral descent"),
+        at_least=0.3,
+    ),
+    contrast(
+        "There its b is smaller than that of gradient descent",
+        TIMES,
+        [(1, at("gradient descent")), (-1, at("spectral descent"))],
+    ),
+    contrast(
+        "Under gradient descent E1 makes learning times more alike than cross-entropy does",
+        TIMES,
+        [(1, at("gradient descent")), (-1, at("gradient descent", "e1"))],
+        paper="equal learning",
+        source=YANG,
+    ),
+    contrast(
+        "Under spectral descent E2 makes learning times more alike than cross-entropy does",
+        TIMES,
+        [(1, at("spectral descent")), (-1, at("spectral descent", "e2"))],
+    ),
+    contrast(
+        "Under gradient descent E1 makes last margins more alike: a smaller spread over the mean",
+        SPREAD,
+        [(1, at("gradient descent")), (-1, at("gradient descent", "e1"))],
+        paper="uniform margins",
+        source=YANG,
+    ),
+]

@@ -1,0 +1,79 @@
+"""Times to learn contexts by their probability, and their last margins."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_legend, add_titles
+from experiments.harness.figures import count, decimal, figure_answering, in_words, key, mean_of
+from experiments.harness.tables import Where, read_table, select
+from experiments.ntp_times.claims import SPREAD, TIMES, at
+from experiments.ntp_times.run import DATA, LOSSES, OPTIMIZERS
+
+COLOURS = dict(zip(OPTIMIZERS, ("#000000", "#009e73", "#d55e00", "#0072b2"), strict=True))
+LOSS_STYLES = dict(zip(LOSSES, ("-", "--", ":"), strict=True))
+LOSS_NAMES = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2"}
+
+
+def plot(out: Path) -> Figure:
+    """A panel of times for each kind of data, and one of margins under gradient descent."""
+    curves = read_table(out / "curves.csv")
+    title = answer(read_table(out / "results.csv"))
+    figure, axes = figure_answering(title, 1, 3, size=(10.6, 3.8))
+    for ax, data in zip(axes[0], DATA, strict=False):
+        lines = {name: at(name, data=data) for name in OPTIMIZERS}
+        _draw(ax, curves, "time", lines, COLOURS, dict.fromkeys(OPTIMIZERS, "-"))
+        ax.set(yscale="log")
+    lines = {name: at("gradient descent", name) for name in LOSSES}
+    _draw(axes[0, 2], curves, "margin", lines, dict.fromkeys(LOSSES, "#000000"), LOSS_STYLES)
+    axes[0, 2].set(ylim=(0, None))
+    titles = ["a token for each context:\ntime to learn over the median"]
+    titles += ["shared tokens:\ntime to learn over the median"]
+    add_titles(axes.ravel(), [*titles, "shared tokens, gradient descent:\nlast margin, nats"])
+    entries = [key(name, colour) for name, colour in COLOURS.items()]
+    entries += [key(LOSS_NAMES[n], "#000000", style=style) for n, style in LOSS_STYLES.items()]
+    problems = count(select(curves, at("gradient descent")), "problems")
+    note = f"times under cross-entropy; shared tokens: median and quartiles of {problems}"
+    add_legend(figure, entries, num_columns=7, note=note)
+    return figure
+
+
+def _draw(
+    ax: Axes,
+    curves: pd.DataFrame,
+    metric: str,
+    lines: Mapping[str, Where],
+    colours: Mapping[str, str],
+    styles: Mapping[str, str],
+) -> None:
+    """Median over problems with its quartiles, by rank of the context."""
+    for name, where in lines.items():
+        by_rank = select(curves, where, metric).groupby("step")["value"]
+        low, middle, high = (by_rank.quantile(q) for q in (0.25, 0.5, 0.75))
+        ranks = np.array(middle.index)
+        ax.plot(ranks, middle, styles[name], color=colours[name])
+        ax.fill_between(ranks, low, high, color=colours[name], alpha=0.15, linewidth=0)
+    ax.set(xscale="log", xlabel="rank j of the context, probability ~ 1 / j")
+
+
+def answer(results: pd.DataFrame) -> str:
+    """Exponents of times under two optimizers, and the spread of last margins by loss."""
+
+    def exponents(data: str) -> str:
+        return in_words(
+            f"{decimal(mean_of(results, at(name, data=data), TIMES))} ({name})"
+            for name in ("gradient descent", "spectral descent")
+        )
+
+    spreads = in_words(
+        f"{decimal(mean_of(results, at('gradient descent', loss), SPREAD))} ({LOSS_NAMES[loss]})"
+        for loss in LOSSES
+    )
+    return (
+        f"Time to learn ~ π^-b: with a token for each context b = {exponents('own tokens')},\n"
+        f"with shared tokens {exponents('shared tokens')}; spread of last margins {spreads}"
+    )

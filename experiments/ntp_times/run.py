@@ -1,0 +1,160 @@
+"""Times at which a linear decoder learns contexts of unequal frequency, by loss and optimizer.
+
+Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token: its own, where W is a table
+with a column for each context, or one of fewer tokens, where embeddings are random directions.
+Steps are small, so that all times are those of the flow; a context is learnt when its margin, the
+right token's logit less the largest other one, first reaches half a nat.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jaxtyping import Float, Int
+
+from el_jax.linear_ntp.theory.directions import polar_factor
+from el_jax.losses import TOKEN_LOSSES, token_stats
+from el_jax.process.double_precision import float64
+from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+
+LEVEL = 0.5  # nats
+NUM_CONTEXTS = 32
+DIM, VOCAB = 48, 16  # of shared tokens
+LOSSES: dict[str, dict[str, float]] = {"cross_entropy": {}, "e1": {"lam": 0.5}, "e2": {"lam": 4.0}}
+
+
+class Optimizer(NamedTuple):
+    """An optimizer with small steps.
+
+    Attributes:
+        transform: the change of a gradient.
+        step_size: its learning rate.
+        num_steps: until the rarest context is learnt, and its margin is at rest.
+    """
+
+    transform: Callable[[], optax.GradientTransformation]
+    step_size: float
+    num_steps: int
+
+
+def by_matrix(change: Callable[[Array], Array]) -> optax.GradientTransformation:
+    """A change of the gradient without memory."""
+    return optax.stateless(lambda gradient, _: change(gradient))
+
+
+OPTIMIZERS = {
+    "gradient descent": Optimizer(optax.identity, 0.05, 100_000),
+    "sign descent": Optimizer(lambda: by_matrix(jnp.sign), 2e-4, 20_000),
+    "Adam": Optimizer(partial(optax.scale_by_adam, b2=0.999, eps=1e-12), 2e-4, 20_000),
+    "spectral descent": Optimizer(lambda: by_matrix(polar_factor), 2e-3, 10_000),
+}
+NUM_SEEDS = {"smoke": 2, "cpu": 20}
+FIRST = {"smoke": 100, "cpu": 0}
+
+
+def margins_of(
+    W: Float[Array, "V d"], embeddings: Float[Array, "d m"], labels: Int[Array, " m"]
+) -> Float[Array, " m"]:
+    """Margin of each context, nats."""
+    stats = token_stats((W @ embeddings).T, labels)
+    return stats.label_logit - stats.max_other
+
+
+@partial(jax.jit, static_argnames=("vocab_size", "loss", "optimizer"))
+def times(
+    embeddings: Float[Array, "d m"],
+    labels: Int[Array, " m"],
+    frequency: Float[Array, " m"],
+    vocab_size: int,
+    loss: str,
+    optimizer: str,
+) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """The step at which each context is learnt, infinite if never, and its last margin."""
+    chosen = OPTIMIZERS[optimizer]
+    descent = optax.chain(chosen.transform(), optax.scale(-chosen.step_size))
+
+    def mean(W: Array) -> Array:
+        stats = token_stats((W @ embeddings).T, labels)
+        return frequency @ TOKEN_LOSSES[loss](stats, **LOSSES[loss])
+
+    def step(number: Array, state: tuple[Array, Any, Array]) -> tuple[Array, Any, Array]:
+        W, memory, found = state
+        change, memory = descent.update(jax.grad(mean)(W), memory)
+        W = W + change
+        learnt = margins_of(W, embeddings, labels) >= LEVEL
+        return W, memory, jnp.where(learnt, jnp.minimum(found, number + 1.0), found)
+
+    W = jnp.zeros((vocab_size, embeddings.shape[0]))
+    start = W, descent.init(W), jnp.full(labels.shape, jnp.inf)
+    W, _, found = jax.lax.fori_loop(0, chosen.num_steps, step, start)
+    return found, margins_of(W, embeddings, labels)
+
+
+def exponent(found: Float[np.ndarray, " m"], frequency: Float[np.ndarray, " m"]) -> float:
+    """The b of time ~ π^-b, by least squares on logarithms."""
+    return float(-np.polyfit(np.log(frequency), np.log(found), 1)[0])
+
+
+def own_tokens(_: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+    """Embeddings ``[m, m]``, tokens ``[m]`` and the size of the vocabulary: a table."""
+    return np.eye(NUM_CONTEXTS), np.arange(NUM_CONTEXTS), NUM_CONTEXTS
+
+
+def shared_tokens(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+    """Embeddings ``[d, m]``, tokens ``[m]`` and the size of the vocabulary: all drawn."""
+    embeddings = rng.standard_normal((DIM, NUM_CONTEXTS))
+    embeddings /= np.linalg.norm(embeddings, axis=0)
+    return embeddings, rng.integers(VOCAB, size=NUM_CONTEXTS), VOCAB
+
+
+DATA = {"own tokens": own_tokens, "shared tokens": shared_tokens}
+
+
+def of_problem(data: str, loss: str, optimizer: str, seed: int) -> Iterator[Measured]:
+    """One loss under one optimizer on a problem."""
+    embeddings, labels, vocab_size = DATA[data](np.random.default_rng(seed))
+    frequency = 1 / np.arange(1, NUM_CONTEXTS + 1)
+    frequency /= frequency.sum()
+    with float64():
+        found, margins = map(
+            np.asarray,
+            times(jnp.asarray(embeddings), labels, frequency, vocab_size, loss, optimizer),
+        )
+    numbers = {
+        "exponent": exponent(found, frequency),
+        "slowest_over_fastest": found.max() / found.min(),
+        "learnt": np.isfinite(found).mean(),
+        "margin_spread": margins.std() / margins.mean(),
+    }
+    curves = {"time": found / np.median(found), "margin": margins}
+    steps = np.arange(1, NUM_CONTEXTS + 1)
+    yield Measured({"data": data, "loss": loss, "optimizer": optimizer}, numbers, steps, curves)
+
+
+def measure(scale: str, seed: int) -> Iterator[Part]:
+    """A part for each kind of data, loss and optimizer; there is one table."""
+    for data, loss, optimizer in itertools.product(DATA, LOSSES, OPTIMIZERS):
+        if seed == 0 or data != "own tokens":
+            part = partial(of_problem, data, loss, optimizer, FIRST[scale] + seed)
+            yield f"{data}, {loss}, {optimizer}", part
+
+
+def settings(scale: str) -> Settings:
+    """The number of problems, and all that the numbers depend on."""
+    sizes = [NUM_CONTEXTS, DIM, VOCAB, LEVEL]
+    rates = {name: [o.step_size, o.num_steps] for name, o in OPTIMIZERS.items()}
+    return NUM_SEEDS[scale], {
+        "sizes": sizes,
+        "losses": LOSSES,
+        "optimizers": rates,
+        "first": FIRST[scale],
+    }
+
+
+run = partial(run_seeds, "ntp_times", settings=settings, measure=measure)
