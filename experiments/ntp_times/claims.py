@@ -12,28 +12,30 @@ SPECTRAL = "Vasudeva et al. 2025 (arXiv 2510.22980)"
 YANG = "Yang et al. 2025, section 3"
 
 
-def at(optimizer: str, loss: str = "cross_entropy", data: str = "shared tokens") -> dict[str, Any]:
+def at(
+    optimizer: str, loss: str = "cross_entropy", data: str = "shared tokens, random"
+) -> dict[str, Any]:
     """The runs of an optimizer."""
     return {"data": data, "loss": loss, "optimizer": optimizer}
 
 
 CLAIMS = [
     number(
-        "With a token for each context spectral descent learns all at once: b at most .05",
+        "With a token for each context, one-hot, spectral descent learns all at once: b at most .05",
         TIMES,
-        at("spectral descent", data="own tokens"),
+        at("spectral descent", data="own tokens, one-hot"),
         at_most=0.05,
         paper="equal rates of all components",
         source=SPECTRAL,
     ),
     level(
-        "With shared tokens spectral descent does not: b is at least .3",
+        "Where contexts share tokens it does not, also if they are one-hot: b is at least .2",
         TIMES,
-        at("spectral descent"),
-        at_least=0.3,
+        at("spectral descent", data="shared tokens, one-hot"),
+        at_least=0.2,
     ),
     contrast(
-        "There its b is smaller than that of gradient descent",
+        "With shared tokens and random embeddings its b is smaller than gradient descent's",
         TIMES,
         [(1, at("gradient descent")), (-1, at("spectral descent"))],
     ),

@@ -12,10 +12,11 @@ from el_jax.plots import add_legend, add_titles
 from experiments.harness.figures import count, decimal, figure_answering, in_words, key, mean_of
 from experiments.harness.tables import Where, read_table, select
 from experiments.ntp_times.claims import SPREAD, TIMES, at
-from experiments.ntp_times.run import DATA, LOSSES, OPTIMIZERS
+from experiments.ntp_times.run import LOSSES, OPTIMIZERS
 
 COLOURS = dict(zip(OPTIMIZERS, ("#000000", "#009e73", "#d55e00", "#0072b2"), strict=True))
 LOSS_STYLES = dict(zip(LOSSES, ("-", "--", ":"), strict=True))
+ENDS = ("own tokens, one-hot", "shared tokens, random")
 LOSS_NAMES = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2"}
 
 
@@ -24,16 +25,16 @@ def plot(out: Path) -> Figure:
     curves = read_table(out / "curves.csv")
     title = answer(read_table(out / "results.csv"))
     figure, axes = figure_answering(title, 1, 3, size=(10.6, 3.8))
-    for ax, data in zip(axes[0], DATA, strict=False):
+    for ax, data in zip(axes[0], ENDS, strict=False):
         lines = {name: at(name, data=data) for name in OPTIMIZERS}
         _draw(ax, curves, "time", lines, COLOURS, dict.fromkeys(OPTIMIZERS, "-"))
         ax.set(yscale="log")
     lines = {name: at("gradient descent", name) for name in LOSSES}
     _draw(axes[0, 2], curves, "margin", lines, dict.fromkeys(LOSSES, "#000000"), LOSS_STYLES)
     axes[0, 2].set(ylim=(0, None))
-    titles = ["a token for each context:\ntime to learn over the median"]
-    titles += ["shared tokens:\ntime to learn over the median"]
-    add_titles(axes.ravel(), [*titles, "shared tokens, gradient descent:\nlast margin, nats"])
+    titles = ["own tokens, one-hot contexts:\ntime to learn over the median"]
+    titles += ["shared tokens, random contexts:\ntime to learn over the median"]
+    add_titles(axes.ravel(), [*titles, "the same, gradient descent:\nlast margin, nats"])
     entries = [key(name, colour) for name, colour in COLOURS.items()]
     entries += [key(LOSS_NAMES[n], "#000000", style=style) for n, style in LOSS_STYLES.items()]
     problems = count(select(curves, at("gradient descent")), "problems")
@@ -74,6 +75,6 @@ def answer(results: pd.DataFrame) -> str:
         for loss in LOSSES
     )
     return (
-        f"Time to learn ~ π^-b: with a token for each context b = {exponents('own tokens')},\n"
-        f"with shared tokens {exponents('shared tokens')}; spread of last margins {spreads}"
+        f"Time to learn ~ π^-b: with own tokens b = {exponents(ENDS[0])},\n"
+        f"with shared ones {exponents(ENDS[1])}; last margins spread {spreads}"
     )

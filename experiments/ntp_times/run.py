@@ -1,7 +1,7 @@
 """Times at which a linear decoder learns contexts of unequal frequency, by loss and optimizer.
 
-Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token: its own, where W is a table
-with a column for each context, or one of fewer tokens, where embeddings are random directions.
+Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token, its own or one of fewer.
+Embeddings are one-hot, so that W is a table with a column for each context, or random directions.
 Steps are small, so that all times are those of the flow; a context is learnt when its margin, the
 right token's logit less the largest other one, first reaches half a nat.
 """
@@ -25,7 +25,8 @@ from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 LEVEL = 0.5  # nats
 NUM_CONTEXTS = 32
-DIM, VOCAB = 48, 16  # of shared tokens
+DIM = 48  # of random embeddings
+VOCAB = 16  # shared tokens
 LOSSES: dict[str, dict[str, float]] = {"cross_entropy": {}, "e1": {"lam": 0.5}, "e2": {"lam": 4.0}}
 
 
@@ -101,24 +102,42 @@ def exponent(found: Float[np.ndarray, " m"], frequency: Float[np.ndarray, " m"])
     return float(-np.polyfit(np.log(frequency), np.log(found), 1)[0])
 
 
-def own_tokens(_: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-    """Embeddings ``[m, m]``, tokens ``[m]`` and the size of the vocabulary: a table."""
-    return np.eye(NUM_CONTEXTS), np.arange(NUM_CONTEXTS), NUM_CONTEXTS
+class Data(NamedTuple):
+    """How contexts and tokens are drawn.
+
+    Attributes:
+        one_hot: embeddings are unit vectors, [m, m], so that W is a table; else random directions.
+        own: each context has a token of its own.
+        losses: that are trained.
+    """
+
+    one_hot: bool
+    own: bool
+    losses: tuple[str, ...] = ("cross_entropy",)
 
 
-def shared_tokens(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-    """Embeddings ``[d, m]``, tokens ``[m]`` and the size of the vocabulary: all drawn."""
-    embeddings = rng.standard_normal((DIM, NUM_CONTEXTS))
-    embeddings /= np.linalg.norm(embeddings, axis=0)
+DATA = {
+    "own tokens, one-hot": Data(one_hot=True, own=True, losses=(*LOSSES,)),
+    "own tokens, random": Data(one_hot=False, own=True),
+    "shared tokens, one-hot": Data(one_hot=True, own=False),
+    "shared tokens, random": Data(one_hot=False, own=False, losses=(*LOSSES,)),
+}
+
+
+def drawn(data: Data, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+    """Embeddings ``[d, m]``, tokens ``[m]`` and the size of the vocabulary."""
+    embeddings = np.eye(NUM_CONTEXTS)
+    if not data.one_hot:
+        embeddings = rng.standard_normal((DIM, NUM_CONTEXTS))
+        embeddings /= np.linalg.norm(embeddings, axis=0)
+    if data.own:
+        return embeddings, np.arange(NUM_CONTEXTS), NUM_CONTEXTS
     return embeddings, rng.integers(VOCAB, size=NUM_CONTEXTS), VOCAB
-
-
-DATA = {"own tokens": own_tokens, "shared tokens": shared_tokens}
 
 
 def of_problem(data: str, loss: str, optimizer: str, seed: int) -> Iterator[Measured]:
     """One loss under one optimizer on a problem."""
-    embeddings, labels, vocab_size = DATA[data](np.random.default_rng(seed))
+    embeddings, labels, vocab_size = drawn(DATA[data], np.random.default_rng(seed))
     frequency = 1 / np.arange(1, NUM_CONTEXTS + 1)
     frequency /= frequency.sum()
     with float64():
@@ -138,11 +157,12 @@ def of_problem(data: str, loss: str, optimizer: str, seed: int) -> Iterator[Meas
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
-    """A part for each kind of data, loss and optimizer; there is one table."""
-    for data, loss, optimizer in itertools.product(DATA, LOSSES, OPTIMIZERS):
-        if seed == 0 or data != "own tokens":
-            part = partial(of_problem, data, loss, optimizer, FIRST[scale] + seed)
-            yield f"{data}, {loss}, {optimizer}", part
+    """A part for each kind of data, loss and optimizer; there is one table of own tokens."""
+    for name, data in DATA.items():
+        for loss, optimizer in itertools.product(data.losses, OPTIMIZERS):
+            if seed == 0 or not (data.one_hot and data.own):
+                part = partial(of_problem, name, loss, optimizer, FIRST[scale] + seed)
+                yield f"{name}, {loss}, {optimizer}", part
 
 
 def settings(scale: str) -> Settings:
