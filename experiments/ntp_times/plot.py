@@ -12,11 +12,10 @@ from el_jax.plots import add_legend, add_titles
 from experiments.harness.figures import count, decimal, figure_answering, in_words, key, mean_of
 from experiments.harness.tables import Where, read_table, select
 from experiments.ntp_times.claims import SPREAD, TIMES, at
-from experiments.ntp_times.run import LOSSES, OPTIMIZERS
+from experiments.ntp_times.run import ENDS, LOSSES, OPTIMIZERS
 
 COLOURS = dict(zip(OPTIMIZERS, ("#000000", "#009e73", "#d55e00", "#0072b2"), strict=True))
 LOSS_STYLES = dict(zip(LOSSES, ("-", "--", ":"), strict=True))
-ENDS = ("own tokens, one-hot", "shared tokens, random")
 LOSS_NAMES = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2"}
 
 
