@@ -7,7 +7,8 @@ Arguments after the colon: ``depth=L`` (2^L words a sentence), ``synonyms=M`` of
 the transformer, or another model), ``smoke`` (seconds, for a first look). Eight words and eight
 classes: a deep network is said to need some 8 M^L sentences (arXiv 2307.02129).
 
-Cost: 3,000 updates of one run take about half a minute on one CPU core.
+Cost: 3,000 updates of one run take about a minute on one CPU core. Expect: all training sentences
+right, and .60 of unseen ones (experiments/el_hierarchy, four hierarchies).
 """
 
 from ml_collections import ConfigDict
