@@ -9,6 +9,7 @@ from typing_extensions import Protocol, runtime_checkable  # isinstance computes
 
 from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
+from el_jax.tasks.label import LabelledSentences, SentenceLabel
 from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
 from el_jax.tasks.path_star import Graphs, PathStar
 from el_jax.tasks.running_text import RunningText
@@ -26,11 +27,13 @@ __all__ = [
     "Graphs",
     "Guessable",
     "Labelled",
+    "LabelledSentences",
     "MaskedSentences",
     "MaskedWords",
     "PaddedCopy",
     "PathStar",
     "RunningText",
+    "SentenceLabel",
     "StarInWeights",
     "Task",
     "TextCopy",
@@ -93,6 +96,7 @@ TASKS: dict[str, type[Task]] = {
     "copy": PaddedCopy,
     "masked": MaskedWords,
     "causal": CausalWords,
+    "label": SentenceLabel,
     "path_star": PathStar,
     "running_text": RunningText,
     "star_in_weights": StarInWeights,

@@ -35,6 +35,7 @@ from el_jax.worlds.choice import (
 )
 from el_jax.worlds.dyck import BracketInputs, Dyck, balance
 from el_jax.worlds.grammar_file import parse_grammar, read_grammar
+from el_jax.worlds.hierarchy import random_hierarchy
 from el_jax.worlds.hmm import HMM, block_hmm
 from el_jax.worlds.language_model import LanguageModel, restricted_model
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
@@ -69,6 +70,7 @@ __all__ = [
     "label_rates",
     "mess3",
     "parse_grammar",
+    "random_hierarchy",
     "read_grammar",
     "restricted_model",
     "rrxor",

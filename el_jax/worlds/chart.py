@@ -139,6 +139,34 @@ class ChartGrammar:
         conditionals = log_normalised(jnp.log(outside @ jnp.asarray(self.words)))
         return jnp.where(tokens[..., None] == PAD, -jnp.inf, conditionals)
 
+    def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given those before it, in nats.
+
+        What a row lacks to 1 is the probability that the sentence has ended. NaN behind a beginning
+        that never occurs. It costs T times as much as :meth:`log_conditionals`.
+        """
+        emitted, places = self._emitted(jnp.asarray(tokens)), jnp.arange(self.length)
+        any_word = jnp.asarray(self.words).sum(axis=-1)
+
+        def at(place: Array) -> Array:
+            def probability(known: Array) -> tuple[Array, Array]:
+                """That words go on at the place, and that or an end before it; up to a factor."""
+                charts, log_scales = self._inside(known)
+                log_scales -= jnp.where(places >= place - 1, log_scales, -jnp.inf).max(
+                    axis=-1, keepdims=True
+                )
+                of_width = charts[..., 0, :] @ jnp.asarray(self.root) * jnp.exp(log_scales)
+                onward = jnp.where(places >= place, of_width, 0).sum(axis=-1)
+                ended = jnp.where(places == place - 1, of_width, 0).sum(axis=-1)
+                return onward.sum(), onward + ended
+
+            known = jnp.where((places < place)[:, None], emitted, any_word)
+            outside, total = jax.grad(probability, has_aux=True)(known)
+            of_words = outside[..., place, :] @ jnp.asarray(self.words)
+            return jnp.log(of_words) - jnp.log(total)[..., None]
+
+        return jnp.moveaxis(jax.lax.map(at, places), 0, -2)
+
     def labels(self, sentences: Sentences) -> dict[str, Int[Array, "*n"]]:
         """The most probable symbol of the whole sentence and of each prefix."""
         charts, log_scales = self._charts(sentences.tokens)
@@ -245,7 +273,7 @@ def _chart(
     log_scales = jnp.zeros(length, emitted.dtype)
     carry = chart, log_scales
     (chart, log_scales), _ = jax.lax.scan(of_width, carry, jnp.arange(2, length + 1))
-    return chart, log_scales + jnp.log(scale).sum()
+    return chart, log_scales + jnp.cumsum(jnp.log(scale[:, 0]))
 
 
 def _whole(

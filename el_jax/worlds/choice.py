@@ -12,6 +12,7 @@ import jax
 from el_jax.worlds.bigram_river import bigram_river
 from el_jax.worlds.dyck import Dyck
 from el_jax.worlds.grammar_file import read_grammar
+from el_jax.worlds.hierarchy import random_hierarchy
 from el_jax.worlds.hmm import block_hmm
 from el_jax.worlds.pcfg import tree_grammar
 from el_jax.worlds.processes import mess3, rrxor
@@ -21,6 +22,7 @@ WORLDS: dict[str, Callable[..., World]] = {
     "hmm": block_hmm,
     "pcfg": tree_grammar,
     "grammar_file": read_grammar,
+    "random_hierarchy": random_hierarchy,
     "dyck": Dyck,
     "bigram_river": bigram_river,
     "mess3": mess3,

@@ -100,6 +100,18 @@ class Dyck:
             needed, 0, -jnp.inf
         )
 
+    def log_next(self, tokens: Tokens) -> Float[Array, "*n T 2"]:
+        """Log-probability of either bracket at every position given those before it, in nats.
+
+        Each is as likely as the share of it among the brackets that are left. NaN behind a
+        beginning that never occurs.
+        """
+        opened = jnp.asarray(tokens) == OPEN
+        earlier = jnp.stack([opened, ~opened], axis=-1).cumsum(axis=-2)
+        left = self.length // 2 - jnp.roll(earlier, 1, axis=-2).at[..., 0, :].set(0)
+        share = left / left.sum(axis=-1, keepdims=True)
+        return jnp.where((left < 0).any(axis=-1, keepdims=True), jnp.nan, jnp.log(share))
+
     def labels(self, _: Sentences) -> dict[str, Int[Array, "*n"]]:
         """No labels."""
         return {}

@@ -103,10 +103,14 @@ class LanguageModel:
 
     def log_probability(self, tokens: Tokens) -> Float[Array, "*n"]:
         """Log-probability of each sentence, in nats."""
+        of_words = jnp.take_along_axis(self.log_next(tokens), jnp.asarray(tokens)[..., None], -1)
+        return of_words.sum(axis=(-2, -1))
+
+    def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given those before it, in nats."""
         rows = jnp.asarray(tokens).reshape(-1, self.length)
-        log_next = self._log_next(rows, jnp.arange(self.length))
-        of_words = jnp.take_along_axis(log_next, rows[..., None], axis=2)
-        return of_words.sum(axis=(1, 2)).reshape(tokens.shape[:-1])
+        found = self._log_next(rows, jnp.arange(self.length))
+        return found.reshape(*tokens.shape, self.vocab_size)
 
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.

@@ -128,12 +128,33 @@ class TreeGrammar:
 
         NaN where no word at the position makes a sentence that occurs.
         """
+        return self._law_of_words(self._outside(self._emitted(tokens)))
+
+    def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given those before it, in nats.
+
+        The words at and behind the position are summed over. NaN behind a beginning that never
+        occurs. It costs T times as much as :meth:`log_conditionals`.
+        """
+        emitted, places = self._emitted(tokens), jnp.arange(self.length)
+
+        def at(place: Array) -> Array:
+            known = jnp.where((places < place)[:, None], emitted, 1.0)
+            return self._outside(known)[..., place, :]
+
+        return self._law_of_words(jnp.moveaxis(jax.lax.map(at, places), 0, -2))
+
+    def _outside(self, emitted: Float[Array, "*n T K"]) -> Float[Array, "*n T K"]:
+        """Derivative of the sentence's probability by p(x_t | symbol), up to a factor."""
 
         def scaled_probability(emitted: Array) -> Array:
             spans, _ = self._inside(emitted)
             return (spans[-1] @ jnp.asarray(self.root)).sum()
 
-        outside = jax.grad(scaled_probability)(self._emitted(tokens))
+        return jax.grad(scaled_probability)(emitted)
+
+    def _law_of_words(self, outside: Float[Array, "*n T K"]) -> Float[Array, "*n T V"]:
+        """Log-probability of the words, to which each symbol's probability is multiplied."""
         words = jnp.asarray(self.words)
         # the sum over words from that of each symbol: one pass less over V numbers a position
         total = outside @ words.sum(axis=-1, keepdims=True)

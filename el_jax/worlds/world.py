@@ -84,6 +84,13 @@ class World(Protocol):
         NaN if no word at t makes a sentence that occurs, and -inf behind the end of a sentence.
         """
 
+    def log_next(self, tokens: Tokens, /) -> Float[Array, "*n T V"]:
+        """Log-probability of every word at every position given those before it, in nats.
+
+        Entry ``[t, v]`` is log p(x_t = v | x_<t). What a row lacks to 1 is the probability that the
+        sentence has ended. A row is NaN behind a beginning that never occurs.
+        """
+
     def labels(self, sentences: Sentences, /) -> dict[str, Int[Array, "*n"]]:
         """The class of each sentence under every label; -1 where it has none."""
 

@@ -1,0 +1,6 @@
+"""Do the losses and optimizers that copy from few strings also learn a hierarchy from few?
+
+Cagnetta, Petrini, Tomasini, Favero, Wyart 2024; methods of el_methods.
+"""
+
+SCALES = ("smoke", "pilot", "cpu")
