@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from configs.el.hierarchy import get_config
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.studies import Study, on_pilot_data
+from experiments.harness.studies import PILOT_SEED, Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 
 NAME = "el_hierarchy"
@@ -60,7 +60,7 @@ def studies(scale: str) -> list[Study]:
         ExperimentError: the scale has none.
     """
     if scale == "smoke":
-        return [_study(name, n, smoke=True) for name in ("cross-entropy", "E1") for n in (64, 128)]
+        return [_study(name, n, smoke=True) for name, n in (("cross-entropy", 64), ("E1", 128))]
     if scale == "pilot":
         return on_pilot_data([_study(name, PILOT_STRINGS, tuned=False) for name in RECIPES])
     if scale != "cpu":
@@ -73,6 +73,7 @@ def _study(name: str, strings: int, *, tuned: bool = True, smoke: bool = False) 
     recipe = RECIPES[name]
     config = get_config(f"loss={recipe.loss},optimizer={recipe.optimizer}" + ",smoke" * smoke)
     config.task.num_train = strings
+    config.task.world.seed = 0 if tuned else PILOT_SEED
     config.sweep.optim.peak_lr = (recipe.rate,) if tuned else tuple(recipe.rates)
     if recipe.number:
         section, key = recipe.number

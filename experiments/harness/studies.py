@@ -74,8 +74,6 @@ def on_pilot_data(studies: Sequence[Study]) -> list[Study]:
     """The studies with two data sets and networks that no result is reported of."""
     for study in studies:
         study.config.seed = study.config.task.data_seed = PILOT_SEED
-        if "seed" in study.config.task.get("world", {}):
-            study.config.task.world.seed = PILOT_SEED
         study.config.train.seeds = 2
     return list(studies)
 
