@@ -11,7 +11,6 @@ from jax import Array
 from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
-from el_jax.worlds import HMM
 
 
 def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
@@ -21,14 +20,14 @@ def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
     mean entropy over all words, of the hill all others.
 
     Raises:
-        ValueError: the task is not causal on a hidden Markov model, or all its words have about the
-            same entropy.
+        ValueError: the task is not causal on sentences of one length, or all its words have about
+            the same entropy.
     """
     if not isinstance(task, CausalWords):
         raise ValueError(f"needs the task causal, not {type(task).__name__}")
     world = task.world.make()
-    if not isinstance(world, HMM):
-        raise ValueError(f"needs a hidden Markov model, not {type(world).__name__}")
+    if len(world.lengths) > 1:
+        raise ValueError(f"needs sentences of one length, not of {len(world.lengths)}")
 
     def draw() -> tuple[Batch, Array]:
         sentences = task.test_set(num)

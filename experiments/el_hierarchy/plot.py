@@ -72,7 +72,7 @@ def _plot_settings(results: pd.DataFrame) -> Figure:
     best = means.groupby("recipe").idxmax()
 
     def label(cell: Where) -> str:
-        of_number = " ".join(f"{cell[f]:g}" for f in numbers if cell.get(f) == cell.get(f))
+        of_number = " ".join(f"{cell[f]:g}" for f in numbers if f in cell)
         return f"{cell['recipe']} {of_number}, η = {cell['peak_lr']:g}"
 
     chosen = [f"{name}, η = {best[name][1]:g}" for name in RECIPES if name in best]

@@ -29,7 +29,8 @@ class Recipe(NamedTuple):
         values: of the number that the pilot tries.
         rates: learning rates that it tries.
         value: of the number, and
-        rate: the learning rate: those that are right most often in the pilot.
+        rate: the learning rate: those that are right most often in the pilot on unseen sentences;
+            of two within .01 of one another the higher rate, which fits more sentences in time.
     """
 
     loss: str
@@ -38,18 +39,24 @@ class Recipe(NamedTuple):
     values: Sequence[float] = ()
     rates: Sequence[float] = (5e-4, 1e-3, 2e-3, 4e-3)
     value: float = 0.0
-    rate: float = 1e-3
+    rate: float = 0.0
 
 
 LAM = ("loss", "lam")
 RECIPES: Mapping[str, Recipe] = {
-    "cross-entropy": Recipe("cross_entropy", "adamw"),
-    "E1": Recipe("e1", "adamw", LAM, (1.0, 4.0), (1e-3, 4e-3), value=1.0),
+    "cross-entropy": Recipe("cross_entropy", "adamw", rate=4e-3),
+    "E1": Recipe("e1", "adamw", LAM, (1.0, 4.0), (1e-3, 4e-3), value=4.0, rate=4e-3),
     "weight decay": Recipe(
-        "cross_entropy", "adamw", ("optim", "weight_decay"), (0.3, 3.0), (5e-4, 2e-3), value=3.0
+        "cross_entropy",
+        "adamw",
+        ("optim", "weight_decay"),
+        (0.3, 3.0),
+        (5e-4, 2e-3),
+        value=3.0,
+        rate=2e-3,
     ),
-    "Muon": Recipe("cross_entropy", "muon", rates=(1e-3, 3e-3, 1e-2, 3e-2)),
-    "Muon, E1": Recipe("e1", "muon", LAM, (1.0, 4.0), (3e-3, 1e-2), value=1.0),
+    "Muon": Recipe("cross_entropy", "muon", rates=(1e-3, 3e-3, 1e-2, 3e-2), rate=1e-2),
+    "Muon, E1": Recipe("e1", "muon", LAM, (1.0, 4.0), (3e-3, 1e-2), value=4.0, rate=1e-2),
 }
 
 

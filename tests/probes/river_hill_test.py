@@ -8,18 +8,10 @@ import pytest
 from el_jax.models import LookupTableConfig, lookup_table
 from el_jax.probes import river_hill, true_conditional
 from el_jax.tasks import CausalWords, MaskedWords
-from el_jax.worlds import choose_world, every_sentence
+from el_jax.worlds import choose_world
 
 RIVER = CausalWords(world=choose_world("bigram_river", {"vocab_size": 8, "length": 6}))
 MODEL = lookup_table(LookupTableConfig(vocab_size=RIVER.vocab_size))
-
-
-def test_laws_of_next_words_multiply_to_the_probability_of_every_sentence():
-    world = choose_world("mess3", {"length": 5}).make()
-    tokens, probability = every_sentence(world)
-    laws = np.exp(np.asarray(world.log_next(tokens)))
-    of_words = np.take_along_axis(laws, np.asarray(tokens)[..., None], axis=-1)[..., 0]
-    np.testing.assert_allclose(of_words.prod(axis=-1), probability, rtol=1e-4)
 
 
 def test_divergences_are_those_of_the_rows():
@@ -54,10 +46,21 @@ def test_both_together_are_the_divergence_from_the_truth():
     ("task", "message"),
     [
         (MaskedWords(world=choose_world("hmm", {})), "needs the task causal"),
-        (CausalWords(world=choose_world("pcfg", {})), "needs a hidden Markov model, not "),
         (CausalWords(world=choose_world("mess3", {})), "needs a world with words nearly certain"),
     ],
 )
 def test_a_world_without_rivers_is_refused(task, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         river_hill(task, MODEL)
+
+
+def test_the_last_bracket_is_of_the_river_and_several_lengths_are_refused(tmp_path):
+    of_brackets = CausalWords(world=choose_world("dyck", {"length": 4}))
+    model = lookup_table(LookupTableConfig(vocab_size=of_brackets.vocab_size))
+    found = river_hill(of_brackets, model).of_params({"logits": np.zeros((1, 5, 4), np.float32)})
+    np.testing.assert_allclose(found["kl_river"], [np.log(4)], rtol=1e-5)  # of four tokens one
+    path = tmp_path / "grammar.txt"
+    path.write_text("S A A 0.5\nS a 0.5\nA b 1.0\n", encoding="utf-8")
+    words = CausalWords(world=choose_world("grammar_file", {"path": str(path), "length": 2}))
+    with pytest.raises(ValueError, match=r"^needs sentences of one length, not of 2"):
+        river_hill(words, MODEL)

@@ -40,6 +40,9 @@ SMALL = {
         words_per_symbol=3,
         num_roots=3,
     ),
+    "random_hierarchy": WORLDS["random_hierarchy"](
+        depth=2, vocab_size=3, rules_per_symbol=2, num_classes=3, seed=1
+    ),
     "grammar_file": parse_grammar(GRAMMAR, length=4),
     "dyck": WORLDS["dyck"](length=4),
     "bigram_river": WORLDS["bigram_river"](vocab_size=4, length=4),

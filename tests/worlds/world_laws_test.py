@@ -33,6 +33,7 @@ KINDS = [name for name in SMALL if name not in ("bigram_river", "mess3", "rrxor"
 every_world = pytest.mark.parametrize("name", KINDS)
 few = settings(derandomize=True, deadline=None, max_examples=5)
 conditionals_of = Once(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
+next_of = Once(lambda world, tokens: jnp.exp(world.log_next(tokens)))
 sample = Once(lambda world, key, num: world.sample(key, num), static_argnums=2)
 floor_of = Once(entropy_floor, static_argnums=2, static_argnames="per")
 exact_floor_of = Once(exact_entropy_floor, static_argnames="per")
@@ -65,6 +66,22 @@ def joint_conditionals(tokens, probability, vocab_size):
     return conditionals
 
 
+def joint_next(tokens, probability, vocab_size):
+    """p(x_t = v | x_<t) of every sentence from the table of the joint, [n, T, V]."""
+    of = {}
+    for row, p in zip(tokens.tolist(), probability, strict=True):
+        words = [word for word in row if word != PAD]
+        for t in range(len(words) + 1):
+            of[tuple(words[:t])] = of.get(tuple(words[:t]), 0) + p
+    law = np.zeros((*tokens.shape, vocab_size))
+    for i, row in enumerate(tokens.tolist()):
+        for t in range(len(row)):
+            onward = [of.get((*row[:t], word), 0) for word in range(vocab_size)]
+            with np.errstate(invalid="ignore"):
+                law[i, t] = np.array(onward) / np.float64(of.get(tuple(row[:t]), 0))
+    return law
+
+
 def test_every_world_has_a_small_one():
     assert SMALL.keys() == WORLDS.keys() | {"language_model"}  # which is made of files
 
@@ -86,6 +103,20 @@ def test_conditionals_equal_those_of_the_joint(name):
     rows = conditionals.sum(axis=-1)
     known = (tokens != PAD) & ~np.isnan(rows)
     np.testing.assert_allclose(rows[known], 1, rtol=1e-12)
+
+
+@every_world
+def test_next_words_follow_the_joint(name):
+    world = SMALL[name]
+    tokens, probability = written_out(name)
+    expected = joint_next(tokens, probability, world.vocab_size)
+    np.testing.assert_allclose(np.asarray(next_of(world, tokens)), expected, atol=1e-10)
+    missing = 1 - expected.sum(axis=-1)[probability > 0]  # to 1: sentences that have ended
+    assert (np.nanmax(missing) > 0.01) == (len(world.lengths) > 1)
+    stacked = next_of(world, tokens[:6].reshape(2, 3, -1))
+    np.testing.assert_allclose(stacked.reshape(expected[:6].shape), expected[:6], atol=1e-10)
+    with jax.enable_x64(False):
+        np.testing.assert_allclose(next_of(world, tokens), expected, atol=1e-5)
 
 
 @every_world
