@@ -28,7 +28,7 @@ STYLES = {
     "Muon": ("#000000", "--"),
     "Muon, E1": ("#0072b2", "--"),
 }
-FEW = 2_048
+FEW = 1_024
 
 
 def plot(out: Path) -> Figure:
@@ -75,8 +75,10 @@ def _plot_settings(results: pd.DataFrame) -> Figure:
         of_number = " ".join(f"{cell[f]:g}" for f in numbers if f in cell)
         return f"{cell['recipe']} {of_number}, η = {cell['peak_lr']:g}"
 
-    chosen = [f"{name}, η = {best[name][1]:g}" for name in RECIPES if name in best]
-    figure, axes = figure_answering("Right most often:\n" + "; ".join(chosen), size=(8.6, 6.0))
+    chosen = [f"{name} at {best[name][1]:g}" for name in RECIPES if name in best]
+    figure, axes = figure_answering(
+        "Right most often, by learning rate:\n" + "; ".join(chosen), size=(8.6, 6.0)
+    )
     draw_dots(axes[0, 0], results, UNSEEN, [at(name) for name in RECIPES], label=label)
     axes[0, 0].set_xlabel("unseen sentences: share that is right")
     return figure
@@ -93,6 +95,6 @@ def answer(results: pd.DataFrame) -> str:
     )
     fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"After {few:,g} sentences of a hierarchy, runs are right on unseen ones in\n"
+        f"Trained on {few:,g} sentences of a hierarchy, runs are right on unseen ones in\n"
         f"{shown}; {fitted.sum()} of {len(fitted)} runs fit"
     )
