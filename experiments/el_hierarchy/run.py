@@ -15,7 +15,7 @@ CURVES = ["train_label_accuracy", "test_label_accuracy"]
 
 STRINGS = (256, 512, 1_024, 2_048)  # from about C m^L = 216, the paper's number
 PILOT = {"strings": 2_048, "rules_per_symbol": 4}  # harder: C m^L = 512
-SEEDS = 5
+SEEDS = 4  # of five planned: the clock ended the run, before a claim was judged
 
 
 class Recipe(NamedTuple):
