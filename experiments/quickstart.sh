@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to a first figure:  bash experiments/quickstart.sh
 #
-# Makes .venv if there is none, then trains el_copy_overfit at its quick scale (three to five
+# Makes .venv if there is none, then trains el_copy_overfit at its quick scale (three to six
 # minutes on two CPU cores), prints a verdict for each claim and draws the figure, in
 # runs/results/el_copy_overfit-quick.
 # Interrupted, it goes on where it was.

@@ -3,7 +3,8 @@
 Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token, its own or one of fewer.
 Embeddings are one-hot, so that W is a table with a column for each context, or random directions.
 Steps are small, so that all times are those of the flow; a context is learnt when its margin, the
-right token's logit less the largest other one, first reaches half a nat.
+right token's logit less the largest other one, first reaches half a nat; times to a quarter of a nat
+and to one tell what depends on that.
 """
 
 import itertools
@@ -23,7 +24,7 @@ from el_jax.losses import TOKEN_LOSSES, token_stats
 from el_jax.process.double_precision import float64
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
-LEVEL = 0.5  # nats
+LEVELS = (0.5, 0.25, 1.0)  # nats; curves are of the first
 NUM_CONTEXTS = 32
 DIM = 48  # of random embeddings
 VOCAB = 16  # shared tokens
@@ -75,8 +76,8 @@ def times(
     vocab_size: int,
     loss: str,
     optimizer: str,
-) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    """The step at which each context is learnt, infinite if never, and its last margin."""
+) -> tuple[Float[Array, "levels m"], Float[Array, " m"]]:
+    """The step at which each context reaches each level, infinite if never; its last margin."""
     chosen = OPTIMIZERS[optimizer]
     descent = optax.chain(chosen.transform(), optax.scale(-chosen.step_size))
 
@@ -88,11 +89,11 @@ def times(
         W, memory, found = state
         change, memory = descent.update(jax.grad(mean)(W), memory)
         W = W + change
-        learnt = margins_of(W, embeddings, labels) >= LEVEL
+        learnt = margins_of(W, embeddings, labels) >= jnp.array(LEVELS)[:, None]
         return W, memory, jnp.where(learnt, jnp.minimum(found, number + 1.0), found)
 
     W = jnp.zeros((vocab_size, embeddings.shape[0]))
-    start = W, descent.init(W), jnp.full(labels.shape, jnp.inf)
+    start = W, descent.init(W), jnp.full((len(LEVELS), labels.size), jnp.inf)
     W, _, found = jax.lax.fori_loop(0, chosen.num_steps, step, start)
     return found, margins_of(W, embeddings, labels)
 
@@ -145,12 +146,15 @@ def of_problem(data: str, loss: str, optimizer: str, seed: int) -> Iterator[Meas
     frequency = 1 / np.arange(1, NUM_CONTEXTS + 1)
     frequency /= frequency.sum()
     with float64():
-        found, margins = map(
+        of_levels, margins = map(
             np.asarray,
             times(jnp.asarray(embeddings), labels, frequency, vocab_size, loss, optimizer),
         )
+    found, lower, higher = of_levels
     numbers = {
         "exponent": exponent(found, frequency),
+        "exponent_at_a_quarter": exponent(lower, frequency),
+        "exponent_at_one": exponent(higher, frequency),
         "slowest_over_fastest": found.max() / found.min(),
         "learnt": np.isfinite(found).mean(),
         "margin_spread": margins.std() / margins.mean(),
@@ -174,7 +178,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 def settings(scale: str) -> Settings:
     """The number of problems, and all that the numbers depend on."""
-    sizes = [NUM_CONTEXTS, DIM, VOCAB, LEVEL]
+    sizes = [NUM_CONTEXTS, DIM, VOCAB, *LEVELS]
     rates = {name: [o.step_size, o.num_steps] for name, o in OPTIMIZERS.items()}
     return NUM_SEEDS[scale], {
         "sizes": sizes,
