@@ -3,8 +3,8 @@
 Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token, its own or one of fewer.
 Embeddings are one-hot, so that W is a table with a column for each context, or random directions.
 Steps are small, so that all times are those of the flow; a context is learnt when its margin, the
-right token's logit less the largest other one, first reaches half a nat; times to a quarter of a nat
-and to one tell what depends on that.
+right token's logit less the largest other one, first reaches half a nat; times to a quarter of a
+nat and to one tell what depends on that.
 """
 
 import itertools
