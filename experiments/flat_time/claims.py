@@ -15,7 +15,7 @@ THEOREM = "Liu et al. 2023, Theorem 4.3"
 RATIO = 5.0  # of the two rates of SGD
 NEARER, TRACE = (f"{metric}_since_saturation" for metric in (ACCURACIES[0], TRACES[0]))
 DRAWN = "yes, values only drawn"
-POINTS = {"pcfg": "+1.6 points", "hmm": "+4.0 points"}  # along the plateau of Figure 3
+POINTS = {"pcfg": 1.6, "hmm": 4.0}  # gained along the plateau of Figure 3; less is too small
 
 
 def _gains(world: str, way: str, words: str, paper: str, source: str) -> Claim:
@@ -24,6 +24,7 @@ def _gains(world: str, way: str, words: str, paper: str, source: str) -> Claim:
         NEARER,
         {"world": world, "afterwards": way},
         at_least=0.0,
+        matters=POINTS[world] / 100,
         paper=paper,
         source=source,
     )
@@ -57,7 +58,7 @@ CLAIMS = [
     for world in WORLDS
     for claim in (
         _gains(world, "adamw", "AdamW", DRAWN, FIGURE_1),
-        _gains(world, "sgd", "SGD", POINTS[world], FIGURE_3),
+        _gains(world, "sgd", "SGD", f"+{POINTS[world]} points", FIGURE_3),
         *_of_trace(world),
     )
 ]

@@ -1,11 +1,12 @@
 """Claims of the papers as rows, each a test on results with a verdict.
 
 A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds* when the whole
-interval is on the claimed side, *fails* when the whole interval is on the other, and is
-*undecided* otherwise. Seeds are shared between settings, so settings are compared by their
-difference seed by seed. With fewer than two seeds, or two with the same value, a claim is
-undecided, and where a setting is missing *not measured*; neither is an error. ``judging.judged``
-then corrects the verdicts of an experiment for their number.
+interval is on the claimed side, *fails* when the whole interval is on the other, is *too small to
+matter* when the whole interval is nearer to 0 than what matters, and is else *undecided*. Seeds are
+shared between settings, so settings are compared by their difference seed by seed. With fewer than
+two seeds, or two with the same value, a claim is undecided, and where a setting is missing *not
+measured*; neither is an error. ``judging.judged`` then corrects the verdicts of an experiment for
+their number.
 
 Timings are judged by the exact interval of their median instead, and a number that does not vary
 by itself. Neither has a p value, so that they are not corrected: n rounds have none below 2 / 2**n.
@@ -19,17 +20,26 @@ from typing import Literal, TypedDict, Unpack
 import numpy as np
 import pandas as pd
 
-from experiments.harness.judging import Claim, Outcome, Verdict, verdict_of
-from experiments.harness.names import ends_of
+from experiments.harness.judging import (
+    Claim,
+    Outcome,
+    Verdict,
+    by_t,
+    or_small,
+    verdict_of,
+    within,
+)
+from experiments.harness.names import ends_of, least_that_matters
 from experiments.harness.sequential import DIFFERENCES, SHARES, judged_by_bets
 from experiments.harness.statistics import (
     CONFIDENCE,
-    Interval,
+    clipped,
     contrast_interval,
     describe,
     describe_mean,
     describe_number,
     describe_seeds,
+    explain,
     median_interval,
     p_value,
     paired_difference,
@@ -57,7 +67,7 @@ def greater(
     *,
     by: float = 0.0,
     test: Test = "t",
-    matters: float = 0.0,
+    matters: float | None = None,
     **wording: Unpack[Wording],
 ) -> Claim:
     """One setting has a metric above that of another by more than ``by``.
@@ -72,26 +82,26 @@ def greater(
         by: the bound of the difference.
         test: its t interval; all changes of its signs, which suits shares near 0 or 1; or bets,
             which may be looked at after every seed.
-        matters: of a test ``anytime`` the least difference that matters, either way; one that is
-            shown to be nearer to 0 is too small to matter.
+        matters: the least difference that matters, either way: one that is shown to be nearer to 0
+            is too small to matter. None for ``names.MATTERS`` if the metric is a share.
         wording: the paper's number and its place.
     """
+    least = least_that_matters(metric) if matters is None else matters
 
     def judge(results: pd.DataFrame) -> Outcome:
         first, second = (values_of(results, one, metric) for one in (where, than))
         ours = f"{describe(first)} against {describe(second)}"
         if test == "anytime":
             pairs = (first - second).dropna().sort_index().to_numpy()
-            found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters=matters)
+            found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters=least)
             return dataclasses.replace(found, ours=ours)
         difference = paired_difference(first, second)
-        holds, fails = difference.low > by, difference.high < by
-        p = p_value(difference, by)
-        if test == "signs":
-            p = sign_flip_p(first, second, by)
-            decided = p <= 1 - CONFIDENCE
-            holds, fails = decided and difference.mean > by, decided and difference.mean < by
-        explained = _explain("paired difference", difference, form="+.3f")
+        if test == "t":
+            return by_t("paired difference", difference, by, least, ours)
+        p = sign_flip_p(first, second, by)
+        decided = p <= 1 - CONFIDENCE
+        holds, fails = decided and difference.mean > by, decided and difference.mean < by
+        explained = explain("paired difference", difference, form="+.3f")
         return Outcome(explained, ours, verdict_of(holds=holds, fails=fails), p)
 
     needs = [(where, metric), (than, metric)]
@@ -109,6 +119,7 @@ def contrast(
     *,
     by: float = 0.0,
     ours: str = "",
+    matters: float | None = None,
     **wording: Unpack[Wording],
 ) -> Claim:
     """A weighted sum of means over settings is above a bound: a main effect, or an interaction.
@@ -119,6 +130,7 @@ def contrast(
         terms: the weights, and the settings of each; those of a difference sum to 0.
         by: the bound.
         ours: the numbers to show; the interval stands in the detail.
+        matters: see ``greater``.
         wording: the paper's number and its place.
     """
 
@@ -128,13 +140,8 @@ def contrast(
             found = by_cell(results, where, metric)
             entries += found
             weights += [weight / len(found)] * len(found)
-        interval = contrast_interval(entries, weights)
-        return Outcome(
-            _explain("contrast", interval, form="+.3f"),
-            ours,
-            verdict_of(holds=interval.low > by, fails=interval.high < by),
-            p_value(interval, by),
-        )
+        least = least_that_matters(metric) if matters is None else matters
+        return by_t("contrast", contrast_interval(entries, weights), by, least, ours)
 
     return Claim(text, judge, needs=[(where, metric) for _, where in terms], **wording)
 
@@ -147,9 +154,13 @@ def level(
     at_least: float = -math.inf,
     at_most: float = math.inf,
     test: Literal["t", "anytime"] = "t",
+    matters: float = 0.0,
     **wording: Unpack[Wording],
 ) -> Claim:
     """The metric of a setting is ``at_least``, or ``at_most``, a number.
+
+    A metric that is a difference is too small to matter when it is shown to be nearer to 0 than
+    ``matters``.
 
     Raises:
         ValueError: a test ``anytime`` (see ``greater``) has both bounds.
@@ -165,12 +176,13 @@ def level(
             found = judged_by_bets("mean", entry.to_numpy(), bound, SHARES, above=above)
             return dataclasses.replace(found, ours=describe(entry))
         mean = t_interval(entry)
-        return Outcome(
-            _explain("mean", _clipped(mean, *ends_of(metric))),
+        outcome = Outcome(
+            explain("mean", clipped(mean, *ends_of(metric))),
             describe(entry),
-            _within(mean.low, mean.high, at_least, at_most),
+            within(mean.low, mean.high, at_least, at_most),
             p_value(mean, at_least if math.isfinite(at_least) else at_most),
         )
+        return or_small(outcome, mean, matters)
 
     needs = [(where, metric)]
     return Claim(text, judge, needs=needs, anytime=test == "anytime", **wording)
@@ -191,9 +203,9 @@ def median(
         entry = values_of(results, where, metric)
         interval = median_interval(entry)
         return Outcome(
-            _explain("median", interval, form=".3g", fewest=6),
+            explain("median", interval, form=".3g", fewest=6),
             f"{describe_number(interval.mean)} ({describe_seeds([len(entry)])})",
-            _within(interval.low, interval.high, at_least, at_most),
+            within(interval.low, interval.high, at_least, at_most),
         )
 
     return Claim(text, judge, needs=[(where, metric)], **wording)
@@ -220,7 +232,7 @@ def number(
         return Outcome(
             f"the number itself, without an interval, {describe_seeds([len(entry)])}",
             " to ".join(dict.fromkeys(map(describe_number, (low, high)))),
-            _within(low, high, at_least, at_most),
+            within(low, high, at_least, at_most),
         )
 
     return Claim(text, judge, needs=[(where, metric)], **wording)
@@ -264,38 +276,10 @@ def trend(
         rises, falls = slope.low > 0, slope.high < 0
         seeds = describe_seeds([len(entry) for entry in entries])
         return Outcome(
-            _explain("slope", slope, form="+.3f"),
+            explain("slope", slope, form="+.3f"),
             f"{', '.join(map(describe_mean, entries))} ({seeds})",
             verdict_of(holds=rises if rising else falls, fails=falls if rising else rises),
             p_value(slope, 0.0),
         )
 
     return Claim(text, judge, needs=[(where, metric)], **wording)
-
-
-def _within(low: float, high: float, at_least: float, at_most: float) -> Verdict:
-    return verdict_of(
-        holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most
-    )
-
-
-def _clipped(interval: Interval, low: float, high: float) -> Interval:
-    """An interval that does not leave the values that its quantity can have."""
-    if math.isinf(interval.low):  # no interval
-        return interval
-    return interval._replace(low=max(interval.low, low), high=min(interval.high, high))
-
-
-def _explain(quantity: str, interval: Interval, *, form: str = ".3f", fewest: int = 2) -> str:
-    """The sentence that carries the interval a verdict rests on."""
-    seeds = describe_seeds([interval.num_seeds])
-    if interval.num_seeds < fewest:
-        return f"{quantity} over {seeds}: an interval needs at least {fewest}"
-    if math.isnan(interval.mean):
-        return f"{quantity} over {seeds}: some value is not finite"
-    if math.isinf(interval.low):
-        return f"{quantity} over {seeds}: two equal values have no interval"
-    return (
-        f"{quantity} {interval.mean:{form}}, {CONFIDENCE:.0%} interval "
-        f"[{interval.low:{form}}, {interval.high:{form}}], {seeds}"
-    )

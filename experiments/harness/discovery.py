@@ -186,9 +186,10 @@ class Experiment:
     def judged(self, results: pd.DataFrame, provenance: Provenance) -> list[Judged]:
         """The experiment's claims, judged on results and corrected for their number."""
         claims = self.claims(provenance.scale)
-        derived = vars(importlib.import_module(f"experiments.{self.name}.claims")).get("derived")
+        module = vars(importlib.import_module(f"experiments.{self.name}.claims"))
+        derived, looks = module.get("derived"), module.get("LOOKS", {}).get(provenance.scale, 1)
         table = results if derived is None else derived(results)
-        return judged(claims, table, provenance.not_measured)
+        return judged(claims, table, provenance.not_measured, looks)
 
     def committed_folder(self, scale: str) -> Path:
         """The folder of the committed tables of a scale: the experiment's own at the cpu scale."""

@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from experiments.harness.names import name_of
-from experiments.harness.statistics import CONFIDENCE
+from experiments.harness.statistics import CONFIDENCE, Interval, explain, p_as_large, p_value
 from experiments.harness.tables import Where, is_measured
 
 OURS = "not in the paper"
@@ -96,23 +96,49 @@ def verdict_of(*, holds: bool, fails: bool) -> Verdict:
     return Verdict.FAILS if fails else Verdict.UNDECIDED
 
 
+def by_t(quantity: str, interval: Interval, by: float, matters: float, ours: str) -> Outcome:
+    """What the interval of a difference says of its being above ``by``."""
+    verdict = verdict_of(holds=interval.low > by, fails=interval.high < by)
+    explained = explain(quantity, interval, form="+.3f")
+    return or_small(Outcome(explained, ours, verdict, p_value(interval, by)), interval, matters)
+
+
+def or_small(outcome: Outcome, interval: Interval, matters: float) -> Outcome:
+    """The outcome, unless it is undecided and the mean is shown to be nearer to 0 than matters."""
+    p = p_as_large(interval, matters)
+    if outcome.verdict is not Verdict.UNDECIDED or p > 1 - CONFIDENCE:
+        return outcome
+    return dataclasses.replace(outcome, verdict=Verdict.SMALL, p=p)
+
+
+def within(low: float, high: float, at_least: float, at_most: float) -> Verdict:
+    """The verdict of an interval on its being between two bounds."""
+    return verdict_of(
+        holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most
+    )
+
+
 def judged(
-    claims: Sequence[Claim], results: pd.DataFrame, not_measured: Mapping[str, str] | None = None
+    claims: Sequence[Claim],
+    results: pd.DataFrame,
+    not_measured: Mapping[str, str] | None = None,
+    looks: int = 1,
 ) -> list[Judged]:
     """Judge claims, and correct the verdicts for their number (Holm 1979).
 
-    A verdict stands if its p value, adjusted for the tests of all claims, is at most .05. Claims
-    without a p value are not counted.
+    A verdict stands if its p value, adjusted for the tests of all claims and times the number of
+    looks (Bonferroni), is at most .05. Claims without a p value are not counted.
 
     Args:
         claims: of one experiment.
         results: the values.
         not_measured: for names of settings that could not be measured, the reason.
+        looks: how often verdicts were looked at before seeds were added; 1 if none were.
     """
     outcomes = [_outcome(claim, results, not_measured or {}) for claim in claims]
     tested = [i for i, outcome in enumerate(outcomes) if not math.isnan(outcome.p)]
     if tested:
-        adjusted = holm(np.array([outcomes[i].p for i in tested]))
+        adjusted = np.minimum(looks * holm(np.array([outcomes[i].p for i in tested])), 1.0)
         for i, p in zip(tested, adjusted, strict=True):
             outcomes[i] = _adjusted(outcomes[i], p)
     return [Judged(claim, outcome) for claim, outcome in zip(claims, outcomes, strict=True)]

@@ -10,9 +10,18 @@ SYMBOLS = {"lam": "λ", "b": "b", "peak_lr": "η", "b2": "β₂", "weight_decay"
 SHARES = ("_accuracy", "_copies", "_undoes_shift", "_exact_match", "coverage", "within_3")
 
 
+MATTERS = 0.05
+"""The least difference of shares that matters, unless a claim names another."""
+
+
 def ends_of(metric: str) -> tuple[float, float]:
     """The values that a metric lies between: 0 and 1 if its name is that of a share."""
     return (0.0, 1.0) if metric.endswith(SHARES) else (-math.inf, math.inf)
+
+
+def least_that_matters(metric: str) -> float:
+    """``MATTERS`` if its name is that of a share, else 0: its differences are never too small."""
+    return MATTERS if metric.endswith(SHARES) else 0.0
 
 
 def loss_name(loss: str) -> str:

@@ -31,12 +31,13 @@ PREAMBLE = """# Results
 Every number on this page is read from a committed `results.csv`, and every verdict is computed
 from those numbers. A claim **holds** when the 95 % Student-t interval over seeds lies wholly on
 the claimed side, **fails** when it lies wholly on the other side, and is *undecided* otherwise;
-settings are compared seed by seed. Some claims are judged by all changes of sign, or by bets that
-may be looked at after every seed and also find differences **too small to matter**. A verdict
-stands only after Holm's correction for the number of claims of its experiment: *Holm p* is the
-adjusted p value, at most .05. *Ours* is mean ± standard error. Timings have a median and its exact
-interval instead, without a correction. The cpu scale is a reduced setting that anyone can rerun;
-the paper scale is the published one. Losses are in nats.
+settings are compared seed by seed. A difference of shares is **too small to matter** when it is
+neither and its whole interval is nearer to 0 than .05, or what the claim names. Some claims are
+judged by all changes of sign, or by bets that may be looked at after every seed. A verdict stands
+only after Holm's correction for the number of claims of its experiment: *Holm p* is the adjusted p
+value, at most .05, doubled where seeds were added after a first look. *Ours* is mean ± standard
+error. Timings have a median and its exact interval instead, without a correction. The cpu scale is
+a reduced setting that anyone can rerun; the paper scale is the published one. Losses are in nats.
 
 This page is written by `python -m experiments report`.
 """

@@ -95,6 +95,13 @@ def p_value(interval: Interval, bound: float) -> float:
     return float(2 * scipy.stats.t.sf(t, interval.num_seeds - 1))
 
 
+def p_as_large(interval: Interval, matters: float) -> float:
+    """Two-sided p value of Student's t test that a mean is at least ``matters`` away from 0."""
+    if not math.isfinite(interval.low) or abs(interval.mean) >= matters:
+        return 1.0
+    return p_value(interval, math.copysign(matters, interval.mean))
+
+
 def sign_flip_p(first: pd.Series, second: pd.Series, bound: float) -> float:
     """Exact two-sided p value that ``first - second - bound`` is symmetric around 0.
 
@@ -152,6 +159,28 @@ def describe(entry: pd.Series) -> str:
     if bad := int((~np.isfinite(entry)).sum()):
         return f"not finite for {bad} of {describe_seeds([len(entry)])}"
     return f"{describe_mean(entry)} ({describe_seeds([len(entry)])})"
+
+
+def clipped(interval: Interval, low: float, high: float) -> Interval:
+    """An interval that does not leave the values that its quantity can have."""
+    if math.isinf(interval.low):  # no interval
+        return interval
+    return interval._replace(low=max(interval.low, low), high=min(interval.high, high))
+
+
+def explain(quantity: str, interval: Interval, *, form: str = ".3f", fewest: int = 2) -> str:
+    """The sentence that carries the interval a verdict rests on."""
+    seeds = describe_seeds([interval.num_seeds])
+    if interval.num_seeds < fewest:
+        return f"{quantity} over {seeds}: an interval needs at least {fewest}"
+    if math.isnan(interval.mean):
+        return f"{quantity} over {seeds}: some value is not finite"
+    if math.isinf(interval.low):
+        return f"{quantity} over {seeds}: two equal values have no interval"
+    return (
+        f"{quantity} {interval.mean:{form}}, {CONFIDENCE:.0%} interval "
+        f"[{interval.low:{form}}, {interval.high:{form}}], {seeds}"
+    )
 
 
 def describe_mean(entry: pd.Series) -> str:

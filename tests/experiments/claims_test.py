@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings, strategies as st
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
 
 from experiments.harness.claims import contrast, greater, level, median, number, trend
 from experiments.harness.judging import Claim, Outcome, Verdict, holm, if_open, judged
@@ -43,6 +44,38 @@ PAIRED = table(a=[0.31, 0.60, 0.89], b=[0.20, 0.50, 0.80])
 def test_greater_is_judged_by_the_paired_difference(better, worse, by, verdict):
     claim = greater("it does", "accuracy", better, than=worse, by=by)
     assert outcome_of(claim, PAIRED).verdict is verdict
+
+
+ALIKE = {"a": [0.51, 0.62, 0.80, 0.33], "b": [0.50, 0.64, 0.79, 0.34]}  # they differ by -.0025
+
+
+@pytest.mark.parametrize("metric", ["test_accuracy", "loss"])
+@pytest.mark.parametrize("matters", [None, 0.005, 0.1])
+def test_a_difference_shown_to_be_small_is_too_small_to_matter(metric, matters):
+    results = results_of({(name, metric): values for name, values in ALIKE.items()})
+    least = matters or {"test_accuracy": 0.05, "loss": 0.0}[metric]
+    # two one-sided tests; ours is two-sided, since its verdict is that of a 95 % interval
+    p = 2 * ttost_paired(*map(np.array, ALIKE.values()), -least, least)[0]
+    small = p <= 0.05
+    assert small == (least >= 0.05)
+    for claim in (
+        greater("", metric, A, than=B, matters=matters),
+        contrast("", metric, [(1.0, A), (-1.0, B)], matters=matters),
+    ):
+        found = claim.judge(results)
+        assert found.verdict is (SMALL if small else UNDECIDED)
+        assert not small or found.p == pytest.approx(p)
+
+
+def test_a_small_difference_of_a_known_sign_has_the_verdict_of_its_sign():
+    results = table(a=[0.51, 0.62, 0.80], b=[0.50, 0.61, 0.789])
+    assert outcome_of(greater("", "accuracy", A, than=B, matters=0.1), results).verdict is HOLDS
+
+
+def test_a_level_of_a_difference_may_be_too_small():
+    gain = level("", "accuracy", A, at_least=0.0, matters=0.05)
+    assert outcome_of(gain, table(a=[0.01, -0.01, 0.005])).verdict is SMALL
+    assert outcome_of(gain, table(a=[0.09, -0.01, 0.005])).verdict is UNDECIDED
 
 
 def test_a_claim_carries_what_it_was_judged_by():
@@ -186,6 +219,9 @@ def test_verdicts_stand_where_the_p_value_adjusted_by_holm_does():
     assert first.verdict is HOLDS  # the largest of two p values counts once, the other twice
     assert third.detail.endswith(f"Holm p = {2 * p:.3f}".replace("0.", "."))
     assert "Holm" not in second.detail
+    ((_, again),) = judged([weak], results, looks=2)
+    assert again.verdict is UNDECIDED
+    assert again.detail.endswith(f"Holm p = {2 * of_weak:.3f}".replace("0.", "."))
     alike = judged([weak, weak, strong], results)
     assert [j.outcome.verdict for j in alike] == [UNDECIDED, UNDECIDED, HOLDS]
 
