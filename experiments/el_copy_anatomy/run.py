@@ -14,6 +14,7 @@ from experiments.harness.sweep import fitting, run_sweep
 
 NAME = "el_copy_anatomy"
 METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
+SEEDS = 14
 MECHANISM = ("swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding")
 AT_FIRST = ("train_easy_ce", "train_hard_ce", "train_easy_accuracy", "train_hard_accuracy")
 COURSE = ("train_ce_gap", "train_margin_std", "train_hard_gradient_share")
@@ -65,7 +66,11 @@ def studies(scale: str) -> list[Study]:
         return [_watched(Study(config)) for config in configs.values()]
     if scale not in ("smoke", "cpu"):
         raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, cpu or paper")
-    return [_watched(study_of(name, smoke=scale == "smoke")) for name in METHOD_NAMES]
+    chosen = [_watched(study_of(name, smoke=scale == "smoke")) for name in METHOD_NAMES]
+    if scale == "cpu":
+        for study in chosen:
+            study.config.train.seeds = SEEDS
+    return chosen
 
 
 def _watched(study: Study) -> Study:
