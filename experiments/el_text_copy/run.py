@@ -25,7 +25,7 @@ LAM, ONE_EQUILIBRIUM = 1.0, 0.5  # the paper's λ; at .5 a token has one equilib
 NUM_TRAIN = {"smoke": 64, "cpu": 128, "pretrained": 160, "paper": 9_984}
 NUM_MANY = 1_024  # beside the fewer of the other settings
 WARM_UP = {"smoke": 10, "cpu": 80, "pretrained": 5, "paper": 156}  # updates
-SEEDS = {"smoke": 2, "cpu": 5, "pretrained": 3, "paper": 5}
+SEEDS = {"smoke": 2, "cpu": 10, "pretrained": 3, "paper": 5}
 
 
 def studies(scale: str) -> list[Study]:
