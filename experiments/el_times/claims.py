@@ -1,0 +1,51 @@
+"""Claims on b, where a fact of probability π is learnt at a time ~ π^-b.
+
+b = 1: the time to learn is that to see it often enough; b = 0: all are learnt at once.
+"""
+
+from functools import partial
+
+from experiments.el_times.run import OPTIMIZERS
+from experiments.harness.claims import greater
+
+TIMES = "exponent"
+SPECTRAL = "Vasudeva et al. 2025 (arXiv 2510.22980)"
+YANG = "Yang et al. 2025, section 3"
+
+
+def at(optimizer: str, loss: str = "cross_entropy") -> dict[str, object]:
+    """The runs of an optimizer at its rate."""
+    return {"optimizer": optimizer, "loss": loss, "peak_lr": OPTIMIZERS[optimizer].rate}
+
+
+_greater = partial(greater, metric=TIMES, matters=0.05)
+CLAIMS = {
+    "cpu": [
+        _greater(
+            "Muon learns facts more evenly than AdamW: its b is smaller",
+            where=at("AdamW"),
+            than=at("Muon"),
+            paper="more equal rates",
+            source=SPECTRAL,
+        ),
+        _greater(
+            "AdamW's b is smaller than SGD's",
+            where=at("SGD"),
+            than=at("AdamW"),
+        ),
+        _greater(
+            "Under SGD E1's b is smaller than cross-entropy's",
+            where=at("SGD"),
+            than=at("SGD", "e1"),
+            paper="equal learning",
+            source=YANG,
+        ),
+        _greater(
+            "Under AdamW, too",
+            where=at("AdamW"),
+            than=at("AdamW", "e1"),
+            paper="equal learning",
+            source=YANG,
+        ),
+    ]
+}
