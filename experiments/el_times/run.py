@@ -53,7 +53,7 @@ OPTIMIZERS = {
     "Muon": Optimizer("muon", (3e-4, 1e-3, 3e-3), 1e-4, {}),
 }
 LOSSES: dict[str, dict[str, float]] = {"cross_entropy": {}, "e1": {"lam": 0.5}}
-SEEDS = 8
+SEEDS = 6  # of eight planned: ended by the clock, before a result was seen
 
 
 def crossing(
