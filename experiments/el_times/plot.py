@@ -79,6 +79,6 @@ def answer(results: pd.DataFrame) -> str:
         )
 
     return (
-        f"Time to learn ~ probability^-b: under cross-entropy b = {exponents('cross_entropy')},\n"
-        f"under E1 {exponents('e1')}"
+        f"Time to learn a fact ~ probability^-b.\nCross-entropy: b = {exponents('cross_entropy')}.\n"
+        f"E1: {exponents('e1')}"
     )
