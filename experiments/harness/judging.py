@@ -133,7 +133,7 @@ def judged(
         claims: of one experiment.
         results: the values.
         not_measured: for names of settings that could not be measured, the reason.
-        looks: how often verdicts were looked at before seeds were added; 1 if none were.
+        looks: at the verdicts, this one counted: 2 where seeds were added after a first look.
     """
     outcomes = [_outcome(claim, results, not_measured or {}) for claim in claims]
     tested = [i for i, outcome in enumerate(outcomes) if not math.isnan(outcome.p)]

@@ -55,4 +55,5 @@ def test_times_that_are_a_power_of_the_probability_have_its_exponent():
         history.write(step, {m: np.array([s]) for m, s in zip(MARGINS, shares, strict=True)})
     row = times(history)
     assert row["exponent"][0] == pytest.approx(0.5, abs=1e-6)
+    assert row["exponent_from_rank_8"][0] == pytest.approx(0.5, abs=1e-6)
     assert row["learnt"][0] == 1
