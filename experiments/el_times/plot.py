@@ -79,6 +79,7 @@ def answer(results: pd.DataFrame) -> str:
         )
 
     return (
-        f"Time to learn a fact ~ probability^-b.\nCross-entropy: b = {exponents('cross_entropy')}.\n"
+        "Time to learn a fact ~ probability^-b.\n"
+        f"Cross-entropy: b = {exponents('cross_entropy')}.\n"
         f"E1: {exponents('e1')}"
     )

@@ -14,12 +14,14 @@ from experiments.el_times.facts import NUM_OCTAVES
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import PILOT_SEED, Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
+from experiments.ntp_times.run import exponent
 
 NAME = "el_times"
 MODULE = "experiments.el_times.facts"  # registers world and probe
 LEVELS = {"exponent": 0.5, "exponent_at_a_quarter": 0.25, "exponent_at_one": 1.0}  # nats
 MARGINS = [f"margin_{k}" for k in range(NUM_OCTAVES)]
-METRICS = [*LEVELS, "learnt", "margin_spread", *(f"time_{k}" for k in range(NUM_OCTAVES))]
+METRICS = [*LEVELS, "exponent_from_rank_8", "learnt", "margin_spread"]
+METRICS += [f"time_{k}" for k in range(NUM_OCTAVES)]
 CURVES = [MARGINS[0], MARGINS[4], MARGINS[8]]
 # mean probability of a fact of each octave, up to a factor
 FREQUENCY = np.array([np.mean(1 / np.arange(2**k, 2 ** (k + 1))) for k in range(NUM_OCTAVES)])
@@ -34,8 +36,8 @@ class Optimizer(NamedTuple):
     Attributes:
         name: of ``optim.name``.
         rates: that the pilot tries.
-        rate: at most the lowest of them, since at that rarest facts are learnt within 84 (SGD), 260
-            (AdamW) and 110 (Muon) updates, and a lower rate is nearer to the flow.
+        rate: at most the lowest of them: there the pilot learns the rarest facts within 84 (SGD),
+            263 (AdamW) and 111 (Muon) updates, and a lower rate is nearer to the flow.
         numbers: of its section.
     """
 
@@ -83,14 +85,14 @@ def times(history: History) -> Row:
         if name == "exponent":
             row |= {f"time_{k}": found[k] for k in range(NUM_OCTAVES)}
             row["learnt"] = np.isfinite(found).mean(axis=0)
+            row["exponent_from_rank_8"] = np.array([_exponent(of_run, 3) for of_run in found.T])
     return row
 
 
-def _exponent(found: Float[np.ndarray, " octaves"]) -> float:
-    learnt = np.isfinite(found)
-    if learnt.sum() < 2:
-        return float("nan")
-    return float(-np.polyfit(np.log(FREQUENCY[learnt]), np.log(found[learnt]), 1)[0])
+def _exponent(found: Float[np.ndarray, " octaves"], first: int = 0) -> float:
+    """The b of octaves from the first one on, as far as they are learnt; NaN of fewer than two."""
+    learnt = np.isfinite(found) & (np.arange(NUM_OCTAVES) >= first)
+    return exponent(found[learnt], FREQUENCY[learnt]) if learnt.sum() > 1 else float("nan")
 
 
 def studies(scale: str) -> list[Study]:
