@@ -111,6 +111,39 @@ def test_masking_hides_a_share_of_the_path_in_training_alone():
     assert (later != hidden).any()
 
 
+def test_masked_diffusion_predicts_hidden_tokens_where_they_stand():
+    """In training a uniform number of them, at uniform places; in test all."""
+    num = 4096
+    forced, hidden = (
+        PathStar(path_length=4, num_nodes=12, teacher=kind, graphs_per_update=num)
+        for kind in ("forced", "diffusion")
+    )
+    batch_at = Once(lambda t, step: t.batch_at(t.train_set(), step, KEY), static_argnums=0)
+    seen, batch = (batch_at(t, 3) for t in (forced, hidden))
+    first, end = hidden.prefix_length, hidden.window_length
+    np.testing.assert_array_equal(batch.supervised, np.tile(np.arange(first, end), (num, 1)))
+    np.testing.assert_array_equal(batch.labels, seen.tokens[:, first:])
+    shown = jnp.where(batch.mask, hidden.special_ids[-1], seen.tokens[:, first:])
+    np.testing.assert_array_equal(batch.tokens, seen.tokens.at[:, first:].set(shown))
+    mask = np.asarray(batch.mask)
+    error = 4 * np.sqrt(0.25 * 0.75 / num)
+    assert abs(np.bincount(mask.sum(1), minlength=5) / num - [0, *4 * [0.25]]).max() < error
+    alone = mask[mask.sum(1) == 1].mean(0)  # which of four is hidden where one is
+    assert abs(alone - 0.25).max() < 2 * error
+    assert batch_at(hidden, 4).mask.tolist() != batch.mask.tolist()
+    test = hidden.pack(hidden.test_set(8))
+    assert test.mask.all()
+    assert (test.tokens[:, first:] == hidden.special_ids[-1]).all()
+
+
+def test_only_masked_diffusion_may_see_later_tokens():
+    config = get_config("teacher=diffusion,smoke")
+    assert not build.parse(config).task.labels_follow
+    config.task.teacher = "masked"
+    with pytest.raises(ConfigError, match="causal=False: must be True"):
+        build.parse(config)
+
+
 def test_every_update_has_graphs_of_its_own():
     task = PathStar(num_nodes=12, graphs_per_update=16)
     batch_at = jax.jit(functools.partial(task.batch_at, task.train_set()))
@@ -193,7 +226,11 @@ def test_the_fault_of_a_file_is_named_with_its_line(file, line, changes, fault):
         ("task.path_length", 1, "path_length=1: must be at least 2"),
         ("task.num_nodes", 4, "num_nodes=4: must be at least 5, the nodes of 2 arms of path_l"),
         ("task.order", "back", "order='back': must be one of ('forward', 'reversed')"),
-        ("task.teacher", "some", "teacher='some': must be one of ('forced', 'masked', 'none')"),
+        (
+            "task.teacher",
+            "some",
+            "teacher='some': must be one of ('forced', 'masked', 'none', 'diffusion')",
+        ),
         ("task.mask_rate", 1.5, "mask_rate=1.5: must be in [0, 1]"),
         ("task.num_train", 100, "num_train=100: must be 0 or a multiple of graphs_per_update=16"),
         ("task.graphs_per_update", 0, "graphs_per_update=0: must be at least 1"),
