@@ -19,7 +19,7 @@ CURVES = ["swap_copies"]
 
 STRINGS = 400  # the paper's
 NUM_UPDATES, WARM_UP = 4_000, 500
-SEEDS = 6
+SEEDS = 12
 
 
 class Method(NamedTuple):

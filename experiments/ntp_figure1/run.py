@@ -19,7 +19,7 @@ from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "gaussian"
-NUM_RANDOM = {"smoke": 2, "cpu": 20, "paper": 100}
+NUM_RANDOM = {"smoke": 2, "cpu": 60, "paper": 100}
 NUM_STEPS = {"smoke": 1_000, "cpu": 100_000, "paper": 1_000_000}
 NUM_MARKS = 37  # about seven a decade
 CURVES = ("excess_loss", "norm", "cosine_frobenius", "margin_ratio_frobenius", "finite_error")
