@@ -21,7 +21,7 @@ def greedy_goal(task: Task, model: ModelFns, num: int = 256) -> Probe:
     if not isinstance(task, PathStar):
         raise ValueError(f"needs the path_star task, not {type(task).__name__}")
     length, first = task.path_length, task.prefix_length
-    reads_own = task.teacher != "none"  # otherwise every token of the path is hidden
+    reads_own = task.teacher in ("forced", "masked")  # otherwise every token of the path is hidden
     goal = length - 1 if task.order == "forward" else 0
 
     def answers(params: Params, batch: Batch) -> Array:

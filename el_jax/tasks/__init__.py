@@ -1,7 +1,7 @@
 """Tasks: strings that a model learns from, each in a group such as easy or hard."""
 
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any
 
 from jax import Array
 from jaxtyping import Int
@@ -46,13 +46,14 @@ class Task(Hashable, Protocol):
 
     The data of a task is a pytree of device arrays that only the task looks into; it is an
     argument of the compiled step rather than a constant inside it.
-
-    Attributes:
-        labels_follow: True where labels are tokens of the window behind their supervised position,
-            as in next-token prediction: a model that sees later tokens could read them off.
     """
 
-    labels_follow: ClassVar[bool]
+    @property
+    def labels_follow(self) -> bool:
+        """True where labels are tokens of the window behind their supervised position.
+
+        As in next-token prediction: a model that sees later tokens could read them off.
+        """
 
     @property
     def group_names(self) -> tuple[str, ...]:

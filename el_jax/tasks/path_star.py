@@ -14,13 +14,13 @@ Format and tokens are those of github.com/gregorbachmann/Next-Token-Failures.
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from el_jax.process.errors import DataError, require
 from el_jax.tasks.draws import draw_distinct, string_keys
@@ -30,7 +30,7 @@ from el_jax.tasks.sentences import FRESH_TRAIN_SPLIT, TEST, TRAIN
 from el_jax.types import Batch, Key
 
 ORDERS = ("forward", "reversed")
-TEACHERS = ("forced", "masked", "none")
+TEACHERS = ("forced", "masked", "none", "diffusion")
 
 
 class Graphs(NamedTuple):
@@ -71,7 +71,10 @@ class PathStar:
             one that it predicts. "masked": the same, but each is replaced by ``$`` with
             probability ``mask_rate`` in training (Frydenlund 2025, arXiv 2503.10542, who found
             that it makes the task learnable; the rate is ours). "none": ``$`` in place of all, in
-            training and test ("teacherless"; the path is then decoded in parallel).
+            training and test ("teacherless"; the path is then decoded in parallel). "diffusion":
+            masked diffusion (arXiv 2602.19980): in training ``$`` in place of a uniform number of
+            tokens, at least one, each predicted where it stands by a model that sees both sides;
+            in test in place of all.
         mask_rate: see ``teacher``.
         num_train: training graphs, a multiple of ``graphs_per_update``; 0 draws new ones for every
             update, and the split "train" is then 1,024 others.
@@ -91,7 +94,6 @@ class PathStar:
     graphs_per_update: int = 256
     test_file: str = ""
     data_seed: int = 0
-    labels_follow: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         degree, length, update = self.degree, self.path_length, self.graphs_per_update
@@ -107,6 +109,11 @@ class PathStar:
         allowed = f"0 or a multiple of graphs_per_update={update}"
         require("num_train", self.num_train, self._is_whole_epoch, allowed)
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
+
+    @property
+    def labels_follow(self) -> bool:
+        """See ``Task``; masked diffusion predicts a token where it stands."""
+        return self.teacher != "diffusion"
 
     @property
     def num_edges(self) -> int:
@@ -181,17 +188,8 @@ class PathStar:
 
     def pack(self, graphs: Graphs) -> Batch:
         """Each graph as a window; ``$`` in place of the path's tokens where there is no teacher."""
-        asked = graphs.path if self.order == "forward" else graphs.path[:, ::-1]
-        windows = jnp.concatenate([self._prefix(graphs), asked], axis=1)
-        places = self.prefix_length - 1 + np.arange(self.path_length)
-        of_string = jnp.zeros(len(windows), jnp.int32)
-        batch = pack_windows(windows, of_string, places, strings_per_window=1)
-        on_path = jnp.arange(self.path_length, dtype=jnp.int32)
-        groups = on_path if self.order == "forward" else on_path[::-1]
-        batch = batch._replace(groups=jnp.broadcast_to(groups, batch.labels.shape))
-        if self.teacher != "none":
-            return batch
-        return self._hiding(batch, jnp.ones(asked.shape, bool))
+        hidden = jnp.full(graphs.path.shape, self.teacher in ("none", "diffusion"))
+        return self._windows(graphs, hidden)
 
     def batch_at(self, train_set: Graphs, step: int | Int[Array, ""], key: Key) -> Batch:
         """The windows that an update reads.
@@ -210,12 +208,9 @@ class PathStar:
             graphs = Graphs(train_set.edges[chosen], train_set.path[chosen])
         else:
             graphs = self.sample(draw_key, self.graphs_per_update)
-        batch = self.pack(graphs)
-        if self.teacher != "masked":
-            return batch
-        return self._hiding(
-            batch, jax.random.bernoulli(mask_key, self.mask_rate, batch.labels.shape)
-        )
+        if self.teacher not in ("masked", "diffusion"):
+            return self.pack(graphs)
+        return self._windows(graphs, self._draw_hidden(mask_key, len(graphs.path)))
 
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
         """Writes a window out as a line of the repository's files, ``$`` where it hides a node."""
@@ -247,11 +242,33 @@ class PathStar:
         query = graphs.path[:, jnp.array([0, self.path_length - 1])]
         return jnp.concatenate([edges, query, jnp.full((num, 1), equals, jnp.int32)], axis=1)
 
-    def _hiding(self, batch: Batch, hidden: Array) -> Batch:
-        """The batch with ``$`` in place of some of its path's tokens, ``hidden [S, l]``."""
-        first = self.prefix_length
-        shown = jnp.where(hidden, self.special_ids[-1], batch.tokens[:, first:])
-        return batch._replace(tokens=batch.tokens.at[:, first:].set(shown))
+    def _draw_hidden(self, key: Key, num_graphs: int) -> Bool[Array, "S l"]:
+        """Draws the places of the path that an update hides."""
+        shape = num_graphs, self.path_length
+        if self.teacher == "masked":
+            return jax.random.bernoulli(key, self.mask_rate, shape)
+        num_key, place_key = jax.random.split(key)
+        num = jax.random.randint(num_key, (num_graphs, 1), 1, self.path_length + 1)
+        return jax.random.uniform(place_key, shape).argsort(axis=1).argsort(axis=1) < num
+
+    def _windows(self, graphs: Graphs, hidden: Bool[Array, "S l"]) -> Batch:
+        """Each graph as a window, with ``$`` in place of the path's hidden tokens."""
+        asked = graphs.path if self.order == "forward" else graphs.path[:, ::-1]
+        first, prefix = self.prefix_length, self._prefix(graphs)
+        windows = jnp.concatenate([prefix, asked], axis=1)
+        of_string = jnp.zeros(len(windows), jnp.int32)
+        places = first - 1 + np.arange(self.path_length)
+        batch = pack_windows(windows, of_string, places, strings_per_window=1)
+        on_path = jnp.arange(self.path_length, dtype=jnp.int32)
+        groups = on_path if self.order == "forward" else on_path[::-1]
+        shown = jnp.where(hidden, self.special_ids[-1], asked)
+        batch = batch._replace(
+            tokens=jnp.concatenate([prefix, shown], axis=1),
+            groups=jnp.broadcast_to(groups, batch.labels.shape),
+        )
+        if self.labels_follow:
+            return batch
+        return batch._replace(supervised=batch.supervised + 1, mask=hidden)
 
     def _from_file(self) -> tuple[np.ndarray, np.ndarray]:
         try:

@@ -23,6 +23,10 @@ SOURCE, PITFALLS = "Yang et al. 2025, Table 1", "Bachmann and Nagarajan 2024, Ta
 NEAR = 0.05  # of 1/d, for a level that counts as 1/d
 ABOVE_CHANCE = 0.1  # by which the exact match of a seed that found the arm exceeds 1/d
 TABLE_1 = {"G(2,3)": (".289", ".655"), "G(5,3)": (".001", ".117")}
+HEADS = {
+    "paper": "66.2 of 50 on G(2,10)",
+    "source": "Teoh et al. 2025, arXiv 2511.05963, Figure 6",
+}
 PLAIN: dict[str, Any] = {"order": "forward", "teacher": "forced", "future": None}
 CE = {"loss": "cross_entropy"}
 E1 = {"loss": "e1", "lam": 1.0}  # the paper's λ of Table 1
@@ -48,9 +52,8 @@ def share_found(results: pd.DataFrame, where: Where) -> tuple[float, int]:
     return float((values > 1 / where["degree"] + ABOVE_CHANCE).mean()), len(values)
 
 
-def _multi_token(graph: str, warm_up: int) -> Claim:
+def most_find(text: str, where: Where, *, paper: str, source: str) -> Claim:
     """More than half of the seeds find the arm, by Wilson's interval of their share."""
-    where = on(graph, warm_up, "multi-token heads")
 
     def judge(results: pd.DataFrame) -> Outcome:
         share, num = share_found(results, where)
@@ -61,13 +64,7 @@ def _multi_token(graph: str, warm_up: int) -> Claim:
             verdict_of(holds=low > 0.5, fails=high < 0.5),
         )
 
-    return Claim(
-        f"{graph}: with multi-token heads most seeds find the arm",
-        judge,
-        paper="66.2 of 50 on G(2,10)",
-        source="Teoh et al. 2025, arXiv 2511.05963, Figure 6",
-        needs=[(where, EXACT_MATCH)],
-    )
+    return Claim(text, judge, paper=paper, source=source, needs=[(where, EXACT_MATCH)])
 
 
 def _on(graph: str, warm_up: int) -> list[Claim]:
@@ -101,7 +98,11 @@ def _on(graph: str, warm_up: int) -> list[Claim]:
                 paper=f"{of_e1} against {of_plain}",
                 source=SOURCE,
             ),
-            _multi_token(graph, warm_up),
+            most_find(
+                f"{graph}: with multi-token heads most seeds find the arm",
+                on(graph, warm_up, "multi-token heads"),
+                **HEADS,
+            ),
         ],
     )
 

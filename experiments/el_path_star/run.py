@@ -52,14 +52,15 @@ def studies(scale: str) -> list[Study]:
             config.sweep.loss.update(numbers)
             if loss != "label_smoothing":
                 config.sweep.optim.warmup_steps = (0, WARM_UP[scale])
-            chosen.append(_study(config))
+            chosen.append(study_of(config))
         for control in CONTROLS.values():
             ((key, value),) = control.items()
-            chosen.append(_study(config_of(scale, graph, f"{key}={value}")))
+            chosen.append(study_of(config_of(scale, graph, f"{key}={value}")))
     return chosen
 
 
-def _study(config: build.Config) -> Study:
+def study_of(config: build.Config) -> Study:
+    """The study of a config, whose factors name graph, order, teacher and objective."""
     keys = ("degree", "path_length", "order", "teacher")
     future = {"future": config.future.name} if "future" in config else {}
     return Study(config, {key: config.task[key] for key in keys} | future)

@@ -1,0 +1,62 @@
+"""Claims on who finds the arm of a path-star graph when given time."""
+
+from typing import Any
+
+from experiments.el_path_star.claims import (
+    CE,
+    E1,
+    EXACT_MATCH,
+    HEADS,
+    NEAR,
+    SOURCE,
+    chance,
+    most_find,
+    on,
+)
+from experiments.el_path_star.run import WARM_UP
+from experiments.el_star_time.run import GRAPH
+from experiments.harness.claims import greater, level
+
+
+def at(warm_up: int) -> dict[str, dict[str, Any]]:
+    """The runs of each objective, with so many updates of warm-up."""
+    return {
+        "cross-entropy": on(GRAPH, warm_up) | CE,
+        "E1 λ=1": on(GRAPH, warm_up) | E1,
+        "multi-token heads": on(GRAPH, warm_up, "multi-token heads"),
+        "masked diffusion": on(GRAPH, warm_up) | CE | {"teacher": "diffusion"},
+    }
+
+
+AT = at(WARM_UP["cpu"])
+CLAIMS = {
+    "cpu": [
+        most_find("Multi-token heads: most runs find the arm", AT["multi-token heads"], **HEADS),
+        most_find(
+            "Masked diffusion: most runs find the arm",
+            AT["masked diffusion"],
+            paper="all, from exponentially fewer graphs",
+            source="arXiv 2602.19980",
+        ),
+        level(
+            f"Cross-entropy stays at 1/d = {chance(GRAPH):g}",
+            EXACT_MATCH,
+            AT["cross-entropy"],
+            at_most=chance(GRAPH) + NEAR,
+        ),
+        greater(
+            "E1 with warm-up is right more often than cross-entropy with it",
+            EXACT_MATCH,
+            AT["E1 λ=1"],
+            AT["cross-entropy"],
+            paper=".117 against .001",
+            source=SOURCE,
+        ),
+        greater(
+            "Multi-token heads are right more often than E1 with warm-up",
+            EXACT_MATCH,
+            AT["multi-token heads"],
+            AT["E1 λ=1"],
+        ),
+    ]
+}
