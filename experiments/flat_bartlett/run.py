@@ -15,7 +15,7 @@ from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.written_out import problem_of, small_bert, small_world, trained
 
 # seeds of worlds and networks, and updates
-SCALES = {"smoke": (2, 100), "cpu": (8, 10_000), "paper": (30, 30_000)}
+SCALES = {"smoke": (2, 100), "cpu": (24, 10_000), "paper": (30, 30_000)}
 MARKS = 12  # spaced like 1, 2, 4, ...
 WIDE = {"width": 8, "position": "learned"}
 # one that can be right everywhere, one too narrow, and one that is blind to the order of words
@@ -67,6 +67,7 @@ def at(divergence: float, divergences: np.ndarray, values: np.ndarray) -> float:
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """Every network."""
+    jax.clear_caches()  # no program serves two worlds, and a dozen worlds' exhaust the memory maps
     for network in NETWORKS:
         yield name_of(network), partial(of_network, network, seed, SCALES[scale][1])
 
