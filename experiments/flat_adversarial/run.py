@@ -20,7 +20,7 @@ NUM_UPDATES = 4_000
 SENTENCES, EXAMPLES = 64, 128  # an update of the cpu scale: pre-trained on, and labelled
 RATE = 3e-3
 WARM_UP = 360
-LOOKS = {"smoke": 2, "cpu": 2, "paper": 10}
+EVALUATIONS = {"smoke": 2, "cpu": 2, "paper": 10}
 SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
 
 
@@ -51,7 +51,7 @@ def config_of(scale: str, world: str, weight: float) -> build.Config:
         config.optim.update(peak_lr=RATE, warmup_steps=WARM_UP)
         config.task.sentences_per_update = SENTENCES
         config.train.num_updates = NUM_UPDATES
-    config.train.eval_every = config.train.num_updates // LOOKS[scale]
+    config.train.eval_every = config.train.num_updates // EVALUATIONS[scale]
     config.train.checkpoint_every = config.train.eval_every
     config.train.probes = ("true_conditional", "curvature", "downstream")
     return config

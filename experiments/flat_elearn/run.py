@@ -18,7 +18,7 @@ CURVES = ["test_hard_accuracy", FISHER, MATCHED + FISHER]
 LOSSES = ("cross_entropy", "e1", "e2", "e3")
 B2 = 0.999  # Adam's memory, with which E-losses led in accuracy (experiments/README.md, log)
 WARM_UP = {"smoke": (0, 20), "cpu": (0, 1000), "paper": (0, 1000)}  # updates
-LOOKS = {"smoke": 2, "cpu": 3, "paper": 5}
+EVALUATIONS = {"smoke": 2, "cpu": 3, "paper": 5}
 SEEDS = {"smoke": 2, "cpu": 12, "paper": 10}
 FIRST_SEED = 20  # the experiment from which the setting is known had 0 to 7
 PROBE = "experiments.flat_elearn.probe"  # registers matched_curvature
@@ -40,7 +40,7 @@ def _study(scale: str, loss: str) -> Study:
         config.train.num_updates = 7_500
     config.sweep.optim.warmup_steps = WARM_UP[scale]
     config.train.seeds = SEEDS[scale]
-    config.train.eval_every = config.train.num_updates // LOOKS[scale]
+    config.train.eval_every = config.train.num_updates // EVALUATIONS[scale]
     config.train.probes = ("matched_curvature",)
     config.imports = (PROBE,)
     return Study(config)

@@ -38,7 +38,7 @@ AFTERWARDS = {  # once the loss is saturated: rates
     "slow_sgd": {"sgd_after": 0.02},
 }
 LAST = 0.1  # share of the updates in which the rate falls to 0, so that no noise is measured
-LOOKS = {"smoke": 4, "cpu": 8, "paper": 30}
+EVALUATIONS = {"smoke": 4, "cpu": 8, "paper": 30}
 SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # looks of the first phase
 NUM_UPDATES = {"cpu": 12_000, "paper": 60_000}
 WARM_UP = 360
@@ -74,7 +74,7 @@ def config_of(scale: str, world: str, afterwards: str) -> build.Config:
     config.task.downstream = LABELS[scale][world]
     train, num_updates = config.train, NUM_UPDATES.get(scale, config.train.num_updates)
     train.update(num_updates=num_updates, seeds=SEEDS[scale])
-    train.eval_every = train.checkpoint_every = num_updates // LOOKS[scale]
+    train.eval_every = train.checkpoint_every = num_updates // EVALUATIONS[scale]
     train.probes = ("true_conditional", "curvature", "downstream")
     if scale == "cpu":
         config.task.sentences_per_update = SENTENCES
