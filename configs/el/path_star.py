@@ -6,9 +6,10 @@ Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``scale=small|pape
 (layers / width / heads: tiny 2/64/2, the small scale's; mini 12/384/6, the paper's; readme 6/384/6,
 of the README of Bachmann and Nagarajan's repository), ``degree=D``, ``path_length=L`` (nodes of an
 arm with the start; G_{D,L} of the paper), ``order=reversed``, ``teacher=masked|none|diffusion``
-(see el_jax/tasks/path_star.py), ``future=NAME`` (an objective on later tokens beside the loss, of
-el_jax/training/objectives/future), ``test_file=PATH`` (score on a test set of that repository; it
-needs the same graph and --config.task.num_nodes), ``smoke`` (seconds, for a first look).
+(see el_jax/tasks/path_star.py; with diffusion, the model sees both sides), ``future=NAME`` (an
+objective on later tokens beside the loss, of el_jax/training/objectives/future),
+``test_file=PATH`` (score on a test set of that repository; it needs the same graph and
+--config.task.num_nodes), ``smoke`` (seconds, for a first look).
 
 The paper scale is what issue 3 of that repository says of the original runs: 200,000 graphs of 50
 labels, of which the last 64 of an epoch are left out here, and 500 epochs of 256 at 5e-4. Weight
@@ -69,7 +70,8 @@ def get_config(arg: str | None = None) -> ConfigDict:
         raise ValueError(f"scale={given.scale!r}: must be small or paper")
     if given.future:
         config.future = common.future(given.future)
-    config.model.causal = given.teacher != "diffusion"
+    if given.teacher == "diffusion":
+        config.model.causal = False
     config.sweep = common.sweep(config)
     if given.smoke:
         _make_small(config)

@@ -39,7 +39,7 @@ AFTERWARDS = {  # once the loss is saturated: rates
 }
 LAST = 0.1  # share of the updates in which the rate falls to 0, so that no noise is measured
 EVALUATIONS = {"smoke": 4, "cpu": 8, "paper": 30}
-SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # looks of the first phase
+SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # evaluations of the first phase
 NUM_UPDATES = {"cpu": 12_000, "paper": 60_000}
 WARM_UP = 360
 SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
