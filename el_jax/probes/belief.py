@@ -66,7 +66,12 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
             found["belief_r2_of_layers"] = explained(streams, states)
         return found
 
-    over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None, None)))
+    # Run by run: two batches of LAPACK calls that do not wait for each other may hang on two cores
+    # (el_jax/process/README.md).
+    @jax.jit
+    def over_runs(params: Params, batch: Batch, states: Array) -> dict[str, Array]:
+        return jax.lax.map(lambda of_one: of_run(of_one, batch, states), params)
+
     fresh = Once(jax.vmap(model.init))(jax.random.split(jax.random.key(0), 4))
     untrained = {
         f"{name}_untrained": value.mean() for name, value in over_runs(fresh, batch, states).items()

@@ -1,5 +1,7 @@
 """Belief states in hidden states: known maps of them, and a network that holds none."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,6 +57,19 @@ def test_all_layers_of_a_transformer_have_at_least_what_the_last_has_and_what_th
     states = TASK.world.make().belief(TASK.test_set(1024).tokens)[:, :-1]
     expected = explained(jnp.asarray(hidden), states)
     np.testing.assert_allclose(found["belief_r2_of_layers"][1], expected, atol=1e-3)
+
+
+def test_no_two_batches_of_lapack_calls_are_side_by_side():
+    """They may hang: see el_jax/process/README.md."""
+    config = TransformerConfig(
+        vocab_size=TASK.vocab_size, width=16, num_layers=1, num_heads=2, causal=True
+    )
+    model = transformer(config)
+    params = jax.vmap(model.init)(jax.random.split(jax.random.key(1), 3))
+    traced = str(jax.make_jaxpr(belief(TASK, model, num=64).of_params)(params))
+    values = re.findall(r"(\w+):f32\[([\d,]*)\] \w+:f32\S* \w+:f32\S* = svd\[", traced)
+    assert len(values) == 2  # of the last layer, and of all
+    assert all("," not in shape for _, shape in values)  # singular values of one matrix each
 
 
 def test_the_word_alone_explains_what_it_explains():
