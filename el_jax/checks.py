@@ -19,7 +19,7 @@ from el_jax.config.training import Settings
 from el_jax.losses import TOKEN_LOSSES, TokenStats, token_stats
 from el_jax.models import MODELS
 from el_jax.process.errors import ConfigError, DataError, UserError
-from el_jax.tasks import TASKS, MaskedWords, Task
+from el_jax.tasks import TASKS, MaskedWords, PathStar, Task
 from el_jax.training.layout import Layout, choose_layout
 from el_jax.types import Batch
 from el_jax.worlds import WorldChoice
@@ -39,7 +39,7 @@ def checked(settings: Settings) -> Settings:
         _, batch = task.vocab_size, shapes_of_update(task)
     for split, num in settings.evaluations.items():
         _check_evaluation(task, split, num)
-    _ = settings.model_config
+    _check_both_sides(settings)
     _check_labels(settings)
     layout_of(settings)
     _check_own_loss(settings, batch)
@@ -106,6 +106,16 @@ def _check_evaluation(task: Task, split: str, num: int) -> None:
         raise ConfigError(f"config.task.{error}") from error
     except ValueError as error:  # the examples do not fill whole windows
         raise ConfigError(f"config.eval.{split}={num}: {error}") from error
+
+
+def _check_both_sides(settings: Settings) -> None:
+    """Raise for masked diffusion by a model that does not see the path behind a hidden token."""
+    task, model = settings.task, settings.model_config
+    if isinstance(task, PathStar) and not task.labels_follow and getattr(model, "causal", True):
+        raise ConfigError(
+            f"config.task.teacher={task.teacher!r}: needs a model that sees both sides, such as "
+            "config.model.causal=False, which configs/el/path_star.py:teacher=diffusion sets"
+        )
 
 
 def _check_labels(settings: Settings) -> None:

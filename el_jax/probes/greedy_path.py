@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Int
 
 from el_jax.process.compilation import Once
 from el_jax.tasks import PathStar, Task
@@ -13,28 +14,43 @@ def greedy_goal(task: Task, model: ModelFns, num: int = 256) -> Probe:
     """Probe whether greedy paths end at the goal, on ``num`` test graphs.
 
     The probe returns ``greedy_goal_accuracy``, the metric of Yang et al. 2025, Table 1. The goal
-    stands in the query, so that a model may also name it at the end of a wrong arm.
+    stands in the query, so that a model may also name it at the end of a wrong arm:
+    ``greedy_path_accuracy`` asks for every node. A path is written from its first token to its
+    last; at once where there is no teacher; and by masked diffusion one token at a time, the one
+    that the model is surest of, so that it may begin at the goal.
 
     Raises:
         ValueError: the task is not the path-star task.
     """
     if not isinstance(task, PathStar):
         raise ValueError(f"needs the path_star task, not {type(task).__name__}")
-    length, first = task.path_length, task.prefix_length
-    reads_own = task.teacher in ("forced", "masked")  # otherwise every token of the path is hidden
+    length, first, hidden = task.path_length, task.prefix_length, task.special_ids[-1]
     goal = length - 1 if task.order == "forward" else 0
 
-    def answers(params: Params, batch: Batch) -> Array:
-        return jnp.argmax(model.apply(params, batch), axis=-1)
+    def laws(params: Params, batch: Batch, tokens: Array) -> Array:
+        logits = model.apply(params, batch._replace(tokens=tokens))
+        return jax.nn.log_softmax(logits[..., : task.num_nodes])
+
+    def written(params: Params, batch: Batch) -> Int[Array, "S l"]:
+        def write(place: Array, tokens: Array) -> Array:
+            found = laws(params, batch, tokens)
+            if task.teacher == "diffusion":
+                is_left = tokens[:, first:] == hidden
+                place = jnp.where(is_left, found.max(-1), -jnp.inf).argmax(1)
+            rows = jnp.arange(len(tokens))
+            node = found[rows, place].argmax(-1)
+            return tokens.at[rows, first + place].set(node)
+
+        if task.teacher == "none":
+            return laws(params, batch, batch.tokens).argmax(-1)
+        return jax.lax.fori_loop(0, length, write, batch.tokens)[:, first:]
 
     def probe(params: Params, batch: Batch) -> dict[str, Array]:
-        def write(place: Array, tokens: Array) -> Array:
-            node = answers(params, batch._replace(tokens=tokens))[:, place]
-            return tokens.at[:, first + place].set(node)
-
-        tokens = jax.lax.fori_loop(0, length * reads_own, write, batch.tokens)
-        last = answers(params, batch._replace(tokens=tokens))[:, goal]
-        return {"greedy_goal_accuracy": (last == batch.labels[:, goal]).mean()}
+        is_right = written(params, batch) == batch.labels
+        return {
+            "greedy_goal_accuracy": is_right[:, goal].mean(),
+            "greedy_path_accuracy": is_right.all(1).mean(),
+        }
 
     batch = Once(lambda: task.pack(task.test_set(num)))()
     compiled = jax.jit(jax.vmap(probe, in_axes=(0, None)))

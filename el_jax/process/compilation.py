@@ -12,10 +12,11 @@ from el_jax.process import target
 
 
 class Once:
-    """``jax.jit`` of a function that is called once, such as one that draws data or parameters.
+    """``jax.jit`` of a function that is called once, such as one that draws data.
 
-    On CPUs LLVM optimises it less, so compilation takes a third of the time; random numbers keep
-    their bits (tested). Other compilers have no such level.
+    On CPUs LLVM does not optimise it, so compilation takes a third to a half of the time. Data keep
+    their bits (tested); normal numbers may differ in their last one. Other compilers have no such
+    level.
 
     Args:
         function: the function to compile.
@@ -25,7 +26,7 @@ class Once:
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         quick: dict[str, Any] | None = None
         if target.platform() == "cpu":
-            quick = {"xla_backend_optimization_level": 1}
+            quick = {"xla_backend_optimization_level": 0}
         self._compiled = jax.jit(function, compiler_options=quick, **options)
         self._traced = jax.jit(function, **options)
         self.lower = self._compiled.lower

@@ -34,6 +34,7 @@ def test_a_guesser_ends_at_the_goal_of_one_graph_in_d_though_its_last_node_is_al
     guesser, knower = found["greedy_goal_accuracy"].tolist()
     assert knower == 1
     assert guesser == pytest.approx(TASK.chance, abs=0.07)  # 3 standard errors
+    assert found["greedy_path_accuracy"].tolist() == [guesser, knower]
     batch = TASK.pack(TASK.test_set(512))
     assert (jnp.argmax(follow(0, batch), -1) == batch.labels)[:, -1].all()  # given the path
 
@@ -49,6 +50,28 @@ def test_the_goal_is_found_where_it_stands(changes):
 
     found = greedy_goal(task, ModelFns(dict, apply), num=64).of_params(jnp.zeros(1))
     assert found["greedy_goal_accuracy"].tolist() == [1]
+
+
+def test_masked_diffusion_writes_first_what_it_is_surest_of():
+    """A network that knows the goal, and the node before one that it sees: it has to go back."""
+    task = PathStar(degree=3, path_length=4, num_nodes=12, teacher="diffusion")
+    num_edges = task.num_edges
+
+    def backwards(params, batch, key=None):
+        edges = batch.tokens[:, : 3 * num_edges].reshape(-1, num_edges, 3)
+        path = batch.tokens[:, task.prefix_length :]
+        is_next = edges[:, None, :, 1] == path[:, 1:, None]  # [S, l - 1, E]
+        before = jnp.take_along_axis(edges[:, :, 0], is_next.argmax(-1), axis=1)
+        known = jax.nn.one_hot(before, task.vocab_size) * is_next.any(-1, keepdims=True)
+        goal = batch.tokens[:, 3 * num_edges + 1]
+        goals = jax.nn.one_hot(goal, task.vocab_size)[:, None]
+        return params * jnp.concatenate([known, goals], axis=1)
+
+    found = greedy_goal(task, ModelFns(dict, backwards), num=64).of_params(jnp.array([9.0, -9.0]))
+    assert found["greedy_path_accuracy"].tolist() == [1, 0]
+    batch = task.pack(task.test_set(64))
+    at_once = jnp.argmax(backwards(9.0, batch), -1) == batch.labels
+    assert not at_once[:, :-1].all(0).any()  # none of the others, were all written at once
 
 
 def test_other_tasks_are_refused():

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from configs.by_name import get_config as by_name
 from configs.el.path_star import get_config
 from el_jax import build
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
@@ -142,6 +143,11 @@ def test_only_masked_diffusion_may_see_later_tokens():
     config.task.teacher = "masked"
     with pytest.raises(ConfigError, match="causal=False: must be True"):
         build.parse(config)
+    for model in ("gpt2", "lstm"):
+        config = get_config("smoke") if model == "gpt2" else by_name("task=path_star,model=lstm")
+        config.task.teacher = "diffusion"
+        with pytest.raises(ConfigError, match="'diffusion': needs a model that sees both sides"):
+            build.checked(build.parse(config))
 
 
 def test_every_update_has_graphs_of_its_own():
