@@ -14,19 +14,20 @@ from el_jax.process import target
 class Once:
     """``jax.jit`` of a function that is called once, such as one that draws data.
 
-    On CPUs LLVM does not optimise it, so compilation takes a third to a half of the time. Data keep
-    their bits (tested); normal numbers may differ in their last one. Other compilers have no such
-    level.
+    On CPUs LLVM optimises it less, or not at all, so compilation takes a third to a half of the
+    time. Other compilers have no such level.
 
     Args:
         function: the function to compile.
+        level: of LLVM's optimisation. At 0 data keep their bits, but normal numbers may lose their
+            last one; at 1 these keep theirs, too (tested).
         **options: as for ``jax.jit``.
     """
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any], *, level: int = 0, **options: Any) -> None:
         quick: dict[str, Any] | None = None
         if target.platform() == "cpu":
-            quick = {"xla_backend_optimization_level": 0}
+            quick = {"xla_backend_optimization_level": level}
         self._compiled = jax.jit(function, compiler_options=quick, **options)
         self._traced = jax.jit(function, **options)
         self.lower = self._compiled.lower

@@ -21,6 +21,8 @@ from el_jax.training.step import epoch, guarded, update
 from el_jax.types import Batch, Params
 
 _STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
+# at level 0 parameters would be others in their last bit, and so would every committed result
+_ONCE = functools.partial(Once, level=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +99,7 @@ def make_program(spec: Spec) -> Program:
     """Compile a training; its data set is drawn here, on the device."""
     runs, layout = runs_of(spec), spec.layout
     init = initialisation(spec)
-    init_from = layout.compile(_state_from(spec), ("runs", "runs"), _STATE, jit=Once)
+    init_from = layout.compile(_state_from(spec), ("runs", "runs"), _STATE, jit=_ONCE)
     return Program(
         init=functools.partial(runs.within_memory("initialisation", init), spec.hypers),
         init_from=lambda params: init_from(spec.hypers, layout.place(params, "runs")),
@@ -122,7 +124,7 @@ def _over_runs(
 
 def initialisation(spec: Spec) -> OnDevices:
     """``initial_state`` on all devices."""
-    return spec.layout.compile(initial_state(spec), ("runs",), _STATE, jit=Once)
+    return spec.layout.compile(initial_state(spec), ("runs",), _STATE, jit=_ONCE)
 
 
 def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:

@@ -5,9 +5,11 @@ import os
 import pathlib
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax.models import FAMILIES, transformer
 from el_jax.process.compilation import Once, release_freed_memory, use_compilation_cache
 from el_jax.tasks import TASKS
 from el_jax.training import memory
@@ -34,6 +36,25 @@ def assert_same_bits(ours, theirs):
 )
 def test_what_is_drawn_once_has_the_bits_of_any_other_program(draw):
     assert_same_bits(Once(draw)(), optimised(draw)())
+
+
+def test_parameters_drawn_once_have_the_bits_of_any_other_program():
+    spec = built(small_config(seeds=3)).spec
+    init = spec.objective.head.model.init
+    keys = jax.vmap(jax.random.key)(jnp.arange(3))
+    assert_same_bits(Once(jax.vmap(init), level=1)(keys), optimised(jax.vmap(init))(keys))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_parameters_of_every_family_have_the_same_bits(name):
+    import dataclasses
+
+    sizes = {"vocab_size": 29, "width": 16, "num_layers": 2, "num_heads": 2}
+    sizes |= dict.fromkeys(("num_kv_heads", "head_size", "mlp_width", "embedding_width"))
+    config = dataclasses.replace(FAMILIES[name], **sizes)
+    init = transformer(config).init
+    assert_same_bits(Once(init, level=1)(jax.random.key(3)), optimised(init)(jax.random.key(3)))
 
 
 def test_other_options_reach_the_compiler():
