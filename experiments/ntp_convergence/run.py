@@ -26,7 +26,7 @@ DECADES = {  # steps at which results are taken; the last ends the run
     "cpu": (100, 1_000, 10_000, 100_000, 1_000_000),
     "paper": (100, 1_000, 10_000, 100_000, 1_000_000),
 }
-NUM_PROBLEMS = {"smoke": 2, "cpu": 5, "paper": 10}
+NUM_PROBLEMS = {"smoke": 2, "cpu": 10, "paper": 10}
 MARKS_PER_DECADE = 10
 SAMPLES_PER_CONTEXT = 100  # n / m of the paper
 RESULTS = {  # name in results.csv: name of the library
