@@ -27,6 +27,7 @@ DECADES = {  # steps at which results are taken; the last ends the run
     "paper": (100, 1_000, 10_000, 100_000, 1_000_000),
 }
 NUM_PROBLEMS = {"smoke": 2, "cpu": 10, "paper": 10}
+DRAWN_OF_COUNTS = ("finite_error",)  # of the curves of counts the figure draws no other
 MARKS_PER_DECADE = 10
 SAMPLES_PER_CONTEXT = 100  # n / m of the paper
 RESULTS = {  # name in results.csv: name of the library
@@ -76,7 +77,8 @@ def along(factors: Where, trajectory: Trajectory, decades: tuple[int, ...]) -> I
     after = trajectory.steps > 0
     steps = trajectory.steps[after]
     curves = {metric: trajectory.metrics[source][after] for metric, source in RESULTS.items()}
-    yield Measured(factors, {}, steps, curves)
+    drawn = DRAWN_OF_COUNTS if factors["data"] == "counts" else RESULTS
+    yield Measured(factors, {}, steps, {metric: curves[metric] for metric in drawn})
     for place in np.flatnonzero(np.isin(steps, decades)):
         numbers = {metric: values[place] for metric, values in curves.items()}
         yield Measured({**factors, "num_steps": steps[place]}, numbers)
