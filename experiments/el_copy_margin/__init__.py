@@ -1,0 +1,6 @@
+"""Is it the margin at which a loss is least that decides whether a network copies?
+
+Five families of losses, each at the same three equilibrium margins.
+"""
+
+SCALES = ("smoke", "cpu")

@@ -1,0 +1,71 @@
+"""The copy task under losses of five families that are least at the same margins."""
+
+from functools import partial
+from typing import NamedTuple
+
+from configs.el.copy import get_config
+from experiments.el_methods.run import CURVES, METRICS, NUM_UPDATES, STRINGS, WARM_UP
+from experiments.harness.discovery import ExperimentError
+from experiments.harness.studies import Study
+from experiments.harness.sweep import fitting, run_sweep
+
+NAME = "el_copy_margin"
+CE = "cross_entropy"
+MARGINS = (4.0, 6.0, 9.0)  # nats between the label's logit and each of the 28 others
+SEEDS, FIRST_SEED = 6, 50  # data sets that no experiment has trained on
+RATE = 5e-3  # what the pilot of el_methods chose for every one of these families
+
+
+class Family(NamedTuple):
+    """A loss, its number, and the values at which it is least at each of ``MARGINS``."""
+
+    loss: str
+    number: str
+    values: tuple[float, ...]
+
+
+FAMILIES = (
+    Family("e1", "lam", (0.72, 0.2, 0.0157)),
+    Family("e2", "lam", (1.27, 0.163, 0.00575)),
+    Family("e3", "b", (2.0, 3.0, 4.5)),
+    Family("label_smoothing", "smoothing", (0.351, 0.0672, 0.00357)),
+    Family("dice", "alpha", (0.513, 0.0694, 0.00345)),
+)
+
+
+def studies(scale: str) -> list[Study]:
+    """Cross-entropy, and a study for each family and margin.
+
+    Raises:
+        ExperimentError: the scale has none.
+    """
+    if scale not in ("smoke", "cpu"):
+        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke or cpu")
+    families = FAMILIES if scale == "cpu" else FAMILIES[:2]
+    return [_study(CE, smoke=scale == "smoke")] + [
+        _study(family.loss, family.number, value, margin, smoke=scale == "smoke")
+        for family in families
+        for margin, value in zip(MARGINS, family.values, strict=True)
+    ]
+
+
+def _study(
+    loss: str, number: str = "", value: float = 0.0, margin: float | None = None, *, smoke: bool
+) -> Study:
+    """The runs of a loss; cross-entropy, which has no margin, has no number."""
+    config = get_config(f"loss={loss},scale=narrow" + ",smoke" * smoke)
+    config.seed = config.task.data_seed = FIRST_SEED
+    config.task.num_train = STRINGS
+    config.optim.update(warmup_steps=WARM_UP, clip_norm=1.0, schedule="linear", peak_lr=RATE)
+    config.train.probes = ("stratification", "swap")
+    if smoke:
+        config.optim.warmup_steps = config.train.num_updates // 2
+    else:
+        config.train.update(num_updates=NUM_UPDATES, log_every=500, eval_every=1_000, seeds=SEEDS)
+        config.eval = {"test": 400, "test_precise": 4_000}
+    if number:
+        config.loss[number] = value
+    return Study(config, {} if margin is None else {"margin": margin})
+
+
+run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
