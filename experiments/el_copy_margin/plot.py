@@ -25,6 +25,7 @@ PANELS = {
     REACHED: "mean margin of hard training strings, nats",
 }
 LABELS = {"e1": "E1", "e2": "E2", "e3": "E3", "label_smoothing": "label smoothing", "dice": "Dice"}
+COLOURS = {"label_smoothing": "#cc79a7", "dice": "#e69f00"}  # the others have their own
 
 
 def plot(out: Path) -> Figure:
@@ -33,7 +34,15 @@ def plot(out: Path) -> Figure:
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.8))
     for ax, metric in zip(axes[0], PANELS, strict=True):
         for loss in _measured(results):
-            draw_against(ax, results, metric, at(loss), "margin", label=LABELS[loss])
+            draw_against(
+                ax,
+                results,
+                metric,
+                at(loss),
+                "margin",
+                label=LABELS[loss],
+                colour=COLOURS.get(loss),
+            )
         plain = mean_of(results, at(CE), metric)
         ax.axhline(plain, color="black", linestyle=":", label="cross-entropy, mean")
         ticks_at(ax, MARGINS)
