@@ -70,7 +70,7 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
     # (el_jax/process/README.md).
     @jax.jit
     def over_runs(params: Params, batch: Batch, states: Array) -> dict[str, Array]:
-        return jax.lax.map(lambda of_one: of_run(of_one, batch, states), params)
+        return jax.lax.map(lambda one: of_run(one, batch, states), params)
 
     fresh = Once(jax.vmap(model.init))(jax.random.split(jax.random.key(0), 4))
     untrained = {

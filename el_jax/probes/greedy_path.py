@@ -25,11 +25,13 @@ def greedy_goal(task: Task, model: ModelFns, num: int = 256) -> Probe:
     if not isinstance(task, PathStar):
         raise ValueError(f"needs the path_star task, not {type(task).__name__}")
     length, first, hidden = task.path_length, task.prefix_length, task.special_ids[-1]
+    # under masked diffusion "hidden", the last token, is no answer
+    answers = hidden if task.teacher == "diffusion" else task.vocab_size
     goal = length - 1 if task.order == "forward" else 0
 
     def laws(params: Params, batch: Batch, tokens: Array) -> Array:
         logits = model.apply(params, batch._replace(tokens=tokens))
-        return jax.nn.log_softmax(logits[..., : task.num_nodes])
+        return jax.nn.log_softmax(logits[..., :answers])
 
     def written(params: Params, batch: Batch) -> Int[Array, "S l"]:
         def write(place: Array, tokens: Array) -> Array:

@@ -3,8 +3,7 @@
 from functools import partial
 from typing import NamedTuple
 
-from configs.el.copy import get_config
-from experiments.el_methods.run import CURVES, METRICS, NUM_UPDATES, STRINGS, WARM_UP
+from experiments.el_methods.run import CURVES, METRICS, config_of
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
@@ -53,16 +52,11 @@ def _study(
     loss: str, number: str = "", value: float = 0.0, margin: float | None = None, *, smoke: bool
 ) -> Study:
     """The runs of a loss; cross-entropy, which has no margin, has no number."""
-    config = get_config(f"loss={loss},scale=narrow" + ",smoke" * smoke)
+    config = config_of(f"loss={loss}", smoke=smoke)
     config.seed = config.task.data_seed = FIRST_SEED
-    config.task.num_train = STRINGS
-    config.optim.update(warmup_steps=WARM_UP, clip_norm=1.0, schedule="linear", peak_lr=RATE)
-    config.train.probes = ("stratification", "swap")
-    if smoke:
-        config.optim.warmup_steps = config.train.num_updates // 2
-    else:
-        config.train.update(num_updates=NUM_UPDATES, log_every=500, eval_every=1_000, seeds=SEEDS)
-        config.eval = {"test": 400, "test_precise": 4_000}
+    config.optim.peak_lr = RATE
+    if not smoke:
+        config.train.seeds = SEEDS
     if number:
         config.loss[number] = value
     return Study(config, {} if margin is None else {"margin": margin})

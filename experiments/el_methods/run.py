@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from configs.el.copy import get_config
+from el_jax import build
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
@@ -96,22 +97,28 @@ def _pilot(name: str) -> list[Study]:
     return on_pilot_data([study_of(name, values, method.rates) for values in sets])
 
 
-def study_of(
-    name: str, values: Sequence[float] = (), rates: Sequence[float] = (), *, smoke: bool = False
-) -> Study:
-    """The runs of a method at these values of its number and rates, or at the chosen ones."""
-    method = METHODS[name]
-    values = values or (method.value or method.values[0],) if method.number else ()
-    config = get_config(f"{method.kind}={method.name},scale=narrow" + ",smoke" * smoke)
+def config_of(argument: str, *, smoke: bool) -> build.Config:
+    """The regime of the experiment, with this loss, weighting or optimizer."""
+    config = get_config(f"{argument},scale=narrow" + ",smoke" * smoke)
     config.task.num_train = STRINGS
     config.optim.update(warmup_steps=WARM_UP, clip_norm=1.0, schedule="linear")
-    config.sweep.optim.peak_lr = tuple(rates or (method.rate or method.rates[0],))
     config.train.probes = ("stratification", "swap")
     if smoke:
         config.optim.warmup_steps = config.train.num_updates // 2
     else:
         config.train.update(num_updates=NUM_UPDATES, log_every=500, eval_every=1_000, seeds=SEEDS)
         config.eval = {"test": 400, "test_precise": 4_000}
+    return config
+
+
+def study_of(
+    name: str, values: Sequence[float] = (), rates: Sequence[float] = (), *, smoke: bool = False
+) -> Study:
+    """The runs of a method at these values of its number and rates, or at the chosen ones."""
+    method = METHODS[name]
+    values = values or (method.value or method.values[0],) if method.number else ()
+    config = config_of(f"{method.kind}={method.name}", smoke=smoke)
+    config.sweep.optim.peak_lr = tuple(rates or (method.rate or method.rates[0],))
     factors: dict[str, Any] = {"method": name}
     if method.kind == "weighting":  # its number cannot be swept
         (config.weighting[method.number],) = values

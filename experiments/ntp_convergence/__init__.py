@@ -2,3 +2,5 @@
 
 Thrampoulidis 2024, Figures 4 and 5.
 """
+
+SCALES = ("smoke", "cpu")

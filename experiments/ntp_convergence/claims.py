@@ -73,4 +73,4 @@ def _claims(decades: tuple[int, ...]) -> list[Claim]:
     ]
 
 
-CLAIMS = {scale: _claims(DECADES[scale][-3:]) for scale in ("cpu", "paper")}
+CLAIMS = {"cpu": _claims(DECADES["cpu"][-3:])}

@@ -24,9 +24,8 @@ STEP_SIZES = {"gd": 0.5, "ngd": 0.01, "adam": 0.01}
 DECADES = {  # steps at which results are taken; the last ends the run
     "smoke": (10, 100),
     "cpu": (100, 1_000, 10_000, 100_000, 1_000_000),
-    "paper": (100, 1_000, 10_000, 100_000, 1_000_000),
 }
-NUM_PROBLEMS = {"smoke": 2, "cpu": 10, "paper": 10}
+NUM_PROBLEMS = {"smoke": 2, "cpu": 10}
 DRAWN_OF_COUNTS = ("finite_error",)  # of the curves of counts the figure draws no other
 MARKS_PER_DECADE = 10
 SAMPLES_PER_CONTEXT = 100  # n / m of the paper

@@ -11,8 +11,9 @@ import pytest
 
 from el_jax.models import FAMILIES, transformer
 from el_jax.process.compilation import Once, release_freed_memory, use_compilation_cache
-from el_jax.tasks import TASKS
+from el_jax.tasks import TASKS, MaskedWords, PaddedCopy
 from el_jax.training import memory
+from el_jax.worlds import WORLDS, choose_world
 from tests.training.small_training import built, small_config
 
 
@@ -31,10 +32,25 @@ def assert_same_bits(ours, theirs):
     [
         lambda: jax.random.uniform(jax.random.key(1), (4097,)),
         lambda: jax.random.randint(jax.random.key(2), (999,), 0, 26),
+        lambda: PaddedCopy(padding_length=5).test_set(64),
         *(kind().train_set for kind in TASKS.values()),
     ],
 )
 def test_what_is_drawn_once_has_the_bits_of_any_other_program(draw):
+    assert_same_bits(Once(draw)(), optimised(draw)())
+
+
+def test_normal_numbers_drawn_once_keep_their_bits_at_level_1():
+    def draw():
+        return jax.random.normal(jax.random.key(0), (513, 7)) * 0.02
+
+    assert_same_bits(Once(draw, level=1)(), optimised(draw)())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", sorted(WORLDS.keys() - {"grammar_file", "language_model"}))
+def test_sentences_of_every_world_have_the_same_bits(world):
+    draw = MaskedWords(world=choose_world(world, {})).train_set
     assert_same_bits(Once(draw)(), optimised(draw)())
 
 
