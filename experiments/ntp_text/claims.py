@@ -5,6 +5,7 @@ from functools import partial
 
 from experiments.harness.claims import Wording, greater, level, trend
 from experiments.harness.judging import Claim
+from experiments.harness.names import MATTERS
 
 LEMMA = "ours; thresholds are an open problem of the paper"
 OPEN: Wording = {"source": LEMMA, "paper": "none"}
@@ -38,7 +39,7 @@ def _words() -> Iterator[Claim]:
     text = (
         "Bags of words lose a separability that one-hot positions have (T = 2; share of passages)"
     )
-    yield greater(text, "separable", places, bag, **OPEN)
+    yield greater(text, "separable", places, bag, matters=MATTERS, **OPEN)
     text = "Order is worth entropy: bags of words have more than one-hot positions (T = 2)"
     yield greater(text, "entropy", bag, places, source="conditioning; ours", paper="0 or more")
 
