@@ -21,6 +21,7 @@ OBJECTIVES = {  # by the argument of configs/el/path_star.py
     "masked diffusion": "teacher=diffusion",
 }
 NUM_UPDATES, EVERY = 4_800, 200  # el_path_star has 1,600
+SEEDS = 10
 FOUND_STEP = "found_step"
 CURVES = [EXACT_MATCH]
 METRICS = [EXACT_MATCH, "test_branch_accuracy", "train_branch_accuracy", FOUND_STEP]
@@ -45,7 +46,7 @@ def studies(scale: str) -> list[Study]:
     configs = [config_of(scale, GRAPH, argument) for argument in OBJECTIVES.values()]
     for config in configs:
         if scale == "cpu":
-            config.train.update(num_updates=NUM_UPDATES, eval_every=EVERY)
+            config.train.update(num_updates=NUM_UPDATES, eval_every=EVERY, seeds=SEEDS)
         if config.loss.name == "e1":
             config.loss.lam = 1.0
     return [study_of(config) for config in configs]

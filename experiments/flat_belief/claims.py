@@ -12,6 +12,7 @@ RRXOR: dict[str, Any] = {"world": "rrxor", "num_layers": None}  # two
 DEEP: dict[str, Any] = {"world": "rrxor", "num_layers": 4}
 CE, E1, E2 = {"loss": "cross_entropy"}, {"loss": "e1"}, {"loss": "e2"}
 SOURCE = "Shai et al. 2024"
+LOOKS = {"cpu": 2}  # after the first, at 5 seeds, three of seven were undecided
 
 CLAIMS = [
     level(
