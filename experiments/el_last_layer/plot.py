@@ -1,0 +1,68 @@
+"""What four last layers answer on the features of each method's networks."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_legend, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_last_layer.claims import FITTED, at
+from experiments.el_last_layer.run import COPIES, DECODERS, HARD, LOW, METHODS, UNTRAINED
+from experiments.harness.figures import (
+    decimal,
+    figure_answering,
+    key,
+    mean_of,
+    t_note,
+    t_sems,
+)
+from experiments.harness.tables import is_measured, read_table, values_of
+
+PANELS = {HARD: "unseen hard strings: share that is right", COPIES: "swap test: share that copies"}
+LABELS = dict(
+    zip(DECODERS, ("its own", "max margin", "least squares", "fresh hard strings"), strict=True)
+)
+COLOURS = dict(zip(DECODERS, ("#000000", "#0072b2", "#e69f00", "#009e73"), strict=True))
+APART = 0.17  # rows, between decoders
+
+
+def plot(out: Path) -> Figure:
+    """Two panels with a row for each method, and in it a dot and interval for each decoder."""
+    results = read_table(out / "results.csv")
+    rows = [name for name in METHODS if is_measured(results, at(name), f"own_{HARD}")]
+    figure, axes = figure_answering(answer(results), 1, 2, size=(9.6, 1.6 + 0.42 * len(rows)))
+    for ax, asked in zip(axes[0], PANELS, strict=True):
+        for i, decoder in enumerate(DECODERS):
+            for row, name in enumerate(rows):
+                values = values_of(results, at(name), f"{decoder}_{asked}").dropna()
+                half = t_sems(len(values)) * values.sem() if len(values) > 1 else 0.0
+                y = row + (i - 1.5) * APART
+                ax.errorbar(values.mean(), y, xerr=half, fmt="o", ms=4, color=COLOURS[decoder])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_xlim(-0.03, 1.03)
+        ax.set_yticks(range(len(rows)), rows if ax is axes[0, 0] else [""] * len(rows))
+    add_titles(axes.ravel(), [*PANELS.values()])
+    add_legend(
+        figure,
+        [key(LABELS[decoder], COLOURS[decoder], "o") for decoder in DECODERS],
+        num_columns=4,
+        note=f"the last layer is, or is fitted on, ...; {t_note(results, 'data sets')}",
+    )
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """What the own layer and a fresh one have of hard strings, and which runs fit."""
+
+    def shown(name: str) -> str:
+        own, fresh = (mean_of(results, at(name), f"{of}_{HARD}") for of in ("own", "fresh"))
+        return f"{decimal(own)} with its own and {decimal(fresh)} with a fresh one"
+
+    trained = results[(results["metric"] == FITTED) & (results["method"] != UNTRAINED)]
+    name = LOW if is_measured(results, at(LOW), FITTED) else "cross-entropy"
+    fitted = trained["value"] >= FITTED_ACCURACY
+    return (
+        f"Of unseen hard strings {name} is right on {shown(name)};\nuntrained "
+        f"{shown(UNTRAINED)}. {fitted.sum()} of {len(fitted)} runs fit"
+    )

@@ -1,0 +1,60 @@
+"""What is copied, and how far training moves a network, against the scale of its outputs."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_legend, add_titles
+from el_jax.probes.stratification import FITTED_ACCURACY
+from experiments.el_lazy.claims import COPIES, DRIFT, FITTED, LOSSES, at
+from experiments.harness.figures import (
+    decimal,
+    draw_against,
+    figure_answering,
+    in_words,
+    mean_of,
+    t_note,
+    ticks_at,
+)
+from experiments.harness.tables import is_measured, levels, read_table, select
+
+PANELS = {COPIES: "swap test: share that copies", DRIFT: "drift of the tangent kernel"}
+
+
+def plot(out: Path) -> Figure:
+    """A panel each, with a line for each loss."""
+    results = read_table(out / "results.csv")
+    figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.6))
+    along = results[results["rate_of"] == results["alpha"]].drop(columns="rate_of")
+    for ax, metric in zip(axes[0], PANELS, strict=True):
+        for loss, label in LOSSES.items():
+            if is_measured(results, {"loss": loss}, metric):
+                draw_against(ax, along, metric, {"loss": loss}, "alpha", label=label)
+        ticks_at(ax, levels(results, "alpha"), base=2)
+        ax.set_xlabel("scale of the outputs, α: rich to lazy")
+        ax.set_ylim(-0.03, 1.03)
+    add_titles(axes.ravel(), [*PANELS.values()])
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    note = f"dots: a run each; diamonds: mean, {t_note(results, 'data sets')}"
+    add_legend(figure, handles, num_columns=2, note=note)
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The share that each loss copies at each scale, and how many runs fit."""
+
+    def shares(loss: str) -> str:
+        return in_words(
+            decimal(mean_of(results, at(loss, alpha), COPIES))
+            for alpha in levels(results, "alpha", {"loss": loss})
+        )
+
+    shown = "; ".join(
+        f"{label} {shares(loss)}"
+        for loss, label in LOSSES.items()
+        if is_measured(results, {"loss": loss}, COPIES)
+    )
+    alphas = in_words(f"{alpha:g}" for alpha in levels(results, "alpha"))
+    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    return f"Share copied at α = {alphas}:\n{shown}. {fitted.sum()} of {len(fitted)} runs fit"
