@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from ml_collections import ConfigDict
-
 from experiments.el_methods.run import config_of
 from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
@@ -43,7 +41,7 @@ def _study(loss: str, alpha: float, rate_of: float | None = None, *, smoke: bool
     config.seed = config.task.data_seed = FIRST_SEED
     config.imports = (MODEL,)
     sizes = {key: config.model[key] for key in ("width", "num_layers", "num_heads")}
-    config.model = ConfigDict({"name": "centred", "output_scale": alpha, **sizes})
+    config.model = {"name": "centred", "output_scale": alpha, **sizes}
     config.optim.peak_lr = RATE / (rate_of or alpha)
     config.train.probes = ("stratification", "swap", "laziness")
     if loss == "e1":
