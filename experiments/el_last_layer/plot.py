@@ -1,4 +1,4 @@
-"""What four last layers answer on the features of each method's networks."""
+"""Answers of four last layers on the features of each method's networks."""
 
 from pathlib import Path
 

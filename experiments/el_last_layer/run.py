@@ -42,7 +42,7 @@ METHODS = {  # each is a method of el_methods, at the rates given or at its own
 
 
 def differences(history: History) -> Row:
-    """What one decoder has more than another, at the end."""
+    """By how much one decoder exceeds another at the end, ``[R]`` by name."""
 
     def last(metric: str) -> np.ndarray:
         return history.curve(metric)[1][-1]

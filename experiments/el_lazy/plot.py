@@ -1,4 +1,4 @@
-"""What is copied, and how far training moves a network, against the scale of its outputs."""
+"""The share that copies, and the drift of the tangent kernel, against the scale of its outputs."""
 
 from pathlib import Path
 

@@ -14,7 +14,7 @@ from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem
 from el_jax import build
 from el_jax.config import linear_ntp, training
-from el_jax.models import PRESETS
+from el_jax.models import MODELS, PRESETS
 from el_jax.process.errors import ConfigError
 
 NAN, INF = math.nan, math.inf
@@ -164,6 +164,12 @@ def test_a_value_is_named_with_what_is_allowed(arg, path, value, said):
     assert path.rsplit(".", 1)[-1] in named
     assert repr(value) in named or any(repr(one) in named for one in listed(value)), line
     assert said in f"must{rest}" or said in line, line
+
+
+def test_an_unknown_model_is_told_all_that_there_are():
+    line = message(parsed_and_built, get_config("smoke"), "model.name", "rnn")
+    assert line == f"config.model.name='rnn': must be one of {', '.join(sorted(MODELS))}"
+    assert {"bidirectional_lstm", "lookup_table", "lstm", "transformer"} <= {*MODELS}
 
 
 def listed(value):

@@ -80,9 +80,7 @@ def test_the_max_margin_has_the_largest_least_margin():
 
 def test_the_share_within_letters_is_that_of_an_analysis_of_variance():
     labels = np.array([0, 0, 1, 1])
-    hidden = np.array(
-        [[0.0], [2.0], [4.0], [6.0]]
-    )  # 1 from the mean of a letter, 2 from that of all
+    hidden = np.array([[0.0], [2.0], [4.0], [6.0]])  # 1 from a letter's mean, 1 or 3 from all's
     assert probe.within_share(hidden, labels) == pytest.approx(4 / 20)
     assert probe.within_share(np.eye(3)[[0, 0, 2, 2]], labels) == 0
 
