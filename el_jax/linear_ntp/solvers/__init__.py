@@ -1,1 +1,1 @@
-"""Verdicts and max-margin matrices: solvers that verdicts try in order, and certify."""
+"""Verdicts and max-margin matrices: a verdict tries solvers in order and certifies the result."""

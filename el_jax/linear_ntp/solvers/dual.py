@@ -5,11 +5,11 @@ L[z, j] = c_j on its support and L[v, j] ≤ c_j - 1 off it. Its multipliers are
 
     D = {B [V, m] : columns sum to 0, B ≤ 0 off the support},
 
-and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}. Where
-contexts are asked for margins t_j instead of 1, L[v, j] ≤ c_j - t_j and -Σ_off t_j B_j = 1.
+and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}. If the
+required margins are t_j instead of 1, L[v, j] ≤ c_j - t_j and -Σ_off t_j B_j = 1.
 
 Level-variable form of NTP-SVM (Thrampoulidis 2024, arXiv 2402.18551, eq. 6 and Def. 3); it has V m
-dual variables, whatever d, and no pairs of tokens.
+dual variables for any d, and no pairs of tokens.
 """
 
 from typing import NamedTuple
@@ -37,10 +37,10 @@ class MarginBracket(NamedTuple):
     Attributes:
         w: W in F⊥, ``[V, d]``.
         dual: B in D, ``[V, m]``.
-        mass: -Σ_off t_j B_j, the sum of the multipliers times the margins asked for.
+        mass: -Σ_off t_j B_j, the sum of the multipliers times the required margins.
         lower: margin of W over its norm; 0 unless plain arithmetic shows that W separates.
         upper: dual norm of B Hᵀ over its mass.
-        iterations: spent on finding them.
+        iterations: iterations spent so far.
     """
 
     w: Float64[np.ndarray, "V d"]
@@ -82,7 +82,7 @@ def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
     """The better decoder and the better dual matrix of two brackets of one problem."""
     if old is None:
         return new
-    # on a tie of the upper bounds the later one, which belongs to the later decoder
+    # on a tie of upper bounds take the later one, which belongs to the later decoder
     if old.lower > new.lower:
         new = new._replace(w=old.w, lower=old.lower)
     if old.upper * (1 + 1e-12) < new.upper:
