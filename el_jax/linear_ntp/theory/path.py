@@ -31,7 +31,8 @@ class RegularizationPath:
         decoders: W of each, ``[n, V, d]``.
         stationarity: ‖∇CE(W) + λ W‖ / (λ ‖W‖), ``[n]``. The penalised loss is λ-strongly convex, so
             W is no further than this from the exact minimiser, relative to ‖W‖.
-        converged: whether stationarity and the relative error of a radius are at most ``tolerance``, ``[n]``.
+        converged: whether stationarity and the relative error of a radius are at most
+            ``tolerance``, ``[n]``.
         metrics: the metrics of ``decoder_metrics`` by name, ``[n]`` each.
     """
 
