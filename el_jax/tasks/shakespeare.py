@@ -94,7 +94,7 @@ def spoken(text: str) -> str:
 
 
 def _said(lines: list[str]) -> str:
-    """A paragraph without its speaker; empty for a heading or other single line that is no sentence."""
+    """A paragraph without its speaker; empty for one line that is no sentence (a heading)."""
     if len(lines) > 1 and _SPEAKER.fullmatch(lines[0]):
         lines = lines[1:]
     elif len(lines) == 1 and not re.search(r"[a-z].*[.!?;:,]\W*$", lines[0]):
