@@ -88,7 +88,7 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
 
 
 def explained(inputs: Float[Array, "N T D"], outputs: Float[Array, "N T S"]) -> Float[Array, ""]:
-    """Share of the outputs' variance in the second half of N explained by a map fitted on the first."""
+    """Share of the outputs' variance in the second half of N that a map of the first explains."""
     flat = [leaf.reshape(2, -1, leaf.shape[-1]) for leaf in (inputs, outputs)]
     (x, x_new), (y, y_new) = flat
     x_mean, y_mean = x.mean(0, keepdims=True), y.mean(0, keepdims=True)
