@@ -124,7 +124,7 @@ def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -
 
     Args:
         what: name of the result.
-        value: of any shape.
+        value: the result, of any shape.
         cause: name of the function whose curvature it is.
         at: returns that function's value at the parameters.
 

@@ -55,7 +55,7 @@ def check_operator(
     Args:
         matvec: ``matvec(params, v)``, a tree like ``params``.
         params: θ.
-        key: of the directions and of the change of θ.
+        key: key of the directions and of the change of θ.
         dense: A(θ) in the order of ``jax.flatten_util.ravel_pytree``; ``Hessian.dense`` makes it.
         split_matvec: the operator on the same data in uneven pieces.
         constant: True for a matrix that is the same everywhere, as for a quadratic loss.

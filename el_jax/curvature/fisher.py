@@ -133,7 +133,7 @@ class Fisher(Operator):
         Args:
             parts: name -> tree of numbers a_l like the parameters: 1 for the leaves of a group and
                 0 for others gives the trace of its block, ‖W_l‖² the scale-free trace.
-            key: of the draws.
+            key: key of the draws.
             num_labels: draws for each context.
         """
         check_count("num_labels", num_labels, least=2)

@@ -75,7 +75,7 @@ def comp_sum(
     ce, power = cross_entropy(stats), 1 - jnp.asarray(tau)
     near = jnp.abs(power) < _NEAR_ONE
     apart = jnp.where(near, 1.0, power)
-    series = ce * (1 + power * ce / 2)  # of expm1: its quotient has no digits there
+    series = ce * (1 + power * ce / 2)  # series of expm1, whose quotient has no digits there
     return jnp.where(near, series, jnp.expm1(apart * ce) / apart)
 
 

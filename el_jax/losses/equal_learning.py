@@ -52,7 +52,7 @@ def e2(
     λ acts as λ/V on each squared margin: sweep it in proportion to V.
 
     Args:
-        stats: of each token.
+        stats: statistics of each token.
         lam: λ, per nat.
         variance: the classes it covers. "all": the V classes, population variance. "sample": the
             same with divisor V-1. "others": the V-1 wrong classes, population; it is 0 whenever the
@@ -83,7 +83,7 @@ def e3(
     """E3 = (f_k - b)² + Σ_{c≠k} (f_c + b)² (eq. 6): regression of the logits on ±b, no CE term.
 
     Args:
-        stats: of each token.
+        stats: statistics of each token.
         b: target of the label's logit, in nats; the others have target -b, so the margin is 2b.
         reduction: over classes; "sum" as printed in the paper, "mean" divides it by V.
 

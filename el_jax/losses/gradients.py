@@ -24,7 +24,7 @@ def label_gradient(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]
 
     Args:
         loss: maps stats to one loss per token, ``[*batch]``, which depends on that token only.
-        stats: of each token.
+        stats: statistics of each token.
     """
     by = jax.grad(lambda fields: loss(fields).sum())(stats)
     v = stats.num_classes

@@ -62,8 +62,8 @@ def squared_gradient_norm(
 
     Args:
         loss: maps stats to one loss per token, ``[*batch]``, which depends on that token only.
-        stats: of each token.
-        moments: of each token, at the same temperature.
+        stats: statistics of each token.
+        moments: moments of each token, at the same temperature.
     """
     by = jax.grad(lambda fields: loss(fields).sum())(stats)
     v = stats.num_classes

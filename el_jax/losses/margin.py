@@ -39,7 +39,7 @@ def sigma_damp(
     omits the factor 1.278 that some use to put the minimum at u = 1.
 
     Args:
-        stats: of each token.
+        stats: statistics of each token.
         temperature: T > 0, in nats; the scale of u at which damping starts.
     """
     u = label_log_odds(stats)

@@ -32,7 +32,7 @@ def rescaled_square(
     Source: Hui & Belkin 2021, arXiv:2006.07322.
 
     Args:
-        stats: of each token.
+        stats: statistics of each token.
         scale: weight of the label's term, k in the paper.
         target: target of the label's logit, M in the paper; all others have target 0.
     """

@@ -24,7 +24,7 @@ def plot_curve(
     Args:
         ax: the axes; the caller sets scales, labels and title.
         curve: the metric of every seed.
-        colour: of the line and its band.
+        colour: colour of the line and its band.
         label: legend text.
         line_style: matplotlib line style.
         num_sems: half height of the band in standard errors, or a function of the number of seeds

@@ -110,7 +110,7 @@ def plot_lines_vs(
         x: the quantity.
         entries: the metric of every seed, for each value of ``x``.
         label: legend text of the line.
-        colour: of line and dots.
+        colour: colour of line and dots.
         filled: False for hollow means.
         line_style: matplotlib line style.
         num_sems: half length of the bars in standard errors, or a function of the number of seeds

@@ -86,7 +86,7 @@ def logistic_regression(
     require("shrinkage", shrinkage, shrinkage > 0, "positive, as features may repeat each other")
     given = _standardised(features, labels)
     variances, directions = np.linalg.eigh(given.x.T @ given.x / len(given.x))
-    root = directions / np.sqrt(np.maximum(variances, 0) + shrinkage)  # of (S + δ I)⁻¹
+    root = directions / np.sqrt(np.maximum(variances, 0) + shrinkage)  # a root of (S + δ I)⁻¹
     x = given.x @ root
     with float64():
         data = jnp.asarray(x), jnp.asarray(given.targets), jnp.asarray(l2)

@@ -37,7 +37,7 @@ from el_jax.process.errors import NOT_FINITE, UserError
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
-DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # of the range of eigenvalues
+DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # width as a share of the eigenvalue range
 OF_GROUP = "fisher_trace, "
 SPECTRUM_CHUNK = 256  # contexts at once
 FEW = 256  # contexts; below this, use programs that compile faster and run longer

@@ -113,7 +113,7 @@ def _of_tfds(name: str) -> list[Document]:
     try:
         builder = tfds.builder(name)
         records = grain.MapDataset.source(builder.as_data_source("train"))
-    except Exception as error:  # of many types, mostly with several lines
+    except Exception as error:  # many types, mostly with several lines
         raise ValueError(f"{_first_line(error)} (must be prepared as array_record)") from error
     text, label = (_feature(builder, kind) for kind in ("Text", "ClassLabel"))
     names = builder.info.features[label].names

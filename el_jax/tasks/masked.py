@@ -21,7 +21,7 @@ from el_jax.tasks.sentences import DOWNSTREAM, Corpus, WorldSentences
 from el_jax.types import Batch, Key
 from el_jax.worlds import PAD, Sentences
 
-MASKED_SHARE, MOST_MASKED = 0.15, 5  # of masking="bert"
+MASKED_SHARE, MOST_MASKED = 0.15, 5  # for masking="bert"
 SHOWN_MASKED, SHOWN_AS_IS = 0.8, 0.1
 _LABELLED = 0x4C414245  # the stream of labelled sentences, far above the numbers of updates
 
@@ -118,7 +118,7 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         Args:
             label: a label of the world.
             num: number of sentences.
-            train_set: of this task.
+            train_set: this task's.
             step: number of earlier updates; may be traced.
             key: one per run.
         """

@@ -243,7 +243,7 @@ class PathStar:
         return jnp.concatenate([edges, query, jnp.full((num, 1), equals, jnp.int32)], axis=1)
 
     def _draw_hidden(self, key: Key, num_graphs: int) -> Bool[Array, "S l"]:
-        """Draws the places of the path that an update hides."""
+        """Draw the positions of the path that an update hides."""
         shape = num_graphs, self.path_length
         if self.teacher == "masked":
             return jax.random.bernoulli(key, self.mask_rate, shape)

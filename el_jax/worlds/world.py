@@ -24,14 +24,14 @@ from el_jax.process.errors import require
 from el_jax.types import Key
 
 PAD = -1
-"""The token behind the end of a sentence shorter than T."""
+"""The token after the end of a sentence shorter than T."""
 
 # Printed probabilities are rounded; larger deviations are mistakes.
 _ROW_TOLERANCE = 1e-5
 
 
 Tokens = Int[Array | np.ndarray, "*n T"]
-"""Sentences as words ``0 .. V - 1``, ``PAD`` behind the end of each."""
+"""Sentences as words ``0 .. V - 1``, ``PAD`` after the end of each."""
 
 
 class Sentences(NamedTuple):

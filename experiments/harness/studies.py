@@ -44,8 +44,8 @@ class Study:
     Attributes:
         config: the config; the first of ``train.seeds`` has its ``seed``, ``task.data_seed`` and
             ``task.world.seed``.
-        factors: columns of the tables that distinguish its runs from those of other studies, besides
-            loss, warm-up and swept parameters.
+        factors: columns of the tables that distinguish its runs from those of other studies,
+            besides loss, warm-up and swept parameters.
         names: prefix of metric names -> their prefix in tables, for studies that measure different
             things.
         extras: metrics computed from each run's history; those of the sweep if None.
@@ -81,7 +81,7 @@ def train_all(title: str, studies: Sequence[Study]) -> list[list[Trained]]:
     """Train every seed of every study, with its whole sweep.
 
     Args:
-        title: the experiment, shown beside the progress.
+        title: the experiment, shown with the progress.
         studies: the studies to train.
 
     Raises:

@@ -17,7 +17,7 @@ from el_jax.models import PRESETS, transformer
 from el_jax.types import Batch, ModelFns, Params
 from el_jax.worlds import World, block_hmm, every_masked_context
 
-LEARNING_RATE = 0.01  # of Adam at the start; decays to 0 along a cosine
+LEARNING_RATE = 0.01  # Adam's initial rate; decays to 0 along a cosine
 
 
 class Problem(NamedTuple):

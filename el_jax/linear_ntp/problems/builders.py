@@ -56,7 +56,7 @@ def one_hot_problem(num_contexts: int, dim: int, vocab_size: int, *, seed: int =
 def orthonormal_problem(
     num_contexts: int, dim: int, vocab_size: int, support_size: int, *, seed: int = 0
 ) -> NTPProblem:
-    """As :func:`random_problem` with Hᵀ H = I, so that W* and the max-margin W have closed forms.
+    """A :func:`random_problem` with Hᵀ H = I, so that W* and the max-margin W have closed forms.
 
     W* is ``log P`` less its in-support mean, times Hᵀ; the max-margin matrix is the support less
     its mean over tokens, ``(S - S_j/V)``, times Hᵀ.

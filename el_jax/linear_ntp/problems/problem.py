@@ -158,7 +158,7 @@ def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProble
 
     Args:
         problem: the data. Merged contexts come in the order of :func:`coinciding_contexts`.
-        tolerance: as there. A merged embedding is the mean over the group, weighted by π.
+        tolerance: likewise. A merged embedding is the mean over the group, weighted by π.
     """
     group = coinciding_contexts(problem.embeddings, tolerance=tolerance)
     if group.max() + 1 == problem.num_contexts:

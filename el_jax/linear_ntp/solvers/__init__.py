@@ -1,1 +1,1 @@
-"""Verdicts and max-margin matrices: a verdict tries solvers in order and certifies the result."""
+"""Verdicts and max-margin matrices: solvers, tried in order, with certified results."""

@@ -116,7 +116,7 @@ def project_on_cone(
     def lower(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         level, count, _ = state
         next_level, next_count = newton(level)
-        dropped = next_count < count  # by itself, so that rounding at a tie cannot cycle
+        dropped = next_count < count  # strictly, so that rounding at a tie cannot cycle
         level = jnp.where(dropped, next_level, level)
         return level, jnp.where(dropped, next_count, count), dropped.any()
 

@@ -29,7 +29,7 @@ from el_jax.linear_ntp.theory.exact import exact_combination
 
 _UNIT_ROUNDOFF = np.finfo(np.float64).eps / 2
 SPREAD_TOLERANCE = 1e-6  # relative to the margin, for embeddings of length 1
-MARGIN_TOLERANCE = 1e-10  # of embeddings of length 1
+MARGIN_TOLERANCE = 1e-10  # for embeddings of length 1
 LOG_RATIO_TOLERANCE = 1e-8  # in nats
 AMPLIFICATION = 1e8  # of log ratios by a decoder; no sane data need more
 

@@ -100,7 +100,7 @@ def sampled_gradient(
         W: the decoder.
         landscape: the problem.
         cumulative: the sums from :func:`cumulative_pairs`.
-        key: of the draws.
+        key: key of the draws.
         num: pairs, drawn independently.
     """
     u = jax.random.uniform(key, (num,), W.dtype, maxval=cumulative[-1])

@@ -107,11 +107,11 @@ def frank_wolfe_gap(
     Args:
         problem: the data.
         decoder: W, in the ball.
-        norm: of the ball; ‖·‖_* is its dual.
+        norm: norm of the ball; ‖·‖_* is its dual.
         radius: B.
 
     Raises:
-        ValueError: for another norm, a wrong shape, or if W is not in the ball.
+        ValueError: for an unknown norm or a wrong shape, or if W is not in the ball.
     """
     check_norm(norm)
     W = problem.decoder(decoder)
@@ -130,7 +130,7 @@ class _Follower:
         self.lam, self.W = np.inf, problem.decoder()
         self.slope = float(np.linalg.norm(gradient(problem, self.W)))
         require("problem", problem, self.slope > 0, "one whose cross-entropy has a slope at W = 0")
-        self.span = decomposed(problem.embeddings)[0]  # of the embeddings; ∇CE and W lie in it
+        self.span = decomposed(problem.embeddings)[0]  # span of the embeddings; ∇CE and W lie in it
 
     def at_ridge(self, lam: float) -> tuple[float, np.ndarray, float]:
         """The minimiser at λ, reached through larger λ at most a decade apart."""

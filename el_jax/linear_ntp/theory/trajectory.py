@@ -76,7 +76,7 @@ def run_trajectory(
         weight_decay: λ.
         batch: number of pairs (context, next token) that each step draws anew from the problem; 0
             for all pairs with their probabilities. Metrics always use the whole problem.
-        seed: of the draws, which differ between runs.
+        seed: seed of the draws, which differ between runs.
         num_marks: number of log-spaced steps to measure at, see :func:`log_spaced_marks`.
         marks: the steps to measure at instead, increasing, at most ``num_steps``.
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
