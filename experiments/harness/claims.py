@@ -110,7 +110,7 @@ def greater(
 
 
 Terms = Sequence[tuple[float, Where]]
-"""Weights, each of the mean of the settings under its ``Where``."""
+"""Weights, each for the mean over the settings under its ``Where``."""
 
 
 def contrast(

@@ -10,7 +10,7 @@
                  settings at some levels of ``ONLY``
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
 ``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name; with
-                 ``derived(results) -> DataFrame``, they are judged on what that makes of results
+                 ``derived(results) -> DataFrame``, they are judged on its return value
 ===============  ===================================================================================
 
 The files are imported only when needed, so that replotting does not import the training code.

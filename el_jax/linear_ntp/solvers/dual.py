@@ -100,7 +100,7 @@ def project_on_cone(
     right, drops tokens at every step and ends, exactly, when it drops none.
 
     Args:
-        matrix: what to project.
+        matrix: the matrix to project.
         support: S.
         level: a first guess of τ; any will do.
 

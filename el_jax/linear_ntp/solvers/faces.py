@@ -164,6 +164,6 @@ def refined(
 
 def _without_face(problem: MarginProblem, w: np.ndarray) -> np.ndarray:
     basis = problem.face_basis
-    for _ in range(2):  # the second takes out what rounding left of the first
+    for _ in range(2):  # the second pass removes the rounding of the first
         w = w - (basis @ (basis.T @ w.ravel())).reshape(w.shape)
     return w
