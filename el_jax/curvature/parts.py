@@ -29,7 +29,7 @@ def mean_over_parts(
         mean_over_parts(lambda part: Hessian(partial(loss, part), params).matvec(v), batch, 4)
 
     It is also faster if one part fits the caches, as is a gradient in parts: on a CPU core, 3 parts
-    of 12 windows take both .75 to .85 of the time of one batch (experiments/bench).
+    of 12 windows reduce either to .75 to .85 of its time in one batch (experiments/bench).
 
     Args:
         of_part: f, maps a part to a tree of arrays; the part has the leaves of ``data``, shorter.

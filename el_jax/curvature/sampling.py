@@ -26,7 +26,7 @@ class SampledEstimate(NamedTuple):
         sem: its standard error, ``sem² = context_sem² + probe_sem²`` up to sampling.
         context_sem: the part that only more contexts reduce.
         probe_sem: the part that more probes or labels per context also reduce.
-        values: the values of each context and probe, averaged to ``mean``, ``[N, m]``.
+        values: the value of each context and probe, ``[N, m]``; ``mean`` is their mean.
     """
 
     mean: Array

@@ -46,7 +46,7 @@ class Graphs(NamedTuple):
 
 
 def place_names(path_length: int) -> tuple[str, ...]:
-    """Names of the nodes of a path: start, branch, node_2, ..., last_node; start, branch if two.
+    """Names of the nodes of a path: start, branch, node_2, ..., last_node; or start and branch.
 
     Metrics by place give the model the correct path so far, which makes the last node easy; the
     probe ``greedy_goal`` measures the end of the path that the model generates itself.

@@ -1,6 +1,6 @@
 """The copy task on natural text of Yang, Puli and Ranganath (2025), section 5.2 and Table 2.
 
-An example is a sentence with its label, such as the title of its book, inserted::
+An example is a sentence with its label, a word such as the title of its book, inserted::
 
     <|endoftext|> Genesis In the beginning God created Genesis the heaven and the earth. -> Genesis
 

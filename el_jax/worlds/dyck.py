@@ -80,7 +80,7 @@ class Dyck:
         return {}
 
     def sample(self, key: Key, num: int) -> Sentences:
-        """Draw ``num`` sentences: random permutations of one."""
+        """Draw ``num`` sentences: random permutations of one sentence."""
         ordered = jnp.repeat(jnp.array([OPEN, CLOSE], jnp.int32), self.length // 2)
         return draw_each(lambda key: Sentences(jax.random.permutation(key, ordered)), key, num)
 

@@ -36,7 +36,7 @@ def from_counts(embeddings: Float[ArrayLike, "d m"], counts: Num[ArrayLike, "V m
 
     Args:
         embeddings: H.
-        counts: how often each token followed each context; at least 0, and some in each column.
+        counts: how often each token followed each context; at least 0, with some in each column.
 
     Raises:
         ValueError: if a context has no count, or from :class:`NTPProblem`.

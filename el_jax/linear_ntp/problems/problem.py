@@ -157,8 +157,9 @@ def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProble
     entropy that the merged contexts hid. Left apart, they make data incompatible or inseparable.
 
     Args:
-        problem: the data. Merged contexts come in the order of :func:`coinciding_contexts`.
-        tolerance: likewise. A merged embedding is the mean over the group, weighted by π.
+        problem: the data. Merged contexts come in order of first appearance.
+        tolerance: as in :func:`coinciding_contexts`. A merged embedding is its group's mean,
+            weighted by π.
     """
     group = coinciding_contexts(problem.embeddings, tolerance=tolerance)
     if group.max() + 1 == problem.num_contexts:
