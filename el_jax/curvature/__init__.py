@@ -1,18 +1,18 @@
-"""Curvature of any loss: it sees only ``loss(params)``, or the logits of single contexts.
+"""Curvature of any loss, computed from ``loss(params)`` or the logits of single contexts.
 
     H = Hessian(loss, params)
     mean, sem = H.trace(jax.random.key(0), num_probes=100)
 
 ===============  ================================================================================
-operators        ``Hessian`` of a loss and, by ``over``, of its mean over examples; ``GaussNewton``;
-                 ``Fisher`` of a model's logits
+operators        ``Hessian`` of a loss or, with ``over``, of its mean over examples;
+                 ``GaussNewton``; ``Fisher`` of a model's logits
 of each          ``matvec`` (the Hessian-vector product, hvp), ``quadratic_form``, ``trace``,
                  ``scale_free_trace``, ``exact_trace``, ``exact_diagonal``, ``dense``,
                  ``eigenvalues`` with residuals, ``density``
 of a group       any of these of ``restrict(belongs)``: a layer, a kind of matrix
-over data        ``sampled_trace`` has the error of the sample beside that of the draws;
-                 ``Fisher.sampled_traces`` are those of groups of leaves at once;
-                 ``paired_difference`` of two estimates over the same contexts
+over data        ``sampled_trace`` reports sampling and probe errors separately;
+                 ``Fisher.sampled_traces`` covers groups of leaves at once;
+                 ``paired_difference`` compares two estimates over the same contexts
 sketches         ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
 at a distance    ``critical_sharpness``, ``sharpness`` in a ball
 in parts         ``mean_over_parts`` of a batch takes the memory of a part
@@ -20,11 +20,10 @@ of your own      ``check_operator`` tests a product with a curvature matrix; ``c
                  code for such products, in JAX or PyTorch
 ===============  ================================================================================
 
-An operator is made inside the function of the parameters that is compiled, and compiles with it:
-outside of ``jit`` each call compiles its loops anew. Functions are pure and ``vmap`` over a leading
-run axis, so the curvature of several seeds is one program. With one key, two checkpoints see the
-same probes. Losses are in nats, traces and eigenvalues in nats over squared units of the
-parameters.
+Construct an operator inside the jitted function of the parameters: outside ``jit`` each call
+compiles its loops again. Functions are pure and ``vmap`` over a leading run axis, so the curvature
+of several seeds is one program. With the same key, two checkpoints see the same probes. Losses are
+in nats, traces and eigenvalues in nats over squared units of the parameters.
 """
 
 from el_jax.curvature.checks import OperatorError, check_operator

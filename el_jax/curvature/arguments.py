@@ -1,4 +1,4 @@
-"""Refusals of this room: each is one line with the argument, its value and what is allowed."""
+"""Argument checks: each error is one line with the argument, its value and the allowed values."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from jax import Array
 from el_jax.process.errors import require
 from el_jax.types import Params
 
-# in the errors of jax about a function with a gradient of its own, and about an operation without
+# in jax's errors about a function with a custom gradient, and about an operation without one
 _BACKWARDS_ONLY = ("custom_vjp", "Differentiation rule")
 
 
@@ -22,16 +22,16 @@ def leaves_by_name(params: Params) -> dict[str, Any]:
 
 
 def kind_of(leaf: Any) -> str:
-    """Dtype and shape, as in ``float32[2,3]``."""
+    """Dtype and shape, such as ``float32[2,3]``."""
     found = jax.typeof(leaf)
     return f"{found.dtype}[{','.join(map(str, found.shape))}]"
 
 
 def check_params(params: Params) -> None:
-    """Raise if the parameters have no leaf, or one without a derivative.
+    """Raise if the parameters have no leaf, or a leaf without a derivative.
 
     Raises:
-        ValueError: naming the leaf.
+        ValueError: the message names the leaf.
     """
     leaves = leaves_by_name(params)
     require("params", params, bool(leaves), "a pytree with at least one array")
@@ -44,7 +44,7 @@ def check_tangent(params: Params, v: Params, name: str = "v") -> None:
     """Raise unless ``v`` has the same tree, shapes and dtypes as ``params``.
 
     Raises:
-        ValueError: naming the first leaf that differs.
+        ValueError: the message names the first leaf that differs.
     """
     check_params(params)
     expected, given = leaves_by_name(params), leaves_by_name(v)
@@ -65,7 +65,7 @@ def check_scalar(name: str, value: Array | jax.ShapeDtypeStruct) -> None:
     """Raise unless the value of a loss is a single real number.
 
     Raises:
-        ValueError: naming its shape and dtype.
+        ValueError: the message has its shape and dtype.
     """
     if jax.typeof(value).shape or not jnp.issubdtype(jax.typeof(value).dtype, jnp.floating):
         raise ValueError(f"{name} returns {kind_of(value)}: must return one real number")
@@ -84,7 +84,7 @@ def check_examples(name: str, examples: Any, weights: Array | None) -> int:
     """The number of examples of a pytree with leaves ``[N, ...]``.
 
     Raises:
-        ValueError: if leaves or weights disagree on it, or it is below 2, which has no spread.
+        ValueError: if leaves or weights disagree, or there are fewer than 2, which have no spread.
     """
     lengths = {jax.typeof(leaf).shape[:1] for leaf in jax.tree.leaves(examples)}
     if len(lengths) != 1 or () in lengths:
@@ -98,10 +98,10 @@ def check_examples(name: str, examples: Any, weights: Array | None) -> int:
 
 @contextlib.contextmanager
 def differentiating_twice() -> Iterator[None]:
-    """A block that differentiates forwards what may have derivatives backwards alone.
+    """Guard a block that takes forward derivatives of functions that may only have reverse ones.
 
     Raises:
-        ValueError: naming the cause and the remedy, where the block meets such a function.
+        ValueError: if the block meets such a function; the message has the cause and the remedy.
     """
     try:
         yield
@@ -119,18 +119,17 @@ def differentiating_twice() -> Iterator[None]:
 def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:
     """Raise if the result, or the loss it was computed from, is not finite.
 
-    A loss may be NaN while its derivatives are finite, so both are looked at. Numbers that are
-    being traced (under ``jit`` or ``vmap``) have no value yet and pass: a caller who compiles looks
-    at the loss himself.
+    A loss may be NaN while its derivatives are finite, so both are checked. Traced numbers (under
+    ``jit`` or ``vmap``) have no value yet and pass: a caller who compiles must check the loss.
 
     Args:
         what: name of the result.
-        value: of any shape.
-        cause: name of what it is the curvature of.
-        at: gives that at the parameters.
+        value: the result, of any shape.
+        cause: name of the function whose curvature it is.
+        at: returns that function's value at the parameters.
 
     Raises:
-        ValueError: saying which of the two is not finite.
+        ValueError: the message says which of the two is not finite.
     """
     if isinstance(value, jax.core.Tracer):
         return

@@ -17,7 +17,7 @@ Matvec = Callable[[Params, Params], Params]
 
 
 class OperatorError(ValueError):
-    """A product breaks a law; the message says which, and by how much.
+    """A product breaks a law; the message has the law and the error.
 
     Attributes:
         largest: the largest relative error of the laws.
@@ -38,35 +38,35 @@ def check_operator(
     constant: bool = False,
     tolerance: float | None = None,
 ) -> dict[str, float]:
-    """Tests a product with a symmetric curvature matrix A(θ) on random directions u and v.
+    """Test a product with a symmetric curvature matrix A(θ) on random directions u and v.
 
     =============  =========================================================================
     linear         A(2u + 3v) = 2 A u + 3 A v
     symmetric      uᵀ A v = vᵀ A u
-    dense          A v is that of the matrix ``dense``, if given
-    split          A v is that of ``split_matvec``, if given
+    dense          A v equals the product with ``dense``, if given
+    split          A v equals that of ``split_matvec``, if given
     parameters     A(θ) v changes with θ, unless ``constant``
     =============  =========================================================================
 
-    ``split_matvec`` is the same operator made from other pieces of the data: mean losses of pieces
-    that are averaged without regard to their sizes break that law. Run it on a small model, in
-    float64 where that is possible.
+    ``split_matvec`` is the same operator made from other pieces of the data: averaging mean losses
+    of pieces without regard to their sizes breaks that law. Use a small model, in float64 if
+    possible.
 
     Args:
         matvec: ``matvec(params, v)``, a tree like ``params``.
         params: θ.
-        key: of the directions and of the change of θ.
+        key: key of the directions and of the change of θ.
         dense: A(θ) in the order of ``jax.flatten_util.ravel_pytree``; ``Hessian.dense`` makes it.
         split_matvec: the operator on the same data in uneven pieces.
-        constant: True for a matrix that is the same everywhere, as of a quadratic loss.
+        constant: True for a matrix that is the same everywhere, as for a quadratic loss.
         tolerance: largest relative error allowed; 1e3 machine epsilons of the products when None.
 
     Returns:
         The relative error of each law; for ``parameters``, the relative change.
 
     Raises:
-        OperatorError: naming every law that is broken, its error and what is allowed.
-        ValueError: if a product is not like ``params``.
+        OperatorError: the message names every broken law, its error and the tolerance.
+        ValueError: if a product does not have the tree of ``params``.
     """
     check_params(params)
     u, v, change = (normals(k, params) for k in numbered_keys(key, 3))
@@ -80,7 +80,7 @@ def check_operator(
     allowed = 1e3 * float(jnp.finfo(of_v.dtype).eps) if tolerance is None else tolerance
     combined = product(jax.tree.map(lambda a, b: 2 * a + 3 * b, u, v))
     flat_u, flat_v = ravel_pytree(u)[0], ravel_pytree(v)[0]
-    # uᵀ A v may nearly vanish, so its error is measured against what it could be.
+    # uᵀ A v may nearly vanish, so its error is relative to its possible size.
     scale = jnp.linalg.norm(flat_u) * jnp.linalg.norm(of_v)
     errors = {
         "linear": _relative(combined, 2 * of_u + 3 * of_v),

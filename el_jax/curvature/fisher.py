@@ -1,4 +1,4 @@
-"""The Fisher matrix of a model, its trace by squared scores, and the Hessian's trace by way of it.
+"""The Fisher matrix of a model, its trace by squared scores, and the Hessian's trace from it.
 
 With s_y = ∇ log p_y(x) the score of label y in context x, and N contexts with labels y_i:
 
@@ -10,9 +10,9 @@ Tr H                  -Σ_i Tr ∇² log p_{y_i} / N   trace of the Hessian of c
 ====================  ===========================  ==============================================
 
 The Fisher matrix is the generalised Gauss-Newton matrix of softmax and cross entropy. All four
-agree in expectation where the model's distribution is that of the labels, and nowhere else: Liu,
-Xie, Li, Ma 2023 (arXiv 2210.14199) measure ``sampled_trace`` with 50 labels in appendix B.1, while
-their released code estimates Tr H.
+agree in expectation if the labels follow the model's distribution, and not otherwise: Liu, Xie, Li,
+Ma 2023 (arXiv 2210.14199) measure ``sampled_trace`` with 50 labels in appendix B.1, while their
+released code estimates Tr H.
 """
 
 import dataclasses
@@ -45,18 +45,17 @@ SquaresAt = Callable[[Int[Array, " m"]], Float[Array, "m parts"]]
 class Fisher(Operator):
     """F = Σ_i Σ_y p_y s_y s_yᵀ / N, over contexts i and the labels y of a model's own distribution.
 
-    Traces cost one forward pass for each context, and for each context and label half to two thirds
-    of a backward pass, since gradients of matrices are not made (``gradient_norms.py``). Memory is
-    ``chunk * label_chunk`` times what comes back to each layer, and the gradients of what is no
-    matrix. A weight that is used twice is one parameter: its contributions add up before they are
-    squared.
+    Traces cost one forward pass per context, and per context and label half to two thirds of a
+    backward pass, since the gradients of matrices are never formed (``gradient_norms.py``). Memory
+    is ``chunk * label_chunk`` times the cotangents of all layers and the gradients of non-matrix
+    leaves. A weight used twice is one parameter: its contributions are summed before squaring.
 
     Attributes:
-        logits: of one context, ``logits(params, context) -> [V]``. They are normalised here, so
-            log-probabilities serve as well.
+        logits: logits of one context, ``logits(params, context) -> [V]``. They are normalised here,
+            so log-probabilities work as well.
         params: θ.
         contexts: a pytree whose leaves have one entry for each context, ``[N, ...]``.
-        weights: of the contexts; equal when None.
+        weights: weights of the contexts; equal when None.
         chunk: contexts at once.
         label_chunk: labels of a context at once.
 
@@ -100,7 +99,7 @@ class Fisher(Operator):
         )
 
     def all_labels_trace(self) -> SampledEstimate:
-        """Tr F with no error but that of the contexts: each label counts with its probability."""
+        """Tr F, exact in the labels, so that only the sampled contexts cause error."""
 
         def of_context(context: Any, _: None) -> Float[Array, "1 parts"]:
             return _fisher_of(*self._scores(context, self._whole()))[None]
@@ -111,7 +110,7 @@ class Fisher(Operator):
         """Tr F from labels drawn from the model (Liu, Xie, Li, Ma 2023, appendix B.1).
 
         Args:
-            key: of the draws; with the same key two checkpoints see the same draws.
+            key: key of the draws; with the same key two checkpoints see the same draws.
             num_labels: draws for each context; 50 in the paper.
 
         Returns:
@@ -128,13 +127,13 @@ class Fisher(Operator):
     ) -> dict[str, SampledEstimate]:
         """Weighted sums Σ_l a_l Tr F_ll over the leaves of the parameters, from the same scores.
 
-        As many as are asked for cost what :meth:`sampled_trace` costs, whose other arguments and
-        errors these are.
+        Any number of sums costs as much as one :meth:`sampled_trace`, which has the same other
+        arguments and errors.
 
         Args:
-            parts: name -> a tree like the parameters of numbers a_l: 1 for the leaves of a group
-                and 0 for others gives the trace of its block, ‖W_l‖² the scale-free trace.
-            key: of the draws.
+            parts: name -> tree of numbers a_l like the parameters: 1 for the leaves of a group and
+                0 for others gives the trace of its block, ‖W_l‖² the scale-free trace.
+            key: key of the draws.
             num_labels: draws for each context.
         """
         check_count("num_labels", num_labels, least=2)
@@ -151,7 +150,7 @@ class Fisher(Operator):
         """The trace of the empirical Fisher matrix, at the labels of the data.
 
         Raises:
-            ValueError: if there is not one label a context.
+            ValueError: unless there is one label per context.
         """
         check_examples("contexts and observed", (self.contexts, observed), self.weights)
 
@@ -164,21 +163,21 @@ class Fisher(Operator):
     def controlled_hessian_trace(
         self, targets: Int[Array, " N"] | Float[Array, "N V"], key: Key, num_probes: int = 2
     ) -> SampledEstimate:
-        """Tr H of cross entropy: Tr F of all labels, and random probes for H - F.
+        """Tr H of cross entropy: Tr F over all labels, plus random probes for H - F.
 
-        For log-probabilities u with derivatives u̇ and ü along a probe v, and targets q,
-        vᵀ(H - F)v = -Σ_c (q_c ü_c + p_c u̇_c²), which one second derivative forwards gives. Probes
-        err by H - F alone: not at all where q is the model's own distribution p, and with labels
-        drawn from p by a sum with mean zero. The price is that of :meth:`all_labels_trace` and
-        ``num_probes`` products more for each context.
+        For log-probabilities u with derivatives u̇ and ü along a probe v, and targets q, vᵀ(H - F)v
+        = -Σ_c (q_c ü_c + p_c u̇_c²), which one forward second derivative gives. Probe errors come
+        from H - F alone: they are zero if q is the model's own distribution p, and a sum with mean
+        zero if labels are drawn from p. The cost is that of :meth:`all_labels_trace` plus
+        ``num_probes`` products per context.
 
         Args:
             targets: labels of the data, or the distribution of the label in each context.
-            key: of the probes; each context has probes of its own.
-            num_probes: for each context.
+            key: key of the probes; each context has its own probes.
+            num_probes: probes per context.
 
         Raises:
-            ValueError: if there is not one target a context, or there are fewer than two probes.
+            ValueError: unless there is one target per context and at least two probes.
         """
         check_examples("contexts and targets", (self.contexts, targets), self.weights)
         check_count("num_probes", num_probes, least=2)
@@ -205,7 +204,7 @@ class Fisher(Operator):
     def _mean(
         self, of_context: Callable[[Any, Any], Float[Array, "m parts"]], given: Any
     ) -> list[SampledEstimate]:
-        """The mean over contexts of each part, from what is given for each context."""
+        """The mean over contexts of each part, given an input for each context."""
         values = map_in_chunks(lambda one: of_context(*one), (self.contexts, given), self.chunk)
         estimates = [
             mean_over_contexts(values[:, :, part], self.weights) for part in range(values.shape[2])

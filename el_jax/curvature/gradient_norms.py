@@ -1,15 +1,15 @@
-"""Squared norms of many gradients of one function, without the gradients of its matrices.
+"""Squared norms of many gradients of one function, without forming the gradients of its matrices.
 
-The gradient of a matrix that maps rows a ``[T, in]`` is aᵀ b, with b ``[T, out]`` what comes back
-from above, and its squared norm is
+The gradient of a matrix that maps rows a ``[T, in]`` is aᵀ b, with b ``[T, out]`` the cotangent of
+the output, and its squared norm is
 
     ‖aᵀ b‖² = Σ (A b) ⊙ b,  A = a aᵀ  ``[T, T]``
 
-(Goodfellow 2015, arXiv 1510.01799, for T = 1). The rows a do not depend on what is pulled back, so
-A is made once for all pullbacks, and each costs T · T · out operations where the gradient takes
-T · in · out: less, if the rows are fewer than they are wide. It works on the traced program of the
-pullback, so that any model has it: the matrices are the products that this program ends with, and
-every other leaf of the parameters is squared as it is.
+(Goodfellow 2015, arXiv 1510.01799, for T = 1). The rows a do not depend on the cotangent, so A is
+computed once for all pullbacks, and each costs T · T · out operations instead of T · in · out for
+the gradient: less, if T < in. The method works on the traced program of the pullback, so it applies
+to any model: the matrices are the products at the end of this program, and every other leaf of the
+parameters is squared directly.
 """
 
 import math
@@ -24,11 +24,11 @@ from jaxtyping import Float
 
 from el_jax.types import Params
 
-_KEEPS_NORM = ("transpose", "reshape", "squeeze", "expand_dims")  # other order, same entries
+_KEEPS_NORM = ("transpose", "reshape", "squeeze", "expand_dims")  # same entries in another order
 
 
 class _Product(NamedTuple):
-    """The gradient of a matrix, as a product of rows that are known and of rows pulled back."""
+    """The gradient of a matrix, as a product of known rows and rows pulled back."""
 
     known: Any
     pulled: Any
@@ -41,7 +41,7 @@ def gradient_norms(
 ) -> tuple[Float[Array, "*out"], Callable[[Float[Array, "*out"]], Float[Array, " L"]]]:
     """The value f(θ), and the function c ↦ ‖∂(c · f)/∂θ_l‖² of each of the L leaves of θ.
 
-    That function can be mapped over many c; what does not depend on c is computed once.
+    That function can be mapped over many c; everything independent of c is computed once.
 
     Args:
         function: f, from parameters to one array.
@@ -68,7 +68,7 @@ def gradient_norms(
 
 
 def _split(program: Jaxpr) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
-    """The equations of constants alone, and those that wait for the cotangent."""
+    """The equations that depend only on constants, and those that need the cotangent."""
     waiting, once, each = set(program.invars), [], []
     for eqn in program.eqns:
         if waiting.isdisjoint(_variables(eqn.invars)):
@@ -111,12 +111,12 @@ def _read(atom: Any, values: Mapping[Any, Any]) -> Any:
 def _product(leaf: Any, maker: Mapping[Any, JaxprEqn], waiting: Collection[Any]) -> _Product | None:
     """The product that a leaf of the gradient is, up to the order of its entries.
 
-    None if it is none, or if its known rows are no fewer than they are wide.
+    None if it is not a product, or if it has at least as many known rows as columns.
 
     Args:
         leaf: a variable of the program, or a literal.
-        maker: variable -> the equation that makes it, of all that wait for the cotangent.
-        waiting: all variables that wait for the cotangent, itself included.
+        maker: variable -> its defining equation, for all variables that need the cotangent.
+        waiting: all variables that need the cotangent, itself included.
     """
     eqn = None if isinstance(leaf, Literal) else maker.get(leaf)
     while eqn is not None and eqn.primitive.name in _KEEPS_NORM:
@@ -144,7 +144,7 @@ def _rows(array: Array, axes: Sequence[int]) -> Float[Array, "T free"]:
 
 
 def _form(known: Array, product: _Product) -> Callable[[Array], Float[Array, ""]]:
-    """The function b ↦ ‖aᵀ b‖² with its A, of the rows a as the program has them."""
+    """The function b ↦ ‖aᵀ b‖² with its A, for rows a in the program's layout."""
     rows = _rows(known, product.known_axes)
     gram = jnp.matmul(rows, rows.T, precision=lax.Precision.HIGHEST)
 

@@ -1,8 +1,8 @@
 """The Hessian of a loss, of a mean over sampled examples, and the Gauss-Newton matrix.
 
-``Tr H`` is the trace of the Hessian of the loss as given, with the labels of the data. The trace of
-the Fisher matrix (``fisher.py``) is another quantity; the two meet where the model's distribution
-is that of the data.
+``Tr H`` is the trace of the Hessian of the given loss, with the labels of the data. The trace of
+the Fisher matrix (``fisher.py``) is another quantity; they agree if the model's distribution is
+that of the data.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ class Hessian(Operator):
     """H = ∇²L at θ.
 
     Attributes:
-        loss: L, a twice differentiable function of the parameters; for :meth:`over`, of the
+        loss: L, a twice differentiable function of the parameters; for :meth:`over`, it takes the
             parameters and an example.
         params: θ.
     """
@@ -50,7 +50,7 @@ class Hessian(Operator):
     source: ClassVar[str] = "loss(params)"
 
     def at(self, params: Params) -> Array:
-        """L elsewhere than at θ."""
+        """L at other parameters."""
         return self.loss(params)
 
     def matvec(self, v: Params) -> Params:
@@ -86,11 +86,11 @@ class Hessian(Operator):
     def difference_to(self, after: Params) -> "Hessian":
         """H(after) - H(θ).
 
-        Its trace comes from the same probes at both ends, so that its error is that of paired
-        differences, far below that of two estimates if the Hessians are alike. It costs both.
+        Its trace uses the same probes at both ends, so its error is that of paired differences, far
+        below that of two separate estimates if the Hessians are similar. It costs as much as both.
 
         Raises:
-            ValueError: if ``after`` is not like the parameters.
+            ValueError: if ``after`` does not have the tree of the parameters.
         """
         check_tangent(self.params, after, "after")
 
@@ -107,8 +107,8 @@ class Hessian(Operator):
 
         Args:
             examples: a pytree whose leaves have one entry for each example, ``[N, ...]``.
-            weights: of the examples, such as numbers of masked tokens; equal when None.
-            chunk: examples held at once.
+            weights: weights of the examples, such as numbers of masked tokens; equal when None.
+            chunk: examples at once.
 
         Raises:
             ValueError: if there are fewer than two examples, or leaves or weights differ in N.
@@ -130,19 +130,19 @@ class SampledHessian(Hessian):
         check_examples("examples", self.examples, self.weights)
 
     def at(self, params: Params) -> Array:
-        """The mean; activations of one chunk are kept at a time."""
+        """The mean, with the activations of one chunk in memory at a time."""
         of_example = jax.checkpoint(self.loss)
         values = map_in_chunks(lambda one: of_example(params, one), self.examples, self.chunk)
         return weighted_mean(values, self.weights)
 
     def sampled_trace(self, key: Key, num_probes: int = 2) -> SampledEstimate:
-        """Tr H with the error of the sample beside that of the probes.
+        """Tr H, with the error of the sample and that of the probes.
 
-        Each example has probes of its own, so errors of probes average out over examples.
+        Each example has its own probes, so probe errors average out over examples.
 
         Args:
-            key: of the probes.
-            num_probes: for each example.
+            key: key of the probes.
+            num_probes: probes per example.
 
         Raises:
             ValueError: if ``num_probes`` is below 2.
@@ -170,8 +170,8 @@ class GaussNewton(Operator):
     matrix, whatever the labels.
 
     Attributes:
-        outputs: from parameters to outputs, mostly logits; any pytree.
-        loss_of_outputs: ℓ, from those outputs to one number.
+        outputs: maps parameters to outputs, usually logits; any pytree.
+        loss_of_outputs: ℓ, maps those outputs to one number.
         params: θ.
     """
 
@@ -215,10 +215,10 @@ def second_derivative(
     """First and second derivative of t ↦ f(θ + t v) at 0, each like the value of f.
 
     Raises:
-        ValueError: part of f has derivatives backwards alone, as cuDNN's attention has.
+        ValueError: part of f has only reverse-mode derivatives, such as cuDNN's attention.
     """
-    # tied to v, or a loop over v first computes all that needs no v, and keeps every activation:
-    # 4.5 times the memory, and 1.35 times the time on a CPU
+    # tied to v: otherwise a loop over v first computes everything independent of v and keeps every
+    # activation, at 4.5 times the memory and 1.35 times the time on a CPU
     params, v = jax.lax.optimization_barrier((params, v))
 
     def slope(at: Params) -> Any:

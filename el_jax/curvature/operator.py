@@ -1,4 +1,4 @@
-"""Curvature matrices as operators: they are known by their products and never formed.
+"""Curvature matrices as operators, defined by their products and never formed.
 
 With P parameters θ and a direction v of the same tree, shapes and dtypes:
 
@@ -12,10 +12,10 @@ With P parameters θ and a direction v of the same tree, shapes and dtypes:
 =======================  ================================  ==========  ======
 
 Costs are in gradients of the same loss, compiled, of a transformer of 3 layers and width 64 on a
-CPU: operations and temporary memory as XLA counts them; of a batch in parts (``parts.py``) memory
+CPU: operations and temporary memory as XLA counts them; for a batch in parts (``parts.py``), memory
 is that of one part. Results have the precision of the parameters. Second derivatives of bfloat16
-losses, or of float32 losses whose products are rounded to TF32 or bfloat16, are noise: ask for the
-highest precision where the loss is made.
+losses, or of float32 losses whose products are rounded to TF32 or bfloat16, are noise: request the
+highest precision in the loss.
 """
 
 import abc
@@ -51,14 +51,14 @@ Draw = Callable[[Key, Params], Params]
 
 
 class Operator(abc.ABC):
-    """A symmetric matrix A over the parameters θ, known by its products.
+    """A symmetric matrix A over the parameters θ, defined by its products.
 
-    Every estimate is refused where the function or the result is not finite: ``ValueError``, unless
-    the numbers are being traced.
+    Every estimate raises ``ValueError`` if the function or the result is not finite, unless the
+    numbers are traced.
 
     Attributes:
         params: θ.
-        source: what A is the curvature of, for messages.
+        source: name of the function whose curvature A is, for messages.
     """
 
     params: Params
@@ -72,13 +72,13 @@ class Operator(abc.ABC):
         """A v, a tree like the parameters.
 
         Raises:
-            ValueError: if v is not like the parameters, the loss is no single real number, or part
-                of it has derivatives backwards alone, as cuDNN's attention has.
+            ValueError: if v does not have the tree of the parameters, the loss is not a single real
+                number, or part of it has only reverse-mode derivatives, such as cuDNN's attention.
         """
 
     @abc.abstractmethod
     def quadratic_form(self, v: Params) -> Float[Array, ""]:
-        """vᵀ A v, for less than ``matvec`` takes: nothing is stored for a backward pass.
+        """vᵀ A v, cheaper than ``matvec``: nothing is stored for a backward pass.
 
         Errors are those of :meth:`matvec`.
         """
@@ -94,11 +94,11 @@ class Operator(abc.ABC):
         """The operator of some leaves, which ``merged`` completes to all parameters."""
 
     def restrict(self: SomeOperator, belongs: Callable[[str], bool]) -> SomeOperator:
-        """The diagonal block of A that belongs to some leaves, the others being held.
+        """The diagonal block of A for some leaves, with the others fixed.
 
-        A tied weight is one leaf and belongs to one group. The traces of groups that share out the
-        leaves add up to Tr A. Probes of a block do not see the entries outside it, so block traces
-        have smaller errors than the matching parts of one trace.
+        A tied weight is one leaf and belongs to one group. The traces of groups that partition the
+        leaves add up to Tr A. Probes of a block do not see entries outside it, so block traces have
+        smaller errors than the corresponding parts of one trace.
 
         Args:
             belongs: True for names such as ``layer_0/query/kernel`` that are in the block.
@@ -114,13 +114,12 @@ class Operator(abc.ABC):
         The variance of one probe is 2 (‖A‖_F² - Σ_i A_ii²), which is below that of normal probes.
 
         Args:
-            key: of the probes; with the same key two checkpoints can be compared pair by pair.
-            num_probes: how many, each one :meth:`quadratic_form`.
-            chunk: probes held at once, the factor by which memory grows.
+            key: key of the probes; with the same key two checkpoints compare probe by probe.
+            num_probes: number of probes, each one :meth:`quadratic_form`.
+            chunk: probes at once, the factor by which memory grows.
 
         Returns:
-            The estimate; its error is that of the probes only, since the function is taken as it
-            is.
+            The estimate; its error covers the probes only, since the function is taken as given.
 
         Raises:
             ValueError: if ``num_probes`` is below 2 or ``chunk`` below 1.
@@ -131,8 +130,7 @@ class Operator(abc.ABC):
         """Σ_l ‖W_l‖² Tr A_ll over the leaves W_l of the parameters, with A_ll their blocks of A.
 
         A layer before a normalisation computes the same function from c W as from W, with a trace
-        that is c² times smaller; this sum does not change. Arguments and errors are those of
-        :meth:`trace`.
+        c² times smaller; this sum does not change. Arguments and errors are those of :meth:`trace`.
         """
 
         def draw(key: Key, params: Params) -> Params:
@@ -161,7 +159,7 @@ class Operator(abc.ABC):
     def dense(self) -> Float[Array, "P P"]:
         """A itself; coordinates are in the order of ``jax.flatten_util.ravel_pytree``.
 
-        Memory is P gradients at least: for models of some thousand parameters.
+        Memory is at least P gradients: use it for models of a few thousand parameters.
         """
         flat = ravel_pytree(self.params)[0]
         return jax.vmap(self.flat_product())(jnp.eye(flat.size, dtype=flat.dtype))
@@ -178,17 +176,17 @@ class Operator(abc.ABC):
         """Eigenpairs at one end of the spectrum (Lanczos 1950, full reorthogonalisation).
 
         Args:
-            key: of the normal starting vector.
-            num: eigenvalues asked for.
-            num_steps: products A v; max(2 num, 20) + 20 when None, and at most P. Memory is as
+            key: key of the normal starting vector.
+            num: number of eigenvalues.
+            num_steps: products A v; max(2 num, 20) + 20 when None, and at most P. Memory is that
                 many trees like the parameters.
             end: "largest" for the most positive first, "smallest" for the most negative first.
-            start: the starting vector, a tree like the parameters; drawn when None. Of a block of
-                A that it lies in, the process stays in the block.
+            start: the starting vector, a tree like the parameters; drawn when None. If it lies in a
+                block of A, the process stays in the block.
 
         Returns:
-            The pairs. Residuals are computed from products of their own, ``num`` more, so they hold
-            whatever the process did.
+            The pairs. Residuals come from ``num`` further products, so they hold whatever the
+            process did.
 
         Raises:
             ValueError: if ``num`` is below 1 or above the steps.
@@ -215,10 +213,10 @@ class Operator(abc.ABC):
         1901.10159), with probes of random signs.
 
         Args:
-            key: of the probes.
+            key: key of the probes.
             num_probes: starting vectors.
-            num_steps: products A v for each probe, at most P of them; memory is as many trees like
-                the parameters for each probe.
+            num_steps: products A v for each probe, at most P of them; memory is that many trees
+                like the parameters for each probe.
             chunk: probes at once, the factor by which memory grows.
 
         Raises:
@@ -270,7 +268,7 @@ class Operator(abc.ABC):
 def split_params(
     params: Params, belongs: Callable[[str], bool]
 ) -> tuple[Callable[[dict[str, Array]], Params], dict[str, Array]]:
-    """The function from some leaves to all parameters, the others being held, and those leaves.
+    """The function from some leaves to all parameters, with the others fixed, and those leaves.
 
     Args:
         params: θ.

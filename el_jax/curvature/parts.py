@@ -24,19 +24,19 @@ def mean_over_parts(
     """Σ_i w_i f(part_i) / Σ_i w_i over equal parts of data, each along its first axis.
 
     A product with the curvature of a mean loss is the mean of its products with that of each part,
-    so that memory is that of one part, and one tree like the result:
+    so memory is that of one part plus one tree like the result:
 
         mean_over_parts(lambda part: Hessian(partial(loss, part), params).matvec(v), batch, 4)
 
-    It is faster, too, where one part fits the caches, as a gradient in parts is: on a CPU core both
-    take .75 to .85 of their time at once in 3 parts of 12 windows (experiments/bench).
+    It is also faster if one part fits the caches, as is a gradient in parts: on a CPU core, 3 parts
+    of 12 windows reduce either to .75 to .85 of its time in one batch (experiments/bench).
 
     Args:
-        of_part: f, from a part to a tree of arrays; the part has the leaves of ``data``, shorter.
+        of_part: f, maps a part to a tree of arrays; the part has the leaves of ``data``, shorter.
         data: a pytree whose leaves have one entry for each example, ``[N, ...]``.
         num_parts: a divisor of N.
-        weights: of the examples, where ``of_part`` is a mean over unequal numbers of tokens, say; a
-            part has the sum of its examples' weights. Equal when None.
+        weights: weights of the examples, for example if ``of_part`` is a mean over unequal numbers
+            of tokens; a part's weight is the sum of its examples' weights. Equal when None.
 
     Raises:
         ValueError: if ``num_parts`` does not divide N, or leaves or weights differ in N.

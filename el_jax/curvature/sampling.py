@@ -1,8 +1,8 @@
-"""Random probes, and the standard errors of what they estimate.
+"""Random probes, and the standard errors of their estimates.
 
-Probe i of a key depends on the key and i alone: not on how many probes there are or how many are
-held at once. Two checkpoints measured with one key see the same probes, so the error of their
-difference is that of the paired differences.
+Probe i of a key depends only on the key and i, not on the number of probes or the chunk size. Two
+checkpoints measured with one key see the same probes, so the error of their difference is that of
+the paired differences.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from el_jax.types import Estimate, Key, Params
 
 
 class SampledEstimate(NamedTuple):
-    """An estimate over sampled contexts, the error of which has two sources.
+    """An estimate over sampled contexts, whose error has two sources.
 
     Attributes:
         mean: the estimate.
         sem: its standard error, ``sem² = context_sem² + probe_sem²`` up to sampling.
-        context_sem: the part that only more contexts lower.
-        probe_sem: the part that more probes or labels for each context lower, too.
-        values: of each context and probe, whose mean it is, ``[N, m]``.
+        context_sem: the part that only more contexts reduce.
+        probe_sem: the part that more probes or labels per context also reduce.
+        values: the value of each context and probe, ``[N, m]``; ``mean`` is their mean.
     """
 
     mean: Array
@@ -61,7 +61,7 @@ def numbered_keys(key: Key, num: int) -> Shaped[Array, " n"]:
 
 
 def map_in_chunks(function: Callable[[Any], Any], inputs: Any, chunk: int) -> Any:
-    """The function of each entry along the first axis, ``chunk`` of them at once.
+    """Apply the function to each entry along the first axis, ``chunk`` entries at once.
 
     Raises:
         ValueError: if ``chunk`` is below 1.
@@ -79,7 +79,7 @@ def mean_and_sem(values: Float[Array, "n *shape"]) -> Estimate:
 def weighted_mean(
     values: Float[Array, " N"], weights: Float[Array, " N"] | None = None
 ) -> Float[Array, ""]:
-    """The mean of values, equal weights when None."""
+    """The weighted mean of values; equal weights when None."""
     return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 
 
@@ -88,13 +88,14 @@ def mean_over_contexts(
 ) -> SampledEstimate:
     """Mean over contexts of the means over their probes, and its two errors.
 
-    The spread between the means of contexts holds both errors; the spread within contexts shows
-    the part of the probes, and what is left belongs to contexts (analysis of variance). With one
-    value for each context the values are taken as exact.
+    The spread between context means contains both errors; the spread within contexts estimates the
+    probe part, and the rest belongs to contexts (analysis of variance). With one value per context
+    the values are taken as exact.
 
     Args:
-        values: of independent contexts, and of independent probes for each of them.
-        weights: of the contexts; equal when None. They count as given, not as sampled.
+        values: values of independent contexts, with independent probes for each.
+        weights: weights of the contexts; equal when None. They are treated as fixed, not as
+            sampled.
     """
     num, probes = values.shape
     weights = jnp.ones(num, values.dtype) if weights is None else weights.astype(values.dtype)
@@ -104,7 +105,7 @@ def mean_over_contexts(
     total = num / (num - 1) * jnp.square(shares * (of_contexts - mean)).sum()
     within = values.var(1, ddof=1) / probes if probes > 1 else jnp.zeros_like(of_contexts)
     of_probes = (jnp.square(shares) * within).sum()
-    # The difference of two estimates may fall below 0 where contexts hardly differ.
+    # The difference of two estimates may fall below 0 if contexts hardly differ.
     of_sampling = jnp.maximum(total - of_probes, 0)
     sem, context_sem, probe_sem = map(jnp.sqrt, (total, of_sampling, of_probes))
     return SampledEstimate(mean, sem, context_sem, probe_sem, values)
@@ -113,18 +114,18 @@ def mean_over_contexts(
 def paired_difference(
     before: SampledEstimate, after: SampledEstimate, weights: Float[Array, " N"] | None = None
 ) -> SampledEstimate:
-    """``after - before``, of two estimates over the same contexts.
+    """``after - before``, for two estimates over the same contexts.
 
-    Contexts, and probes of the same key, move both estimates alike, so the errors of the difference
-    are mostly far below those of the two.
+    Contexts and probes of the same key shift both estimates alike, so the errors of the difference
+    are usually far below those of the two.
 
     Args:
-        before: of one checkpoint.
-        after: of another, from the same contexts, with the same key.
-        weights: of the contexts, those that both were made with.
+        before: estimate at one checkpoint.
+        after: estimate at another, from the same contexts and the same key.
+        weights: the weights of the contexts used for both.
 
     Raises:
-        ValueError: if the two have not as many contexts and probes.
+        ValueError: if the two differ in the number of contexts or probes.
     """
     shape, wanted = after.values.shape, before.values.shape
     require("contexts and probes", shape, shape == wanted, f"{wanted}, those of the other estimate")

@@ -1,6 +1,6 @@
-"""The loss at a distance from the parameters, by values and gradients of it alone.
+"""Sharpness from values and gradients of the loss at a distance from the parameters.
 
-No second derivative is taken, so any attention kernel will do.
+No second derivative is taken, so any attention kernel works.
 """
 
 import math
@@ -24,7 +24,7 @@ class CriticalSharpness(NamedTuple):
     """The first step along a direction that raises the loss.
 
     Attributes:
-        sharpness: 2 / step, to compare with eigenvalues of H; 0 if no step raises the loss.
+        sharpness: 2 / step, comparable with eigenvalues of H; 0 if no step raises the loss.
         step: η_c; infinite if no step up to the largest does, and 0 if the smallest does.
     """
 
@@ -43,23 +43,23 @@ def critical_sharpness(
 ) -> CriticalSharpness:
     """2 / η_c with η_c the least step along -direction at which the loss is above L(θ).
 
-    Kalra et al. 2026 (arXiv 2601.16979). For a quadratic loss and the gradient g as direction it
-    is gᵀHg / gᵀg, between the eigenvalues of H. The step is doubled, or halved, until the loss
-    crosses L(θ), then bisected: some ten forward passes. A loss that rises and falls again within
-    one doubling goes unseen.
+    Kalra et al. 2026 (arXiv 2601.16979). For a quadratic loss and gradient direction g it is gᵀHg /
+    gᵀg, between the eigenvalues of H. The step is doubled, or halved, until the loss crosses L(θ),
+    then bisected: some ten forward passes. A loss that rises and falls again within one doubling is
+    not detected.
 
     Args:
         loss: any function of the parameters with a gradient.
         params: θ.
         direction: a tree like ``params``; the gradient at θ when None.
         first_step: where the search starts.
-        num_doublings: at most so many doublings or halvings. Steps below the rounding of the loss
+        num_doublings: largest number of doublings or halvings. Steps below the rounding of the loss
             do not raise it.
-        tolerance: relative width of the last interval for η_c, of which the middle is returned.
+        tolerance: relative width of the last interval for η_c; its middle is returned.
 
     Raises:
-        ValueError: if a number is out of range, ``direction`` is not like ``params``, or L(θ) is
-            not finite.
+        ValueError: if a number is out of range, ``direction`` does not have the tree of ``params``,
+            or L(θ) is not finite.
     """
     require("first_step", first_step, first_step > 0, "positive")
     require("tolerance", tolerance, 0 < tolerance < 1, "between 0 and 1")
@@ -109,16 +109,16 @@ def sharpness(
 ) -> Float[Array, ""]:
     """The largest L(θ + d) - L(θ) found for ‖d‖ = radius, in nats: a lower bound of the largest.
 
-    d follows the gradient, d ← radius ∇L(θ + d) / ‖∇L(θ + d)‖, from a random start, which near a
-    minimum is power iteration: radius² λ_max / 2 to second order. Foret et al. 2021 (arXiv
-    2010.01412) take one step of it.
+    d follows the gradient, d ← radius ∇L(θ + d) / ‖∇L(θ + d)‖, from a random start. Near a minimum
+    this is power iteration and gives radius² λ_max / 2 to second order. Foret et al. 2021 (arXiv
+    2010.01412) take one step.
 
     Args:
         loss: a differentiable function of the parameters.
         params: θ.
-        key: of the start.
-        radius: of the ball, in units of the parameters.
-        num_steps: gradients taken.
+        key: key of the start.
+        radius: radius of the ball, in units of the parameters.
+        num_steps: number of gradients.
         adaptive: measure d in units of |θ|, ‖d / |θ|‖ = radius, which rescaling of layers does
             not change (Kwon et al. 2021, arXiv 2102.11600).
 

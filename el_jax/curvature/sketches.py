@@ -1,12 +1,12 @@
-"""The trace of an operator where few directions hold most of it: Hutch++ and XTrace.
+"""Traces of operators dominated by few directions: Hutch++ and XTrace.
 
-Both multiply A with random vectors, take the trace on the space of the products exactly, and send
-random probes only into what is left. Where eigenvalues decay the error falls with the number of
-products itself instead of its square root. Signs and normal numbers are as in ``sampling.py``.
+Both multiply A with random vectors, compute the trace on the span of the products exactly, and use
+random probes only for the rest. If eigenvalues decay, the error falls with the number of products
+instead of its square root. Signs and normal numbers are as in ``sampling.py``.
 
-Memory beside one product is two or three times ``num_probes`` gradients: the vectors, their
-products and a basis. The library matfree has XTrace for any matrix, with all its products
-at once; here ``chunk`` says how many are, as everywhere in this room.
+Besides one product, memory is two or three times ``num_probes`` gradients: the vectors, their
+products and a basis. The library matfree has XTrace for any matrix, with all products at once; here
+``chunk`` is the number at once, as everywhere in this package.
 """
 
 import functools
@@ -32,14 +32,14 @@ Rows = Float[Array, "m P"]  # one vector a row, in the order of ``ravel_pytree``
 def hutch_plus_plus(operator: Operator, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
     """Tr A by Hutch++ (Meyer, Musco, Musco, Woodruff 2021, arXiv 2010.09649).
 
-    With Q an orthonormal basis of A S, S random signs, Tr A = Tr QᵀAQ + Tr (I - QQᵀ)A(I - QQᵀ);
-    the first is computed, the second is the mean of quadratic forms of other random signs.
+    With Q an orthonormal basis of A S, S random signs, Tr A = Tr QᵀAQ + Tr (I - QQᵀ)A(I - QQᵀ); the
+    first is exact, the second is the mean of quadratic forms of other random signs.
 
     Args:
         operator: A.
-        key: of the signs.
-        num_probes: m; the price is m products and 2 m quadratic forms.
-        chunk: products held at once, the factor by which their memory grows.
+        key: key of the signs.
+        num_probes: m; the cost is m products and 2 m quadratic forms.
+        chunk: products at once, the factor by which their memory grows.
 
     Returns:
         The estimate. Given Q it is a mean of independent forms, and its error is theirs.
@@ -61,21 +61,21 @@ def hutch_plus_plus(operator: Operator, key: Key, num_probes: int, *, chunk: int
 def xtrace(operator: Operator, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
     """Tr A by XTrace (Epperly, Tropp, Webber 2024, arXiv 2301.07825), with normal probes.
 
-    Each probe in turn is left out of the basis and sent into what the others leave, rescaled to
-    its dimension; the estimate is the mean over probes.
+    Each probe in turn is left out of the basis and used for the complement of the others, rescaled
+    to its dimension; the estimate is the mean over probes.
 
     Args:
         operator: A.
-        key: of the probes.
-        num_probes: m; the price is 2 m products.
-        chunk: products held at once, the factor by which their memory grows.
+        key: key of the probes.
+        num_probes: m; the cost is 2 m products.
+        chunk: products at once, the factor by which their memory grows.
 
     Returns:
-        The estimate. Its terms share products, so that its error is the authors' estimate of the
-        size of the error, not the standard error of independent terms: .86 of the true one, over
-        the 16 networks of experiments/flat_estimators, and .74 to .99 for eigenvalues from 1/i to
-        evenly spaced and 10 to 40 probes. An interval 1.25 times as wide as Student's covers 93 to
-        98 % there, where 95 are asked for.
+        The estimate. Its terms share products, so its error is the authors' estimate of the error's
+        size, not the standard error of independent terms: .86 of the true error over the 16
+        networks of experiments/flat_estimators, and .74 to .99 for eigenvalues from 1/i to evenly
+        spaced and 10 to 40 probes. An interval 1.25 times as wide as Student's covers 93 to 98 %
+        there, for a nominal 95 %.
 
     Raises:
         ValueError: if ``num_probes`` is below 2 or above the number of parameters, ``chunk`` below
@@ -97,13 +97,13 @@ def xtrace(operator: Operator, key: Key, num_probes: int, *, chunk: int = 1) -> 
 
 
 class _Sketch(NamedTuple):
-    """Probes' products, a basis of them, and what of it each probe adds.
+    """The probes' products, a basis of them, and the direction that each probe adds.
 
     Attributes:
         products: A v of each probe v.
         basis: Q, one column a vector.
         of_basis: A q of each column q.
-        lost: column i, in coordinates of the basis, is orthogonal to all products but that of i.
+        lost: column i, in coordinates of the basis, is orthogonal to all products except the i-th.
         low_rank: True if there are fewer directions than probes: the basis holds them all.
     """
 
@@ -118,8 +118,8 @@ def _sketch(operator: Operator, probes: Rows, chunk: int) -> _Sketch:
     products = _products(operator, probes, chunk)
     basis, corner = jnp.linalg.qr(products.T)
     of_basis = _products(operator, basis.T, chunk)
-    # R as Qᵀ A, which waits for Q: of two LAPACK calls of a batch each holds one thread of XLA's
-    # pool while it waits for others, and on two cores there are none (jaxlib 0.10 to 0.12).
+    # R as Qᵀ A, which waits for Q: two concurrent batched LAPACK calls each hold one thread of
+    # XLA's pool while they wait for others, and on two cores there are none (jaxlib 0.10 to 0.12).
     waiting = jnp.triu(_times(basis.T, products.T))
     lost = jax.scipy.linalg.solve_triangular(
         waiting, jnp.eye(len(probes), dtype=corner.dtype), trans=1

@@ -1,4 +1,4 @@
-"""Eigenvalues by the Lanczos process, from products alone: ends of a spectrum, and its density."""
+"""Eigenvalues by the Lanczos process: ends of a spectrum, and its density."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,10 +15,10 @@ Product = Callable[[Float[Array, " P"]], Float[Array, " P"]]
 
 
 class Eigenpairs(NamedTuple):
-    """Approximate eigenvalues of a matrix A, with what they miss.
+    """Approximate eigenpairs of a matrix A, with residuals.
 
     Attributes:
-        values: λ, in the order asked for, ``[num]``.
+        values: λ, in the order requested, ``[num]``.
         residuals: ‖A v - λ v‖ for unit v; an eigenvalue lies within that distance, ``[num]``.
         vectors: v, a tree like the parameters with leaves ``[num, ...]``, of norm 1 together.
     """
@@ -29,14 +29,14 @@ class Eigenpairs(NamedTuple):
 
 
 class SpectralDensity(NamedTuple):
-    """The eigenvalues of A as a distribution, seen by random probes.
+    """The distribution of the eigenvalues of A, estimated by random probes.
 
     Attributes:
         nodes: eigenvalues of the tridiagonal matrix of each probe, ``[probes, steps]``.
         weights: their shares, summing to 1 for each probe, ``[probes, steps]``.
 
-    Σ weights f(nodes) is an estimate of Tr f(A) / P, exact for polynomials f of a degree below
-    twice the steps, but for the probe.
+    Σ weights f(nodes) estimates Tr f(A) / P; for polynomials f of degree below twice the steps only
+    the probe causes error.
     """
 
     nodes: Float[Array, "probes steps"]
@@ -49,11 +49,11 @@ def extreme_eigenpairs(
     """The ``num`` pairs at one end of the spectrum of a matrix; the vectors are ``[num, P]``.
 
     Args:
-        product: with the matrix.
-        start: of the process.
-        key: of random vectors, where the space of the matrix and ``start`` is exhausted.
+        product: the product with the matrix.
+        start: the starting vector.
+        key: key of random vectors, used when the Krylov space of ``start`` is exhausted.
         num: pairs.
-        num_steps: products; as many vectors are kept.
+        num_steps: products; that many vectors are stored.
         end: "largest" or "smallest".
     """
     diagonal, beside, basis = _lanczos(product, start, key, num_steps)
@@ -68,7 +68,7 @@ def extreme_eigenpairs(
 def quadrature(
     product: Product, start: Float[Array, " P"], key: Key, num_steps: int
 ) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    """Nodes and weights of one starting vector; arguments as of :func:`extreme_eigenpairs`."""
+    """Nodes and weights of one starting vector; arguments as in :func:`extreme_eigenpairs`."""
     diagonal, beside, _ = _lanczos(product, start, key, num_steps)
     nodes, vectors = jnp.linalg.eigh(_tridiagonal(diagonal, beside))
     return nodes, jnp.square(vectors[0])
@@ -77,10 +77,10 @@ def quadrature(
 def smoothed(
     density: SpectralDensity, at: Float[Array, " points"], width: float
 ) -> Float[Array, " points"]:
-    """The density at given eigenvalues, each node widened to a normal curve.
+    """The density at given eigenvalues, with each node smoothed to a normal curve.
 
     Args:
-        density: of any number of probes.
+        density: density of any number of probes.
         at: where to evaluate.
         width: standard deviation of the curves, in units of eigenvalues.
 
@@ -97,12 +97,12 @@ def smoothed(
 def _lanczos(
     product: Product, start: Float[Array, " P"], key: Key, num_steps: int
 ) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, "k P"]]:
-    """The tridiagonal matrix of A on the space that A and ``start`` span, and its basis.
+    """The tridiagonal matrix of A on the Krylov space of ``start``, and its basis.
 
-    Each new vector is made orthogonal, twice, to all before it. Where the space is exhausted, a
-    random vector orthogonal to it opens the next one with a 0 beside the diagonal, so that the
-    matrix stays that of A on a larger space and holds no false zeros. It is 0 where ``start`` is:
-    of a block of A it stays in the block.
+    Each new vector is orthogonalised twice against all before it. If the space is exhausted, a
+    random vector orthogonal to it starts the next one with a 0 beside the diagonal, so the matrix
+    remains that of A on a larger space and has no spurious zeros. The random vector is 0 where
+    ``start`` is 0, so it stays in a block of A.
     """
     tiny = 10 * jnp.finfo(start.dtype).eps
     keys = jax.random.split(key, num_steps)
@@ -125,7 +125,7 @@ def _lanczos(
         length = jnp.linalg.norm(rest)
         exhausted = length <= tiny * largest
         rest = jnp.where(exhausted, orthogonal(random(keys[index]), basis), rest)
-        # The last vector of a full basis is not kept: nothing of the space is left for it.
+        # The last vector of a full basis is dropped: no dimension is left for it.
         unit = rest / jnp.maximum(jnp.linalg.norm(rest), jnp.finfo(start.dtype).tiny)
         basis = basis.at[index + 1].set(unit, mode="drop")
         return (basis, largest), (jnp.vdot(q, product_of_q), jnp.where(exhausted, 0, length))

@@ -1,9 +1,9 @@
 """Next-token prediction with a linear decoder on frozen embeddings, in float64.
 
 When are the data separable, and towards which max-margin matrix does training go? (Thrampoulidis
-2024, arXiv 2402.18551.) ``problem.py`` says what is trained on and fixes the letters. Public
-functions take NumPy or JAX arrays and give NumPy float64: they enter ``float64()`` and compile
-themselves, so nothing depends on the precision of the rest of the program.
+2024, arXiv 2402.18551.) ``problem.py`` defines the data and the notation. Public functions take
+NumPy or JAX arrays and return NumPy float64: they enter ``float64()`` and compile themselves, so
+nothing depends on the precision of the rest of the program.
 """
 
 from el_jax.linear_ntp.analysis import Analysis, analyze

@@ -1,4 +1,4 @@
-"""Everything the linear theory says of one problem, in one call and in words."""
+"""All results of the linear theory for one problem, in one call and in words."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ from el_jax.linear_ntp.theory.norms import Norm, check_norm
 from el_jax.linear_ntp.theory.objective import entropy_lower_bound, smoothness_bound
 from el_jax.linear_ntp.theory.subspace import data_subspace, finite_component, top_curvature
 
-_WIDE = 1e-6  # gap above which a margin is said not to have converged
-_MOST_PAIRS = 2_000  # of contexts and tokens, whose limit is found unasked: seconds
+_WIDE = 1e-6  # gap above which a margin is reported as not converged
+_MOST_PAIRS = 2_000  # context-token pairs up to which analyze() finds the limit: seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,16 +38,16 @@ class Analysis:
         problem: the data.
         entropy: H, the infimum of cross entropy if both conditions hold, in nats.
         subspace_dim: dimension of F; None where it is too large for an explicit basis.
-        finite: W*, in least squares where the data are not compatible, ``[V, d]``.
+        finite: W*; if the data are not compatible, the least-squares solution, ``[V, d]``.
         top_curvature: λ_F, the largest curvature along F at W*; 0 without F.
         smoothness: upper bound on the Lipschitz constant of ∇CE.
         compatibility: whether some W has the in-support log ratios.
         separability: whether some W separates supports from the rest.
         margins: solution of NTP-SVM by norm; empty unless separable.
         failures: by norm, why there is no solution although the data are separable.
-        limit: what training comes to instead; None if both conditions hold, if separability is
-            undecided, or if [V, m] has over 2,000 entries (ask :func:`limit_problem`).
-        conditioning: of the embeddings: how hard the data are for float64.
+        limit: the limit of training if a condition fails. None if both hold, if separability is
+            undecided, or if [V, m] has over 2,000 entries (call :func:`limit_problem`).
+        conditioning: how hard the embeddings are for float64.
     """
 
     problem: NTPProblem
@@ -65,7 +65,7 @@ class Analysis:
 
     @property
     def references(self) -> dict[str, Float64[np.ndarray, "V d"]]:
-        """The max-margin matrices, as trajectories and metrics take them."""
+        """The max-margin matrices by norm, as trajectories and metrics take them."""
         return {norm: solution.w for norm, solution in self.margins.items()}
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Analysis:
         return f"Analysis({'; '.join(lines)})"
 
     def describe(self) -> list[str]:
-        """The findings as lines of plain words."""
+        """The findings in plain words, one a line."""
         problem = self.problem
         sizes = problem.support.sum(axis=0)
         least, most = sizes.min(), sizes.max()
@@ -105,7 +105,7 @@ class Analysis:
 
 
 def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",)) -> Analysis:
-    """Checks both conditions and solves NTP-SVM in each norm, if the data are separable.
+    """Check both conditions and, if the data are separable, solve NTP-SVM in each norm.
 
     Args:
         problem: the data; merge contexts that coincide first (:func:`merge_contexts`).
@@ -113,7 +113,7 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
 
     Raises:
         ValueError: for an unknown norm.
-        TypeError: for what is no NTPProblem.
+        TypeError: if ``problem`` is not an NTPProblem.
     """
     check_problem(problem)
     chosen = (norms,) if isinstance(norms, str) else tuple(norms)
@@ -141,7 +141,7 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
 def _margins(
     problem: NTPProblem, norms: Sequence[Norm]
 ) -> tuple[dict[str, MaxMargin], dict[str, str]]:
-    """The margins that were solved, converged or not, and the reasons why others were not."""
+    """The solutions, converged or not, and for each norm without one the reason."""
     margins: dict[str, MaxMargin] = {}
     failures: dict[str, str] = {}
     for norm in norms:

@@ -30,9 +30,10 @@ spherical_softmax          -log (f_k² + ε) / Σ_c (f_c² + ε)
 =========================  =====================================================================
 
 A loss is one function, ``loss(stats, *, <numbers>) -> [*batch]``, and one line of ``TOKEN_LOSSES``.
-Its numbers declare published value, range and symbol at the parameter (``el_jax.numbers``), have
-no default in Python, may be traced and may differ between runs. No loss reduces over tokens
-(``reduce.py``). ``TokenStats`` are the statistics of logits that determine them all (``stats.py``).
+Each number declares its published value, range and symbol at the parameter (``el_jax.numbers``),
+has no default in Python, may be traced and may differ between runs. No loss reduces over tokens
+(``reduce.py``). ``TokenStats`` holds the statistics of the logits that determine every loss
+(``stats.py``).
 """
 
 from collections.abc import Callable

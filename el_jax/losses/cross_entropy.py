@@ -1,4 +1,4 @@
-"""Cross-entropy and the baselines that bend it. Nats per token; nothing is reduced.
+"""Cross-entropy and the baselines that modify it. Nats per token; nothing is reduced.
 
 Notation: u = f_k - log Σ_{c≠k} exp f_c, the log-odds of the label, so p_k = sigmoid(u).
 """
@@ -13,15 +13,15 @@ from jaxtyping import Float, ScalarLike
 from el_jax.losses.stats import TokenStats, label_log_odds, of_stats
 from el_jax.numbers import Number
 
-_NEAR_ONE = 1e-4  # of τ, where cross-entropy's series is exact to float32
+_NEAR_ONE = 1e-4  # distance of τ from 1 up to which cross-entropy's series is exact to float32
 
 
 @of_stats
 def cross_entropy(stats: TokenStats) -> Float[Array, "*batch"]:
     """Negative log-likelihood of the label, -log p_k = softplus(-u), in nats.
 
-    In this form a loss of 1e-12 is still right to float precision, where
-    ``logsumexp - label_logit`` has rounded it to 0.
+    In this form a loss of 1e-12 is still correct to float precision, while
+    ``logsumexp - label_logit`` rounds it to 0.
     """
     return jax.nn.softplus(-label_log_odds(stats))
 
@@ -69,13 +69,13 @@ def comp_sum(
     """(p_k^(τ-1) - 1) / (1 - τ), cross-entropy at τ = 1 (Mao, Mohri, Zhong 2023, arXiv:2304.07288).
 
     τ = 0 is the sum of exponentials Σ_{c≠k} exp(f_c - f_k), τ = 2 the probability of error 1 - p_k,
-    and τ between 1 and 2 generalised cross-entropy (1 - p_k^q) / q with q = τ - 1, whose published
-    q is .7 (Zhang & Sabuncu 2018, arXiv:1805.07836). A token has the weight p_k^(τ-1) (1 - p_k).
+    and τ between 1 and 2 is generalised cross-entropy (1 - p_k^q) / q with q = τ - 1, published
+    with q = .7 (Zhang & Sabuncu 2018, arXiv:1805.07836). Each token has weight p_k^(τ-1) (1 - p_k).
     """
     ce, power = cross_entropy(stats), 1 - jnp.asarray(tau)
     near = jnp.abs(power) < _NEAR_ONE
     apart = jnp.where(near, 1.0, power)
-    series = ce * (1 + power * ce / 2)  # of expm1: its quotient has no digits there
+    series = ce * (1 + power * ce / 2)  # series of expm1, whose quotient has no digits there
     return jnp.where(near, series, jnp.expm1(apart * ce) / apart)
 
 

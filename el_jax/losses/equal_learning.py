@@ -1,4 +1,4 @@
-"""The equal-learning losses E1, E2, E3: minimised at a finite margin, the same for every token.
+"""The equal-learning losses E1, E2, E3: minimised at a finite margin, equal for every token.
 
 Source: Yang, Puli, Ranganath 2025, "Learning Is Not A Race" (Findings of EMNLP 2025,
 2025.findings-emnlp.1260), eqs. 4-6. They are the multi-class form of MARG-CTRL (``margin.py``):
@@ -32,10 +32,10 @@ def e1(
     """E1 = CE + λ log(1 + R), with R the :func:`mean_square_gap` (eq. 4).
 
     The penalty is not convex in the margin m: its slope is at most λ, reached near m = 1. So for
-    middling λ a token has two equilibria (V = 54, λ = 1: margins 0.75 and 4.15), and for large λ
-    one, a fraction of a nat: too small for the resolution of bfloat16 logits. For many classes
-    λ = 1 is the least with two (V = 50,257: 0.99 and 12.5), and a training that is warmed up can
-    stay at the small one: experiments/el_text_copy.
+    intermediate λ a token has two equilibria (V = 54, λ = 1: margins 0.75 and 4.15). For large λ it
+    has one, a fraction of a nat: too small for the resolution of bfloat16 logits. For many classes
+    λ = 1 is the least λ with two (V = 50,257: 0.99 and 12.5), and a run with warm-up can stay at
+    the small one: experiments/el_text_copy.
     """
     return cross_entropy(stats) + lam * jnp.log1p(mean_square_gap(stats))
 
@@ -52,11 +52,11 @@ def e2(
     λ acts as λ/V on each squared margin: sweep it in proportion to V.
 
     Args:
-        stats: of each token.
+        stats: statistics of each token.
         lam: λ, per nat.
-        variance: the classes it is over. "all": the V classes, population variance. "sample": the
-            same with divisor V-1. "others": the V-1 wrong classes, population; it is 0 whenever
-            the wrong logits are equal, whatever the margin, so it does not bound margins.
+        variance: the classes it covers. "all": the V classes, population variance. "sample": the
+            same with divisor V-1. "others": the V-1 wrong classes, population; it is 0 whenever the
+            wrong logits are equal, whatever the margin, so it does not bound margins.
 
     Raises:
         ValueError: if ``variance`` is none of these.
@@ -83,8 +83,8 @@ def e3(
     """E3 = (f_k - b)² + Σ_{c≠k} (f_c + b)² (eq. 6): regression of the logits on ±b, no CE term.
 
     Args:
-        stats: of each token.
-        b: target of the label's logit, -b that of all others, in nats; the margin sought is 2b.
+        stats: statistics of each token.
+        b: target of the label's logit, in nats; the others have target -b, so the margin is 2b.
         reduction: over classes; "sum" as printed in the paper, "mean" divides it by V.
 
     Raises:

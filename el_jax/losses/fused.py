@@ -46,7 +46,7 @@ def fused_stats_and_moments(
     Args:
         hidden: the hidden states; with ``head`` in bfloat16, products are summed in float32.
         head: one column per class.
-        labels: index of the right class, 0..V-1. Another value makes the token's loss NaN.
+        labels: index of the correct class, 0..V-1. Any other value makes the token's loss NaN.
         bias: added to the logits.
         temperature: the hidden states and the bias are divided by it.
         softmax: True if the loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other`` (see
@@ -54,11 +54,12 @@ def fused_stats_and_moments(
             NaN for them.
         path: see above; "auto" is :func:`choose_path`.
         vocab_chunk: classes in a block; need not divide V.
-        precision: of the products, as in ``jnp.matmul``.
+        precision: precision of the products, as in ``jnp.matmul``.
 
     Returns:
-        The input of every loss and, from the same pass, the moments for a gradient's norm, which
-        are constants to every derivative, and NaN where the ``softmax`` statistics are NaN.
+        The input of every loss and, from the same pass, the moments for a gradient's norm. The
+        moments are constant under differentiation, and are NaN where the ``softmax`` statistics are
+        NaN.
 
     Raises:
         ValueError: if the shapes disagree, V < 2, a chunk is not positive or ``path`` is unknown.
@@ -71,7 +72,7 @@ def fused_stats_and_moments(
         logits = _logits(hidden, head, bias, precision)
         return _of_logits(logits, labels, temperature)
     blocking = Blocking(min(vocab_chunk, num_classes), precision)
-    # The temperature divides D numbers of a token here, not its V logits.
+    # The temperature here divides a token's D hidden numbers, not its V logits.
     rows = (hidden / temperature).astype(hidden.dtype).reshape(-1, head.shape[0])
     offsets = None if bias is None else bias / temperature
     if path == "gram":
@@ -89,10 +90,10 @@ def choose_path(
     """The fastest path for training with hidden states of size ``width``.
 
     Below V = 4D the logits are small next to the hidden states and the head, and computing them
-    twice, or D² numbers a token, costs more than it saves (Vincent et al. 2015 give the gain of
-    the quadratic forms as V/4D). Above, a loss without softmax needs no logits, and a loss with
-    softmax takes all its statistics from one pass. Where all classes are one block, that pass
-    has as many logits as "plain" and saves nothing.
+    twice, or D² numbers a token, costs more than it saves (Vincent et al. 2015 give the gain of the
+    quadratic forms as V/4D). Above, a loss without softmax needs no logits, and a loss with softmax
+    takes all its statistics from one pass. If all classes fit in one block, that pass has as many
+    logits as "plain" and saves nothing.
     """
     one_block = softmax and num_classes <= vocab_chunk
     if num_classes < 4 * width or one_block:

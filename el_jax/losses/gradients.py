@@ -1,4 +1,4 @@
-"""A loss's gradient with respect to the label's logit, and the margins at which a token rests."""
+"""A loss's gradient with respect to the label's logit, and its equilibrium margins."""
 
 from collections.abc import Callable
 
@@ -14,17 +14,17 @@ from el_jax.process.double_precision import float64
 TokenLoss = Callable[[TokenStats], Float[Array, "*batch"]]  # keyword parameters already bound
 
 MARGIN_RANGE = (-64.0, 64.0)  # nats
-GRID_INTERVALS = 2**13  # two extrema of a loss less than 1/64 nat apart are not told apart
-SLOPE_NOISE = 1e-10  # smaller derivatives may be rounding: the sign of a slope so flat is not read
-ZOOMS = 4  # of the same grid into each bracket: 1/64 nat / GRID_INTERVALS⁴ is below rounding
+GRID_INTERVALS = 2**13  # extrema of a loss less than 1/64 nat apart are not resolved
+SLOPE_NOISE = 1e-10  # smaller derivatives may be rounding: their sign is ignored
+ZOOMS = 4  # refinements of the grid in each bracket: 1/64 nat / GRID_INTERVALS⁴ is below rounding
 
 
 def label_gradient(loss: TokenLoss, stats: TokenStats) -> Float[Array, "*batch"]:
     """dL/df_k of each token by the chain rule through its stats; no logits needed.
 
     Args:
-        loss: maps stats to one loss per token, ``[*batch]``, each from its own token only.
-        stats: of each token.
+        loss: maps stats to one loss per token, ``[*batch]``, which depends on that token only.
+        stats: statistics of each token.
     """
     by = jax.grad(lambda fields: loss(fields).sum())(stats)
     v = stats.num_classes
@@ -48,18 +48,18 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
 
     Symmetric: all wrong logits equal. Their common value is free, so a loss that depends on the
     shift of the logits is first minimised over it, in one Newton step: exact if the loss is
-    quadratic in the shift or blind to it, as every loss of this room is.
+    quadratic in the shift or invariant to it, as every loss of this package is.
 
     The derivative in m is scanned in float64, on ``GRID_INTERVALS`` steps over ``MARGIN_RANGE``,
-    for rises from below ``-SLOPE_NOISE`` to above ``SLOPE_NOISE``; the same grid is then laid into
-    each bracket, ``ZOOMS`` times, until it is a point. Not traceable.
+    for rises from below ``-SLOPE_NOISE`` to above ``SLOPE_NOISE``; the same grid then refines each
+    bracket, ``ZOOMS`` times, until it is a point. Not traceable.
 
     Args:
         loss: maps stats to losses, ``[*batch]``.
         num_classes: V.
 
     Returns:
-        The minima in nats, ascending; empty where the loss decreases for ever, as CE does.
+        The minima in nats, ascending; empty if the loss decreases for ever, as CE does.
     """
     with float64():
         brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, noise=SLOPE_NOISE)
@@ -75,7 +75,7 @@ def _rising_brackets(
     *,
     noise: float = 0.0,
 ) -> list[tuple[float, float]]:
-    """Pairs of grid points, the loss falling at the first and rising at the second.
+    """Pairs of grid points: the loss falls at the first and rises at the second.
 
     They are neighbours among the points whose slope exceeds ``noise`` in size.
     """
@@ -100,7 +100,7 @@ def _margin_slope(
 
     origin = jnp.zeros_like(margin)
     slope, curvature = jax.jvp(shift_slope, (origin,), (jnp.ones_like(origin),))
-    # Without curvature in the shift the loss is blind to it, and a Newton step would divide by 0.
+    # Without curvature in the shift the loss is invariant to it: a Newton step would divide by 0.
     depends = curvature > SLOPE_NOISE
     shift = jnp.where(depends, -slope / jnp.where(depends, curvature, 1), 0)
     return jax.grad(value)(margin, shift)

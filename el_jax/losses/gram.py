@@ -24,14 +24,14 @@ def gram_moments(
     """Mean and population variance over classes of the logits ``hidden @ head + bias``.
 
     Plain operations, differentiable to any order in either mode. The head is centred before it is
-    squared, so that the common part of its columns never enters and need not cancel. The variance
-    carries a rounding error of about float eps · |h|² · |C|.
+    squared, so the common part of its columns need not cancel. The variance carries a rounding
+    error of about float eps · |h|² · |C|.
 
     Args:
         hidden: one row per token.
         head: one column per class.
-        bias: of each class, or None.
-        precision: of the products, as in ``jnp.matmul``.
+        bias: one number per class, or None.
+        precision: precision of the products, as in ``jnp.matmul``.
     """
     wide = wide_type(hidden, head)
     rows, columns, num_classes = hidden.astype(wide), head.astype(wide), head.shape[1]

@@ -2,8 +2,8 @@
 
 A loss sees the logits through its :class:`TokenStats` only, so its gradient is a combination of the
 gradients of these statistics, and the squared norm of that combination needs their inner products.
-With q the softmax over the wrong classes, all of them follow from the statistics and two numbers
-more, Σ q² and Σ q f.
+With q the softmax over the wrong classes, all of them follow from the statistics and two more
+numbers, Σ q² and Σ q f.
 """
 
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def softmax_moments(
 
     Args:
         logits: scores in nats, any float type.
-        labels: index of the right class.
+        labels: index of the correct class.
         temperature: the logits are divided by it.
     """
     scores = logits.astype(jnp.promote_types(logits.dtype, jnp.float32)) / temperature
@@ -54,16 +54,16 @@ def squared_gradient_norm(
 ) -> Float[Array, "*batch"]:
     """‖dL/df‖² of each token, f its logits ``[V]``; for cross-entropy that is ‖p - onehot‖².
 
-    Exact but for rounding. The gradient is taken apart into its entry at the label, the mean of its
-    other entries, and their deviations from that mean, which for a loss that pulls high wrong
-    logits down by each of its terms are sums of numbers of one sign.
+    Exact but for rounding. The gradient is split into its entry at the label, the mean of its other
+    entries, and their deviations from that mean. If every term of the loss pulls high wrong logits
+    down, these deviations are sums of numbers of one sign.
 
-    Where several wrong classes share ``max_other``, its gradient is taken to go to one of them.
+    If several wrong classes share ``max_other``, its gradient is assigned to one of them.
 
     Args:
-        loss: maps stats to one loss per token, ``[*batch]``, each from its own token only.
-        stats: of each token.
-        moments: of each token, at the same temperature.
+        loss: maps stats to one loss per token, ``[*batch]``, which depends on that token only.
+        stats: statistics of each token.
+        moments: moments of each token, at the same temperature.
     """
     by = jax.grad(lambda fields: loss(fields).sum())(stats)
     v = stats.num_classes
@@ -76,7 +76,7 @@ def squared_gradient_norm(
     label_gap = stats.label_logit - stats.mean
     label_entry = at_label + by.mean / v + tilt * label_gap
     mean_entry = (on_q + on_top + by.mean * (v - 1) / v - tilt * label_gap) / (v - 1)
-    # inner products of q, e_top and f over the wrong classes, each less its mean there
+    # inner products of q, e_top and f over the wrong classes, each minus its mean there
     mean_other = stats.mean - label_gap / (v - 1)
     q_top = jnp.exp(stats.max_other - stats.logsumexp_other)
     deviation = (

@@ -1,4 +1,4 @@
-"""Reductions over tokens. Sum and count stay apart until the last division.
+"""Reductions over tokens. Sum and count stay separate until the last division.
 
 The mean of unequal batches is not the mean of their means: add sums and counts over micro-batches
 and devices, then divide once.
@@ -14,8 +14,8 @@ def masked_sum_and_count(
 ) -> tuple[Float[Array, ""], Int[Array, ""]]:
     """Sum of the values under the mask, and their number.
 
-    Values outside the mask are replaced, not multiplied by 0, so that NaN and inf among them do no
-    harm to the sum (their own gradient may still be NaN).
+    Values outside the mask are replaced, not multiplied by 0, so NaN and inf among them do not
+    affect the sum (their own gradient may still be NaN).
     """
     return jnp.where(mask, values, 0).sum(), mask.sum()
 

@@ -1,7 +1,7 @@
-"""The spherical family: losses of the label's logit, the sum of logits and that of their squares.
+"""The spherical family: losses of the label's logit, the sum of logits and the sum of squares.
 
 An output layer of width D computes them without forming its V logits (de Brébisson & Vincent 2016,
-arXiv:1511.05042 and 1604.08859). None is a likelihood, but for the two softmaxes. In nats.
+arXiv:1511.05042 and 1604.08859). Only the two softmaxes are likelihoods. In nats.
 """
 
 from typing import Annotated
@@ -14,7 +14,7 @@ from jaxtyping import Float, ScalarLike
 from el_jax.losses.stats import TokenStats, of_stats
 from el_jax.numbers import Number
 
-_LEAST_VARIANCE = 1e-12  # of equal logits, whose standard score would be 0 / 0
+_LEAST_VARIANCE = 1e-12  # for equal logits, whose standard score would be 0 / 0
 
 
 @of_stats
@@ -27,7 +27,8 @@ def z_spherical(
     """The Z-loss (1/a) softplus(a (b - z)), z the label's standard score (f_k - mean_c f_c) / std.
 
     Larger logits change nothing, and z is at most sqrt(V - 1): keep b below it (de Brébisson &
-    Vincent 2016, arXiv:1604.08859; their timings take a = 1 and b = 0). ``z_loss`` is another.
+    Vincent 2016, arXiv:1604.08859; their timings use a = 1 and b = 0). ``z_loss`` is a different
+    loss.
     """
     score = (stats.label_logit - stats.mean) / jnp.sqrt(stats.variance + _LEAST_VARIANCE)
     return jax.nn.softplus(a * (b - score)) / a
@@ -47,7 +48,7 @@ def spherical_softmax(
 ) -> Float[Array, "*batch"]:
     """-log (f_k² + ε) / Σ_c (f_c² + ε) (de Brébisson & Vincent 2016, arXiv:1511.05042).
 
-    ε is ours: its published value is only said to be small.
+    ε is our choice: the paper says only that it is small.
     """
     mean = _mean_square(stats) + epsilon
     return jnp.log(stats.num_classes * mean) - jnp.log(jnp.square(stats.label_logit) + epsilon)

@@ -32,9 +32,9 @@ def rescaled_square(
     Source: Hui & Belkin 2021, arXiv:2006.07322.
 
     Args:
-        stats: of each token.
+        stats: statistics of each token.
         scale: weight of the label's term, k in the paper.
-        target: of the label's logit, M in the paper; all others aim at 0.
+        target: target of the label's logit, M in the paper; all others have target 0.
     """
     label_term = jnp.square(stats.label_logit - target) * scale
     return (label_term + square_sum_other(stats, target=0.0)) / stats.num_classes
@@ -46,7 +46,7 @@ def logit_penalty(
 ) -> Float[Array, "*batch"]:
     """CE + (β/2) ‖f‖² (Kornblith et al. 2021, arXiv:2010.16402).
 
-    Centred at the mean logit it is :func:`~el_jax.losses.margin.spectral_decoupling`.
+    Centred at the mean logit, it is :func:`~el_jax.losses.margin.spectral_decoupling`.
     """
     square_norm = stats.num_classes * (stats.variance + jnp.square(stats.mean))
     return cross_entropy(stats) + beta / 2 * square_norm

@@ -1,4 +1,4 @@
-"""The statistics of a token's logits that determine every loss of this room.
+"""The statistics of a token's logits that determine every loss of this package.
 
 A loss sees :class:`TokenStats`, never logits, so one pass over the vocabulary (sharded, or fused
 with the output head) serves all of them. Letters: f logits [V], k the label, c any class.
@@ -20,7 +20,7 @@ class TokenStats(NamedTuple):
 
     A pytree with six leaves. ``num_classes`` is part of its structure, as the length of V is part
     of a shape: a plain int that jit treats as static and that vmap, grad and scan leave alone.
-    Stats of different V therefore have different structures and cannot meet in one tree.map.
+    Stats of different V therefore have different structures and cannot share one tree.map.
 
     Attributes:
         label_logit: f_k, ``[*batch]``.
@@ -53,7 +53,7 @@ P = ParamSpec("P")
 
 
 def of_stats(loss: Callable[P, Array]) -> Callable[P, Array]:
-    """A loss that refuses anything but ``TokenStats``, such as logits, and says what to call."""
+    """Make a loss raise for anything but ``TokenStats``, such as logits, and say what to call."""
 
     @functools.wraps(loss)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Array:
@@ -80,14 +80,14 @@ def token_stats(
 
     Args:
         logits: scores in nats, any float type.
-        labels: index of the right class, 0..V-1. Another value makes the token's stats NaN;
+        labels: index of the correct class, 0..V-1. Any other value makes the token's stats NaN;
             under a loss mask, fill with a valid class.
         temperature: the logits are divided by it before anything else; training with T≠1 is the
             temperature baseline.
 
     Raises:
         ValueError: if the shapes disagree or V < 2.
-        TypeError: if the labels are no integers.
+        TypeError: if the labels are not integers.
     """
     num_classes = logits.shape[-1]
     if logits.shape[:-1] != labels.shape:
@@ -97,7 +97,7 @@ def token_stats(
     _check_num_classes(num_classes)
     scores = logits.astype(jnp.promote_types(logits.dtype, jnp.float32)) / temperature
     is_label = jax.nn.one_hot(labels, num_classes, dtype=bool)
-    # Without a label to pick, a silent 0 would train on nothing: NaN is seen at once.
+    # Without a label to pick, a silent 0 would train on nothing; NaN shows at once.
     in_range = (labels >= 0) & (labels < num_classes)
     label_logit = jnp.where(in_range, jnp.where(is_label, scores, 0).sum(axis=-1), jnp.nan)
     others = jnp.where(is_label, -jnp.inf, scores)
@@ -153,11 +153,11 @@ def label_log_odds(stats: TokenStats) -> Float[Array, "*batch"]:
 def variance_other(stats: TokenStats) -> Float[Array, "*batch"]:
     """Population variance of the V-1 wrong logits.
 
-    Found by taking the label's share out of ``variance``, so it carries a rounding error of about
+    Computed by subtracting the label's share from ``variance``, so its rounding error is about
     float eps · (f_k - mean)² / V.
     """
     v = stats.num_classes
-    if v == 2:  # one wrong logit; rounding would leave some of the label's share
+    if v == 2:  # one wrong logit; rounding would leave part of the label's share
         return jnp.zeros_like(stats.variance)
     return v / (v - 1) * (stats.variance - jnp.square(stats.label_logit - stats.mean) / (v - 1))
 
@@ -165,8 +165,8 @@ def variance_other(stats: TokenStats) -> Float[Array, "*batch"]:
 def square_sum_other(stats: TokenStats, *, target: ScalarLike) -> Float[Array, "*batch"]:
     """Squared distance of the wrong logits from one target, Σ_{c≠k} (f_c - target)².
 
-    Found by taking the label's share out of the sum over V, so it carries a rounding error of
-    about float eps · (f_k - target)².
+    Computed by subtracting the label's share from the sum over V, so its rounding error is about
+    float eps · (f_k - target)².
     """
     total = stats.num_classes * (stats.variance + jnp.square(stats.mean - target))
     return total - jnp.square(stats.label_logit - target)

@@ -1,4 +1,4 @@
-"""Token statistics in one pass over the vocabulary, block by block: [T, V] logits never exist.
+"""Token statistics in one pass over blocks of the vocabulary, without [T, V] logits.
 
 The mean logit is the product with the head's mean column, known before the pass, so each block adds
 its squares about the mean. Log-sum-exp is carried from block to block by rescaling to the running
@@ -23,7 +23,7 @@ class Blocking(NamedTuple):
 
     Attributes:
         vocab_chunk: classes in a block, at most V.
-        precision: of the products, as in ``jnp.matmul``.
+        precision: precision of the products, as in ``jnp.matmul``.
     """
 
     vocab_chunk: int
@@ -31,7 +31,7 @@ class Blocking(NamedTuple):
 
 
 class PassStats(NamedTuple):
-    """Statistics of each token; those of ``TokenStats`` under the same names.
+    """Statistics of each token, with the names of ``TokenStats``.
 
     Attributes:
         label_logit: ``[T]``.
@@ -67,11 +67,11 @@ class _Running(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A block of classes and the logits of every token there."""
+    """A block of classes, and every token's logits for them."""
 
     start: Array  # the first class
     classes: Array  # [1, C]
-    # [1, C]; False for classes an earlier block has counted: all blocks have the same size, so the
+    # [1, C]; False for classes that an earlier block counted: all blocks have the same size, so the
     # last one starts early
     fresh: Array
     logits: Array  # [T, C]
@@ -88,16 +88,16 @@ def vocab_pass(
     """Statistics of the logits ``hidden @ head + bias``, in float32 (float64 if an operand is).
 
     Differentiable in reverse mode, any number of times, and not in forward mode. A statistic that
-    the loss does not read costs nothing backward. The gradient of ``max_other`` goes to one class
-    where several share the maximum. For products in bfloat16 the gradient of the logits is rounded
-    to bfloat16 too; sums over classes stay in float32.
+    the loss does not read costs nothing backward. If several classes share the maximum, the
+    gradient of ``max_other`` goes to one of them. For products in bfloat16 the gradient of the
+    logits is rounded to bfloat16 too; sums over classes stay in float32.
 
     Args:
         blocking: size of the blocks and precision.
         hidden: one row per token.
         head: one column per class.
-        bias: of each class, or None.
-        labels: index of the right class; for any value outside 0..V-1 ``label_logit`` is 0.
+        bias: one number per class, or None.
+        labels: index of the correct class; for any value outside 0..V-1 ``label_logit`` is 0.
     """
     zeros = jnp.zeros(labels.shape, wide_type(hidden, head))
     lowest = jnp.full_like(zeros, jnp.finfo(zeros.dtype).min)  # differences of -inf are NaN
@@ -133,7 +133,7 @@ def mean_logits(
 
 
 def wide_type(*operands: Array) -> Any:
-    """The type that products of the operands are summed in: their own type, at least float32."""
+    """The dtype in which products of the operands are summed: their own, at least float32."""
     return jnp.promote_types(jnp.result_type(*operands), jnp.float32)
 
 
@@ -203,7 +203,7 @@ def _pull_back(blocking: Blocking, saved: Any, by: PassStats) -> tuple:
     (hidden, head, bias, labels), stats = saved
     wide = wide_type(hidden, head)
     # The gradients of a token's logits add up to `row_sum`, which is 0 for a loss blind to their
-    # shift. So the columns may be centred, and what they have in common does not round.
+    # shift. So the columns may be centred, and their common part does not round.
     centre = head.astype(wide).mean(axis=1, keepdims=True)
     parts = _nonzero(by.label_logit, by.logsumexp_other, by.max_other, by.mean)
     row_sum = sum(parts, jnp.zeros(labels.shape, wide))
@@ -249,7 +249,7 @@ def _by_logits(
     if _nonzero(by.variance):
         centred = block.logits - stats.mean[:, None]
         terms.append(by.variance[:, None] * (2 / num_classes) * centred)
-    # An overlapping class got its gradient from the block that counted it.
+    # An overlapping class has its gradient from the block that counted it.
     return jnp.where(block.fresh, sum(terms), 0)
 
 

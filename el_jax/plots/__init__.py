@@ -1,4 +1,4 @@
-"""Figures from arrays of numbers, shared by experiments and notebooks; knows no experiment."""
+"""Figures from arrays of numbers, shared by experiments and notebooks, independent of both."""
 
 from el_jax.plots.arrays import Curve, half_width, mean_and_sem
 from el_jax.plots.curvature import plot_curvature

@@ -20,7 +20,7 @@ class Curve(NamedTuple):
 
 
 NumSems = float | Callable[[int], float]
-"""Half length of a bar in standard errors, or a function of the number of seeds that gives it."""
+"""Half length of a bar in standard errors, or a function of the number of seeds that returns it."""
 
 
 def mean_and_sem(
@@ -49,6 +49,6 @@ def half_width(
 def within(
     ends: tuple[float, float], mean: Float[np.ndarray, "N"], half: Float[np.ndarray, "*N"]
 ) -> Float[np.ndarray, "2 N"]:
-    """Lengths of bars below and above their means that do not reach beyond two ends."""
+    """Lengths of bars below and above their means, clipped at two ends."""
     low, high = ends
     return np.clip([np.minimum(half, mean - low), np.minimum(half, high - mean)], 0.0, None)

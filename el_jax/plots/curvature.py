@@ -32,7 +32,7 @@ class HasError(Protocol):
         """Its standard error."""
 
 
-LEAST_SHARE = 1e-6  # of the largest density, below which a probe sees nothing
+LEAST_SHARE = 1e-6  # of the largest density; probes do not resolve less
 _COLOURS = (*COLOURS, *SPARE_COLOURS)
 
 
@@ -41,7 +41,7 @@ def plot_curvature(
     traces: Mapping[str, Mapping[str, HasError]],
     question: str,
 ) -> Figure:
-    """A curve for each checkpoint's eigenvalues, if known, and a dot for each of its traces.
+    """Draw a curve for each checkpoint's eigenvalues, if known, and a dot for each of its traces.
 
     Args:
         densities: checkpoint -> eigenvalues, and the density of all eigenvalues there.

@@ -24,11 +24,11 @@ def plot_curve(
     Args:
         ax: the axes; the caller sets scales, labels and title.
         curve: the metric of every seed.
-        colour: of the line and its band.
+        colour: colour of the line and its band.
         label: legend text.
         line_style: matplotlib line style.
         num_sems: half height of the band in standard errors, or a function of the number of seeds
-            that gives it; one seed has no band.
+            that returns it; one seed has no band.
         show_seeds: also draw every seed as a thin line.
     """
     mean, _ = mean_and_sem(curve.values)
@@ -58,15 +58,15 @@ def plot_median(
     label: str | None = None,
     middle: float | None = None,
 ) -> None:
-    """Draw the median over seeds, in a band of their middle share or with a thin line for each.
+    """Draw the median over seeds, with a band of their middle share or a thin line for each seed.
 
-    Neither leaves the range of the data, so both are safe on a logarithmic axis, where a mean less
-    some standard errors may be negative.
+    Neither leaves the range of the data, so both are safe on a logarithmic axis; a mean minus some
+    standard errors may be negative.
 
     Args:
         ax: the axes.
         curve: the metric of every seed.
-        colour: of the line and of what surrounds it.
+        colour: colour of the line and of its band or thin lines.
         label: legend text of the median.
         middle: share of the seeds inside the band, such as 0.8 for the 10th to the 90th
             percentile; None for a thin line per seed.

@@ -1,4 +1,4 @@
-"""A metric at the end of training: every seed a dot, the mean with its standard error."""
+"""A metric at the end of training: a dot per seed, and the mean with its standard error."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,8 +24,8 @@ class Group(NamedTuple):
 
     Attributes:
         label: its name on the axis.
-        values: one a seed, ``[R]``.
-        colour: of dots and mean.
+        values: one value per seed, ``[R]``.
+        colour: colour of dots and mean.
         filled: False for a hollow mean.
     """
 
@@ -43,7 +43,7 @@ def plot_seed_dots(
     num_sems: NumSems = 2.0,
     ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> None:
-    """One row per group, first on top: every seed's value, and mean ± ``num_sems`` sem.
+    """Draw one row per group, the first on top: every seed's value, and mean ± ``num_sems`` sem.
 
     Groups run down the vertical axis, so that their names can be read.
 
@@ -52,7 +52,7 @@ def plot_seed_dots(
         groups: the rows, from top to bottom.
         chance: accuracy of guessing, drawn as a line; None for no line.
         num_sems: half length of the bar in standard errors, or a function of the number of seeds
-            that gives it; one seed has no bar.
+            that returns it; one seed has no bar.
         ends: bars stop there: a share has no interval beyond 0 and 1.
     """
     for row, (label, values, colour, filled) in enumerate(groups):
@@ -100,7 +100,7 @@ def plot_lines_vs(
     num_sems: NumSems = 2.0,
     ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> None:
-    """A metric against a quantity, such as the context length.
+    """Plot a metric against a quantity, such as the context length.
 
     Draws the mean with bars of ± ``num_sems`` sem, joined by a line, and every seed as a dot, a
     little to the right of the mean.
@@ -108,13 +108,13 @@ def plot_lines_vs(
     Args:
         ax: the axes; the caller sets scales, labels and title.
         x: the quantity.
-        entries: for each of its values the metric of every seed.
+        entries: the metric of every seed, for each value of ``x``.
         label: legend text of the line.
-        colour: of line and dots.
+        colour: colour of line and dots.
         filled: False for hollow means.
         line_style: matplotlib line style.
         num_sems: half length of the bars in standard errors, or a function of the number of seeds
-            that gives it; one seed has no bar.
+            that returns it; one seed has no bar.
         ends: bars stop there.
 
     Raises:
@@ -125,7 +125,7 @@ def plot_lines_vs(
     aside = ax.transData + ScaledTranslation(DOTS_ASIDE / 72, 0, ax.figure.dpi_scale_trans)
     for position, values in zip(x, entries, strict=True):
         at = np.full(len(values), position)
-        ax.update_datalim(np.stack([at, values], axis=1))  # dots aside do not widen the axes
+        ax.update_datalim(np.stack([at, values], axis=1))  # the shifted dots do not widen the axes
         ax.plot(
             at,
             values,

@@ -1,4 +1,4 @@
-"""Names beside points in the plane, where no line strikes them through."""
+"""Names beside points in the plane, placed so that no line crosses them."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 _TURNS = np.linspace(0, 2 * np.pi, 32, endpoint=False)
 _DISTANCES = (11.0, 15.0, 20.0)  # points between a point and the middle of its name
-_ENOUGH = 5.0  # points of room about a name; more is no better
+_ENOUGH = 5.0  # points of room around a name; more room has no further benefit
 _FONT_SIZE = 9.0  # points
 _LETTER = 0.62  # width of a letter over the size of its font
 
@@ -21,13 +21,13 @@ def add_point_labels(
 ) -> None:
     """Write each name beside its point, off the points and off the lines from the origin.
 
-    Of places all around a point the one with most room is taken, the nearest and most outward of
-    those with enough. Room is that of the axes as they are now: set limits and aspect before.
+    Among places all around a point it takes the one with the most room; if several have enough, the
+    nearest and most outward. Room depends on the current axes: set limits and aspect before.
 
     Args:
         ax: the axes.
-        names: one name a point.
-        points: where they belong.
+        names: one name per point.
+        points: the points.
         ends: every line runs from the origin to one of these.
     """
     box = ax.get_window_extent()
@@ -55,7 +55,7 @@ def _samples(ends: Float[np.ndarray, "lines 2"]) -> Float[np.ndarray, "samples 2
 
 
 def _size(name: str) -> Float[np.ndarray, "2"]:
-    """Half the width and half the height of a name, in points; signs of TeX take no room."""
+    """Half the width and half the height of a name, in points; TeX markup takes no room."""
     shown = name.translate(str.maketrans("", "", "$_{}"))
     return np.array([len(shown) * _LETTER, 1.0]) * _FONT_SIZE / 2
 

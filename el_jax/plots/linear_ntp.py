@@ -1,4 +1,4 @@
-"""Figures of linear next-token prediction: word vectors in the plane, and a course of training.
+"""Figures of linear next-token prediction: word vectors in the plane, and a training trajectory.
 
 Thrampoulidis 2024 (arXiv 2402.18551), Figures 1, 2, 4 and 5.
 """
@@ -28,12 +28,12 @@ _NORM_COLOURS = {"frobenius": "black", "max": SPARE_COLOURS[0], "spectral": SPAR
 def plot_geometry(
     ax: Axes, embeddings: Float[np.ndarray, "d m"], decoder: Float[np.ndarray, "V d"]
 ) -> None:
-    """Contexts (black circles h1, h2, ...) and word vectors of a decoder (stars 1, 2, ...).
+    """Draw contexts (black circles h1, h2, ...) and word vectors of a decoder (stars 1, 2, ...).
 
     Args:
         ax: the axes.
         embeddings: H with d = 2, in the plane.
-        decoder: W, one row a token. Rows that coincide share a star and its label.
+        decoder: W, one row per token. Rows that coincide share a star and its label.
 
     Raises:
         ValueError: if d is not 2.
@@ -62,7 +62,7 @@ def plot_geometry(
 def _shared(
     names: Sequence[str], vectors: Float[np.ndarray, "V 2"]
 ) -> list[tuple[int, str, Float[np.ndarray, "2"]]]:
-    """Vectors that coincide once each: the first one's place, the names of all, the vector."""
+    """Each distinct vector once: its first index, the names that share it, and the vector."""
     reach = 1e-6 * max(float(np.abs(vectors).max()), 1e-300)
     groups: list[tuple[int, list[str], np.ndarray]] = []
     for place, (name, vector) in enumerate(zip(names, vectors, strict=True)):
@@ -83,18 +83,18 @@ def plot_trajectory(
     margin: float | None = None,
     step_size: float | None = None,
 ) -> Figure:
-    """Loss, size, direction and finite part of a decoder along training, with the theory's curves.
+    """Plot loss, norm, direction and finite part of a decoder in training, with theory curves.
 
     Args:
         steps: the marks; a mark at 0 is left out, since time is drawn on a log scale.
-        metrics: of ``run_trajectory`` for one run; directions are compared with the reference of
-            every norm that it had.
+        metrics: metrics of ``run_trajectory`` for one run; directions are compared with the
+            reference for each norm in it.
         question: the figure's title.
-        margin: γ of the Frobenius norm. With it and a step size CE - H -> 1 / (γ² η k) is drawn,
-            and ‖P_⊥W‖ growing by (1/γ) log k.
-        step_size: η of plain gradient descent with a constant step. None for any other method:
-            the predictions hold for gradient descent alone, so none is drawn, nor that
-            ‖P_F W − W*‖ falls as 1/k.
+        margin: γ of the Frobenius norm. Together with a step size it adds the predictions CE - H ->
+            1 / (γ² η k) and ‖P_⊥W‖ growing by (1/γ) log k.
+        step_size: η of plain gradient descent with a constant step. None for any other method: the
+            predictions, including that ‖P_F W − W*‖ falls as 1/k, hold only for gradient descent
+            and are then omitted.
     """
     kept = np.asarray(steps) > 0
     k, m = np.asarray(steps)[kept], {name: v[kept] for name, v in metrics.items()}
@@ -136,19 +136,19 @@ def _draw_size(ax: Axes, k: np.ndarray, m: Metrics, margin: float | None) -> Non
     ax.plot(k, m["norm"], color="black", label="‖W‖")
     ax.plot(k, m["norm_across"], color=SPARE_COLOURS[0], label="‖P⊥W‖, which diverges")
     ax.plot(k, m["norm_along"], color=SPARE_COLOURS[1], label="‖P_F W‖, which converges")
-    if margin is not None:  # the slope is predicted, the offset is not: it is that of the last mark
+    if margin is not None:  # the slope is predicted; the offset is that of the last mark
         line = m["norm_across"][-1] + (np.log(k) - np.log(k[-1])) / margin
         shown = line >= 0
         ax.plot(k[shown], line[shown], color=THEORY_COLOUR, linestyle="--", label="slope 1/γ")
 
 
 def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> str:
-    """Draw what is known of the direction; its title."""
+    """Draw the metrics of the direction; return the panel's title."""
     norms = [norm for norm in _NORM_COLOURS if f"cosine_{norm}" in m]
     if not norms:
         ax.plot(k, m["margin_frobenius"], color="black", label="normalised margin of P⊥W")
         return "Margin in the Frobenius norm"
-    widths = (3.0, 2.2, 1.4)[-len(norms) :]  # so that none hides another
+    widths = (3.0, 2.2, 1.4)[-len(norms) :]  # so that no line hides another
     for width, norm in zip(widths, norms, strict=True):
         shown = [
             (f"cosine_{norm}", "1 − cos(W, W_mm)", "-"),

@@ -1,6 +1,6 @@
-"""The look every figure shares: one rcParams dict, colours, titles, notes and legends.
+"""The common style of all figures: one rcParams dict, colours, titles, notes and legends.
 
-Colours are those of Okabe and Ito (2008), which stay apart under the common colour-vision
+Colours are those of Okabe and Ito (2008), which remain distinguishable with common colour-vision
 deficiencies.
 """
 
@@ -37,7 +37,7 @@ COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73")
 SPARE_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c")
 CHANCE_COLOUR = "#777777"
 NOTE_COLOUR = "#555555"
-THEORY_COLOUR = "#c1272d"  # what a formula predicts, always dashed
+THEORY_COLOUR = "#c1272d"  # predictions of a formula, always dashed
 
 SOLID: Any = "-"
 DASHED: Any = (0, (4, 1.5))
@@ -54,7 +54,7 @@ def new_figure(
     share_y: bool = False,
     heights: Sequence[float] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """An empty figure in the house style, drawn by Agg, without touching global state.
+    """Make an empty figure in this style, drawn by Agg, without changing global state.
 
     Args:
         num_rows: rows of axes.
@@ -82,12 +82,12 @@ def new_figure(
 
 
 def add_question(figure: Figure, question: str) -> None:
-    """The figure's title: its question, or the answer with its number; long ones are wrapped."""
+    """Title the figure with its question, or the answer with its number; wrap long titles."""
     figure.suptitle(question, fontsize=11, fontweight="bold", wrap=True)
 
 
 def add_title(ax: Axes, title: str, *, pad: float = 6.0) -> None:
-    """An axes' title, its part in the figure's question; ``pad`` in points above it."""
+    """Title an axes with its part of the figure's question; ``pad`` in points above it."""
     ax.set_title(title, loc="left", fontsize=9.5, pad=pad)
 
 
@@ -98,7 +98,7 @@ def add_titles(axes: Iterable[Axes], titles: Iterable[str], *, pad: float = 6.0)
 
 
 def add_note(figure: Figure, note: str) -> None:
-    """A line under the figure that explains how to read it."""
+    """Put a line under the figure that explains how to read it."""
     figure.supxlabel(note, fontsize=LEGEND_FONT_SIZE, color=NOTE_COLOUR)
 
 
@@ -148,7 +148,7 @@ def add_chance_line(
     label: bool = True,
     name: str = "chance",
 ) -> None:
-    """A dotted line at the accuracy of guessing, its value written at its end outside the axes.
+    """Draw a dotted line at the accuracy of guessing, with its value at its end outside the axes.
 
     Args:
         ax: the axes.
@@ -174,7 +174,7 @@ def add_chance_line(
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure at 200 dots per inch; a figure built again gives the same bytes.
 
-    A palette of 256 colours makes the file a third of its size, and figures are committed.
+    A palette of 256 colours reduces the file to a third; figures are committed.
     """
     figure.draw_without_rendering()  # ticks depend on the layout, which settles when drawn again
     drawn = io.BytesIO()

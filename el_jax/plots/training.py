@@ -1,4 +1,4 @@
-"""The course of one training: its loss, and the accuracy of every group of every split."""
+"""The course of one training run: its loss, and the accuracy of every group of every split."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -29,14 +29,15 @@ def plot_training(
 ) -> Figure:
     """Draw one panel for each kind of number and one colour for each name, over updates.
 
-    Each sweep point has a row of panels, since a mean over different settings is of none of them.
+    Each sweep point has its own row of panels, since a mean over different settings describes none
+    of them.
 
     Args:
         panels: axis label -> name -> the updates at which it was measured and its value for each
             run. Thick lines are means over the seeds that have a number, thin lines single seeds.
         title: the sentence above.
-        chance: axis label -> value of a guess, drawn as a line in that panel.
-        points: label of a sweep point -> places of its runs; none for all of them.
+        chance: axis label -> value at chance level, drawn as a line in that panel.
+        points: label of a sweep point -> indices of its runs; empty for all runs.
     """
     size = (4.4 * len(panels), 1.6 + 2.2 * len(points))
     figure, axes = new_figure(len(points), len(panels), size=size, share_x=True)

@@ -1,10 +1,9 @@
-"""Measurements of a model beside its loss, chosen by name in ``train.probes``.
+"""Measurements of a model besides its loss, chosen by name in ``train.probes``.
 
-A probe is one file and one line of ``PROBES``: from the task and the model to a ``Probe``.
+A probe is one file and one line of ``PROBES``: a function from task and model to a ``Probe``.
 
-``linear_probe`` is none of these: it trains a classifier on features and labels, which
-``sentence_features`` of a model and the ``labels`` of a world give. ``downstream.py`` has the
-probes that use it.
+``linear_probe`` is not one of these: it trains a classifier on features (from ``sentence_features``
+of a model) and labels (from ``labels`` of a world). The probes in ``downstream.py`` use it.
 """
 
 from collections.abc import Callable

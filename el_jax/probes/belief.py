@@ -1,7 +1,7 @@
-"""Belief states of a hidden Markov model, and how much of them is linear in hidden states.
+"""Belief states of a hidden Markov model, and how well hidden states predict them linearly.
 
-Shai et al. 2024 (arXiv 2405.15943) find the law of the hidden state, given the tokens so far, as an
-affine image of the residual stream of a transformer that was trained on next tokens.
+Shai et al. 2024 (arXiv 2405.15943) find that the distribution of the hidden state, given the tokens
+so far, is an affine image of the residual stream of a transformer trained on next tokens.
 """
 
 from typing import Any
@@ -17,25 +17,25 @@ from el_jax.tasks import CausalWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 from el_jax.worlds import HMM, Sentences
 
-# Directions below this share of the largest are left out: hidden states behind a norm lie in fewer
-# dimensions than they have, and float32 has no digits of the others.
+# Directions below this share of the largest are dropped: hidden states after a norm span fewer
+# dimensions than their width, and float32 has no digits for the others.
 _LEAST = 1e-5
 
 
 def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
-    """Probe ``belief_r2``, the share of the variance of belief states that an affine map explains.
+    """Probe ``belief_r2``, the share of belief states' variance that an affine map explains.
 
-    The map is fitted on the hidden states of half of ``num`` test sentences, behind the last layer
-    and its norm, and judged on the other half. The last word of a sentence, behind which nothing is
-    predicted, is left out.
+    The map is fitted on the hidden states of half of ``num`` test sentences, after the last layer
+    and its norm, and evaluated on the other half. The last word of a sentence, after which nothing
+    is predicted, is left out.
 
-    Much of a belief is linear in the last words, so that a network needs no training to hold it:
-    ``belief_r2_of_word`` is the share that the current word explains alone, and
-    ``belief_r2_untrained`` that of the hidden states of fresh networks, the mean of four.
-    ``belief_left`` is what the run leaves unexplained as a multiple of what these leave.
+    Much of a belief is linear in the last words, so even an untrained network represents it:
+    ``belief_r2_of_word`` is the share that the current word alone explains, and
+    ``belief_r2_untrained`` the share for hidden states of untrained networks, the mean of four.
+    ``belief_left`` is the run's unexplained share divided by that of the untrained networks.
 
-    Of a transformer ``belief_r2_of_layers`` is the share that the residual streams of all layers
-    explain together, embeddings among them; ``belief_r2_of_layers_untrained`` as above.
+    For a transformer, ``belief_r2_of_layers`` is the share that the residual streams of all layers,
+    including embeddings, explain together; ``belief_r2_of_layers_untrained`` as above.
 
     Raises:
         ValueError: the task is not causal on a hidden Markov model, or the model has no features.
@@ -66,7 +66,7 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
             found["belief_r2_of_layers"] = explained(streams, states)
         return found
 
-    # Run by run: two batches of LAPACK calls that do not wait for each other may hang on two cores
+    # Run by run: two independent batches of LAPACK calls may hang on two cores
     # (el_jax/process/README.md).
     @jax.jit
     def over_runs(params: Params, batch: Batch, states: Array) -> dict[str, Array]:
@@ -88,7 +88,7 @@ def belief(task: Task, model: ModelFns, num: int = 1024) -> Probe:
 
 
 def explained(inputs: Float[Array, "N T D"], outputs: Float[Array, "N T S"]) -> Float[Array, ""]:
-    """Share of the outputs' variance in the second half of N that a map fitted on the first has."""
+    """Share of the outputs' variance in the second half of N that a map of the first explains."""
     flat = [leaf.reshape(2, -1, leaf.shape[-1]) for leaf in (inputs, outputs)]
     (x, x_new), (y, y_new) = flat
     x_mean, y_mean = x.mean(0, keepdims=True), y.mean(0, keepdims=True)

@@ -1,4 +1,4 @@
-"""The contexts of a task one by one, as the curvature of single examples wants them.
+"""The contexts of a task one by one, for the curvature of single examples.
 
 windows, labels = contexts_of(batch)
 Fisher(context_logits(model), params, windows).sampled_trace(key)
@@ -18,15 +18,15 @@ Logits = Callable[[Params, Batch], Float[Array, " V"]]
 
 
 def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array, " N"]]:
-    """Each supervised position as a context of its own, in order.
+    """Make each supervised position its own context, in order.
 
     Args:
         batch: windows of a task; its mask must not be traced.
-        most: the largest number of contexts; None for all. Those kept lie evenly over the batch.
+        most: the largest number of contexts, evenly spaced over the batch; None for all.
 
     Returns:
-        The windows, each with the one position supervised: leaves ``[N, T]`` and ``[N, 1]``. And
-        the label of each context.
+        The windows, each with one supervised position (leaves ``[N, T]`` and ``[N, 1]``), and the
+        label of each context.
 
     Raises:
         ValueError: if the batch supervises no position.

@@ -1,6 +1,6 @@
-"""Probes of the mechanism behind answers to the copy task: copying, or undoing the padding's shift.
+"""Probes of a model's mechanism on the copy task: copying, or undoing the padding's shift.
 
-Accuracy on hard strings tells that a network does not copy; these probes tell its other mechanism.
+Accuracy on hard strings shows that a network does not copy; these probes show how it answers.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def attention_mass(task: Task, model: ModelFns, num: int = 64) -> Probe:
         slots = jnp.arange(answer.shape[0])
         on_answer = weights[:, :, :, slots, answer].mean((1, 3))  # [N, H]
         on_padding = jnp.where(padding, weights, 0.0).sum(-1)
-        # by head first: one long sum in float32 loses a digit
+        # sum by head first: one long sum in float32 loses a digit
         mean = on_padding.mean((1, 3)).mean()
         return {"attention_on_answer": on_answer.max(), "attention_on_padding": mean}
 

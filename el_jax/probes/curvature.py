@@ -1,7 +1,7 @@
 """Traces of the Fisher matrix and of the Hessian of cross-entropy, whole and by group of leaves.
 
-Checkpoints and runs that are measured with one key see the same contexts, drawn labels and probes,
-so their differences have far smaller errors than the traces themselves.
+Checkpoints and runs measured with the same key see the same contexts, drawn labels and probes, so
+their differences have far smaller errors than the traces themselves.
 """
 
 import re
@@ -25,18 +25,18 @@ from el_jax.types import Batch, Key, ModelFns, Params, Probe
 
 Grouping = Literal["kind", "layer", "module"]
 
-NUM_LABELS = 4  # drawn in each context: their error is below that of the contexts
-NUM_PROBES = 2  # of the Hessian, in each context
+NUM_LABELS = 4  # drawn per context: their error is below that of the contexts
+NUM_PROBES = 2  # for the Hessian, per context
 CHUNK = 8  # contexts at once
 _NORM = re.compile(r"(^|[/_])ln\d*$")  # the name of a norm, as in ``layers_0/ln1`` and ``emb_ln``
-_SEED = 0  # of the probe's draws, the same in every training
+_SEED = 0  # of the probe's draws, the same in every run
 
 
 def curvature(task: Task, model: ModelFns, num: int = 1024) -> Probe:
-    """Probe of the curvature of cross-entropy on at most ``num`` tokens of the split "train".
+    """Probe the curvature of cross-entropy on at most ``num`` tokens of the split "train".
 
-    The numbers are those of :func:`traces`, ``..._sem`` their standard errors, and
-    ``weight_norm``, the length of all parameters. Cost: some 12 gradients of each context.
+    Returns the numbers of :func:`traces`, their standard errors ``..._sem``, and ``weight_norm``,
+    the norm of all parameters. Cost: some 12 gradients per context.
     """
     windows, _ = contexts_of(Once(lambda: task.pack(task.train_set()))(), most=num)
 
@@ -66,19 +66,19 @@ def traces(
     """Traces of the Fisher matrix and of the Hessian of cross-entropy; errors include the contexts.
 
     ``fisher_trace`` is E ‖∇ log f(y)‖² at labels y drawn from the model f (Liu, Xie, Li, Ma 2023,
-    appendix B.1), ``hessian_trace`` that of the Hessian at the labels of the data. They meet where
+    appendix B.1), ``hessian_trace`` that of the Hessian at the labels of the data. They agree if
     the model is the true conditional. ``scale_free_trace`` is Σ_l ‖W_l‖² Tr F_ll over the leaves
-    W_l, which a scale that a norm removes does not change.
+    W_l, which is invariant to any scale that a norm removes.
 
     Args:
-        logits: of one context, as :func:`context_logits` gives.
+        logits: logits of one context, from :func:`context_logits`.
         params: θ.
-        windows: the contexts, of :func:`contexts_of`.
-        key: of labels and probes.
-        num_labels: draws in each context, at least 2.
-        num_probes: probes of the Hessian in each context, at least 2.
-        grouping: see :func:`group_function`; the Fisher traces of its groups, named such as
-            ``fisher_trace, biases``, come from the same scores. None for none.
+        windows: the contexts, from :func:`contexts_of`.
+        key: key of labels and probes.
+        num_labels: draws per context, at least 2.
+        num_probes: probes of the Hessian per context, at least 2.
+        grouping: see :func:`group_function`; the Fisher traces of its groups, with names such as
+            ``fisher_trace, biases``, come from the same scores. None for no groups.
     """
     label_key, probe_key = jax.random.split(key)
 
@@ -112,12 +112,12 @@ def group_parts(params: Params, grouping: Grouping | Callable[[str], str]) -> di
 
 
 def group_function(grouping: Grouping | Callable[[str], str]) -> Callable[[str], str]:
-    """The function from a leaf's name, such as ``layers_0/mlp/in/kernel``, to that of its group.
+    """The function from a leaf's name, such as ``layers_0/mlp/in/kernel``, to its group's name.
 
     Args:
         grouping: "kind" for embeddings, matrices, biases, and norms with their shifts; "layer" for
-            layers, and all that is outside of them; "module" for each matrix with its bias, each
-            norm and each table; a function is its own.
+            each layer, and everything outside layers; "module" for each matrix with its bias, each
+            norm and each table; or such a function itself.
     """
     named = {"kind": _kind, "layer": _layer, "module": _module}
     return grouping if callable(grouping) else named[grouping]
@@ -142,5 +142,5 @@ def _module(name: str) -> str:
 
 
 def weight_norm(params: Params) -> Array:
-    """The length of all parameters, ‖θ‖."""
+    """The norm of all parameters, ‖θ‖."""
     return jnp.sqrt(jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(params)]).sum())

@@ -1,4 +1,4 @@
-"""The numbers of a checkpoint's curvature as lines and rows, and against another checkpoint's."""
+"""The curvature of a checkpoint as lines and rows, and its differences to another checkpoint."""
 
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ class Curvature(NamedTuple):
     """The curvature of one checkpoint.
 
     Attributes:
-        numbers: metric -> value and standard error, of means over contexts with both parts of it;
-            for an eigenvalue its residual, and NaN for what has no error.
-        groups: group -> trace of its block of the Fisher matrix; empty if none were asked for.
+        numbers: metric -> value and standard error (both of its parts, for means over contexts);
+            the residual for an eigenvalue, and NaN if there is no error.
+        groups: group -> trace of its block of the Fisher matrix; empty if not requested.
         block_eigenvalues: group -> largest eigenvalue of its block of the Hessian, with residual.
-        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``; None if no
-            spectrum was asked for.
+        density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``; None if not
+            requested.
     """
 
     numbers: dict[str, Estimate | SampledEstimate]
@@ -35,7 +35,7 @@ class Curvature(NamedTuple):
     density: Float[np.ndarray, "2 points"] | None
 
     def lines(self, words: str = "the contexts") -> list[str]:
-        """The numbers, one a line, for a terminal.
+        """The numbers, one per line, for a terminal.
 
         Args:
             words: name of the contexts.
@@ -69,13 +69,13 @@ class Curvature(NamedTuple):
         return [_row(name, value) for name, value in named.items()]
 
     def since(self, before: "Curvature") -> dict[str, SampledEstimate]:
-        """Differences of the means over contexts to those of an earlier checkpoint, paired.
+        """Paired differences of the means over contexts from an earlier checkpoint.
 
         Args:
-            before: of the same contexts and draws.
+            before: the earlier checkpoint, on the same contexts and draws.
 
         Returns:
-            metric -> this minus the earlier one; its errors are those of the paired differences.
+            metric -> this minus the earlier one, with errors of the paired differences.
         """
         found = {}
         for name, value in self.numbers.items():
@@ -85,7 +85,7 @@ class Curvature(NamedTuple):
         return found
 
     def traces(self) -> dict[str, Estimate | SampledEstimate]:
-        """The whole traces and those of the groups, for a figure."""
+        """The total traces and the groups' traces, for a figure."""
         whole = {"Tr H": self.numbers["hessian_trace"], "Tr F": self.numbers["fisher_trace"]}
         return {**whole, **{f"Tr F, {group}": trace for group, trace in self.groups.items()}}
 
@@ -97,7 +97,7 @@ class Curvature(NamedTuple):
         return f"{trace}, largest eigenvalue {float(self.numbers['eigenvalue_1'].mean):.3g}"
 
     def _of_new_words(self) -> list[str]:
-        """The loss on test sentences, where the truth is known, as its two parts."""
+        """The loss on test sentences as its two parts, if the truth is known."""
         if "kl" not in self.numbers:
             return []
         loss, entropy = (float(self.numbers[name].mean) for name in ("expected_ce", "entropy"))
@@ -106,14 +106,14 @@ class Curvature(NamedTuple):
 
 
 def change_lines(changes: dict[str, SampledEstimate], step: int | None) -> list[str]:
-    """Differences of :meth:`Curvature.since` to the checkpoint of a step, for a terminal."""
+    """Differences from :meth:`Curvature.since` to the checkpoint of a step, for a terminal."""
     named = {"ce": "cross-entropy, nats", **NAMES}
     lines = [_line(named[name], value, sign="+") for name, value in changes.items()]
     return [f"  since step {step}, paired over contexts and draws:", *(f"  {at}" for at in lines)]
 
 
 def change_rows(changes: dict[str, SampledEstimate], step: int | None) -> list[Row]:
-    """Likewise for a table."""
+    """The same differences as rows, for a table."""
     return [_row(f"{name}, since step {step}", value) for name, value in changes.items()]
 
 
@@ -128,7 +128,7 @@ def _line(name: str, value: Estimate | SampledEstimate, sign: str = "") -> str:
 
 
 def _shown(value: Estimate | SampledEstimate, sign: str = "", *, parts: bool = True) -> str:
-    """The value with its error, and the two parts of that where draws have one."""
+    """The value with its error, and the two parts of the error if draws contribute."""
     number, error = f"{float(value.mean):{sign}.4g}", float(value.sem)
     if np.isnan(error):
         return number

@@ -1,11 +1,11 @@
-"""The worth of a masked language model for the labels of its world: frozen, and trained on.
+"""Downstream accuracy of a masked language model on its world's labels: frozen, or fine-tuned.
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199) pre-train, freeze, and train a linear classifier on the
-vectors of all tokens: of a grammar's sentences for the symbol that spans their first words, of a
-hidden Markov model's for the state at a position. Beside every accuracy are those that need no
-network: of the most frequent class, of the class most probable given the sentence, and of the same
-classifier on the paper's lookup table. That table holds the conditional of every masked context,
-has the least loss of all models, and its features are those conditionals, one word after the other.
+vectors of all tokens. For a grammar it predicts the symbol that spans the first words, for a hidden
+Markov model the state at a position. Each accuracy is reported with three that need no network: the
+most frequent class, the class most probable given the sentence, and the same classifier on the
+paper's lookup table. That table holds the conditional of every masked context and has the least
+loss of all models; its features are those conditionals, one word after the other.
 """
 
 import functools
@@ -46,7 +46,7 @@ CHUNK = 256  # sentences at once
 
 
 class Examples(NamedTuple):
-    """Sentences with their labels, nothing of them hidden.
+    """Sentences with their labels, without hidden words.
 
     Attributes:
         world: their distribution.
@@ -65,34 +65,34 @@ class Examples(NamedTuple):
     rates: dict[str, LabelRates]
 
     def of_class(self, name: str) -> tuple[Int[np.ndarray, " k"], Int[np.ndarray, " k"]]:
-        """The sentences that have a class of a label, and those classes."""
+        """The sentences with a class under a label, and those classes."""
         rows = np.flatnonzero(self.labels[name] >= 0)
         return rows, self.labels[name][rows]
 
 
-Accuracy = Callable[[str], Estimate]  # of a label; NaN for a run that is no longer finite
+Accuracy = Callable[[str], Estimate]  # accuracy on a label; NaN for a run that is no longer finite
 
 
 def downstream(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
-    """Probe of the accuracy of linear classifiers on ``num`` sentences, with no word hidden.
+    """Probe the accuracy of linear classifiers on ``num`` sentences, with no word hidden.
 
     ``downstream_LABEL`` is the accuracy of :func:`linear_probe` on frozen features for each label
-    of ``task.downstream``, and ``downstream_LABEL_sem`` its error over two disjoint halves of the
-    sentences, of which .6 train a classifier and .4 test it. ``downstream_LABEL_majority`` and
-    ``downstream_LABEL_bayes`` are the accuracies of the most frequent class and of the class most
-    probable given the sentence, ``downstream_LABEL_lookup`` that of the same classifier on the true
-    conditionals; they are measured once. Features of more than 512 entries are projected to so
-    many.
+    of ``task.downstream``, and ``downstream_LABEL_sem`` its standard error over two disjoint halves
+    of the sentences; in each, .6 train a classifier and .4 test it. ``downstream_LABEL_majority``
+    and ``downstream_LABEL_bayes`` are the accuracies of the most frequent class and of the class
+    most probable given the sentence, and ``downstream_LABEL_lookup`` that of the same classifier on
+    the true conditionals. These three are measured once. Features with more than 512 entries are
+    projected to 512.
 
     Raises:
-        ValueError: the task's words are not masked words of a world with labels, a label has one
-            class only, or the model has no features.
+        ValueError: the task does not mask words of a world with labels, a label has only one class,
+            or the model has no features.
     """
     return _of_features("downstream", task, model, num, LOGISTIC)
 
 
 def by_naive_bayes(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
-    """The numbers of :func:`downstream` of Gaussian naive Bayes, as ``naive_bayes_LABEL``.
+    """Probe the numbers of :func:`downstream` for Gaussian naive Bayes, as ``naive_bayes_LABEL``.
 
     It needs fewer examples than logistic regression where features are arranged by class.
     """
@@ -102,15 +102,15 @@ def by_naive_bayes(task: Task, model: ModelFns, num: int = 10_000) -> Probe:
 def fine_tuned(
     task: Task, model: ModelFns, num: int = 10_000, recipe: FineTuning = RECIPE
 ) -> Probe:
-    """Probe of the accuracy of the network trained on for each label, by its first token's vector.
+    """Probe the accuracy of the network fine-tuned for each label, from its first token's vector.
 
     ``fine_tuned_LABEL`` is the accuracy of :func:`fine_tune`, ``fine_tuned_LABEL_sem`` its error
-    over the same two halves of the same ``num`` sentences as of the probe "downstream";
-    ``fine_tuned_LABEL_majority``, ``_bayes`` and ``_lookup`` are that probe's. Cost: by the recipe
-    ten passes over .6 of the sentences, for each label, run and evaluation.
+    over the same halves of the same ``num`` sentences as in the probe "downstream";
+    ``fine_tuned_LABEL_majority``, ``_bayes`` and ``_lookup`` are that probe's. Cost: with the
+    default recipe ten passes over .6 of the sentences, for each label, run and evaluation.
 
     Raises:
-        ValueError: as of :func:`downstream`, or a half has fewer training sentences than a batch.
+        ValueError: as in :func:`downstream`, or a half has fewer training sentences than a batch.
     """
     examples = _labelled("fine_tuned", task, model, num)
 
@@ -151,7 +151,7 @@ def sentence_features(
     Args:
         model: one with ``features``.
         params: its parameters.
-        batch: windows of tokens; what they supervise does not matter.
+        batch: windows of tokens; their supervision is ignored.
         chunk: windows at once.
 
     Raises:
@@ -169,12 +169,12 @@ def sentence_features(
 def project(
     features: Float[Array | np.ndarray, "n D"], key: Key, width: int = 512
 ) -> Float[Array, "n {width}"]:
-    """Random Gaussian projection to ``width`` entries, which keeps squared lengths on average.
+    """Project randomly (Gaussian) to ``width`` entries, which preserves squared lengths on average.
 
     Args:
-        features: of each example.
-        key: of the matrix, the same for all sets of examples that are to be compared.
-        width: entries that are left; 512 in the paper.
+        features: features of each example.
+        key: key of the matrix; use the same for all sets of examples to be compared.
+        width: entries of the result; 512 in the paper.
     """
     require("width", width, width >= 1, "at least 1")
     matrix = jax.random.normal(key, (features.shape[1], width)) / width**0.5
@@ -182,7 +182,7 @@ def project(
 
 
 def _labelled(prefix: str, task: Task, model: ModelFns, num: int) -> Examples:
-    """``num`` sentences with the labels of ``task.downstream``, or of all labels of its world."""
+    """``num`` sentences with the labels in ``task.downstream``, or all labels of its world."""
     if not isinstance(task, MaskedWords):
         raise ValueError(f"needs the task masked, not {type(task).__name__}")
     if model.features is None:
@@ -212,7 +212,7 @@ def _labelled(prefix: str, task: Task, model: ModelFns, num: int) -> Examples:
 def _probe(
     prefix: str, examples: Examples, fit: Fit, of_run: Callable[[Params], Accuracy]
 ) -> Probe:
-    """The probe of accuracies, run by run, beside those that need no network."""
+    """The probe of accuracies, run by run, together with those that need no network."""
     beside = functools.cache(lambda: _without_network(prefix, examples, fit))
 
     def measured(params: Params) -> dict[str, Array | float]:
@@ -235,7 +235,7 @@ def _without_network(prefix: str, examples: Examples, fit: Fit) -> dict[str, flo
 
     def conditionals(tokens: Array) -> Array:
         found = jax.lax.map(examples.world.log_conditionals, tokens, batch_size=CHUNK)
-        return _narrow(jnp.nan_to_num(jnp.exp(found)).reshape(len(tokens), -1))  # of filling: none
+        return _narrow(jnp.nan_to_num(jnp.exp(found)).reshape(len(tokens), -1))  # 0 for padding
 
     features, found = np.asarray(jax.jit(conditionals)(examples.tokens)), {}
     for name in examples.labels:

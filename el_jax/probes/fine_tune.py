@@ -1,8 +1,8 @@
-"""The accuracy of a pre-trained model that is trained on for a label, with all its parameters.
+"""The accuracy of a pre-trained model fine-tuned for a label, with all its parameters.
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199) fine-tune a linear classifier of the first token's vector
 (CLS) together with the network: AdamW at 1e-4, 10 epochs. The linear decay, batches of 128, weight
-decay .01 and gradients clipped at 1.0 are those of the code that they released.
+decay .01 and gradients clipped at 1.0 are from their released code.
 """
 
 import dataclasses
@@ -25,16 +25,16 @@ NO_FEATURES = "needs a model with features, one that has hidden states"
 
 @dataclasses.dataclass(frozen=True)
 class FineTuning:
-    """Constants of a fine-tuning.
+    """Hyperparameters of fine-tuning.
 
     Attributes:
         num_epochs: passes over the training examples.
-        batch_size: examples of an update; those of an epoch that fill no update are left out.
-        peak_lr: highest rate of AdamW, which then falls linearly to 0.
-        warmup: share of the updates in which the rate rises; in the paper 200 of a number that it
-            does not state.
-        weight_decay: of AdamW.
-        clip: longest gradient.
+        batch_size: examples per update; an incomplete last batch of an epoch is dropped.
+        peak_lr: peak learning rate of AdamW, which then falls linearly to 0.
+        warmup: share of the updates with a rising rate; in the paper 200 updates, of an unstated
+            total.
+        weight_decay: weight decay of AdamW.
+        clip: largest gradient norm.
     """
 
     num_epochs: int = 10
@@ -53,7 +53,7 @@ class FineTuning:
         require("weight_decay", self.weight_decay, self.weight_decay >= 0, "at least 0")
 
     def optimizer(self, num_updates: int) -> optax.GradientTransformation:
-        """AdamW for a training of so many updates."""
+        """AdamW for ``num_updates`` updates."""
         rising = round(self.warmup * num_updates)
         up = optax.linear_schedule(0.0, self.peak_lr, rising)
         down = optax.linear_schedule(self.peak_lr, 0.0, num_updates - rising)
@@ -80,16 +80,15 @@ def fine_tune(
 
     Args:
         model: one with ``features``; dropout is off.
-        params: where the training starts; they stay as they are.
+        params: the initial parameters, which are not modified.
         windows: the examples, ``[n, T]``, whose first token is classified.
         labels: the class of each example, ``0 .. num_classes - 1``.
         num_classes: C.
-        key: of the splits and of the order of examples.
-        recipe: constants of the training.
+        key: key of the splits and of the order of examples.
+        recipe: hyperparameters.
 
     Returns:
-        The mean over two halves of the examples, each with a training of its own, and its standard
-        error.
+        The mean over two halves of the examples, each with its own run, and its standard error.
 
     Raises:
         ValueError: if the model has no features, a label is not a class, or a half has fewer
@@ -115,7 +114,7 @@ def fine_tune(
 
 
 class _Tuned(NamedTuple):
-    """The trained parameters: the network's, and a classifier's, which start at 0."""
+    """The trained parameters: the network's, and a classifier's, initially 0."""
 
     network: Params
     kernel: Float[Array, "D C"]

@@ -1,4 +1,4 @@
-"""The path that a model writes itself on a path-star graph, against the one it is given."""
+"""The path that a model generates itself on a path-star graph, without teacher forcing."""
 
 import jax
 import jax.numpy as jnp
@@ -13,11 +13,11 @@ from el_jax.types import Batch, ModelFns, Params, Probe
 def greedy_goal(task: Task, model: ModelFns, num: int = 256) -> Probe:
     """Probe whether greedy paths end at the goal, on ``num`` test graphs.
 
-    The probe returns ``greedy_goal_accuracy``, the metric of Yang et al. 2025, Table 1. The goal
-    stands in the query, so that a model may also name it at the end of a wrong arm:
-    ``greedy_path_accuracy`` asks for every node. A path is written from its first token to its
-    last; at once where there is no teacher; and by masked diffusion one token at a time, the one
-    that the model is surest of, so that it may begin at the goal.
+    The probe returns ``greedy_goal_accuracy``, the metric of Yang et al. 2025, Table 1. The goal is
+    in the query, so a model may also name it at the end of a wrong arm; ``greedy_path_accuracy``
+    requires every node to be correct. A path is decoded from its first token to its last; in
+    parallel if there is no teacher; and by masked diffusion one token at a time, the one with the
+    highest confidence, so it may begin at the goal.
 
     Raises:
         ValueError: the task is not the path-star task.
@@ -25,7 +25,7 @@ def greedy_goal(task: Task, model: ModelFns, num: int = 256) -> Probe:
     if not isinstance(task, PathStar):
         raise ValueError(f"needs the path_star task, not {type(task).__name__}")
     length, first, hidden = task.path_length, task.prefix_length, task.special_ids[-1]
-    # under masked diffusion "hidden", the last token, is no answer
+    # under masked diffusion "hidden", the last token, is not a valid answer
     answers = hidden if task.teacher == "diffusion" else task.vocab_size
     goal = length - 1 if task.order == "forward" else 0
 

@@ -1,14 +1,14 @@
-"""Linear classifiers of frozen features: the features' worth for a task they were not trained for.
+"""Linear classifiers on frozen features, to evaluate them on a task they were not trained for.
 
     features = sentence_features(model, params, batch)  # [n, T D], of sentences with labels
     accuracy = linear_probe(features, labels, num_classes=50, key=jax.random.key(0))
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199) train such a classifier on the vectors of all tokens for
-100 epochs of AdamW. Here it is the minimum of a convex objective, certified by a duality gap, so no
-schedule of its training comes between a model and its accuracy. ``naive_bayes`` on the same
-features tells a linear arrangement from one that few examples reveal. Both standardise the features
-first, so an affine change of any feature changes nothing, and both give one
-:class:`LinearClassifier` of the features as they were.
+100 epochs of AdamW. Here it is the minimum of a convex objective, certified by a duality gap, so
+the accuracy does not depend on a training schedule. ``naive_bayes`` on the same features
+distinguishes a linear arrangement from one that few examples reveal. Both standardise the features
+first, so an affine change of any feature changes nothing, and both return a
+:class:`LinearClassifier` of the original features.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy  # whose parts are imported where they are used: a command starts sooner
+import scipy  # submodules are imported where they are used, so commands start sooner
 from jax import Array
 from jaxtyping import Float, Int
 
@@ -26,8 +26,8 @@ from el_jax.process.errors import require
 from el_jax.types import Estimate, Key
 
 MAX_ITERATIONS = 10_000
-_LEAST_SLOPE = 1e-12  # of an entry of the gradient, below which float64 has nothing left to tell
-# A feature that varies by less, over its mean, holds float32's rounding and nothing else.
+_LEAST_SLOPE = 1e-12  # of a gradient entry, at the limit of float64
+# A feature that varies by less, relative to its mean, is only float32 rounding.
 _LEAST_VARIATION = 1e-6
 
 
@@ -37,7 +37,7 @@ class LinearClassifier(NamedTuple):
     Attributes:
         kernel: ``[D, C]`` in float64.
         bias: ``[C]``; -inf for a class without examples, which is never predicted.
-        gap: a bound on its objective above the least one, in nats; 0 for a closed form.
+        gap: a bound on its objective minus the least one, in nats; 0 for a closed form.
     """
 
     kernel: Float[np.ndarray, "D C"]
@@ -61,16 +61,16 @@ def logistic_regression(
     shrinkage: float = 1e-2,
     tolerance: float = 1e-6,
 ) -> LinearClassifier:
-    """Multinomial logistic regression, cross-entropy + l2 / 2 Σ_c w_cᵀ (S + δ I) w_c, minimised.
+    """Multinomial logistic regression: minimise cross-entropy + l2 / 2 Σ_c w_cᵀ (S + δ I) w_c.
 
     w_c acts on features of mean 0 and variance 1 in the examples, S is their correlation matrix,
-    and the bias is free. The penalty is the variance of the logits and a little of |w_c|², so that
-    a direction in which features vary little is not lost for being small. |w_c|² alone makes
-    the problem ill-conditioned where features are correlated, as those of transformers are. In
-    float64, by L-BFGS in coordinates where the penalty is round.
+    and the bias is free. The penalty is the variance of the logits plus a little of |w_c|², so
+    directions in which features vary little are not lost. |w_c|² alone makes the problem
+    ill-conditioned if features are correlated, as in transformers. The solver is L-BFGS in float64,
+    in coordinates where the penalty is round.
 
     Args:
-        features: of each example.
+        features: features of each example.
         labels: the class of each example.
         num_classes: C.
         l2: weight of the penalty, positive.
@@ -78,7 +78,7 @@ def logistic_regression(
         tolerance: largest duality gap, in nats.
 
     Raises:
-        ValueError: if ``l2`` or ``shrinkage`` is not positive, or there is one class only, or no
+        ValueError: if ``l2`` or ``shrinkage`` is not positive, or there is only one class, or no
             feature varies.
         RuntimeError: if the gap stays above ``tolerance``.
     """
@@ -86,7 +86,7 @@ def logistic_regression(
     require("shrinkage", shrinkage, shrinkage > 0, "positive, as features may repeat each other")
     given = _standardised(features, labels)
     variances, directions = np.linalg.eigh(given.x.T @ given.x / len(given.x))
-    root = directions / np.sqrt(np.maximum(variances, 0) + shrinkage)  # of (S + δ I)⁻¹
+    root = directions / np.sqrt(np.maximum(variances, 0) + shrinkage)  # a root of (S + δ I)⁻¹
     x = given.x @ root
     with float64():
         data = jnp.asarray(x), jnp.asarray(given.targets), jnp.asarray(l2)
@@ -100,7 +100,7 @@ def logistic_regression(
         while (
             gap > tolerance and slope > _LEAST_SLOPE and (left := MAX_ITERATIONS - iterations) > 0
         ):
-            slope /= 100  # leaves a small gap, except where a class is rare
+            slope /= 100  # leaves a small gap, unless a class is rare
             options = {"maxiter": left, "maxfun": 2 * left, "ftol": 0, "gtol": slope}
             found = scipy.optimize.minimize(
                 value_and_gradient, at, jac=True, method="L-BFGS-B", options=options
@@ -124,18 +124,18 @@ def dual_value(
 ) -> float:
     """A lower bound on the regularised cross-entropy of every classifier, in nats.
 
-    For laws p_i with the same mean as the targets y_i, weak duality gives
-    Σ H(p_i) / n - |Xᵀ (Y - P) / n|² / (2 l2). It is tight at the laws of the best classifier.
+    For distributions p_i with the same mean as the targets y_i, weak duality gives Σ H(p_i) / n -
+    |Xᵀ (Y - P) / n|² / (2 l2). It is tight at the distributions of the best classifier.
 
     Args:
-        weights: a classifier's kernel and, in the last row, bias, from which the laws are made.
+        weights: a classifier's kernel and, in the last row, bias, which give the distributions.
         x: features in coordinates where the penalty is l2 / 2 times the square of the kernel.
         targets: one-hot labels, of classes that occur.
         l2: weight of the penalty.
     """
     laws = scipy.special.softmax(x @ weights[:-1] + weights[-1], axis=1)
     frequencies, means = targets.mean(0), laws.mean(0)
-    # The mean is right up to the gradient of the bias; a share of one more law makes it right.
+    # The mean is right up to the gradient of the bias; mixing in one more distribution corrects it.
     kept = (frequencies / means).min()
     laws = kept * laws + (frequencies - kept * means)
     slope = x.T @ (targets - laws) / len(x)
@@ -151,7 +151,7 @@ def naive_bayes(
     mean of those of the classes, weighted by their frequency, plus 1e-9 of the feature's own.
 
     Raises:
-        ValueError: if there is one class only, or no feature varies.
+        ValueError: if there is only one class, or no feature varies.
     """
     given = _standardised(features, labels)
     counts = given.targets.sum(0)
@@ -171,23 +171,23 @@ def linear_probe(
     num_splits: int = 2,
     test_fraction: float = 0.4,
 ) -> Estimate:
-    """Test accuracy of a linear classifier of frozen features, over disjoint splits of examples.
+    """Test accuracy of a linear classifier on frozen features, over disjoint splits of examples.
 
     Args:
-        features: of each example, for instance :func:`~el_jax.probes.sentence_features`.
+        features: features of each example, for instance :func:`~el_jax.probes.sentence_features`.
         labels: the class of each example, ``0 .. num_classes - 1``.
         num_classes: C.
-        key: of the splits.
-        fit: ``fit(features, labels, num_classes)``; such as :func:`naive_bayes`.
-        num_splits: splits; the paper has 5 seeds.
-        test_fraction: share of a split's examples that are tested.
+        key: key of the splits.
+        fit: ``fit(features, labels, num_classes)``, such as :func:`naive_bayes`.
+        num_splits: number of splits; the paper has 5 seeds.
+        test_fraction: share of a split's examples in its test set.
 
     Returns:
         The mean over splits, and its standard error.
 
     Raises:
-        ValueError: if the examples are not as described, or the training part of a split has one
-            class only or no feature that varies.
+        ValueError: if the examples are not as described, or the training part of a split has only
+            one class or no feature that varies.
     """
     features, labels = np.asarray(features), np.asarray(labels)
     shape, num = features.shape, labels.size
@@ -207,8 +207,8 @@ def disjoint_splits(
 ) -> list[tuple[Int[np.ndarray, " train"], Int[np.ndarray, " test"]]]:
     """Training and test examples of each split; no two splits share an example.
 
-    Accuracies on them are independent, so their spread covers the draw of training and test set.
-    The folds of a cross-validation share training examples and have no such error.
+    Accuracies on them are independent, so their spread covers the draw of training and test sets.
+    Folds of a cross-validation share training examples and give no such error.
 
     Raises:
         ValueError: if there are fewer than two splits, or a split has no example of either kind.
@@ -226,14 +226,14 @@ def check_labels(labels: Int[np.ndarray, " n"], num_classes: int) -> None:
     """Raise unless each label is one of ``0 .. num_classes - 1``.
 
     Raises:
-        ValueError: naming one that is not.
+        ValueError: the message names one that is not.
     """
     outside = labels[(labels < 0) | (labels >= num_classes)]
     require("labels", outside[:1].tolist(), not outside.size, f"in 0 .. {num_classes - 1}")
 
 
 def over_splits(values: list[np.floating]) -> Estimate:
-    """Mean and standard error of the numbers of independent splits."""
+    """Mean and standard error over independent splits."""
     error = np.std(values, ddof=1) / len(values) ** 0.5
     return Estimate(jnp.asarray(np.mean(values)), jnp.asarray(error))
 
@@ -267,7 +267,7 @@ class _Standardised(NamedTuple):
     def classifier(
         self, kernel: np.ndarray, bias: np.ndarray, num_classes: int, gap: float = 0.0
     ) -> LinearClassifier:
-        """The classifier of features as they were given, among all classes."""
+        """The classifier of the original features, among all classes."""
         of_features = kernel / self.deviation[:, None]
         whole = np.zeros((len(self.mean), num_classes)), np.full(num_classes, -np.inf)
         whole[0][:, self.present] = of_features

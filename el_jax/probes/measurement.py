@@ -1,4 +1,4 @@
-"""All that is measured of a checkpoint's curvature: loss, traces, groups, spectrum."""
+"""All measurements of a checkpoint's curvature: loss, traces, groups, spectrum."""
 
 import functools
 from collections.abc import Callable
@@ -37,10 +37,10 @@ from el_jax.process.errors import NOT_FINITE, UserError
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
-DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # of the range of eigenvalues
+DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # width as a share of the eigenvalue range
 OF_GROUP = "fisher_trace, "
 SPECTRUM_CHUNK = 256  # contexts at once
-FEW = 256  # contexts: below, programs that compile in less time and run longer are done first
+FEW = 256  # contexts; below this, use programs that compile faster and run longer
 
 
 class NotFiniteError(UserError, ValueError):
@@ -74,12 +74,12 @@ def measurement(
         task: the task; if its data come from a world, test cross-entropy is also reported as KL
             and entropy. None if the true distribution is unknown.
         model: the model, in float32 and with attention that can be differentiated twice.
-        windows: contexts of :func:`~el_jax.probes.contexts_of`.
-        key: of labels, probes and starting vectors.
-        grouping: groups whose traces and largest eigenvalues are reported; None for none.
-        num_labels: see :func:`~el_jax.probes.curvature.traces`, as for ``num_probes``.
-        num_probes: probes of the Hessian in each context.
-        num_eigenvalues: the largest ones; 0 for no spectrum.
+        windows: contexts from :func:`~el_jax.probes.contexts_of`.
+        key: key of labels, probes and starting vectors.
+        grouping: groups whose traces and largest eigenvalues are reported; None for no groups.
+        num_labels: see :func:`~el_jax.probes.curvature.traces`, likewise ``num_probes``.
+        num_probes: probes of the Hessian per context.
+        num_eigenvalues: number of largest eigenvalues; 0 for no spectrum.
         lanczos_steps: products for each end of the spectrum and each probe.
         density_probes: probes of the density.
 
@@ -141,7 +141,7 @@ class Spectrum(NamedTuple):
     Attributes:
         largest: eigenvalues with their residuals, the largest first.
         least: the least eigenvalue, with its residual.
-        density: of all.
+        density: density of all eigenvalues.
     """
 
     largest: list[Estimate]
@@ -190,7 +190,7 @@ def _spectra(
 
         block = hessian(params, windows).restrict(belongs)
         if group and sum(leaf.size for leaf in block.params.values()) < num_steps:
-            # a process of as many steps would leave so small a block
+            # a process with that many steps would leave such a small block
             values, residuals, _ = block.eigenvalues(key, 1, num_steps=num_steps)
         else:
             values, residuals = of_end(params, windows, sign, *_inside(params, belongs, key))
@@ -217,7 +217,7 @@ def _hessian(model: ModelFns, params: Params, windows: Batch) -> SampledHessian:
 def _inside(params: Params, belongs: Callable[[str], bool], key: Key) -> tuple[Params, Params]:
     """1 in a block of the parameters and 0 elsewhere, and a normal vector in it.
 
-    Off the device, since arrays of one that were made otherwise would compile their reader again.
+    Returned on the host: device arrays of another origin would make their reader compile again.
     """
     merged, block = split_params(jax.tree.map(jnp.zeros_like, params), belongs)
     flat, restore = ravel_pytree(block)
@@ -238,7 +238,7 @@ def _without_error(value: Array) -> Estimate:
 
 
 def _divergence(found: dict[str, Array]) -> dict[str, Estimate]:
-    """The expected cross-entropy on test sentences, and its parts: the model's and the words'."""
+    """The expected cross-entropy on test sentences, and its parts: KL and entropy."""
     kl, entropy = found["kl"][0], found["entropy"][0]
     return {
         "expected_ce": _without_error(kl + entropy),

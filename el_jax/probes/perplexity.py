@@ -1,4 +1,4 @@
-"""Perplexity, the exponential of the cross-entropy of a token."""
+"""Perplexity, the exponential of the cross-entropy per token."""
 
 import numpy as np
 
@@ -7,6 +7,6 @@ from el_jax.types import ModelFns, Probe
 
 
 def perplexity(task: Task, model: ModelFns) -> Probe:
-    """Probe each split for ``perplexity``: exp of its mean cross-entropy a token."""
+    """Probe each split for ``perplexity``: exp of its mean cross-entropy per token."""
     del task, model
     return Probe(of_split=lambda row: {"perplexity": np.exp(row["ce"])})

@@ -1,7 +1,7 @@
-"""The divergence of a language model from the truth, apart for certain and uncertain next words.
+"""The divergence of a language model from the truth, split by certain and uncertain next words.
 
-In the picture of Wen et al. 2024 (arXiv 2410.05192) the first is progress along a river whose bed
-is nearly flat, the second the height on its steep banks.
+In the picture of Wen et al. 2024 (arXiv 2410.05192) the first measures progress along a river with
+a nearly flat bed, the second the height on its steep banks.
 """
 
 import jax
@@ -16,8 +16,8 @@ from el_jax.types import Batch, ModelFns, Params, Probe
 def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
     """Probe ``kl_river``, ``kl_hill``: mean KL(p(x_t | x_<t) || model) in nats, by its entropy.
 
-    Of the river are the words of ``num`` test sentences whose true law has less than half of the
-    mean entropy over all words, of the hill all others.
+    River words are those in ``num`` test sentences whose true distribution has less than half of
+    the mean entropy over all words; all others are hill words.
 
     Raises:
         ValueError: the task is not causal on sentences of one length, or all its words have about

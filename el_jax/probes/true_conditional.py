@@ -1,11 +1,10 @@
-"""The divergence of a language model from the truth, where the truth is known.
+"""The divergence of a language model from a known true distribution.
 
-The loss of a model is the entropy of the supervised words given what it sees, which no model
-changes, plus this divergence. Of masked words both are means over whole conditional distributions
-and not over drawn words, so that the divergence of a trained model is seen below the noise of its
-loss (Rao-Blackwell). Of next words they are differences of the log-probabilities of drawn
-sentences, which need no conditionals: near the truth their noise goes with the root of the
-divergence.
+The loss of a model is the entropy of the supervised words given its input, which no model changes,
+plus this divergence. For masked words both are means over whole conditional distributions, not over
+drawn words, so the divergence of a trained model is visible below the noise of its loss
+(Rao-Blackwell). For next words they are differences of log-probabilities of drawn sentences, which
+need no conditionals; near the truth their noise scales with the root of the divergence.
 """
 
 import dataclasses
@@ -26,7 +25,7 @@ CHUNK = 256  # sentences at once
 
 
 class _Sums(NamedTuple):
-    """Over the supervised words of each sentence, ``[S]``."""
+    """Sums over the supervised words of each sentence, ``[S]``."""
 
     divergence: Array
     entropy: Array
@@ -34,22 +33,22 @@ class _Sums(NamedTuple):
 
 
 def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
-    """Probe ``kl``, the divergence from the truth in nats a supervised word, on test sentences.
+    """Probe ``kl``, the divergence from the truth in nats per supervised word, on test sentences.
 
-    Of the task masked it is E KL(p(x_t | x_-t) || model), one word of each sentence masked at a
-    uniform place whatever the task's own masking. Of the task causal it is
-    E [log p(x) - log model(x)] over the expected number of supervised words, the mean of
-    KL(p(x_t | x_<t) || model) over words. Beside ``kl`` the probe returns ``kl_sem``, its standard
-    error over sentences, and ``entropy``, that of the same words given what the model sees:
-    ``kl + entropy`` is the model's cross-entropy on them.
+    For a masked task it is E KL(p(x_t | x_-t) || model), with one word of each sentence masked at a
+    uniform position whatever the task's own masking. For a causal task it is E [log p(x) - log
+    model(x)] over the expected number of supervised words, the mean of KL(p(x_t | x_<t) || model)
+    over words. Besides ``kl`` the probe returns ``kl_sem``, its standard error over sentences, and
+    ``entropy``, that of the same words given the model's input: ``kl + entropy`` is the model's
+    cross-entropy on them.
 
     Args:
         task: masked or causal.
-        model: any that answers it.
+        model: any model for the task.
         num: sentences, rounded up to a multiple of 256.
 
     Raises:
-        ValueError: the task's words are not those of a world.
+        ValueError: the task's words do not come from a world.
     """
     chunks = -(-num // CHUNK)
     sums: Callable[[Array, Batch, Array], _Sums]
@@ -77,7 +76,7 @@ def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
 
 
 def _masked_truth(task: MaskedWords, chunks: int) -> tuple[Batch, Float[Array, "chunks S V"]]:
-    """Sentences with one masked word each, and the law of that word given the others."""
+    """Sentences with one masked word each, and the distribution of that word given the others."""
     sentences = task.test_set(chunks * CHUNK)
     world = task.world.make()
 
@@ -116,7 +115,7 @@ def _causal_sums(
 
 
 def _rates(sums: _Sums) -> dict[str, Array]:
-    """Means a word over all sentences, with the delta method's standard error of a ratio."""
+    """Means per word over all sentences, with the delta method's standard error of a ratio."""
     divergence, entropy, words = sums
     kl = divergence.mean() / words.mean()
     sem = (divergence - kl * words).std(ddof=1) / jnp.sqrt(words.size) / words.mean()

@@ -5,7 +5,7 @@ from typing import Any
 
 from jax import Array
 from jaxtyping import Int
-from typing_extensions import Protocol, runtime_checkable  # isinstance computes no member
+from typing_extensions import Protocol, runtime_checkable  # its isinstance evaluates no member
 
 from el_jax.tasks.causal import CausalWords
 from el_jax.tasks.copy import CopyStrings, PaddedCopy
@@ -50,9 +50,9 @@ class Task(Hashable, Protocol):
 
     @property
     def labels_follow(self) -> bool:
-        """True where labels are tokens of the window behind their supervised position.
+        """True if labels are tokens of the window after their supervised position.
 
-        As in next-token prediction: a model that sees later tokens could read them off.
+        As in next-token prediction, where a model that sees later tokens could copy them.
         """
 
     @property
@@ -81,16 +81,16 @@ class Task(Hashable, Protocol):
         """All of the examples as windows, in order."""
 
     def batch_at(self, train_set: Any, step: int | Int[Array, ""], key: Key, /) -> Batch:
-        """The windows that update ``step``, which may be traced, reads in the run of this key."""
+        """The windows that update ``step`` (may be traced) reads in the run with this key."""
 
 
 @runtime_checkable
 class Guessable(Protocol):
-    """A task at which the accuracy of guessing is known."""
+    """A task with a known accuracy of guessing."""
 
     @property
     def chance(self) -> float:
-        """Accuracy, in the group or place that is hardest, of a model that can only guess there."""
+        """Accuracy of a model that can only guess, in the hardest group or position."""
 
 
 TASKS: dict[str, type[Task]] = {

@@ -1,9 +1,9 @@
-"""Next-word prediction of the sentences of a world whose probabilities are known.
+"""Next-word prediction on sentences of a world with known probabilities.
 
-A window is ``<BEGIN> x_1 .. x_T``; every token but the last is supervised with the next. Where
-sentences have several lengths, ``<END>`` follows the last word and is supervised as well, so that a
-model's probabilities of the supervised tokens multiply to that of the sentence. The least loss is
-then the world's entropy rate: E -log p(x), over the expected number of supervised tokens.
+A window is ``<BEGIN> x_1 .. x_T``; every token but the last has the next one as its target. If
+sentences have several lengths, ``<END>`` follows the last word and is a target as well, so a
+model's probabilities of the targets multiply to that of the sentence. The least loss is then the
+world's entropy rate: E -log p(x), over the expected number of supervised tokens.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class CausalWords(WorldSentences[Sentences]):
 
     @property
     def special_ids(self) -> tuple[int, int]:
-        """Tokens BEGIN and END, which also fills what is behind; the words are ``0 .. V - 1``."""
+        """Tokens BEGIN and END, which is also the padding; the words are ``0 .. V - 1``."""
         words = self.world.make().vocab_size
         return words, words + 1
 
@@ -40,16 +40,16 @@ class CausalWords(WorldSentences[Sentences]):
 
     @property
     def window_length(self) -> int:
-        """BEGIN, the longest sentence, and END where lengths differ."""
+        """BEGIN, the longest sentence, and END if lengths differ."""
         return 1 + self.answer_length
 
     @property
     def answer_length(self) -> int:
-        """Slots for the supervised tokens of one sentence, P; all right is an exact match."""
+        """Slots for the supervised tokens of one sentence, P; an exact match has all correct."""
         return self.world.make().length + self._asks_for_end
 
     def ask(self, tokens: Int[Array, "S T"], _: Key) -> Sentences:
-        """The sentences alone: each of their words is supervised."""
+        """The sentences themselves: every word is supervised."""
         return Sentences(tokens)
 
     def pack(self, examples: Corpus | Sentences) -> Batch:
@@ -67,5 +67,5 @@ class CausalWords(WorldSentences[Sentences]):
 
     @property
     def _asks_for_end(self) -> int:
-        """1 where sentences have several lengths."""
+        """1 if sentences have several lengths."""
         return int(len(self.world.make().lengths) > 1)

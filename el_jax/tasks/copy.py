@@ -1,10 +1,10 @@
 """The padded-shifted copy task of Yang, Puli and Ranganath (2025), section 3.
 
-A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model gives the second ``seq``.
-In an *easy* string the padding is ``seq`` with every letter shifted, repeated to fill the
-padding; in a *hard* string it is noise. Two mechanisms answer easy strings: copying ``seq``
-from the start (right everywhere), and undoing the shift of any padding letter (a shortcut,
-at chance on hard strings). The swap test (``swap_set``) tells them apart.
+A string is ``<BOS> seq padding <CLS> seq <EOS>`` and the model predicts the second ``seq``. In an
+*easy* string the padding is ``seq`` with every letter shifted, repeated to fill the padding; in a
+*hard* string it is noise. Two mechanisms solve easy strings: copying ``seq`` from the start
+(correct everywhere), and undoing the shift of any padding letter (a shortcut, at chance on hard
+strings). The swap test (``swap_set``) distinguishes them.
 
 With seq of ``L_c`` letters and padding of ``L_p``, a string has ``2 L_c + L_p + 3`` tokens: 55
 for the paper's (1, 50), eight of which fill its longest context, 440, and 2013 for (5, 2000).
@@ -26,7 +26,7 @@ from el_jax.tasks.packing import epoch_order, pack_windows, window_layout
 from el_jax.tasks.sentences import FRESH_TRAIN_SPLIT
 from el_jax.types import Batch, Key
 
-# what a key derived from `data_seed` is for; one stream each, so no two draws are related
+# uses of a key derived from `data_seed`; one stream each, so no two draws are related
 _TRAIN, _TEST, _SWAP = range(3)
 
 
@@ -44,11 +44,11 @@ class CopyStrings(NamedTuple):
 
 @dataclass(frozen=True)
 class PaddedCopy:
-    """The padded-shifted copy task: its distribution, its data sets and their packing.
+    """The padded-shifted copy task: its distribution, data sets and packing.
 
-    Every method is a pure function of the fields and its arguments, and all but ``render`` can
-    be jitted; the task is hashable and goes in as a static argument. String ``i`` of a set depends
-    on the key and on ``i`` only, so a larger set begins with the smaller one.
+    Every method is a pure function of the fields and its arguments, and all but ``render`` can be
+    jitted; the task is hashable and is a static argument. String ``i`` of a set depends on the key
+    and on ``i`` only, so a larger set begins with the smaller one.
 
     As in the paper, an update reads the same strings whatever ``strings_per_window``. The paper
     does not say how strings share a window: here attention crosses strings unless ``doc_mask`` is
@@ -57,21 +57,21 @@ class PaddedCopy:
     Attributes:
         alphabet_size: letters of the alphabet, at least 2.
         copy_length: letters to copy, ``L_c``.
-        padding_length: letters of padding, ``L_p``, at least ``L_c`` so that easy padding
-            tells the whole answer.
+        padding_length: letters of padding, ``L_p``, at least ``L_c`` so that easy padding contains
+            the whole answer.
         easy_fraction: probability ``p_s`` that a string is easy.
         shift: distance of the Caesar shift, in ``[0, alphabet_size)``.
         num_train: strings in the training set, a multiple of ``strings_per_update``; 0 draws new
-            ones for every update, and the split "train" is then 1,024 others.
+            ones for every update, and the split "train" is then 1,024 other strings.
         strings_per_update: strings one update reads.
         strings_per_window: strings packed into one window, a divisor of ``strings_per_update``.
-        grouping: ``"static"`` only reorders the updates each epoch, so that a string always has
-            the same neighbours; ``"reshuffled"`` permutes all strings.
+        grouping: ``"static"`` only reorders the updates each epoch, so a string keeps its
+            neighbours; ``"reshuffled"`` permutes all strings.
         doc_mask: keep attention inside each string.
         reset_positions: restart positions at each string.
-        supervise: ``"answer"``, or ``"all"`` for a loss on every token of training strings whose
-            answer is one letter; data sets supervise their answers alone.
-        data_seed: seed of the data sets; the seed of a run orders its updates.
+        supervise: ``"answer"``, or ``"all"`` for a loss on every token of training strings with a
+            one-letter answer; data sets always supervise only answers.
+        data_seed: seed of the data sets; the run's seed orders its updates.
     """
 
     alphabet_size: int = 26
@@ -93,7 +93,7 @@ class PaddedCopy:
     def __post_init__(self) -> None:
         letters, copied, update = self.alphabet_size, self.copy_length, self.strings_per_update
         padding, train, window = self.padding_length, self.num_train, self.strings_per_window
-        # in this order: a later line may divide by what an earlier one has found positive
+        # in this order: a later line may divide by a number that an earlier one checked
         require("alphabet_size", letters, letters >= 2, "at least 2")
         require("copy_length", copied, copied >= 1, "at least 1")
         require("padding_length", padding, padding >= copied, f"at least copy_length={copied}")
@@ -140,19 +140,19 @@ class PaddedCopy:
 
     @property
     def answer_length(self) -> int:
-        """Supervised tokens of one string; all right is an exact match."""
+        """Supervised tokens of one string; an exact match has all correct."""
         return self.copy_length
 
     @property
     def chance(self) -> float:
-        """Letter accuracy of a guess, and of the shortcut on hard strings.
+        """Letter accuracy of guessing, and of the shortcut on hard strings.
 
-        A hard string's padding is independent of its seq: no function of it beats a guess.
+        A hard string's padding is independent of its seq: no function of it beats guessing.
         """
         return 1 / self.alphabet_size
 
     def sample(self, key: Key, num: int) -> CopyStrings:
-        """Draws ``num`` strings from the task's distribution.
+        """Draw ``num`` strings from the task's distribution.
 
         Tasks that differ only in ``easy_fraction`` or ``shift`` draw the same seqs and the
         same noise, and a larger ``easy_fraction`` only turns hard strings into easy ones.
@@ -166,19 +166,19 @@ class PaddedCopy:
         return CopyStrings(self._string(seq, padding), (~easy).astype(np.int32))
 
     def train_set(self) -> CopyStrings:
-        """The training strings, or those that stand for new ones."""
+        """The training strings, or stand-ins if every update draws new ones."""
         return self.sample(self._key(_TRAIN), self.num_train or FRESH_TRAIN_SPLIT)
 
     def test_set(self, num: int) -> CopyStrings:
-        """The first ``num`` test strings, drawn like the training strings and apart from them."""
+        """The first ``num`` test strings, drawn like the training strings but separately."""
         return self.sample(self._key(_TEST), num)
 
     def swap_set(self, num: int) -> tuple[CopyStrings, Int[Array, "num L_c"]]:
-        """Strings on which copying and undoing the shift give different answers everywhere.
+        """Strings on which copying and undoing the shift always give different answers.
 
-        The padding is the shift of another seq, uniform among those that differ from the true
-        one in every letter; it looks like an easy string's. The share of answers equal to the
-        labels and to the shortcut's says which mechanism a model uses.
+        The padding is the shift of another seq, uniform among those that differ from the true one
+        in every letter; it looks like an easy string's. The shares of answers equal to the labels
+        and to the shortcut's answers show which mechanism a model uses.
 
         Returns:
             The strings, in the hard group, and the shortcut's answer to each, ``[num, L_c]``.
@@ -191,10 +191,10 @@ class PaddedCopy:
         return CopyStrings(tokens, jnp.ones((num,), jnp.int32)), shortcut_labels
 
     def pack(self, strings: CopyStrings, *, strings_per_window: int | None = None) -> Batch:
-        """Concatenates consecutive strings into windows and supervises each one's copy.
+        """Concatenate consecutive strings into windows and supervise each one's copy.
 
         Args:
-            strings: ``S`` of them.
+            strings: ``S`` strings.
             strings_per_window: ``n``, the task's own when None; 1 gives unpacked strings.
 
         Returns:
@@ -211,9 +211,9 @@ class PaddedCopy:
         """The windows that an update reads; their strings depend on the arguments and ``grouping``.
 
         Args:
-            train_set: the training strings; not looked at if updates have new ones.
+            train_set: the training strings; unused if updates draw new ones.
             step: number of earlier updates; may be traced.
-            key: one per run; it draws the strings, or orders them anew each epoch.
+            key: one per run; it draws the strings, or reshuffles them each epoch.
 
         Raises:
             ValueError: if ``train_set`` does not hold ``num_train`` strings.
@@ -234,11 +234,11 @@ class PaddedCopy:
     def attention_targets(
         self, strings_per_window: int | None = None
     ) -> tuple[Int[Array, "P"], Bool[Array, "P T"]]:
-        """Positions that the two mechanisms read, for each supervised slot of a window of ``pack``.
+        """Positions that the two mechanisms read, for each supervised slot of a packed window.
 
         Returns:
-            The position of the letter to copy, ``[P]``, and a mask of the padding of the slot's
-            own string, ``[P, T]``.
+            The position of the letter to copy, ``[P]``, and a mask of the padding in the slot's own
+            string, ``[P, T]``.
         """
         string, place = window_layout(self._packed(strings_per_window), self.string_length)
         answer = np.flatnonzero((place >= 1) & (place <= self.copy_length))
@@ -247,7 +247,7 @@ class PaddedCopy:
         return jnp.asarray(answer, jnp.int32), jnp.asarray(own & is_padding)
 
     def render(self, tokens: Int[Array | np.ndarray, "T"], *, max_padding: int = 8) -> str:
-        """Writes strings out, such as ``<BOS>g hhhhhhhh… <CLS>g<EOS>``; numbers past 26 letters.
+        """Render strings, such as ``<BOS>g hhhhhhhh… <CLS>g<EOS>``; numbers if over 26 letters.
 
         Args:
             tokens: tokens of one or several whole strings.

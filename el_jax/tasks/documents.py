@@ -1,8 +1,8 @@
-"""Texts, each with a word that names it, and their sentences.
+"""Texts, each labelled with a word, and their sentences.
 
-A source is a name of ``PACKAGED``; a folder of .txt files, each named by its word; or ``tfds:`` and
-the name of a data set of tensorflow-datasets that was prepared as array_record, with one text and
-one class label in each record, such as ``tfds:imdb_reviews`` or ``tfds:labelled_texts/king_james``
+A source is a name in ``PACKAGED``; a folder of .txt files, each named after its label; or ``tfds:``
+and the name of a tensorflow-datasets data set prepared as array_record, with one text and one class
+label per record, such as ``tfds:imdb_reviews`` or ``tfds:labelled_texts/king_james``
 (el_jax/tasks/documents_builder.py), which grain reads. TensorFlow is not needed.
 """
 
@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 from el_jax.tasks import king_james, shakespeare
 
 TFDS = "tfds:"
-# behind a full stop, a question or exclamation mark and a quote's end, before a capital letter
+# after a full stop, question or exclamation mark and closing quote, before a capital letter
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]['\")]))\s+(?=\W*[A-Z])")
 
 
 class Document(NamedTuple):
-    """A text and the word that names it."""
+    """A text and its label, a word."""
 
     label: str
     text: str
 
 
 def king_james_books() -> list[Document]:
-    """The 66 books of the King James Bible; parts of a book, such as 1 and 2 Samuel, have one word.
+    """The 66 books of the King James Bible; parts of a book, such as 1 and 2 Samuel, share a label.
 
     Raises:
         MissingPackageError: the package is not installed.
@@ -58,7 +58,7 @@ def read_documents(source: str) -> list[Document]:
 
     Raises:
         MissingPackageError: the package of the source is not installed.
-        ValueError: there is no such source, or it is no set of labelled texts; one line.
+        ValueError: there is no such source, or it is not a set of labelled texts; one line.
     """
     if source in PACKAGED:
         return PACKAGED[source]()
@@ -77,11 +77,11 @@ def read_documents(source: str) -> list[Document]:
 
 
 def read_texts(source: str) -> list[str]:
-    """A .txt file, or all texts of a source.
+    """Read a .txt file, or all texts of a source.
 
     Raises:
         MissingPackageError: the package of the source is not installed.
-        ValueError: there is no such file or source, or it is no text; one line.
+        ValueError: there is no such file or source, or it is not text; one line.
     """
     file = pathlib.Path(source)
     if file.suffix != ".txt" or file.is_dir():
@@ -100,20 +100,20 @@ def read_text(source: str) -> str:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, as its punctuation tells; an empty line ends one, too."""
+    """Split a text into sentences by punctuation; an empty line also ends one."""
     paragraphs = re.split(r"\n\s*\n", text)
     return [s for p in paragraphs for s in _SENTENCE_END.split(" ".join(p.split())) if s]
 
 
 def _of_tfds(name: str) -> list[Document]:
-    """The records of the split "train", in its order, read by grain in threads."""
-    import grain  # a second to import, as the other, which only those need who ask for it
+    """The records of the split "train", in order, read by grain in threads."""
+    import grain  # takes a second to import, like tfds, and only this source needs them
     import tensorflow_datasets as tfds
 
     try:
         builder = tfds.builder(name)
         records = grain.MapDataset.source(builder.as_data_source("train"))
-    except Exception as error:  # of many kinds, most of several lines
+    except Exception as error:  # many types, mostly with several lines
         raise ValueError(f"{_first_line(error)} (must be prepared as array_record)") from error
     text, label = (_feature(builder, kind) for kind in ("Text", "ClassLabel"))
     names = builder.info.features[label].names
@@ -125,7 +125,7 @@ def _of_tfds(name: str) -> list[Document]:
 
 
 def _feature(builder: Any, kind: str) -> str:
-    """The name of a data set's only feature of a kind."""
+    """The name of a data set's only feature of a given kind."""
     features = builder.info.features
     found = [name for name in features if type(features[name]).__name__ == kind]
     if len(found) != 1:

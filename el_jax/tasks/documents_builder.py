@@ -7,8 +7,8 @@
     grain.MapDataset.source(builder.as_data_source("train")).shuffle(seed=0)[0]["text"]
 
 A record is a whole book, play or poem. The task ``text_copy`` reads such a data set through grain
-and the packages themselves directly. It holds all of its windows on the device, where the step
-runs: a few megabytes need no pipeline behind that.
+and the packages themselves directly. It keeps all of its windows on the device; a few megabytes
+need no pipeline.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ from el_jax.types import Key
 
 
 def string_keys(key: Key, num: int) -> KeyOf[Array, "S"]:
-    """One key per string, so that string ``i`` does not depend on the number of strings."""
+    """One key per string, so string ``i`` does not depend on the number of strings."""
     return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(num))
 
 
@@ -23,8 +23,8 @@ def letters_of(key: Key, num: int, length: int, low: int, high: int) -> Int[Arra
 def draw_distinct(key: Key, num: int, size: int) -> Int[Array, "num"]:
     """``num`` distinct numbers below ``size``, in random order.
 
-    The steps of Fisher and Yates, as many as numbers are wanted: on a CPU a tenth of the time of
-    ``jax.random.permutation``, which sorts all ``size``.
+    Takes ``num`` Fisher-Yates steps: on a CPU a tenth of the time of ``jax.random.permutation``,
+    which sorts all ``size`` numbers.
     """
     picks = jax.random.randint(key, (num,), jnp.arange(num), size)
 

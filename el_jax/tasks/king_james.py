@@ -1,4 +1,4 @@
-"""The King James Bible as words: real text that comes with a package, without a download."""
+"""The King James Bible as words: real text from a package, without a download."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def king_james_words(books: Sequence[str] = ("Genesis",)) -> list[str]:
 
 
 def encode_words(words: Sequence[str]) -> tuple[Int[np.ndarray, "words"], list[str]]:
-    """Numbers words, the most frequent first, ties in alphabetical order.
+    """Number words, the most frequent first, ties in alphabetical order.
 
     Returns:
         The token of each word, and the word of each token.

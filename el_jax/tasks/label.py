@@ -1,8 +1,8 @@
-"""The label of a sentence: a model reads all of its words and answers with the class.
+"""Classification of a sentence: a model reads all of its words and predicts the class.
 
-A window is ``x_1 .. x_T <ASK>``, supervised at the last token with the class of the sentence under
-one label of the world. Where the words leave the class open, as those of a hidden Markov model do,
-it is the most probable one; a sentence without class is not supervised.
+A window is ``x_1 .. x_T <ASK>``; the target at the last token is the sentence's class under one
+label of the world. If the words do not determine the class, as in a hidden Markov model, the target
+is the most probable one; a sentence without a class is not supervised.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class LabelledSentences(NamedTuple):
     """Sentences and their classes.
 
     Attributes:
-        tokens: words, ``PAD`` behind the end, ``[S, T]``.
-        classes: of each, -1 where it has none, ``[S]``.
+        tokens: words, ``PAD`` after the end, ``[S, T]``.
+        classes: class of each sentence, -1 if it has none, ``[S]``.
     """
 
     tokens: Int[Array, "S T"]
@@ -36,7 +36,7 @@ class SentenceLabel(WorldSentences[LabelledSentences]):
     """Classification of the sentences of a world.
 
     Attributes:
-        label: one of the world's.
+        label: a label of the world.
     """
 
     label: str = "sentence"
@@ -63,7 +63,7 @@ class SentenceLabel(WorldSentences[LabelledSentences]):
 
     @property
     def vocab_size(self) -> int:
-        """Words or classes, whichever are more, and the two special tokens."""
+        """Words or classes, whichever is more, and the two special tokens."""
         return self.special_ids[-1] + 1
 
     @property

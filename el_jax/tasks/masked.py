@@ -1,10 +1,11 @@
-"""Masked language modelling of the sentences of a world whose conditionals are known.
+"""Masked language modelling on sentences of a world with known conditionals.
 
-An input is ``<CLS> x_1 .. x_T`` with some words hidden, and the model predicts those. With
-``masking="one"`` one word of each sentence is hidden, at a uniform place, as Liu, Xie, Li, Ma 2023
-(arXiv 2210.14199) define the loss; its least value is the world's entropy floor. With
-``masking="bert"`` it is as in their released code (Devlin et al. 2019): 15 % of the words, at least
-one and at most five, of which 80 % show ``<MASK>``, 10 % a random word, and 10 % themselves.
+An input is ``<CLS> x_1 .. x_T`` with some words hidden, which the model predicts. With
+``masking="one"`` one word of each sentence is hidden, at a uniform position, as in the loss of Liu,
+Xie, Li, Ma 2023 (arXiv 2210.14199); its least value is the world's entropy floor.
+``masking="bert"`` follows their released code (Devlin et al. 2019): it selects 15 % of the words,
+at least one and at most five, of which 80 % show ``<MASK>``, 10 % a random word, and 10 %
+themselves.
 """
 
 from dataclasses import dataclass
@@ -20,19 +21,19 @@ from el_jax.tasks.sentences import DOWNSTREAM, Corpus, WorldSentences
 from el_jax.types import Batch, Key
 from el_jax.worlds import PAD, Sentences
 
-MASKED_SHARE, MOST_MASKED = 0.15, 5  # of masking="bert"
+MASKED_SHARE, MOST_MASKED = 0.15, 5  # for masking="bert"
 SHOWN_MASKED, SHOWN_AS_IS = 0.8, 0.1
-_LABELLED = 0x4C414245  # the stream of labelled sentences, far from the numbers of updates
+_LABELLED = 0x4C414245  # the stream of labelled sentences, far above the numbers of updates
 
 
 class MaskedSentences(NamedTuple):
-    """Sentences and what is hidden in them.
+    """Sentences and their hidden words.
 
     Attributes:
-        tokens: words, ``PAD`` behind the end, ``[S, T]``.
-        places: of the hidden words, counted from 0, ``[S, P]``.
-        shown: the token that stands there, ``[S, P]``.
-        asked: False for a slot that is only filling, ``[S, P]``.
+        tokens: words, ``PAD`` after the end, ``[S, T]``.
+        places: positions of the hidden words, counted from 0, ``[S, P]``.
+        shown: the token shown there, ``[S, P]``.
+        asked: False for an unused slot, ``[S, P]``.
     """
 
     tokens: Int[Array, "S T"]
@@ -45,7 +46,7 @@ class Labelled(NamedTuple):
     """Sentences with the labels of a downstream task.
 
     Attributes:
-        windows: whole sentences, nothing is supervised.
+        windows: whole sentences, without supervised positions.
         labels: the class of each, ``[n]``.
     """
 
@@ -55,10 +56,10 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class MaskedWords(WorldSentences[MaskedSentences]):
-    """Masked language modelling of a world; every update hides other words.
+    """Masked language modelling of a world; every update hides different words.
 
     Attributes:
-        masking: ``"one"`` word of a sentence, or ``"bert"``.
+        masking: ``"one"`` word per sentence, or ``"bert"``.
         downstream: labels of the world that the probe "downstream" predicts; all if empty.
     """
 
@@ -101,23 +102,23 @@ class MaskedWords(WorldSentences[MaskedSentences]):
 
     @property
     def answer_length(self) -> int:
-        """Slots for hidden words of one sentence, P; all right is an exact match."""
+        """Slots for hidden words of one sentence, P; an exact match has all correct."""
         return 1 if self.masking == "one" else min(MOST_MASKED, self.world.make().length)
 
     def downstream_set(self, num: int) -> Sentences:
-        """``num`` sentences with what their labels are read from."""
+        """``num`` sentences, from which the world reads their labels."""
         key = jax.random.fold_in(jax.random.key(self.data_seed), DOWNSTREAM)
         return self.world.make().sample(key, num)
 
     def labelled_at(
         self, label: str, num: int, train_set: Corpus, step: int | Int[Array, ""], key: Key
     ) -> Labelled:
-        """``num`` new sentences for an update with their labels; others than those it trains on.
+        """``num`` new labelled sentences for an update, different from its training sentences.
 
         Args:
-            label: one of the world's.
+            label: a label of the world.
             num: number of sentences.
-            train_set: of this task.
+            train_set: this task's.
             step: number of earlier updates; may be traced.
             key: one per run.
         """
@@ -139,7 +140,7 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         _, cls, pad = self.special_ids
         rows = jnp.arange(len(tokens))[:, None]
         labels = jnp.where(asked, tokens[rows, places], 0)
-        end = self.window_length  # where filling slots write nothing
+        end = self.window_length  # where unused slots write nothing
         seen = jnp.pad(tokens, ((0, 0), (1, 0)), constant_values=cls)
         seen = seen.at[rows, jnp.where(asked, places + 1, end)].set(shown, mode="drop")
         behind = seen == PAD
@@ -154,12 +155,12 @@ class MaskedWords(WorldSentences[MaskedSentences]):
         )
 
     def ask(self, tokens: Int[Array, "S T"], key: Key) -> MaskedSentences:
-        """Chooses the words of each sentence that are hidden; sentence ``i`` by key and ``i``."""
+        """Choose the hidden words of each sentence; sentence ``i`` depends on the key and ``i``."""
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(len(tokens)))
         return MaskedSentences(tokens, *jax.vmap(self._hidden)(tokens, keys))
 
     def _hidden(self, words: Int[Array, "T"], key: Key) -> tuple[Array, Array, Array]:
-        """Places, tokens shown there and which slots are supervised, ``[P]`` each."""
+        """Positions, tokens shown there, and a mask of supervised slots, ``[P]`` each."""
         place_key, kind_key, word_key = jax.random.split(key, 3)
         length = (words != PAD).sum()
         drawn = jax.random.uniform(place_key, words.shape)

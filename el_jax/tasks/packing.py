@@ -1,4 +1,4 @@
-"""Strings of one fixed length, laid end to end in windows and shared out among updates."""
+"""Strings of one fixed length, packed into windows and distributed over updates."""
 
 import jax
 import jax.numpy as jnp
@@ -32,12 +32,12 @@ def pack_windows(
     reset_positions: bool = False,
     doc_mask: bool = False,
 ) -> Batch:
-    """Concatenates consecutive strings, ``n`` to a window, and labels each with its next tokens.
+    """Concatenate consecutive strings, ``n`` per window, with next tokens as labels.
 
     Args:
         tokens: ``S`` strings of ``L`` tokens.
         groups: the group of each string.
-        supervised_places: increasing places of a string whose next token is supervised.
+        supervised_places: increasing positions in a string whose next token is supervised.
         strings_per_window: ``n``.
         reset_positions: restart positions at each string.
         doc_mask: make each string a document of its own.
@@ -71,14 +71,14 @@ def pack_windows(
 def epoch_order(
     key: Key, num: int, strings_per_update: int, *, static: bool
 ) -> Int[Array, "updates {strings_per_update}"]:
-    """Indices of the strings, of ``num``, that each update of an epoch reads, every string once.
+    """Indices of the strings (of ``num``) that each update of an epoch reads, every string once.
 
     Args:
         key: one per epoch.
         num: a multiple of ``strings_per_update``.
         strings_per_update: strings one update reads.
-        static: permute the updates, whose strings stay together in their order whatever the
-            key, rather than the strings.
+        static: permute the updates rather than the strings; an update's strings stay together in
+            order for any key.
     """
     strings = jnp.arange(num, dtype=jnp.int32)
     if static:

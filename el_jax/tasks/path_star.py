@@ -2,12 +2,12 @@
 
 G_{d,l} is a star: d arms of l nodes each, the start among them, all nodes distinct and their labels
 random. A window is ``a,b|c,d|.../start,goal=path``: the d (l - 1) edges in random order, the query,
-and the path from start to goal, one token a node; commas are none. The model gives the path.
+and the path from start to goal, one token per node; commas are not tokens. The model predicts the
+path.
 
-Of its tokens only the second takes a search: which neighbour of the start leads to the goal? Any
-other follows from the one before it by a look at one edge. Trained on true tokens before it, a
-model can learn to look edges up and to guess the branch (the "Clever Hans" solution), with exact
-match 1/d.
+Only its second token requires a search: which neighbour of the start leads to the goal? Every other
+token follows from the previous one by looking up one edge. With teacher forcing, a model can learn
+to look up edges and to guess the branch (the "Clever Hans" solution), with exact match 1/d.
 
 Format and tokens are those of github.com/gregorbachmann/Next-Token-Failures.
 """
@@ -46,10 +46,10 @@ class Graphs(NamedTuple):
 
 
 def place_names(path_length: int) -> tuple[str, ...]:
-    """Names of the nodes of a path: start, branch, node_2, ..., last_node; of two start and branch.
+    """Names of the nodes of a path: start, branch, node_2, ..., last_node; or start and branch.
 
-    Metrics by place are of a model that is given the right path so far, which makes the last node
-    easy; the probe ``greedy_goal`` measures the end of the path that the model writes itself.
+    Metrics by place give the model the correct path so far, which makes the last node easy; the
+    probe ``greedy_goal`` measures the end of the path that the model generates itself.
     """
     inner = (f"node_{place}" for place in range(2, path_length - 1))
     return ("start", "branch", *inner, "last_node")[:path_length]
@@ -65,23 +65,23 @@ class PathStar:
         degree: d, number of arms.
         path_length: l, nodes of an arm, the start included; at least 2.
         num_nodes: N, number of labels, at least 1 + d (l - 1).
-        order: of the path in the answer; "reversed" starts at the goal, whence each token
-            follows from the one before it without a search.
-        teacher: what the model reads of the path while it learns. "forced": all tokens before the
-            one that it predicts. "masked": the same, but each is replaced by ``$`` with
-            probability ``mask_rate`` in training (Frydenlund 2025, arXiv 2503.10542, who found
-            that it makes the task learnable; the rate is ours). "none": ``$`` in place of all, in
+        order: order of the path in the answer; "reversed" starts at the goal, so each token follows
+            from the one before it without a search.
+        teacher: the part of the path that the model reads in training. "forced": all tokens before
+            the one that it predicts. "masked": the same, but each is replaced by ``$`` with
+            probability ``mask_rate`` in training (Frydenlund 2025, arXiv 2503.10542, who found that
+            it makes the task learnable; the rate is ours). "none": ``$`` in place of all, in
             training and test ("teacherless"; the path is then decoded in parallel). "diffusion":
-            masked diffusion (arXiv 2602.19980): in training ``$`` in place of a uniform number of
-            tokens, at least one, each predicted where it stands by a model that sees both sides;
-            in test in place of all.
+            masked diffusion (arXiv 2602.19980): in training ``$`` replaces a uniform number of
+            tokens, at least one, each predicted at its own position by a model that sees both
+            sides; in test it replaces all.
         mask_rate: see ``teacher``.
         num_train: training graphs, a multiple of ``graphs_per_update``; 0 draws new ones for every
-            update, and the split "train" is then 1,024 others.
+            update, and the split "train" is then 1,024 other graphs.
         graphs_per_update: graphs one update reads.
-        test_file: a file of graphs as the repository above has them, read in place of test graphs
-            that are drawn; empty for none.
-        data_seed: seed of the data sets; the seed of a run draws, or orders, its updates.
+        test_file: a file of graphs in the format of the repository above, used instead of drawn
+            test graphs; empty for none.
+        data_seed: seed of the data sets; the run's seed draws, or orders, its updates.
     """
 
     degree: int = 2
@@ -112,7 +112,7 @@ class PathStar:
 
     @property
     def labels_follow(self) -> bool:
-        """See ``Task``; masked diffusion predicts a token where it stands."""
+        """See ``Task``; False for masked diffusion, which predicts a token at its own position."""
         return self.teacher != "diffusion"
 
     @property
@@ -148,14 +148,14 @@ class PathStar:
 
     @property
     def answer_length(self) -> int:
-        """Tokens of the path, l; all right is an exact match."""
+        """Tokens of the path, l; an exact match has all correct."""
         return self.path_length
 
     @property
     def group_names(self) -> tuple[str, ...]:
         """A group for each place on the path: start, branch, node_2, ..., last_node.
 
-        The branch is the neighbour of the start, of two nodes the last.
+        The branch is the neighbour of the start, the last node if there are two.
         """
         return place_names(self.path_length)
 
@@ -165,11 +165,11 @@ class PathStar:
         return 1 / self.degree
 
     def sample(self, key: Key, num: int) -> Graphs:
-        """Draws graphs: labels and the order of edges are uniform, and so is the goal's arm."""
+        """Draw graphs: labels, the order of edges and the goal's arm are uniform."""
         return Graphs(*jax.vmap(self._graph)(string_keys(key, num)))
 
     def train_set(self) -> Graphs:
-        """The training graphs, or those that stand for new ones."""
+        """The training graphs, or stand-ins if every update draws new ones."""
         return self.sample(self._key(TRAIN), self.num_train or FRESH_TRAIN_SPLIT)
 
     def test_set(self, num: int) -> Graphs:
@@ -195,7 +195,7 @@ class PathStar:
         """The windows that an update reads.
 
         Args:
-            train_set: of this task; not looked at if updates have new graphs.
+            train_set: this task's; unused if updates draw new graphs.
             step: number of earlier updates; may be traced.
             key: one per run; it draws, or orders, the graphs and hides tokens.
         """
@@ -213,7 +213,7 @@ class PathStar:
         return self._windows(graphs, self._draw_hidden(mask_key, len(graphs.path)))
 
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
-        """Writes a window out as a line of the repository's files, ``$`` where it hides a node."""
+        """Render a window as a line of the repository's files, with ``$`` for hidden nodes."""
         return re.sub(
             ",?([|=/]),?", r"\1", ",".join(self.token_names[token] for token in tokens.tolist())
         )
@@ -243,7 +243,7 @@ class PathStar:
         return jnp.concatenate([edges, query, jnp.full((num, 1), equals, jnp.int32)], axis=1)
 
     def _draw_hidden(self, key: Key, num_graphs: int) -> Bool[Array, "S l"]:
-        """Draws the places of the path that an update hides."""
+        """Draw the positions of the path that an update hides."""
         shape = num_graphs, self.path_length
         if self.teacher == "masked":
             return jax.random.bernoulli(key, self.mask_rate, shape)

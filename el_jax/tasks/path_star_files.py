@@ -18,7 +18,7 @@ def read_graphs(
     """Read the graphs of a file.
 
     Args:
-        path: of the file.
+        path: the file.
         degree: d of its graphs.
         path_length: l, nodes of an arm with the start.
         num_nodes: N; labels are below it.
@@ -27,8 +27,8 @@ def read_graphs(
         The edges in their order, and the path of each graph.
 
     Raises:
-        ValueError: there is no such file, or a line is no such graph; the number of the line
-            and its fault.
+        ValueError: there is no such file, or a line is not such a graph; the message has the line's
+            number and its fault.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -56,7 +56,7 @@ def read_graphs(
 
 
 def _numbers(line: str, number: int, width: int) -> list[int]:
-    """The labels of a line; their number says if degree and length of the path are right."""
+    """The labels of a line; their number checks the degree and the path's length."""
     if not _LINE.fullmatch(line):
         raise ValueError(f"line {number}: must be a,b|c,d|.../start,goal=start,...,goal")
     labels = re.split(r"[,|/=]", line)

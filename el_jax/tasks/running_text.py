@@ -1,8 +1,8 @@
-"""Next-token prediction on a text of one's own: every token of a window is supervised.
+"""Next-token prediction on the user's text: every token of a window is supervised.
 
-The texts of a source are tokenised one after the other, each ended by the tokenizer's end of a text
-where it has one. An update reads windows that begin anywhere in the first part of the tokens; the
-test windows are the rest, one after the other, so that no token is both trained on and tested.
+The texts of a source are tokenised and concatenated, each followed by the tokenizer's end-of-text
+token if it has one. An update reads windows that begin anywhere in the first part of the tokens;
+the rest is cut into consecutive test windows, so no token is in both training and test set.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from el_jax.tasks.text import TRAINED, classes_of
 from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer
 from el_jax.types import Batch, Key
 
-TRAIN_SPLIT = 256  # windows, evenly spread, that stand for the training text where it is measured
+TRAIN_SPLIT = 256  # evenly spaced windows on which training metrics are measured
 
 
 class TextTokens(NamedTuple):
@@ -36,13 +36,14 @@ class RunningText:
 
     Attributes:
         source: a folder of .txt files, a .txt file, or a source of el_jax/tasks/documents.py.
-        tokenizer: a name or a path, see el_jax/tokenizers; or "trained": byte pairs that are
-            frequent in the text.
-        trained_size: tokens of the vocabulary that is trained, at most.
-        num_classes: V of a model whose table has more rows than the vocabulary; 0 for as many.
-        window: T, tokens that are read at once.
+        tokenizer: a name or a path, see el_jax/tokenizers; or "trained" for byte pairs frequent in
+            the text.
+        trained_size: largest vocabulary of a trained tokenizer.
+        num_classes: V of a model whose table has more rows than the vocabulary; 0 for the
+            vocabulary's size.
+        window: T, tokens per window.
         windows_per_update: windows one update reads.
-        test_share: share of the tokens, at the end, that is for the test.
+        test_share: share of the tokens, at the end, reserved for the test.
     """
 
     source: str = "king_james"
@@ -65,7 +66,7 @@ class RunningText:
 
     @property
     def vocab_size(self) -> int:
-        """Tokens of the vocabulary, or the number that is given."""
+        """Tokens of the vocabulary, or the given number."""
         return classes_of(self.num_classes, self.text_tokenizer)
 
     @property
@@ -90,7 +91,7 @@ class RunningText:
         return self._windows(jnp.asarray(tokens), self.window * jnp.arange(num))
 
     def pack(self, examples: TextTokens | Batch) -> Batch:
-        """Windows as they are; of a training text 256 that are evenly spread."""
+        """Windows unchanged; for a training text, 256 evenly spaced windows."""
         if isinstance(examples, Batch):
             return examples
         last = len(examples.ids) - 1 - self.window
@@ -101,7 +102,7 @@ class RunningText:
         """The windows that an update reads.
 
         Args:
-            train_set: of this task.
+            train_set: this task's.
             step: number of earlier updates; may be traced.
             key: one per run; it draws where the windows begin.
         """
@@ -129,7 +130,7 @@ class RunningText:
 
     @property
     def separator(self) -> str:
-        """The token that ends a text; empty where the tokenizer has none."""
+        """The token that ends a text; empty if the tokenizer has none."""
         return _end(self.tokenizer, self.text_tokenizer)
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Sentences of a world as the examples of a task: new ones for every update, or a fixed set."""
+"""Sentences of a world as the examples of a task, new for every update or a fixed set."""
 
 import abc
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from el_jax.tasks.packing import epoch_order
 from el_jax.types import Batch, Key
 from el_jax.worlds import WorldChoice, choose_world
 
-# what a key derived from `data_seed` is for; one stream each, so no two draws are related
+# uses of a key derived from `data_seed`; one stream each, so no two draws are related
 TRAIN, TEST, DOWNSTREAM = range(3)
-FRESH_TRAIN_SPLIT = 1024  # sentences that stand for those which are drawn anew for every update
+FRESH_TRAIN_SPLIT = 1024  # stand-in sentences if every update draws new ones
 SMALL_GRAMMAR = choose_world("pcfg")  # at its defaults
 
-Asked = TypeVar("Asked")  # sentences as ``tokens``, beside what is supervised
+Asked = TypeVar("Asked")  # sentences as ``tokens``, and their supervision
 
 
 class Corpus(NamedTuple):
-    """The training data: the world, and the sentences that are drawn already."""
+    """The training data: the world, and the sentences drawn so far."""
 
     world: Any
     sentences: Any
@@ -30,16 +30,16 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldSentences(abc.ABC, Generic[Asked]):
-    """The part that tasks share whose examples are the sentences of a world.
+    """Base class of tasks whose examples are sentences of a world.
 
-    A task says what it supervises (``ask``) and how that becomes windows (``pack``).
+    A task defines what it supervises (``ask``) and how that becomes windows (``pack``).
 
     Attributes:
         world: the world.
         num_train: training sentences, a multiple of ``sentences_per_update``; 0 draws new ones for
-            every update, and the split "train" is then 1,024 others.
+            every update, and the split "train" is then 1,024 other sentences.
         sentences_per_update: sentences one update reads.
-        data_seed: seed of the data sets; the seed of a run draws its updates.
+        data_seed: seed of the data sets; the run's seed draws its updates.
     """
 
     world: WorldChoice = SMALL_GRAMMAR
@@ -56,7 +56,7 @@ class WorldSentences(abc.ABC, Generic[Asked]):
 
     @abc.abstractmethod
     def ask(self, tokens: Int[Array, "S T"], key: Key) -> Asked:
-        """Sentences with what is supervised; in sentence ``i`` by the key and ``i``."""
+        """Sentences with their supervision; that of sentence ``i`` depends on the key and ``i``."""
 
     @abc.abstractmethod
     def pack(self, examples: Corpus | Asked) -> Batch:
@@ -68,16 +68,16 @@ class WorldSentences(abc.ABC, Generic[Asked]):
         return Corpus(self.world.make(), self._drawn(TRAIN, num))
 
     def test_set(self, num: int) -> Asked:
-        """The first ``num`` test sentences, each with what is supervised."""
+        """The first ``num`` test sentences with their supervision."""
         return self._drawn(TEST, num)
 
     def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads; every update chooses anew what it supervises.
+        """The windows that an update reads; every update chooses its supervision anew.
 
         Args:
-            train_set: of this task.
+            train_set: this task's.
             step: number of earlier updates; may be traced.
-            key: one per run; it draws, or orders, the sentences and chooses what is supervised.
+            key: one per run; it draws, or orders, the sentences and chooses the supervision.
         """
         draw_key, ask_key = jax.random.split(jax.random.fold_in(key, step))
         if self.num_train:

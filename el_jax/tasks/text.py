@@ -1,19 +1,19 @@
 """The copy task on natural text of Yang, Puli and Ranganath (2025), section 5.2 and Table 2.
 
-An example is a sentence with its label, a word such as the title of its book, put into it::
+An example is a sentence with its label, a word such as the title of its book, inserted::
 
     <|endoftext|> Genesis In the beginning God created Genesis the heaven and the earth. -> Genesis
 
-The model gives the label at the end, all of its tokens. In an *easy* sentence the label
-stands at the start and in the middle, in a *hard* one only in the middle.
+The model predicts all tokens of the label at the end. In an *easy* sentence the label also stands
+at the start and in the middle, in a *hard* one only in the middle.
 
-The paper says no more than that. Choices of ours: sentences of 8 to 60 words, and only those that
-do not have their label among their own words; a middle that is drawn from the middle third, lest a
-fixed place be a rule; four sentences of five easy, as in the task of its section 3; a space before
-every word, so that a label has the same tokens wherever it stands.
+The paper gives no further details. Our choices: sentences of 8 to 60 words that do not contain
+their own label; a middle position drawn from the middle third, so that no fixed position is a rule;
+four of five sentences easy, as in the task of its section 3; a space before every word, so that a
+label has the same tokens everywhere.
 
-Two controls say what the sentence itself tells of its label: without any label in it, and with the
-labels of the sentences permuted.
+Two controls show how much the sentence itself reveals of its label: sentences without labels, and
+sentences with permuted labels.
 """
 
 from dataclasses import dataclass
@@ -40,12 +40,12 @@ _PUNCTUATION = ".,:;!?'\"()-"
 
 
 class Sentences(NamedTuple):
-    """Sentences of a source, in its order, none twice.
+    """Sentences of a source, in order, without duplicates.
 
     Attributes:
-        words: of each sentence.
-        labels: the word that names the text of each, as its place in ``names``.
-        names: the labels, each once.
+        words: words of each sentence.
+        labels: label of each sentence, as an index into ``names``.
+        names: the distinct labels.
     """
 
     words: list[list[str]]
@@ -61,22 +61,24 @@ class TextCopy:
     sentences are taken from the end.
 
     Attributes:
-        source: of the sentences, see el_jax/tasks/documents.py.
-        tokenizer: a name or a path, see el_jax/tokenizers; or "trained": byte pairs that are
-            frequent in the source's own sentences, those of the test among them and labels not.
-        trained_size: tokens of the vocabulary that is trained, at most.
-        num_classes: V of a model whose table has more rows than the vocabulary; 0 for as many.
+        source: source of the sentences, see el_jax/tasks/documents.py.
+        tokenizer: a name or a path, see el_jax/tokenizers; or "trained" for byte pairs frequent in
+            the source's own sentences, including test sentences but not labels.
+        trained_size: largest vocabulary of a trained tokenizer.
+        num_classes: V of a model whose table has more rows than the vocabulary; 0 for the
+            vocabulary's size.
         label: "true"; "absent", the sentence without any label in it; or "permuted", the labels of
-            all sentences permuted, so that a sentence tells nothing of its own.
-        middle: the label in the middle stands behind a word drawn from the middle "third", or
-            behind the "half" of the words.
+            all sentences permuted, so that a sentence reveals nothing of its own.
+        middle: the middle label stands after a word drawn from the middle "third", or after "half"
+            of the words.
         easy_fraction: probability that a sentence is easy.
-        min_words: words of a sentence, at least, not counting labels.
-        max_words: likewise, at most.
-        max_tokens: of a window; a sentence is left out that would have more with the longest label.
+        min_words: least number of words in a sentence, not counting labels.
+        max_words: largest number of words, likewise.
+        max_tokens: limit for a window; sentences that would exceed it with the longest label are
+            left out.
         num_train: training sentences, a multiple of ``sentences_per_update``.
         sentences_per_update: sentences one update reads.
-        data_seed: seed of the split, of places of labels, and of what is easy.
+        data_seed: seed of the split, the positions of labels, and the choice of easy sentences.
     """
 
     source: str = "king_james"
@@ -111,17 +113,17 @@ class TextCopy:
 
     @property
     def vocab_size(self) -> int:
-        """Tokens of the vocabulary, or the number that is given."""
+        """Tokens of the vocabulary, or the given number."""
         return classes_of(self.num_classes, self.text_tokenizer)
 
     @property
     def window_length(self) -> int:
-        """Tokens of the longest sentence with the longest label at each place."""
+        """Tokens of the longest sentence with the longest label in each position."""
         return _examples(self).tokens.shape[1]
 
     @property
     def answer_length(self) -> int:
-        """Tokens of the longest label; all right is an exact match."""
+        """Tokens of the longest label; an exact match has all correct."""
         return _examples(self).labels.shape[1]
 
     def train_set(self) -> Batch:
@@ -147,9 +149,9 @@ class TextCopy:
         """The windows that an update reads.
 
         Args:
-            train_set: of this task.
+            train_set: this task's.
             step: number of earlier updates; may be traced.
-            key: one per run; it orders the sentences anew each epoch.
+            key: one per run; it reshuffles the sentences each epoch.
         """
         updates = self.num_train // self.sentences_per_update
         of_epoch = jax.random.fold_in(key, step // updates)
@@ -157,7 +159,7 @@ class TextCopy:
         return jax.tree.map(lambda leaf: leaf[order[step % updates]], train_set)
 
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
-        """The text of a window, without what fills it up."""
+        """The text of a window, without padding."""
         text = self.text_tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
         return text.removeprefix(self.separator).partition(self.separator)[0]
 
@@ -191,7 +193,7 @@ class TextCopy:
 
 
 def classes_of(given: int, tokenizer: Tokenizer) -> int:
-    """V of a task on text: the number that is given, or if it is 0 the tokens of the vocabulary.
+    """V of a task on text: the given number, or the size of the vocabulary if it is 0.
 
     Raises:
         ValueError: the vocabulary has more tokens than the number.
@@ -213,7 +215,7 @@ def _sentences(source: str, min_words: int, max_words: int) -> Sentences:
     for document in documents:
         for sentence in sentences_of(document.text):
             if min_words <= len(sentence.split()) <= max_words:
-                labels.setdefault(sentence, document.label)  # twice could be in both splits
+                labels.setdefault(sentence, document.label)  # duplicates could be in both splits
     names = sorted(set(labels.values()))
     numbers = np.array([names.index(label) for label in labels.values()], np.int32)
     return Sentences([sentence.split() for sentence in labels], numbers, names)
@@ -221,7 +223,7 @@ def _sentences(source: str, min_words: int, max_words: int) -> Sentences:
 
 @lru_cache(maxsize=4)
 def _loaded(name: str) -> tuple[Tokenizer, str]:
-    """A tokenizer and its token between documents, which is empty if it has none."""
+    """A tokenizer and its token between documents, empty if it has none."""
     tokenizer = load_tokenizer(name)
     return tokenizer, end_token(name, tokenizer) or ""
 
@@ -270,7 +272,7 @@ def _examples(task: TextCopy) -> TextWindows:
 
 
 def _middle(num_words: int, place: float, middle: str) -> int:
-    """Words before the label in the middle; ``place`` in [0, 1) chooses in the middle third."""
+    """Words before the middle label; ``place`` in [0, 1) chooses within the middle third."""
     if middle == "half":
         return num_words // 2
     first, last = -(-num_words // 3), 2 * num_words // 3

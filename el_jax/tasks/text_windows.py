@@ -18,10 +18,10 @@ class LabelledSentence(NamedTuple):
     """A sentence and its label.
 
     Attributes:
-        words: of the sentence.
+        words: words of the sentence.
         label: number of the label.
-        easy: the label stands at the start, too.
-        middle: number of words before the label in the middle.
+        easy: the label also stands at the start.
+        middle: number of words before the middle label.
     """
 
     words: list[str]
@@ -31,7 +31,7 @@ class LabelledSentence(NamedTuple):
 
 
 class TextWindows(NamedTuple):
-    """Windows, as the fields of a ``Batch`` have them, in the memory of the host."""
+    """Windows with the fields of a ``Batch``, in host memory."""
 
     tokens: Int[np.ndarray, "S T"]
     supervised: Int[np.ndarray, "S P"]
@@ -41,16 +41,16 @@ class TextWindows(NamedTuple):
 
 
 def reading_windows(tokens: Int[np.ndarray, " n"], length: int) -> Batch:
-    """Windows of running text, one after the other, supervised in their second half.
+    """Cut running text into consecutive windows, supervised in their second half.
 
-    Every label so has ``length / 2`` tokens before it at least.
+    Every target therefore has at least ``length / 2`` tokens before it.
 
     Args:
-        tokens: of the text; those that fill no window are left out.
+        tokens: the text; tokens that do not fill a window are left out.
         length: T, tokens of a window.
 
     Raises:
-        ValueError: the text is shorter than a window and the token behind it.
+        ValueError: the text is shorter than a window and the next token.
     """
     require("tokens of the text", len(tokens), len(tokens) > length, f"more than {length}")
     rows = jnp.asarray(tokens[: len(tokens) // (length + 1) * (length + 1)], jnp.int32)
@@ -69,26 +69,26 @@ def windows_of(
     separator: str,
     shown: bool,
 ) -> TextWindows:
-    """A window for each sentence that is short enough, filled up to one length.
+    """A window for each sentence that is short enough, padded to one length.
 
     Args:
-        sentences: some, in order.
+        sentences: sentences in order.
         names: the word of each label.
-        tokenizer: makes tokens of the words, each with the space before it.
-        max_tokens: a sentence is left out that would have more with the longest label at each of
-            the three places, even if labels are not shown.
-        separator: the token before a sentence, and behind it to fill the window up.
-        shown: put the labels into the sentences; they are supervised in any case.
+        tokenizer: tokenises the words, each with the space before it.
+        max_tokens: sentences that would have more with the longest label in each of the three
+            positions are left out, even if labels are not shown.
+        separator: the token before a sentence, and the padding after it.
+        shown: insert the labels into the sentences; they are always supervised.
 
     Returns:
-        The windows, with as many slots as the longest label has tokens, those that a label does not
-        fill masked; groups are 0 where the sentence is easy, else 1.
+        The windows, with as many slots as the longest label has tokens; unused slots are masked.
+        Groups are 0 for easy sentences and 1 for hard ones.
 
     Raises:
         ValueError: no sentence is short enough.
     """
     end = tokenizer.token_to_id(separator)
-    assert end is not None  # the task refuses such a tokenizer
+    assert end is not None  # the task rejects such a tokenizer
     before = _ids(tokenizer, [" " + " ".join(s.words[: s.middle]) for s in sentences])
     after = _ids(tokenizer, [" " + " ".join(s.words[s.middle :]) for s in sentences])
     *answers, arrow = _ids(tokenizer, [*(f" {name}" for name in names), ARROW])

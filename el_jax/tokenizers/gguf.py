@@ -1,4 +1,4 @@
-"""The tokenizer that a GGUF file, llama.cpp's format, has beside its model."""
+"""The tokenizer that a GGUF file (llama.cpp's format) holds beside its model."""
 
 import pathlib
 
@@ -6,13 +6,13 @@ from el_jax.process.errors import PretrainedError
 from el_jax.process.gguf_files import field_of, open_gguf
 from el_jax.tokenizers.byte_pairs import Tokenizer, byte_pair_tokenizer
 
-# llama.cpp's name of a way to cut text into words -> whether digits are apart
+# llama.cpp's name of a pre-tokenizer -> whether it splits off digits
 _CUTTINGS = {"gpt-2": False, "smollm": True}
-_NORMAL = 1  # llama.cpp's type of tokens that merges lead to
+_NORMAL = 1  # llama.cpp's type of tokens that result from merges
 
 
 def gguf_end(path: pathlib.Path) -> str | None:
-    """The token that ends a text, as a GGUF file has it.
+    """The token that ends a text, according to a GGUF file.
 
     Raises:
         PretrainedError: there is no such file.
@@ -31,8 +31,8 @@ def gguf_tokenizer(path: str | pathlib.Path) -> Tokenizer:
 
     Raises:
         MissingPackageError: the library is not installed.
-        PretrainedError: there is no such file, or one line that names the field which is missing
-            or not supported.
+        PretrainedError: there is no such file, or a field is missing or not supported; one line
+            that names it.
     """
     path = pathlib.Path(path)
     reader = open_gguf(path)

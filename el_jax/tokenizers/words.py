@@ -1,4 +1,4 @@
-"""A tokenizer of words, for tasks whose tokens are no text."""
+"""A tokenizer of words, for tasks whose tokens are not text."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from el_jax.tokenizers.byte_pairs import Tokenizer, tokenizers_library
 
 
 def word_tokenizer(words: Sequence[str]) -> Tokenizer:
-    """The tokenizer whose token i is the i-th of some words, which spaces part.
+    """Make a tokenizer whose token i is the i-th word; spaces separate words.
 
     Args:
-        words: all different, without spaces. Text with another word is refused by the library.
+        words: all different, without spaces. The library rejects text with any other word.
 
     Raises:
         MissingPackageError: the library is not installed.

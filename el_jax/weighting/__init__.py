@@ -2,7 +2,7 @@
 
 A weighting is one function, ``weigh(losses, *, <numbers>) -> weights``, of the mean loss of every
 window (nats), and one line of ``WEIGHTINGS``. Its weights are positive, and only their ratios
-matter: those of an update's tokens have mean 1, and no gradient passes through them.
+matter: they are normalised to mean 1 over an update's tokens, and no gradient passes through them.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ def weighted_mean(
     """Mean of the losses under the mask, each with the weight of its window.
 
     Args:
-        losses: of tokens, nats.
-        mask: true for supervised tokens; 0 is the mean of none.
-        weigh: the weighting, its numbers given. A window without supervised tokens has no say.
+        losses: losses of tokens, in nats.
+        mask: True for supervised tokens; the mean is 0 if there are none.
+        weigh: the weighting, numbers bound. Windows without supervised tokens are ignored.
     """
     counts = mask.sum(1)
     means = jnp.where(mask, losses, 0).sum(1) / jnp.maximum(counts, 1)

@@ -1,7 +1,7 @@
 """Dynamic loss-based weights (Sow et al. 2025, arXiv:2502.06733).
 
 A window's place between the smallest and the largest loss of its update is h in [-1, 1]; weights
-are a softmax of a function of it. The released code takes equal weights for the first 1,000 updates
+are a softmax of a function of it. The released code uses equal weights for the first 1,000 updates
 and may lower r afterwards; here r is constant.
 """
 
@@ -17,22 +17,22 @@ Temperature = Annotated[ScalarLike, Number(1.0, above=0)]
 
 
 def lin_upper(losses: Float[Array, "B"], *, r: Temperature) -> Float[Array, "B"]:
-    """exp(min(h + 1, 1) / r): less for windows that are fitted better than the middle."""
+    """exp(min(h + 1, 1) / r): less weight for windows with losses below the middle."""
     return _softmax(jnp.minimum(_place(losses) + 1, 1), r)
 
 
 def quadratic(losses: Float[Array, "B"], *, r: Temperature) -> Float[Array, "B"]:
-    """exp((1 - h²) / r): less for the best and the worst."""
+    """exp((1 - h²) / r): less weight for the best and the worst."""
     return _softmax(1 - jnp.square(_place(losses)), r)
 
 
 def extremes(losses: Float[Array, "B"], *, r: Temperature) -> Float[Array, "B"]:
-    """exp(|h| / r): more for the best and the worst."""
+    """exp(|h| / r): more weight for the best and the worst."""
     return _softmax(jnp.abs(_place(losses)), r)
 
 
 def _softmax(score: Float[Array, "B"], r: ScalarLike) -> Float[Array, "B"]:
-    """exp(score / r) over its largest entry: a small r cannot overflow, nor lose every window."""
+    """exp(score / r) over its largest entry, so a small r cannot overflow or lose every window."""
     return jnp.exp((score - score.max()) / r)
 
 

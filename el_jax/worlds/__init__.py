@@ -6,10 +6,10 @@
     floor = entropy_floor(world, jax.random.key(1), 4096)  # no model's masked loss is below it
 
 A model's masked cross-entropy is this floor plus its divergence from the truth, so a loss can be
-read as a distance. ``world.py`` fixes the interface and the letters. A world is one file and one
+read as a distance. ``world.py`` defines the interface and the notation. A world is one file and one
 line of ``WORLDS``: a function of keyword arguments that are numbers or names. The world of a
-network, ``LanguageModel``, takes a function and parameters instead; ``models/teacher.py`` makes it
-of files.
+network, ``LanguageModel``, takes a function and parameters instead; ``models/teacher.py`` builds it
+from files.
 """
 
 from el_jax.worlds.averages import (

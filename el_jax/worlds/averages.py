@@ -1,8 +1,8 @@
 """Entropy floor and label rates of a world: over a sample, or exactly over every sentence.
 
-A function that takes a key samples and gives an :class:`~el_jax.types.Estimate`; its exact twin
-enumerates the sentences, and serves worlds where V^T is small. Both are Rao-Blackwellised: they
-average what is known of each sentence's conditionals, never a drawn word or class.
+A function with a key samples and returns an :class:`~el_jax.types.Estimate`; its exact twin
+enumerates the sentences, for worlds with small V^T. Both are Rao-Blackwellised: they average each
+sentence's known conditionals, never a drawn word or class.
 """
 
 from typing import Literal, NamedTuple
@@ -24,11 +24,12 @@ Per = Literal["sentence", "token"]
 
 
 class LabelRates(NamedTuple):
-    """Accuracies to print beside a classifier's, for one label.
+    """Accuracies to compare with a classifier's, for one label.
 
     Attributes:
-        majority: of the class that is most frequent.
-        bayes: of the class most probable given the whole sentence; no classifier exceeds it.
+        majority: accuracy of always answering the most frequent class.
+        bayes: accuracy of the class most probable given the whole sentence; no classifier exceeds
+            it.
     """
 
     majority: Estimate
@@ -36,13 +37,13 @@ class LabelRates(NamedTuple):
 
 
 class MaskedContexts(NamedTuple):
-    """Every input of masked language modelling that occurs, with the law of the hidden word.
+    """Every possible input of masked language modelling, with the distribution of the hidden word.
 
     Attributes:
-        tokens: words, V at the hidden place, ``[n, T]``.
-        places: of the hidden word, counted from 0, ``[n]``.
+        tokens: words, with V at the hidden position, ``[n, T]``.
+        places: position of the hidden word, counted from 0, ``[n]``.
         weights: probabilities of the contexts, which sum to 1, ``[n]``.
-        log_conditionals: of the hidden word, in nats, ``[n, V]``.
+        log_conditionals: log-probabilities of the hidden word, in nats, ``[n, V]``.
     """
 
     tokens: Int[np.ndarray, "n T"]
@@ -54,8 +55,8 @@ class MaskedContexts(NamedTuple):
 def conditionals_at(
     world: World, tokens: Int[Array, "n T"], places: Int[Array, "n"]
 ) -> Float[Array, "n V"]:
-    """Log-probability of every word at one place of each sentence given the others, in nats."""
-    if isinstance(world, LanguageModel):  # whose other places would cost as much again, each
+    """Log-probability of every word at one position of each sentence given the others, in nats."""
+    if isinstance(world, LanguageModel):  # where every further position costs as much again
         return world.log_conditionals_at(tokens, places)
     return world.log_conditionals(tokens)[jnp.arange(len(tokens)), places]
 
@@ -64,7 +65,7 @@ def every_sentence(world: World) -> tuple[Int[Array, "n T"], Float[Array, "n"]]:
     """All sentences of a small world, the shortest first, and the probability of each.
 
     Raises:
-        ValueError: if they are more than 2^20.
+        ValueError: if there are more than 2^20.
     """
     vocab_size, length = world.vocab_size, world.length
     count = sum(vocab_size**n for n in world.lengths)
@@ -83,12 +84,12 @@ def every_sentence(world: World) -> tuple[Int[Array, "n T"], Float[Array, "n"]]:
 
 
 def every_masked_context(world: World) -> MaskedContexts:
-    """All sentences with one word hidden at a uniform place, of a small world of one length.
+    """All sentences of a small world of one length, with one word hidden at a uniform position.
 
-    The mean of a function over the loss's contexts is its sum here, weighted: no sampling is left.
+    The mean of a function over the loss's contexts is its weighted sum here, without sampling.
 
     Raises:
-        ValueError: if sentences differ in length, or are more than 2^20.
+        ValueError: if sentences differ in length, or there are more than 2^20.
     """
     lengths = len(world.lengths)
     require("number of lengths", lengths, lengths == 1, "1, so that every place has one weight")
@@ -98,7 +99,7 @@ def every_masked_context(world: World) -> MaskedContexts:
     table = probability.reshape((vocab_size,) * length)
     at_place = []
     for place in range(length):
-        first = np.flatnonzero(tokens[:, place] == 0)  # one sentence of each context, in order
+        first = np.flatnonzero(tokens[:, place] == 0)  # one sentence per context, in order
         hidden = tokens[first]
         hidden[:, place] = vocab_size
         weights = table.sum(axis=place).ravel() / length
@@ -111,19 +112,19 @@ def every_masked_context(world: World) -> MaskedContexts:
 def conditional_entropies(
     log_conditionals: Float[Array | np.ndarray, "*n T V"],
 ) -> Float[Array, "*n T"]:
-    """H(x_t | x_-t) of every position, in nats; 0 behind the end of a sentence."""
+    """H(x_t | x_-t) of every position, in nats; 0 after the end of a sentence."""
     return jax.scipy.special.entr(jnp.exp(log_conditionals)).sum(axis=-1)
 
 
 def entropy_floor(world: World, key: Key, num: int, *, per: Per = "sentence") -> Estimate:
-    """H* = E H(x_t | x_-t), the least masked cross-entropy of any model, in nats a masked token.
+    """H* = E H(x_t | x_-t), the least masked cross-entropy of any model, in nats per masked token.
 
     Args:
         world: its sentences have one masked token each.
         key: draws the sentences.
         num: sentences drawn, at least 2.
-        per: what is counted once, a "sentence" (the mask is uniform in it) or a "token" (longer
-            sentences weigh more). They agree where all sentences have one length.
+        per: the unit of equal weight, a "sentence" (with a uniform mask in it) or a "token" (longer
+            sentences weigh more). They agree if all sentences have one length.
 
     Raises:
         ValueError: if ``num`` is below 2, or ``per`` is neither.
@@ -134,7 +135,7 @@ def entropy_floor(world: World, key: Key, num: int, *, per: Per = "sentence") ->
 
 
 def exact_entropy_floor(world: World, *, per: Per = "sentence") -> Float[Array, ""]:
-    """As :func:`entropy_floor`, over every sentence.
+    """Compute :func:`entropy_floor` exactly, over every sentence.
 
     Raises:
         ValueError: if there are more than 2^20 sentences, or ``per`` is neither.
@@ -149,8 +150,8 @@ def label_rates(world: World, key: Key, num: int) -> dict[str, LabelRates]:
     Args:
         world: one without labels gives an empty dict.
         key: draws the sentences.
-        num: sentences drawn, at least 2. The majority rate chooses its class by the same
-            sentences, which raises it by less than its standard error.
+        num: sentences drawn, at least 2. The majority class is chosen on the same sentences, which
+            raises its rate by less than its standard error.
 
     Raises:
         ValueError: if ``num`` is below 2.
@@ -165,7 +166,7 @@ def label_rates(world: World, key: Key, num: int) -> dict[str, LabelRates]:
 
 
 def exact_label_rates(world: World) -> dict[str, tuple[Float[Array, ""], Float[Array, ""]]]:
-    """As :func:`label_rates`, over every sentence: majority and Bayes accuracy of every label.
+    """Compute :func:`label_rates` exactly, over every sentence: (majority, Bayes) by label.
 
     Raises:
         ValueError: if there are more than 2^20 sentences.
@@ -195,7 +196,7 @@ def _floor_terms(world: World, tokens: Int[Array, "n T"], per: Per) -> Terms:
 def _rate_terms(
     log_posterior: Float[Array, "n C"], weights: Float[Array, "n"]
 ) -> tuple[Terms, Terms]:
-    """Of the majority class, and of the most probable one."""
+    """Terms of the majority rate, and of the Bayes rate."""
     has_class = ~jnp.isnan(log_posterior).any(axis=-1)
     posterior = jnp.where(has_class[:, None], jnp.exp(log_posterior), 0)
     majority = jnp.argmax(weights @ posterior)
@@ -215,7 +216,7 @@ def _average(numerator: Float[Array, "n"], denominator: Float[Array, "n"]) -> Es
 def _expectation(
     probability: Float[Array, "n"], numerator: Float[Array, "n"], denominator: Float[Array, "n"]
 ) -> Float[Array, ""]:
-    """Ratio of expectations; a sentence that never occurs has terms of no meaning."""
+    """Ratio of expectations; terms of a sentence that never occurs are ignored."""
     occurs = probability > 0
     weight = jnp.where(occurs, probability, 0)
     over = jnp.where(occurs, numerator, 0)

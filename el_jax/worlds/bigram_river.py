@@ -1,12 +1,11 @@
-"""Bigrams of which half are certain: a loss with a river valley.
+"""Bigrams, half of them certain: a loss with a river valley.
 
 Source: the bigram data of Wen et al. 2024, "Understanding warmup-stable-decay learning rates: a
-river valley loss landscape perspective" (arXiv 2410.05192); they do not print its generator, and
-this one is ours. After half of the words the next one is certain; after the others it is uniform
-over half of the vocabulary. In a table of logits, the Hessian of the row of word i is
-p(i) (diag p - p p^T). It vanishes as a certain successor is learnt: the flat river, along which
-progress is slow. It stays where the successor is uncertain: the steep hills, on which large steps
-bounce.
+river valley loss landscape perspective" (arXiv 2410.05192); they do not publish its generator; this
+one is ours. After half of the words the next one is certain; after the others it is uniform over
+half of the vocabulary. In a table of logits, the Hessian of the row of word i is p(i) (diag p - p
+p^T). It vanishes as a certain successor is learnt: the flat river, along which progress is slow. It
+stays where the successor is uncertain: the steep hills, on which large steps bounce.
 """
 
 import numpy as np
@@ -20,7 +19,7 @@ def bigram_river(*, vocab_size: int = 32, length: int = 16, seed: int = 0) -> HM
 
     Words ``0 .. V/2 - 1`` have a certain successor each, a random half of the vocabulary in all.
     The other words have the other half as successors, all equally likely. Every word is equally
-    frequent at every position, so neither kind is learnt sooner for being seen more often.
+    frequent at every position, so neither kind is learnt sooner by being seen more often.
 
     Args:
         vocab_size: V, even.

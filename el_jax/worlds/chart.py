@@ -1,7 +1,7 @@
 """Any probabilistic grammar in Chomsky normal form: sentences of several lengths, by a chart.
 
 A non-terminal becomes two non-terminals or one word. The inside probability of every span of a
-sentence is found width by width, at a cost of T³ K² + T² K³ a sentence. As in ``pcfg.py``, one
+sentence is computed width by width, at a cost of T³ K² + T² K³ per sentence. As in ``pcfg.py``, one
 inside pass and one vector-Jacobian product give the conditionals of all positions.
 """
 
@@ -37,20 +37,20 @@ from el_jax.worlds.world import (
 )
 @dataclass(frozen=True, eq=False)
 class ChartGrammar:
-    """A grammar in Chomsky normal form, its sentences those of at most T words.
+    """A grammar in Chomsky normal form, restricted to sentences of at most T words.
 
-    The law of the sentences is the grammar's given that there are at most T words. Labels, each
-    the non-terminal with the largest inside probability p(span | symbol), the first of equals:
+    Sentences follow the grammar's distribution, conditioned on at most T words. Each label is the
+    non-terminal with the largest inside probability p(span | symbol), the first in case of ties:
     ``sentence``, among those that a sentence may start from (task A of Liu, Xie, Li, Ma 2023);
-    ``prefix_w``, of the first w words, for w = 4 and 2 (tasks B and C), -1 if none spans them.
+    ``prefix_w``, for the first w words, w = 4 and 2 (tasks B and C), -1 if none spans them.
 
     Attributes:
-        root: law of the non-terminal that becomes the sentence, ``[K]``.
+        root: distribution of the non-terminal that becomes the sentence, ``[K]``.
         rules: probability of each pair below each symbol, ``[K, K, K]``.
-        words: probability of each word below each symbol, ``[K, V]``; with its pairs they sum to 1.
+        words: probability of each word below each symbol, ``[K, V]``; sums to 1 with the pairs.
         length: T.
         symbols: name of each non-terminal.
-        vocabulary: each word.
+        vocabulary: the words.
 
     Raises:
         ValueError: if shapes disagree, a symbol's probabilities do not sum to 1 or the length is
@@ -94,12 +94,12 @@ class ChartGrammar:
     def length_law(self) -> Float[Array, "T"]:
         """Probability under the grammar that a sentence has n words, for n = 1 .. T.
 
-        What is missing to 1 are longer sentences, which the world leaves out.
+        The rest, up to 1, belongs to longer sentences, which the world leaves out.
         """
         return self._mass() @ jnp.asarray(self.root)
 
     def sample(self, key: Key, num: int) -> Sentences:
-        """Draws ``num`` sentences: first the number of words, then splits that add up to it."""
+        """Draw ``num`` sentences: first the number of words, then splits that add up to it."""
         mass = self._mass()
 
         def draw(key: Key) -> Sentences:
@@ -126,8 +126,8 @@ class ChartGrammar:
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 
-        The number of words is given too. NaN where no word at the position makes a sentence that
-        occurs, -inf behind the end.
+        The number of words is given too. NaN if no word at the position makes a possible sentence,
+        -inf after the end.
         """
         tokens = jnp.asarray(tokens)
 
@@ -142,15 +142,15 @@ class ChartGrammar:
     def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given those before it, in nats.
 
-        What a row lacks to 1 is the probability that the sentence has ended. NaN behind a beginning
-        that never occurs. It costs T times as much as :meth:`log_conditionals`.
+        The rest of a row, up to 1, is the probability that the sentence has ended. NaN after a
+        prefix that never occurs. It costs T times as much as :meth:`log_conditionals`.
         """
         emitted, places = self._emitted(jnp.asarray(tokens)), jnp.arange(self.length)
         any_word = jnp.asarray(self.words).sum(axis=-1)
 
         def at(place: Array) -> Array:
             def probability(known: Array) -> tuple[Array, Array]:
-                """That words go on at the place, and that or an end before it; up to a factor."""
+                """P(words continue here), and P(they do or end before); up to a factor."""
                 charts, log_scales = self._inside(known)
                 log_scales -= jnp.where(places >= place - 1, log_scales, -jnp.inf).max(
                     axis=-1, keepdims=True
@@ -195,9 +195,9 @@ class ChartGrammar:
     def _split(
         self, mass: Float[Array, "T K"], spans: tuple[Array, Array], key: Key
     ) -> tuple[tuple[Array, Array], None]:
-        """Splits the first span of two words or more, if there is one.
+        """Split the first span of two words or more, if there is one.
 
-        A span is kept at its first word: its symbol and its width, 0 where no span begins.
+        A span is stored at its first word: its symbol and its width, 0 where no span begins.
         """
         symbols, widths = spans
         start = jnp.argmax(widths > 1)
@@ -218,7 +218,7 @@ class ChartGrammar:
         return jax.tree.map(lambda new, old: jnp.where(width > 1, new, old), divided, spans), None
 
     def _emitted(self, tokens: Int[Array, "*n T"]) -> Float[Array, "*n T K"]:
-        """p(x_t | symbol), 0 behind the end."""
+        """p(x_t | symbol), 0 after the end."""
         return jnp.where(tokens[..., None] == PAD, 0, jnp.asarray(self.words).T[tokens])
 
     def _charts(self, tokens: Tokens) -> tuple[Float[Array, "*n T T K"], Float[Array, "*n T"]]:
@@ -237,11 +237,11 @@ class ChartGrammar:
 def _chart(
     rules: Float[Array, "K K K"], emitted: Float[Array, "T K"]
 ) -> tuple[Float[Array, "T T K"], Float[Array, "T"]]:
-    """The chart of one sentence, and the log of the scale of a span of n words that is all of it.
+    """The chart of one sentence, and the log-scale of a span of n words that is the whole sentence.
 
-    Trees over w words have w - 1 pairs, whatever their splits. So each word is divided by a number
-    of its own and all spans of a width by one more, held constant under differentiation; without
-    them probabilities leave float32's range.
+    Trees over w words have w - 1 pairs, whatever their splits. So each word is divided by its own
+    number and all spans of a width by one more, held constant under differentiation; otherwise
+    probabilities leave float32's range.
     """
     length, num_symbols = emitted.shape
     left_widths = jnp.arange(1, length)
@@ -259,7 +259,7 @@ def _chart(
         pairs = jnp.einsum("via,vib,vi->iab", chart[:-1], right, weight)
         spans = jnp.einsum("nab,iab->in", rules, pairs)
         largest = jax.lax.stop_gradient(spans.max())
-        # where no span of this width is derived, about what one more pair costs
+        # if no span of this width is derived, about the cost of one more pair
         scale = jnp.where(largest > 0, largest, 1 / num_symbols)
         log_scale = largest_split + jnp.log(scale)
         return (

@@ -1,4 +1,4 @@
-"""A world by its name and numbers."""
+"""A world specified by its name and numbers."""
 
 import functools
 import inspect
@@ -34,13 +34,12 @@ Number = int | float | str
 
 @dataclass(frozen=True)
 class WorldChoice:
-    """A world that is not made yet: hashable, so that a task may hold it.
+    """The specification of a world: hashable, so that a task may hold it.
 
     Attributes:
-        name: of the world.
-        numbers: keyword arguments of its function, sorted by name; those that lack have their
-            defaults.
-        function: the function, for a world that is made outside of this room; that of ``WORLDS`` if
+        name: name of the world.
+        numbers: keyword arguments of its function, sorted by name; others have their defaults.
+        function: the function, for a world defined outside this package; that of ``WORLDS`` if
             None.
     """
 
@@ -49,17 +48,17 @@ class WorldChoice:
     function: Callable[..., World] | None = None
 
     def make(self) -> World:
-        """The world, made once for each choice.
+        """Make the world, once for each choice.
 
         Raises:
-            ValueError: starts with the name and value of a number that the world refuses.
+            ValueError: the message starts with the name and value of the invalid number.
         """
         return _made(self.function or WORLDS[self.name], self.numbers)
 
 
 @functools.cache
 def _made(function: Callable[..., World], numbers: tuple[tuple[str, Number], ...]) -> World:
-    with jax.ensure_compile_time_eval():  # a program that is being traced may ask first
+    with jax.ensure_compile_time_eval():  # the first call may come from a traced program
         return function(**dict(numbers))
 
 
@@ -68,17 +67,17 @@ def choose_world(
     numbers: Mapping[str, Number] | None = None,
     function: Callable[..., World] | None = None,
 ) -> WorldChoice:
-    """The choice of a world, its numbers in order; the function is that of ``WORLDS`` if None."""
+    """Make a choice with sorted numbers; the function is that of ``WORLDS`` if None."""
     return WorldChoice(name, tuple(sorted((numbers or {}).items())), function)
 
 
 def world_kinds(function: Callable[..., World]) -> dict[str, Any]:
-    """The type of every number that the function of a world takes."""
+    """The type of every number that a world's function takes."""
     hints = typing.get_type_hints(function if inspect.isfunction(function) else function.__init__)
     return {key: hints[key] for key in inspect.signature(function).parameters}
 
 
 def world_defaults(function: Callable[..., World]) -> dict[str, Number]:
-    """The numbers that have a default, of those that the function of a world takes."""
+    """The default of every number of a world's function that has one."""
     parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}

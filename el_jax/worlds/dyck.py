@@ -1,9 +1,9 @@
-"""Sentences with as many opening as closing brackets: every masked input can be written out.
+"""Sentences with as many opening as closing brackets: every masked input can be enumerated.
 
 Source: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), section 6 and appendix D. A sentence of even
 length T is any order of T/2 opening and T/2 closing brackets, all equally likely, so the masked
-bracket is certain: minus the balance g* of the others, opening +1 and closing -1. The downstream
-task is the balance of T brackets drawn by fair coins, none masked.
+bracket is certain: minus the balance g* of the others, with opening +1 and closing -1. The
+downstream task is the balance of T brackets drawn by fair coins, none masked.
 
 One-hot inputs, as reconstructed from the proofs: bracket τ is ±e_τ in R^2T, and a mask at t is
 ζ e_{T+t} with a fair sign ζ, which closes the inputs under x -> -x.
@@ -32,7 +32,7 @@ MAX_LENGTH = 20
 
 
 class BracketInputs(NamedTuple):
-    """Inputs of the model of section 6 with what is predicted for each.
+    """Inputs of the model of section 6, with the target of each.
 
     Attributes:
         inputs: one-hot vectors of the tokens, ``[n, T, 2T]``.
@@ -80,7 +80,7 @@ class Dyck:
         return {}
 
     def sample(self, key: Key, num: int) -> Sentences:
-        """Draws ``num`` sentences: random orders of one of them."""
+        """Draw ``num`` sentences: random permutations of one sentence."""
         ordered = jnp.repeat(jnp.array([OPEN, CLOSE], jnp.int32), self.length // 2)
         return draw_each(lambda key: Sentences(jax.random.permutation(key, ordered)), key, num)
 
@@ -92,7 +92,7 @@ class Dyck:
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T 2"]:
         """0 for the bracket that balances the others and -inf for the other one, in nats.
 
-        NaN where no bracket does.
+        NaN if neither does.
         """
         missing = _signs(tokens) - balance(tokens)[..., None]
         needed = jnp.stack([missing == 1, missing == -1], axis=-1)
@@ -103,8 +103,8 @@ class Dyck:
     def log_next(self, tokens: Tokens) -> Float[Array, "*n T 2"]:
         """Log-probability of either bracket at every position given those before it, in nats.
 
-        Each is as likely as the share of it among the brackets that are left. NaN behind a
-        beginning that never occurs.
+        Each has the probability of its share among the remaining brackets. NaN after a prefix that
+        never occurs.
         """
         opened = jnp.asarray(tokens) == OPEN
         earlier = jnp.stack([opened, ~opened], axis=-1).cumsum(axis=-2)

@@ -1,16 +1,16 @@
 """Grammars written as text, one rule a line, in the format that Liu, Xie, Li and Ma published.
 
-A line is a left side, one or two symbols, and a probability, separated by blanks:
+A line holds a left side, one or two symbols, and a probability, separated by blanks:
 
     S S1 0.27          a sentence may start from S1
     S1 A1_1 A1_3 1.0   S1 becomes A1_1 A1_3
     A1_0 korean 0.19   A1_0 becomes a word: korean is the left side of no rule
 
-The left side of the first line is the start. Rules that are written twice add up. The grammar they
-published (github.com/Liuhong99/implicitbiasmlmcode, pcfg/rule_deep_mlm.txt) is not the paper's: it
-has sentences of 2 to 16 words and, with one token of each masked, an entropy of 4.450 ± .005 nats
-over tokens, 4.18 ± .01 with every sentence counted once (8,000 sentences), where the paper says
-3.196. Of its 1,649 lines 242 repeat a rule.
+The left side of the first line is the start. Repeated rules add up. Their published grammar
+(github.com/Liuhong99/implicitbiasmlmcode, pcfg/rule_deep_mlm.txt) is not the paper's: it has
+sentences of 2 to 16 words and, with one masked token each, an entropy of 4.450 ± .005 nats over
+tokens, or 4.18 ± .01 with every sentence counted once (8,000 sentences); the paper says 3.196. Of
+its 1,649 lines, 242 repeat a rule.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ from jaxtyping import Float
 from el_jax.process.errors import require
 from el_jax.worlds.chart import ChartGrammar
 
-# Printed probabilities are rounded; past this the rules of a symbol are no rounding but a mistake.
+# Printed probabilities are rounded; larger deviations of a symbol's sum are mistakes.
 _SUM_TOLERANCE = 0.01
 
 
@@ -36,33 +36,33 @@ class Rule(NamedTuple):
 
 
 def read_grammar(*, path: str, length: int = 16) -> ChartGrammar:
-    """Reads a grammar from a file.
+    """Read a grammar from a file.
 
     Args:
-        path: of the file, UTF-8.
+        path: the file, UTF-8.
         length: T, the most words of a sentence; the world leaves longer ones out.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: as :func:`parse_grammar`; the message begins with the file and the line.
+        ValueError: see :func:`parse_grammar`; the message begins with the file and the line.
     """
     file = pathlib.Path(path)
     return parse_grammar(file.read_text(encoding="utf-8"), length=length, name=file.name)
 
 
 def parse_grammar(text: str, *, length: int, name: str = "grammar") -> ChartGrammar:
-    """Reads a grammar from text; symbols and words are numbered in alphabetical order.
+    """Read a grammar from text; symbols and words are numbered in alphabetical order.
 
     The probabilities of a left side are divided by their sum.
 
     Args:
-        text: of the lines, empty ones left out.
+        text: the lines; empty ones are skipped.
         length: T, the most words of a sentence; the world leaves longer ones out.
-        name: of the text, for messages.
+        name: name of the text, for messages.
 
     Raises:
-        ValueError: if there is no rule, a line is no rule, the probabilities of a symbol do not sum
-            to 1 within 0.01, a pair has a symbol without rules, a symbol other than the start
+        ValueError: if there is no rule, a line is not a rule, the probabilities of a symbol do not
+            sum to 1 within 0.01, a pair has a symbol without rules, a symbol other than the start
             becomes a single non-terminal, or no sentence has at most T words.
     """
     require("length", length, length >= 1, "at least 1")
@@ -74,7 +74,7 @@ def parse_grammar(text: str, *, length: int, name: str = "grammar") -> ChartGram
     start = rules[0].left
     chain = [rule for rule in rules if len(rule.right) == 1 and rule.right[0] in totals]
     _check(rules, chain, totals, start)
-    # where sentences start from other symbols and in no other way, the start is no symbol itself
+    # if sentences start only from other symbols, the start itself is not a symbol
     only_chains = all(rule in chain for rule in rules if rule.left == start)
     symbols = tuple(sorted(totals.keys() - ({start} if only_chains else set())))
     vocabulary = tuple(sorted({r.right[0] for r in rules if len(r.right) == 1} - totals.keys()))

@@ -1,11 +1,12 @@
-"""The random hierarchy model: classes that only a hierarchy of synonyms tells.
+"""The random hierarchy model: classes that are encoded in a hierarchy of synonyms.
 
 Source: Cagnetta, Petrini, Tomasini, Favero, Wyart 2024, "How deep neural networks learn
 compositional data: the random hierarchy model" (arXiv 2307.02129). A class becomes a pair of
 symbols, each symbol a pair of symbols of the level below, L times, by one of m rules that are
-equally likely; the symbols of the last level are the words. No pair is that of two symbols, so a
-sentence has one class, and the m pairs of a symbol are synonyms: exchanging one for another changes
-no class. A deep network learns the class from about C m^L sentences, C the number of classes.
+equally likely; the symbols of the last level are the words. No pair belongs to two symbols, so a
+sentence has one class, and the m pairs of a symbol are synonyms: exchanging one for another does
+not change the class. A deep network learns the class from about C m^L sentences, C the number of
+classes.
 """
 
 import numpy as np
@@ -46,7 +47,7 @@ def random_hierarchy(
     rng = np.random.default_rng(seed)
 
     def rules(symbols: int) -> np.ndarray:
-        """Laws of the pairs of some symbols, m equally likely ones of each, none of two."""
+        """Distributions over pairs: m equally likely ones per symbol, none shared by two."""
         law = np.zeros((symbols, pairs))
         chosen = rng.permutation(pairs)[: symbols * rules_per_symbol].reshape(symbols, -1)
         np.put_along_axis(law, chosen, 1 / rules_per_symbol, axis=1)

@@ -1,9 +1,9 @@
 """Hidden Markov models: exact conditionals by forward-backward, the hidden states as labels.
 
 Source: Liu, Xie, Li, Ma 2023, "Same Pre-training Loss, Better Downstream" (arXiv 2210.14199),
-section 3: 200 words, 100 states, length 16, random block-diagonal transition and emission, labels
-the states at two positions, entropy 3.758 nats. Number of blocks and law of the rows are not
-printed; four blocks of Dirichlet(0.25) rows give 3.77.
+section 3: 200 words, 100 states, length 16, random block-diagonal transition and emission, the
+states at two positions as labels, entropy 3.758 nats. The paper gives neither the number of blocks
+nor the distribution of the rows; four blocks of Dirichlet(0.25) rows give 3.77.
 """
 
 import functools
@@ -40,13 +40,13 @@ class HMM:
     """A Markov chain of hidden states, each of which emits one word.
 
     Attributes:
-        initial: law of the first state, ``[S]``.
-        transition: row z the law of the state after z, ``[S, S]``.
-        emission: row z the law of the word of z, ``[S, V]``.
+        initial: distribution of the first state, ``[S]``.
+        transition: row z is the distribution of the state after z, ``[S, S]``.
+        emission: row z is the distribution of the word of z, ``[S, V]``.
         length: T, at least 1.
 
     Raises:
-        ValueError: if shapes disagree, a row is no probability law or the length is below 1.
+        ValueError: if shapes disagree, a row is not a distribution or the length is below 1.
     """
 
     initial: Any
@@ -84,7 +84,7 @@ class HMM:
         return {f"state_{t}": self.num_states for t in range(1, self.length + 1)}
 
     def sample(self, key: Key, num: int) -> Sentences:
-        """Draws ``num`` sentences; ``hidden`` are their states, ``[num, T]``."""
+        """Draw ``num`` sentences; ``hidden`` holds their states, ``[num, T]``."""
         initial = jnp.asarray(self.initial)
         transition, emission = cumulative(self.transition), cumulative(self.emission)
 
@@ -109,9 +109,9 @@ class HMM:
         return jnp.where(jnp.isnan(emitted), -jnp.inf, emitted)  # its prefix never occurs either
 
     def belief(self, tokens: Tokens) -> Float[Array, "*n T S"]:
-        """Law of the state at each position given the tokens up to it; NaN where they never occur.
+        """Distribution of the state at each position given the tokens so far; NaN if impossible.
 
-        It is what an observer of the tokens knows of the state, and all that the next ones
+        It is all that an observer of the tokens knows about the state, and all that the next tokens
         depend on.
         """
         predicted, _ = self._messages(tokens)
@@ -121,7 +121,7 @@ class HMM:
     def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given those before it, in nats.
 
-        NaN behind a beginning that never occurs.
+        NaN after a prefix that never occurs.
         """
         predicted, _ = self._messages(tokens)
         return jnp.log(predicted @ jnp.asarray(self.emission))
@@ -131,8 +131,8 @@ class HMM:
 
         p(x_t = v | x_-t) is proportional to Σ_z p(z_t = z | x_<t) p(x_>t | z_t = z) E_zv.
 
-        Sums over states, where Viterbi's maximum would be wrong. NaN where no word at t makes a
-        sentence that occurs.
+        Sums over states; Viterbi's maximum would be wrong. NaN if no word at t makes a possible
+        sentence.
         """
         _, _, emission = self._tables()
         state = self._log_state(tokens)
@@ -156,12 +156,12 @@ class HMM:
         return jnp.asarray(self.emission).T[tokens]
 
     def _log_state(self, tokens: Tokens) -> Float[Array, "*n T S"]:
-        """Logarithm of p(z_t | x_-t), up to a constant of each position."""
+        """Logarithm of p(z_t | x_-t), up to a constant at each position."""
         predicted, onward = self._messages(tokens)
         return jnp.log(predicted) + jnp.log(onward)
 
     def _messages(self, tokens: Tokens) -> tuple[Float[Array, "*n T S"], Float[Array, "*n T S"]]:
-        """p(z_t | x_<t), and p(x_>t | z_t) up to a constant of each position."""
+        """p(z_t | x_<t), and p(x_>t | z_t) up to a constant at each position."""
         initial, transition, _ = self._tables()
         emitted = jnp.moveaxis(self._emitted(tokens), -2, 0)  # time first, for the scans
 
@@ -188,15 +188,15 @@ def block_hmm(
     concentration: float = 0.25,
     seed: int = 0,
 ) -> HMM:
-    """A random model whose states and words fall into blocks that it never leaves.
+    """A random model whose states and words form blocks; a sentence never leaves its block.
 
     Args:
         vocab_size: V, a multiple of ``num_blocks``.
         num_states: S, a multiple of ``num_blocks``; the first state is uniform.
         length: T.
         num_blocks: blocks of S / blocks states that share V / blocks words.
-        concentration: of the symmetric Dirichlet law of each row within its block; a small one
-            makes states easier to tell from the sentence.
+        concentration: parameter of the symmetric Dirichlet distribution of each row within its
+            block; small values make states easier to infer from the sentence.
         seed: draws the tables.
 
     Raises:

@@ -12,10 +12,10 @@
     )
 
 Source: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), section 3: sentences of 24 tokens from OPT-125M,
-restricted to the 2000 most frequent ones and begun with its begin token; entropy 1.865 nats.
+restricted to the 2000 most frequent ones and started with its begin token; entropy 1.865 nats.
 
-The world asks the network for logits and knows nothing else of it. A config names it by the files
-of the network (``models/teacher.py``).
+The world only uses the network's logits. A config specifies it by the files of the network
+(``models/teacher.py``).
 """
 
 import functools
@@ -33,7 +33,7 @@ from el_jax.process.errors import require
 from el_jax.types import Batch, Key, Params
 from el_jax.worlds.world import Sentences, Tokens, categorical, draw_each, log_normalised
 
-AT_ONCE = 512  # sentences of one forward pass, where there are many
+AT_ONCE = 512  # sentences per forward pass, at most
 
 
 @functools.partial(
@@ -45,14 +45,14 @@ AT_ONCE = 512  # sentences of one forward pass, where there are many
 class LanguageModel:
     """Sentences of T words, each drawn by a causal network given the earlier ones.
 
-    The network's law of the next token is restricted to some tokens, the words, and renormalised.
+    The network's next-token distribution is restricted to some tokens, the words, and renormalised.
     There are no labels.
 
     Attributes:
         apply: ``apply(params, batch) -> logits [B, P, tokens]``, as in ``ModelFns``, of a network
             that does not see later tokens.
-        params: of the network.
-        words: the token that each word is, ``[V]``.
+        params: the network's parameters.
+        words: the token of each word, ``[V]``.
         begin: the token before the first word.
         length: T, at least 1.
 
@@ -88,7 +88,7 @@ class LanguageModel:
         return {}
 
     def sample(self, key: Key, num: int) -> Sentences:
-        """Draws ``num`` sentences, at the cost of T forward passes of whole sentences."""
+        """Draw ``num`` sentences, at the cost of T forward passes of whole sentences."""
 
         def draw(key: Key) -> Sentences:
             def step(words: Array, place: Array) -> tuple[Array, None]:
@@ -96,7 +96,7 @@ class LanguageModel:
                 word = categorical(jax.random.fold_in(key, place), law)
                 return words.at[place].set(word), None
 
-            blank = jnp.zeros(self.length, jnp.int32)  # no earlier word sees what stands there
+            blank = jnp.zeros(self.length, jnp.int32)  # no earlier word sees these positions
             return Sentences(jax.lax.scan(step, blank, jnp.arange(self.length))[0])
 
         return draw_each(draw, key, num, at_once=AT_ONCE)
@@ -115,7 +115,7 @@ class LanguageModel:
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 
-        :meth:`log_conditionals_at` every place, at T times its cost.
+        Calls :meth:`log_conditionals_at` for every position, at T times its cost.
         """
         rows = jnp.asarray(tokens).reshape(-1, self.length)
         places = jnp.tile(jnp.arange(self.length), len(rows))
@@ -125,11 +125,11 @@ class LanguageModel:
     def log_conditionals_at(
         self, tokens: Int[Array, "n T"], places: Int[Array, "n"]
     ) -> Float[Array, "n V"]:
-        """Log-probability of every word at one place of each sentence given the others, in nats.
+        """Log-probability of every word at one position of each sentence given the others, in nats.
 
-        It is the joint of the sentence with each of the V words there, normalised: V forward passes
-        of whole sentences for each sentence, of which half the work is on words before the place,
-        where candidates do not differ. Memory is that of 512 sentences.
+        It normalises the joint probability of the sentence with each of the V words there. That
+        takes V forward passes per sentence; half the work is on words before the position, where
+        candidates do not differ. Memory is that of 512 sentences.
         """
         shape = len(tokens), self.vocab_size
 
@@ -151,7 +151,7 @@ class LanguageModel:
         return {}
 
     def _log_next(self, rows: Int[Array, "B T"], places: Int[Array, "P"]) -> Float[Array, "B P V"]:
-        """Log-probability of every word at some places given the earlier words."""
+        """Log-probability of every word at some positions given the earlier words."""
         words, real = jnp.asarray(self.words), jnp.result_type(float)
         before = jnp.pad(words[rows[:, :-1]], ((0, 0), (1, 0)), constant_values=self.begin)
         supervised = jnp.broadcast_to(places, (len(rows), len(places)))
@@ -174,11 +174,11 @@ def restricted_model(
     """The world of a network, restricted to the most frequent tokens.
 
     Args:
-        apply: as in ``ModelFns``, of a network that does not see later tokens.
-        params: of the network.
-        counts: of each token, in the text that frequency is about.
-        num_words: V; word 0 is the most frequent token, and of equals the lowest comes first.
-        begin: the token before the first word, which is no word itself.
+        apply: as in ``ModelFns``; the network must not see later tokens.
+        params: the network's parameters.
+        counts: count of each token, in the text that defines frequency.
+        num_words: V; word 0 is the most frequent token, and ties go to the lowest.
+        begin: the token before the first word; not itself a word.
         length: T.
 
     Raises:

@@ -3,7 +3,7 @@
 The root expands into two symbols of level 1, each symbol of level l into two of level l + 1, and
 each symbol of the last level D into a word, so a sentence has 2^D words and its tree needs no
 search. Source of the setting: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), section 3: 200 words, 50
-non-terminals, depth 6, 32 words, entropy 3.196 nats. The paper's own rules are not published; five
+non-terminals, depth 6, 32 words, entropy 3.196 nats. The paper's rules are not published; five
 levels of ten symbols with 3 rules and 22 words each come near that entropy.
 
 Exact conditionals: the probability of a sentence is linear in each word's vector of emission
@@ -45,20 +45,21 @@ from el_jax.worlds.world import (
 class TreeGrammar:
     """A grammar of full binary trees with D levels of K symbols below the root.
 
-    Labels, each the symbol with the largest inside probability p(span | symbol), the first of
-    equals: ``sentence``, which of the R roots spans all; ``prefix_w``, which symbol spans the first
-    w words, for w = 2, 4, .. 2^(D-1). By the released code the paper's tasks A, B and C are
-    ``sentence``, ``prefix_4`` and ``prefix_2``, but with 50 classes each: there a span may have any
-    non-terminal, here only those of its level: 9 and 10 at the published size.
+    Each label is the symbol with the largest inside probability p(span | symbol), the first in case
+    of ties: ``sentence``, the one of the R roots that spans all words; ``prefix_w``, the symbol
+    that spans the first w words, for w = 2, 4, .. 2^(D-1). In the released code the paper's tasks
+    A, B and C are ``sentence``, ``prefix_4`` and ``prefix_2``, but with 50 classes each: there a
+    span may have any non-terminal, here only those of its level, which gives 9 and 10 at the
+    published size.
 
     Attributes:
-        root: law of the root, ``[R]``.
-        root_rules: law of the pair of level-1 symbols of each root, ``[R, K, K]``.
-        rules: law of the pair below each symbol of levels 1 .. D-1, ``[D-1, K, K, K]``.
-        words: law of the word of each symbol of level D, ``[K, V]``.
+        root: distribution of the root, ``[R]``.
+        root_rules: distribution of the pair of level-1 symbols of each root, ``[R, K, K]``.
+        rules: that of the pair below each symbol of levels 1 .. D-1, ``[D-1, K, K, K]``.
+        words: distribution of the word of each symbol of level D, ``[K, V]``.
 
     Raises:
-        ValueError: if shapes disagree or a row is no probability law.
+        ValueError: if shapes disagree or a row is not a distribution.
     """
 
     root: Any
@@ -103,7 +104,7 @@ class TreeGrammar:
         return {"sentence": len(self.root), **prefixes}
 
     def sample(self, key: Key, num: int) -> Sentences:
-        """Draws ``num`` sentences, one level after the other."""
+        """Draw ``num`` sentences, one level after the other."""
         rules = [jnp.asarray(self.root_rules), *jnp.asarray(self.rules)]
         tables = [cumulative(table.reshape(len(table), -1)) for table in rules]
         words = cumulative(self.words)
@@ -126,15 +127,15 @@ class TreeGrammar:
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 
-        NaN where no word at the position makes a sentence that occurs.
+        NaN if no word at the position makes a possible sentence.
         """
         return self._law_of_words(self._outside(self._emitted(tokens)))
 
     def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given those before it, in nats.
 
-        The words at and behind the position are summed over. NaN behind a beginning that never
-        occurs. It costs T times as much as :meth:`log_conditionals`.
+        Sums over the words at and after the position. NaN after a prefix that never occurs. It
+        costs T times as much as :meth:`log_conditionals`.
         """
         emitted, places = self._emitted(tokens), jnp.arange(self.length)
 
@@ -154,9 +155,9 @@ class TreeGrammar:
         return jax.grad(scaled_probability)(emitted)
 
     def _law_of_words(self, outside: Float[Array, "*n T K"]) -> Float[Array, "*n T V"]:
-        """Log-probability of the words, to which each symbol's probability is multiplied."""
+        """Log-probability of the words, as a mixture over symbols."""
         words = jnp.asarray(self.words)
-        # the sum over words from that of each symbol: one pass less over V numbers a position
+        # the sum over words from each symbol's sum: one pass less over V numbers per position
         total = outside @ words.sum(axis=-1, keepdims=True)
         return jnp.log(outside @ words) - jnp.log(total)
 
@@ -183,7 +184,7 @@ class TreeGrammar:
         """Inside probabilities of the first 2, 4, .. 2^D words, scaled; log-scale of the last.
 
         Every span is divided by its largest entry, held constant under differentiation: a product
-        of 32 words is out of float32's range, and the derivative is wanted up to a factor only.
+        of 32 words is out of float32's range, and the derivative is needed only up to a factor.
         """
         spans, log_scale = [], jnp.zeros(emitted.shape[:-2], emitted.dtype)
         for table in (*jnp.asarray(self.rules)[::-1], jnp.asarray(self.root_rules)):
@@ -207,10 +208,10 @@ def tree_grammar(
     num_roots: int = 9,
     seed: int = 0,
 ) -> TreeGrammar:
-    """A random grammar: uniform weights, over their sum, on distinct pairs and distinct words.
+    """A random grammar: normalised uniform random weights on distinct pairs and words.
 
-    Entropies in nats a token, (rules, words) per symbol: (3, 10) 2.4, (3, 22) 3.2, (3, 50) 4.1,
-    (5, 16) 3.2, (20, 20) 4.5, at the other defaults.
+    Entropies in nats per token, by (rules, words) per symbol: (3, 10) 2.4, (3, 22) 3.2, (3, 50)
+    4.1, (5, 16) 3.2, (20, 20) 4.5, at the other defaults.
 
     Args:
         depth: D; a sentence has 2^D words.
@@ -238,7 +239,7 @@ def tree_grammar(
     rng = np.random.default_rng(seed)
 
     def rows(num: int, support: int, size: int) -> Float[np.ndarray, "num size"]:
-        """Laws with uniform weights on ``support`` of ``size`` outcomes."""
+        """Distributions with uniform random weights on ``support`` of ``size`` outcomes."""
         weights = np.zeros((num, size))
         for row in weights:
             row[rng.choice(size, support, replace=False)] = rng.uniform(size=support)

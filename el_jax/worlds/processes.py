@@ -1,9 +1,9 @@
 """Small hidden Markov processes whose belief states are known: Mess3 and RRXOR.
 
-They are the processes of Shai, Marzen, Teixeira, Gietelink Oldenziel, Riechers 2024, "Transformers
+These are the processes of Shai, Marzen, Teixeira, Gietelink Oldenziel, Riechers 2024, "Transformers
 represent belief state geometry in their residual stream" (arXiv 2405.15943); ``HMM.belief`` gives
 the beliefs. There a transition emits the token; here the state that it enters does, which is the
-same process where a state tells its token's law.
+same process if a state determines its token's distribution.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def mess3(*, length: int = 10, alpha: float = 0.85, x: float = 0.05) -> HMM:
 
 
 def rrxor(*, length: int = 10) -> HMM:
-    """Two random bits and their exclusive or, again and again; the first is of any of the three.
+    """Two random bits and their exclusive or, repeated; the sequence starts at any of the three.
 
     Args:
         length: T.

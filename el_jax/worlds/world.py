@@ -1,6 +1,6 @@
-"""The interface of a world, and what all worlds share: sentences, draws and checks of tables.
+"""The interface of a world, and shared code: sentences, draws and checks of tables.
 
-Letters of this room beside those of ``types.py``:
+Notation of this package, in addition to ``types.py``:
 
 =====  ==========================================================================
 ``T``  tokens of the longest sentence
@@ -24,22 +24,22 @@ from el_jax.process.errors import require
 from el_jax.types import Key
 
 PAD = -1
-"""The token behind the end of a sentence shorter than T."""
+"""The token after the end of a sentence shorter than T."""
 
-# Printed probabilities are rounded; past this a row is no rounding but a mistake.
+# Printed probabilities are rounded; larger deviations are mistakes.
 _ROW_TOLERANCE = 1e-5
 
 
 Tokens = Int[Array | np.ndarray, "*n T"]
-"""Sentences as words ``0 .. V - 1``, ``PAD`` behind the end of each."""
+"""Sentences as words ``0 .. V - 1``, ``PAD`` after the end of each."""
 
 
 class Sentences(NamedTuple):
     """Sentences of a world.
 
     Attributes:
-        tokens: words ``0 .. V - 1``, ``PAD`` behind the end, ``[*n, T]``.
-        hidden: what the world drew beside the words and only its ``labels`` read; None if nothing.
+        tokens: words ``0 .. V - 1``, ``PAD`` after the end, ``[*n, T]``.
+        hidden: latent draws of the world, which only its ``labels`` read; None if there are none.
     """
 
     tokens: Int[Array, "*n T"]
@@ -72,7 +72,7 @@ class World(Protocol):
         """Number of classes of each label, by name: the downstream tasks of this world."""
 
     def sample(self, key: Key, num: int, /) -> Sentences:
-        """Draws ``num`` sentences; sentence ``i`` depends on the key and on ``i`` only."""
+        """Draw ``num`` sentences; sentence ``i`` depends on the key and on ``i`` only."""
 
     def log_probability(self, tokens: Tokens, /) -> Float[Array, "*n"]:
         """Log-probability of each sentence, in nats; -inf for one that never occurs."""
@@ -80,15 +80,15 @@ class World(Protocol):
     def log_conditionals(self, tokens: Tokens, /) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
 
-        Entry ``[t, v]`` is log p(x_t = v | x_-t). Row t does not depend on the word at t. It is
-        NaN if no word at t makes a sentence that occurs, and -inf behind the end of a sentence.
+        Entry ``[t, v]`` is log p(x_t = v | x_-t). Row t does not depend on the word at t. It is NaN
+        if no word at t makes a possible sentence, and -inf after the end of a sentence.
         """
 
     def log_next(self, tokens: Tokens, /) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given those before it, in nats.
 
-        Entry ``[t, v]`` is log p(x_t = v | x_<t). What a row lacks to 1 is the probability that the
-        sentence has ended. A row is NaN behind a beginning that never occurs.
+        Entry ``[t, v]`` is log p(x_t = v | x_<t). The rest of a row, up to 1, is the probability
+        that the sentence has ended. A row is NaN after a prefix that never occurs.
         """
 
     def labels(self, sentences: Sentences, /) -> dict[str, Int[Array, "*n"]]:
@@ -101,13 +101,13 @@ class World(Protocol):
 def draw_each(
     draw: Callable[[Key], Sentences], key: Key, num: int, *, at_once: int | None = None
 ) -> Sentences:
-    """Draws ``num`` sentences, each with a key of its own, so that a larger set begins alike.
+    """Draw ``num`` sentences, each with its own key, so a larger set begins with the smaller one.
 
     Args:
-        draw: one sentence.
-        key: of all.
-        num: how many.
-        at_once: the most that are drawn side by side; all if None.
+        draw: draws one sentence.
+        key: the key for all.
+        num: number of sentences.
+        at_once: the most to draw in parallel; all if None.
 
     Raises:
         ValueError: if ``num`` is negative.
@@ -123,31 +123,31 @@ def draw_each(
 
 
 def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:
-    """One class of each row, drawn in proportion to its weight: one uniform number a draw.
+    """Draw one class per row in proportion to its weight, from one uniform number per draw.
 
     A class of weight 0 is never drawn. A probability below the spacing of the uniform numbers
     (1e-7 in float32) is rounded to it.
     """
     sums = cumulative(weights)
     total = sums[..., -1:]
-    # the product may round up to the total, past which no class lies
+    # the product may round up to the total, beyond the last class
     below = (sums <= total * jax.random.uniform(key, total.shape, total.dtype)) & (sums < total)
     return below.sum(axis=-1, dtype=jnp.int32)
 
 
 def cumulative(weights: Any) -> Float[Array, "*n C"]:
     """Sums of the weights up to each class, for :func:`categorical_of`."""
-    # XLA would fold the sums of a constant when it compiles, and take seconds
+    # XLA would take seconds to fold the sums of a constant at compile time
     weights = jax.lax.optimization_barrier(jnp.asarray(weights))
-    # rounded sums neither fall nor grow where nothing is added
+    # rounded sums must neither fall nor grow where nothing is added
     sums = jnp.where(weights > 0, jnp.cumsum(weights, axis=-1), 0)
     return jax.lax.cummax(sums, axis=sums.ndim - 1)
 
 
 def categorical_of(key: Key, sums: Float[Array, "R C"], row: Int[Array, "*n"]) -> Int[Array, "*n"]:
-    """:func:`categorical` of rows of a table, by bisection of its :func:`cumulative` weights.
+    """Draw as :func:`categorical` does from rows of a table, by bisection of cumulative weights.
 
-    A draw reads some log2 C numbers of its row, where comparing with all of them reads C.
+    A draw reads about log2 C numbers of its row instead of C.
     """
     total = sums[row, -1]
     threshold = total * jax.random.uniform(key, total.shape, total.dtype)
@@ -161,33 +161,33 @@ def categorical_of(key: Key, sums: Float[Array, "R C"], row: Int[Array, "*n"]) -
 
 
 def log_normalised(log_weights: Float[Array, "*n C"]) -> Float[Array, "*n C"]:
-    """Logarithms less that of their row's sum; NaN in rows of nothing but -inf."""
+    """Log-weights minus the log of their row's sum; NaN in rows that are all -inf."""
     return log_weights - jax.nn.logsumexp(log_weights, axis=-1, keepdims=True)
 
 
 def most_probable(scores: Float[Array, "*n C"]) -> Int[Array, "*n"]:
-    """The class with the largest score, the first of equals; -1 where no score is positive."""
+    """The class with the largest score (ties: the first); -1 if no score is positive."""
     return jnp.where(scores.max(axis=-1) > 0, jnp.argmax(scores, axis=-1), -1)
 
 
 def certain(labels: Int[Array, "*n"], num_classes: int) -> Float[Array, "*n C"]:
-    """Log-posteriors of labels that the sentence determines; NaN where it has none."""
+    """Log-posteriors of labels that the sentence determines; NaN if it has no label."""
     one_hot = jax.nn.one_hot(labels, num_classes, dtype=jnp.result_type(float))
     return jnp.where(labels[..., None] < 0, jnp.nan, jnp.log(one_hot))
 
 
 def check_rows(name: str, table: Any, shape: tuple[int, ...], *, axes: int = 1) -> None:
-    """Checks a table of probabilities that is a NumPy array; a traced copy was checked before.
+    """Check a table of probabilities, if it is a NumPy array; a traced copy was checked before.
 
     Args:
-        name: of the table.
-        table: one law in each row.
-        shape: the one it must have.
-        axes: the last axes, over which a law is summed.
+        name: name of the table.
+        table: one distribution per row.
+        shape: its required shape.
+        axes: number of last axes over which a distribution sums to 1.
 
     Raises:
-        ValueError: if the shape is another, or a law is negative, not finite or does not sum to 1
-            within 1e-5.
+        ValueError: if the shape differs, or a distribution is negative, not finite or does not sum
+            to 1 within 1e-5.
     """
     if not isinstance(table, np.ndarray):
         return

@@ -8,9 +8,9 @@
 ``figures``         intervals and words that figures share
 ``claims``          a claim as a row: a sentence, and a test on results
 ``exercises``       answers in the notebooks, graded by claims
-``sequential``      bets that may be looked at after every seed
-``judging``         what results say of claims, corrected for their number
-``names``           what settings are called, made from their factors
+``sequential``      bets that may be checked after every seed
+``judging``         verdicts on claims, corrected for their number
+``names``           names of settings, made from their factors
 ``seeds``           measure seed by seed, and write the three tables
 ``sweep``           train studies, and write the three tables
 ``studies``         runs of many seeds, on all cores of a CPU or together on an accelerator

@@ -2,14 +2,15 @@
 
 A claim is judged by the 95% Student-t interval of a mean over seeds: it *holds* when the whole
 interval is on the claimed side, *fails* when the whole interval is on the other, is *too small to
-matter* when the whole interval is nearer to 0 than what matters, and is else *undecided*. Seeds are
-shared between settings, so settings are compared by their difference seed by seed. With fewer than
-two seeds, or two with the same value, a claim is undecided, and where a setting is missing *not
+matter* when the whole interval is nearer to 0 than the least difference that matters, and is
+otherwise *undecided*. Settings share seeds, so they are compared by paired differences. With fewer
+than two seeds, or two with the same value, a claim is undecided, and if a setting is missing, *not
 measured*; neither is an error. ``judging.judged`` then corrects the verdicts of an experiment for
 their number.
 
-Timings are judged by the exact interval of their median instead, and a number that does not vary
-by itself. Neither has a p value, so that they are not corrected: n rounds have none below 2 / 2**n.
+Timings are judged by the exact interval of their median instead, and numbers that do not vary by
+their value. Neither has a p value, so they are not corrected: n rounds cannot give one below 2 /
+2**n.
 """
 
 import dataclasses
@@ -53,7 +54,7 @@ Test = Literal["t", "signs", "anytime"]
 
 
 class Wording(TypedDict, total=False):
-    """The paper's number and its place, see ``Claim``."""
+    """The paper's number and its source, see ``Claim``."""
 
     paper: str
     source: str
@@ -70,7 +71,7 @@ def greater(
     matters: float | None = None,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """One setting has a metric above that of another by more than ``by``.
+    """Claim that a metric is higher in one setting than in another by more than ``by``.
 
     Judged by the paired difference over the seeds both settings have.
 
@@ -79,10 +80,10 @@ def greater(
         metric: the metric; a share in [0, 1] for ``anytime``.
         where: the setting.
         than: the other one.
-        by: the bound of the difference.
-        test: its t interval; all changes of its signs, which suits shares near 0 or 1; or bets,
-            which may be looked at after every seed.
-        matters: the least difference that matters, either way: one that is shown to be nearer to 0
+        by: the bound on the difference.
+        test: the t interval; a sign-flip test, which suits shares near 0 or 1; or bets, which may
+            be checked after every seed.
+        matters: the least difference that matters, in either direction: one shown to be nearer to 0
             is too small to matter. None for ``names.MATTERS`` if the metric is a share.
         wording: the paper's number and its place.
     """
@@ -109,7 +110,7 @@ def greater(
 
 
 Terms = Sequence[tuple[float, Where]]
-"""Weights, each of the mean of the settings under its ``Where``."""
+"""Weights, each for the mean over the settings under its ``Where``."""
 
 
 def contrast(
@@ -122,14 +123,14 @@ def contrast(
     matters: float | None = None,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """A weighted sum of means over settings is above a bound: a main effect, or an interaction.
+    """Claim that a weighted sum of means over settings is above a bound: main effect, interaction.
 
     Args:
         text: the claim.
         metric: the metric.
-        terms: the weights, and the settings of each; those of a difference sum to 0.
+        terms: the weights, and the settings of each; for a difference they sum to 0.
         by: the bound.
-        ours: the numbers to show; the interval stands in the detail.
+        ours: the numbers to show; the detail has the interval.
         matters: see ``greater``.
         wording: the paper's number and its place.
     """
@@ -157,10 +158,10 @@ def level(
     matters: float = 0.0,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """The metric of a setting is ``at_least``, or ``at_most``, a number.
+    """Claim that the metric of a setting is ``at_least``, or ``at_most``, a number.
 
-    A metric that is a difference is too small to matter when it is shown to be nearer to 0 than
-    ``matters``.
+    For a metric that is a difference, the verdict is *too small to matter* if it is shown to be
+    nearer to 0 than ``matters``.
 
     Raises:
         ValueError: a test ``anytime`` (see ``greater``) has both bounds.
@@ -197,7 +198,7 @@ def median(
     at_most: float = math.inf,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """The median of a metric is ``at_least``, or ``at_most``, a number: for timings."""
+    """Claim that the median of a metric is ``at_least``, or ``at_most``, a number: for timings."""
 
     def judge(results: pd.DataFrame) -> Outcome:
         entry = values_of(results, where, metric)
@@ -220,10 +221,10 @@ def number(
     at_most: float = math.inf,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """Every value of a metric is ``at_least``, or ``at_most``, a number; one value is enough.
+    """Claim that every value of a metric is ``at_least``, or ``at_most``, a number; one is enough.
 
-    For numbers that do not vary, such as the bytes a compiler plans, and for those measured once
-    because their bound is out of the reach of chance. There may be several settings.
+    For numbers that do not vary, such as the bytes a compiler plans, and for numbers measured once
+    because chance cannot reach their bound. There may be several settings.
     """
 
     def judge(results: pd.DataFrame) -> Outcome:
@@ -248,10 +249,10 @@ def trend(
     position: Callable[[float], float] | None = None,
     **wording: Unpack[Wording],
 ) -> Claim:
-    """The metric rises, or falls, along the levels of a factor.
+    """Claim that the metric rises, or falls, along the levels of a factor.
 
-    Judged by the slope over the levels, fitted seed by seed. A slope says nothing of each step by
-    itself, so the means along the factor are reported with it.
+    Judged by the slope over the levels, fitted seed by seed. A slope does not describe single
+    steps, so the means along the factor are reported with it.
 
     Args:
         text: the claim.

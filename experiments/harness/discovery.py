@@ -1,7 +1,7 @@
 """An experiment is a sub-folder with a run.py; its name is the folder's.
 
 ===============  ===================================================================================
-``__init__.py``  a docstring: the question the experiment asks, and below it the source; and
+``__init__.py``  a docstring: the experiment's question, and below it the source; and
                  ``SCALES`` where these are not the usual ones, and ``ONLY``, a factor by whose
                  levels some settings can be measured again
 ``README.md``    the claim, the command, the cost, the number and its tolerance
@@ -10,7 +10,7 @@
                  settings at some levels of ``ONLY``
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
 ``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name; with
-                 ``derived(results) -> DataFrame``, they are judged on what that makes of results
+                 ``derived(results) -> DataFrame``, they are judged on its return value
 ===============  ===================================================================================
 
 The files are imported only when needed, so that replotting does not import the training code.
@@ -36,18 +36,18 @@ from experiments.harness.judging import Claim, Judged, Verdict, judged
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.tables import read_table
 
-SCALES = ("smoke", "cpu", "paper")  # of an experiment that declares none
+SCALES = ("smoke", "cpu", "paper")  # of experiments without their own
 DRAFTS = ("smoke", "quick", "pilot")  # scales whose tables are not committed
 KNOWN_SCALES = (*SCALES, "quick", "pilot", "gpu", "pretrained")
 
 
 class ExperimentError(ValueError):
-    """A mistake that the person at the command line can put right; the message is one line."""
+    """A mistake that the user can correct at the command line; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """One experiment, by its folder."""
+    """One experiment, identified by its folder."""
 
     folder: Path
 
@@ -79,7 +79,7 @@ class Experiment:
 
     @property
     def scales(self) -> tuple[str, ...]:
-        """The scales it can be run at, from the smallest."""
+        """The scales it can run at, from the smallest."""
         return vars(self._package()).get("SCALES", SCALES)
 
     @property
@@ -93,8 +93,8 @@ class Experiment:
         Args:
             scale: one of its scales.
             out: the folder, made if need be.
-            only: levels of its ``ONLY`` factor to measure again, while the other settings in
-                ``out`` stay; empty for all of them.
+            only: levels of its ``ONLY`` factor to measure again; the other settings in ``out``
+                stay. Empty for all settings.
 
         Raises:
             ExperimentError: it has no ``ONLY``, ``out`` holds another scale that ``only`` would
@@ -119,16 +119,16 @@ class Experiment:
     def run_until_decided(
         self, scale: str, out: Path, max_seeds: int
     ) -> Iterator[tuple[int, list[Judged]]]:
-        """Add a seed for each core and look at the claims, until all are decided.
+        """Add a seed per core and judge the claims, until all are decided.
 
-        Runs that have finished are kept, and not trained again, as those of a killed run are not.
+        Finished runs are kept and not trained again, even after a kill.
 
         Yields:
-            The number of seeds, and what their results say.
+            The number of seeds, and the verdicts on their results.
 
         Raises:
-            ExperimentError: a claim may not be looked at early, its run() takes no number of seeds,
-                or the checkout has uncommitted changes, so that no run would be kept.
+            ExperimentError: a claim may not be checked early, its run() takes no number of seeds,
+                or the checkout has uncommitted changes, so no run would be kept.
         """
         run = self._load("run", "run")
         if "seeds" not in inspect.signature(run).parameters:
@@ -156,7 +156,7 @@ class Experiment:
                 return
 
     def _check_scale(self, scale: str, out: Path) -> None:
-        """Raise before anything is measured, if it could not stand beside what ``out`` holds."""
+        """Raise before measuring if the results could not be combined with those in ``out``."""
         path = out / "provenance.json"
         if path.exists() and (held := read_provenance(path).scale) != scale:
             raise ExperimentError(f"{out} holds the {held} scale; --only must run at the same.")
@@ -175,7 +175,7 @@ class Experiment:
         return module.studies(scale)
 
     def plot(self, out: Path) -> Figure:
-        """The figure of the tables in ``out``."""
+        """Draw the figure from the tables in ``out``."""
         return self._load("plot", "plot")(out)
 
     def claims(self, scale: str) -> Sequence[Claim]:
@@ -200,7 +200,7 @@ class Experiment:
 
         Args:
             scale: the scale it runs at.
-            out: the folder asked for; None for the committed one, or at the smoke, quick and pilot
+            out: the folder requested; None for the committed one, or at the smoke, quick and pilot
                 scales for runs/results/NAME-SCALE of the checkout, which git ignores.
 
         Raises:
@@ -241,7 +241,7 @@ def discover(root: Path) -> dict[str, Experiment]:
 
 
 def find(root: Path, name: str) -> Experiment:
-    """One experiment by name.
+    """Find an experiment by name.
 
     Raises:
         ExperimentError: no experiment has that name; the message lists all names.

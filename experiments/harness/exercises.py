@@ -1,4 +1,4 @@
-"""Exercises of the notebooks: an answer is right if claims hold."""
+"""Exercises of the notebooks: an answer is correct if its claims hold."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from experiments.harness.tables import tidy
 
 
 def grade(claims: Sequence[Claim], **measured: ArrayLike) -> None:
-    """Print the verdict of each claim on what was measured, and whether all hold.
+    """Print the verdict of each claim on the measurements, and whether all hold.
 
     Args:
-        claims: what an answer must make true.
-        measured: by metric, one value or one for each seed.
+        claims: the claims that an answer must make true.
+        measured: metric -> one value, or one per seed.
     """
     rows = [
         {"seed": seed, "metric": metric, "value": value}

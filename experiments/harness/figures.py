@@ -1,6 +1,6 @@
-"""Intervals and words that figures share, so that a picture shows the interval of the verdicts.
+"""Intervals and words that figures share, so a figure shows the interval behind the verdicts.
 
-Titles state an answer with its number. They are built from the table at every drawing.
+Titles state an answer with its number. They are computed from the table at every drawing.
 """
 
 import re
@@ -51,7 +51,7 @@ def t_sems(num_seeds: int) -> float:
 
 
 def t_note(frame: pd.DataFrame, noun: str = "seeds") -> str:
-    """The meaning of bars of ``t_sems``, such as ``95 % t interval over 10 seeds``."""
+    """The caption for bars of ``t_sems``, such as ``95 % t interval over 10 seeds``."""
     return f"{CONFIDENCE:.0%} t interval over {count(frame, noun)}".replace("%", " %")
 
 
@@ -59,8 +59,8 @@ def count(frame: pd.DataFrame, noun: str = "seeds") -> str:
     """The number of seeds of the settings of a table, such as ``10 seeds`` or ``5–10 seeds``.
 
     Args:
-        frame: results or curves, of the settings that are drawn.
-        noun: the plural of what a seed stands for, such as ``problems``.
+        frame: results or curves of the settings drawn.
+        noun: a plural noun for seeds, such as ``problems``.
     """
     factors = factors_of(frame)
     numbers = (
@@ -77,8 +77,8 @@ def mean_of(results: pd.DataFrame, where: Where, metric: str) -> float:
 
 
 def decimal(value: float, digits: int = 2, *, signed: bool = False) -> str:
-    """A number as the READMEs print it, without a leading 0: ``.48``, ``−.05``, ``1.00``."""
-    value = round(value, digits) + 0.0  # no sign before a zero
+    """A number in the format of the READMEs, without a leading 0: ``.48``, ``−.05``, ``1.00``."""
+    value = round(value, digits) + 0.0  # no sign before zero
     sign = "+" if signed and value >= 0 else ""
     text = re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
     return sign + text.replace("-", "−")
@@ -115,15 +115,15 @@ def draw_dots(
     colour: Callable[[Where], str] = colour_of,
     chance: float | None = None,
 ) -> None:
-    """A row of dots for each setting, a dot a seed; means of runs with warm-up are filled.
+    """Draw a row of dots for each setting, one per seed; means of runs with warm-up are filled.
 
     Args:
         ax: the axes.
         results: the values.
         metric: the metric to draw.
         settings: the rows from top to bottom; each may stand for several settings.
-        label: the name of a setting by its factors.
-        colour: its colour by its factors.
+        label: maps the factors of a setting to its name.
+        colour: maps its factors to its colour.
         chance: accuracy of guessing, drawn as a line; None for no line.
     """
     groups = [
@@ -140,7 +140,7 @@ def draw_dots(
 
 
 def key(label: str, colour: str, marker: str = "", style: Any = None, face: str = "") -> Line2D:
-    """An entry of a legend: a line, or a marker that is filled with its own colour or ``face``."""
+    """A legend entry: a line, or a marker filled with its own colour or ``face``."""
     return Line2D(
         [],
         [],
@@ -153,7 +153,7 @@ def key(label: str, colour: str, marker: str = "", style: Any = None, face: str 
 
 
 def ticks_at(ax: Axes, values: Iterable[float], *, base: float | None = None) -> None:
-    """Ticks at these values of x and nowhere else, on a logarithmic axis if it has a base."""
+    """Put ticks at exactly these values of x, on a logarithmic axis if ``base`` is given."""
     if base:
         ax.set_xscale("log", base=base)
     at = [*values]
@@ -178,7 +178,7 @@ def draw_against(
     line_style: Any = "-",
     filled: bool | None = None,
 ) -> None:
-    """A metric against a factor: a mean with its bar at every level, joined by a line, and seeds.
+    """Draw a metric against a factor: seeds, and means with bars, joined by a line.
 
     Args:
         ax: the axes.
@@ -187,7 +187,7 @@ def draw_against(
         where: the settings, which differ in nothing but ``x``.
         x: the factor, a number.
         label: legend text.
-        colour: of the line; by default its loss's.
+        colour: colour of the line; by default that of its loss.
         line_style: matplotlib line style.
         filled: False for hollow means; by default those of runs with warm-up are filled.
     """
@@ -209,7 +209,7 @@ def draw_against(
 
 
 def curve_of(curves: pd.DataFrame, where: Where, metric: str) -> Curve:
-    """The course of a metric of one setting.
+    """The curve of a metric in one setting.
 
     Raises:
         ValueError: ``where`` is not one setting, or its seeds were measured at different steps.

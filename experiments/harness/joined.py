@@ -1,4 +1,4 @@
-"""Tables of several runs joined into one: of benchmarks, or of settings measured again."""
+"""Join the tables of several runs: parts of a benchmark, or settings measured again."""
 
 import dataclasses
 import shlex
@@ -23,7 +23,7 @@ def join(folders: Sequence[Path], out: Path) -> None:
     """Join the tables of parts of one run.
 
     Args:
-        folders: of the parts, at least one.
+        folders: the folders of the parts, at least one.
         out: the folder for the three tables, made if need be.
 
     Raises:
@@ -39,13 +39,13 @@ def join(folders: Sequence[Path], out: Path) -> None:
 
 
 def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path) -> None:
-    """Put settings that were measured again in place of those that tables have.
+    """Replace settings in tables by new measurements.
 
     Args:
-        factor: the factor by whose levels settings are named.
+        factor: the factor whose levels name the settings.
         names: its levels that were measured again, as text.
         measured: the folder of the new tables.
-        out: the folder of the tables to change; new ones are written where it has none.
+        out: the folder of the tables to change; missing ones are created.
 
     Raises:
         MalformedTableError: a table cannot be read.
@@ -55,7 +55,7 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
         return
 
     def rest(table: pd.DataFrame) -> pd.DataFrame:
-        if factor not in table:  # of curves, where there are none
+        if factor not in table:  # in curves, if there are none
             return table
         return table[
             ~table[factor]

@@ -1,4 +1,4 @@
-"""A claim, what results say of it, and verdicts corrected for the number of claims."""
+"""Claims, outcomes of their tests, and verdicts corrected for the number of claims."""
 
 import dataclasses
 import enum
@@ -32,10 +32,11 @@ class Outcome:
     """The result of testing a claim.
 
     Attributes:
-        detail: the interval the verdict rests on, or the reason why there is none.
+        detail: the interval behind the verdict, or the reason why there is none.
         ours: our numbers, mean ± standard error and number of seeds; empty if not measured.
         verdict: see ``Verdict``.
-        p: two-sided p value of the quantity being at the bound of the claim; NaN if not tested.
+        p: two-sided p value of the hypothesis that the quantity is at the claim's bound; NaN if not
+            tested.
     """
 
     detail: str
@@ -46,15 +47,15 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim, decided before the run.
+    """A claim, fixed before the run.
 
     Attributes:
         text: the claim, one sentence.
         judge: its test on results.
-        paper: the paper's number, or its words where it gives none.
+        paper: the paper's number, or its words if it gives none.
         source: its place in the paper, such as ``Yang et al. 2025, Table 3``.
-        needs: the settings and metrics it is about.
-        anytime: its verdict may be looked at after every seed, and the run ended by it.
+        needs: the settings and metrics it concerns.
+        anytime: its verdict may be checked after every seed, and may end the run.
     """
 
     text: str
@@ -66,14 +67,14 @@ class Claim:
 
 
 class Judged(NamedTuple):
-    """A claim and what results say of it."""
+    """A claim and its outcome."""
 
     claim: Claim
     outcome: Outcome
 
 
 def if_open(gate: Claim, claims: Sequence[Claim]) -> list[Claim]:
-    """Claims that get a verdict only where another one, the gate, holds by itself."""
+    """Claims that get a verdict only if another claim, the gate, holds by itself."""
 
     def behind(claim: Claim) -> Claim:
         def judge(results: pd.DataFrame) -> Outcome:
@@ -90,21 +91,21 @@ def if_open(gate: Claim, claims: Sequence[Claim]) -> list[Claim]:
 
 
 def verdict_of(*, holds: bool, fails: bool) -> Verdict:
-    """The verdict of an interval that may lie wholly on one side."""
+    """The verdict for an interval that may lie wholly on one side."""
     if holds:
         return Verdict.HOLDS
     return Verdict.FAILS if fails else Verdict.UNDECIDED
 
 
 def by_t(quantity: str, interval: Interval, by: float, matters: float, ours: str) -> Outcome:
-    """What the interval of a difference says of its being above ``by``."""
+    """The outcome of testing, by its interval, whether a difference is above ``by``."""
     verdict = verdict_of(holds=interval.low > by, fails=interval.high < by)
     explained = explain(quantity, interval, form="+.3f")
     return or_small(Outcome(explained, ours, verdict, p_value(interval, by)), interval, matters)
 
 
 def or_small(outcome: Outcome, interval: Interval, matters: float) -> Outcome:
-    """The outcome, unless it is undecided and the mean is shown to be nearer to 0 than matters."""
+    """The outcome, or too small to matter if undecided and shown to be nearer to 0 than matters."""
     p = p_as_large(interval, matters)
     if outcome.verdict is not Verdict.UNDECIDED or p > 1 - CONFIDENCE:
         return outcome
@@ -112,7 +113,7 @@ def or_small(outcome: Outcome, interval: Interval, matters: float) -> Outcome:
 
 
 def within(low: float, high: float, at_least: float, at_most: float) -> Verdict:
-    """The verdict of an interval on its being between two bounds."""
+    """The verdict on whether an interval lies between two bounds."""
     return verdict_of(
         holds=at_least <= low and high <= at_most, fails=high < at_least or low > at_most
     )
@@ -126,14 +127,15 @@ def judged(
 ) -> list[Judged]:
     """Judge claims, and correct the verdicts for their number (Holm 1979).
 
-    A verdict stands if its p value, adjusted for the tests of all claims and times the number of
-    looks (Bonferroni), is at most .05. Claims without a p value are not counted.
+    A verdict stands if its p value, adjusted for the tests of all claims and multiplied by the
+    number of looks (Bonferroni), is at most .05. Claims without a p value are not counted.
 
     Args:
-        claims: of one experiment.
+        claims: the claims of one experiment.
         results: the values.
-        not_measured: for names of settings that could not be measured, the reason.
-        looks: at the verdicts, this one counted: 2 where seeds were added after a first look.
+        not_measured: name of a setting that could not be measured -> the reason.
+        looks: number of looks at the verdicts, including this one: 2 if seeds were added after a
+            first look.
     """
     outcomes = [_outcome(claim, results, not_measured or {}) for claim in claims]
     tested = [i for i, outcome in enumerate(outcomes) if not math.isnan(outcome.p)]
@@ -147,7 +149,8 @@ def judged(
 def holm(ps: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
     """P values adjusted for their number (Holm 1979).
 
-    That of statsmodels collects garbage at every call, which took a third of a report's time.
+    The version in statsmodels collects garbage at every call, which took a third of a report's
+    time.
     """
     order = np.argsort(ps)
     steps = np.maximum.accumulate(ps[order] * np.arange(len(ps), 0, -1))

@@ -1,6 +1,6 @@
-"""Finished parts of a sweep, kept until all are done, so that a killed sweep can go on.
+"""Finished parts of a sweep, kept until all are done, so a killed sweep can resume.
 
-A part is a file, runs/experiments/COMMIT/CONFIG.json: whole, or not there.
+A part is a file, runs/experiments/COMMIT/CONFIG.json, written whole or not at all.
 """
 
 import json
@@ -19,10 +19,10 @@ KEPT = Path(__file__).parents[2] / "runs" / "experiments"
 
 
 def path_of(config: build.Config) -> Path | None:
-    """The file in which the runs of a config are kept; None for uncommitted code.
+    """The file that keeps the runs of a config; None for uncommitted code.
 
-    Its name depends on commit, config, hardware and XLA flags, so that no other numbers are read
-    from it.
+    Its name depends on commit, config, hardware and XLA flags, so no other numbers are read from
+    it.
     """
     commit, dirty = checkout_state()
     if dirty:
@@ -33,7 +33,7 @@ def path_of(config: build.Config) -> Path | None:
 
 
 def read(path: Path) -> tuple[History, float] | None:
-    """The rows of a finished part and the seconds it took; None where it must be trained."""
+    """The rows of a finished part and the seconds it took; None if it must be trained."""
     if not path.exists():
         return None
     part, history = json.loads(path.read_text()), History()

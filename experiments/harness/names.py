@@ -1,11 +1,11 @@
-"""Names of settings for terminals and figures; made from factors, never read back."""
+"""Names of settings for terminals and figures, made from factors and never parsed."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 SYMBOLS = {"lam": "λ", "b": "b", "peak_lr": "η", "b2": "β₂", "weight_decay": "wd", "smoothing": "ε"}
-"""Factors written as ``symbol=value``, by the symbols of the papers."""
+"""Factors written as ``symbol=value``, with the papers' symbols."""
 
 SHARES = ("_accuracy", "_copies", "_undoes_shift", "_exact_match", "coverage", "within_3")
 
@@ -15,25 +15,25 @@ MATTERS = 0.05
 
 
 def ends_of(metric: str) -> tuple[float, float]:
-    """The values that a metric lies between: 0 and 1 if its name is that of a share."""
+    """The range of a metric: 0 to 1 if its name is that of a share."""
     return (0.0, 1.0) if metric.endswith(SHARES) else (-math.inf, math.inf)
 
 
 def least_that_matters(metric: str) -> float:
-    """``MATTERS`` if its name is that of a share, else 0: its differences are never too small."""
+    """``MATTERS`` if the metric's name is that of a share, else 0: no difference is too small."""
     return MATTERS if metric.endswith(SHARES) else 0.0
 
 
 def loss_name(loss: str) -> str:
-    """``E1`` of ``e1``, ``cross-entropy`` of ``cross_entropy``."""
+    """``E1`` for ``e1``, ``cross-entropy`` for ``cross_entropy``."""
     return loss.upper() if loss in ("e1", "e2", "e3") else loss.replace("_", "-")
 
 
 def name_of(factors: Mapping[str, Any]) -> str:
     """The name of a setting, such as ``E1 λ=2 η=0.003, warm-up, width 32``.
 
-    The loss comes first, with all numbers that have a symbol; ``warmup_steps`` is shown as being
-    there or not; a level that is a word stands for itself.
+    The loss comes first, with all numbers that have a symbol; ``warmup_steps`` is shown only as
+    present or absent; a level that is a word appears as it is.
     """
     first = [loss_name(factors["loss"])] if "loss" in factors else []
     first += [f"{sign}={factors[key]:g}" for key, sign in SYMBOLS.items() if key in factors]
@@ -48,10 +48,10 @@ def name_of(factors: Mapping[str, Any]) -> str:
 
 
 def shared_factors(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The factors that have one level in all settings, so that it can be said once for all.
+    """The factors with the same level in all settings, to be shown once for all.
 
-    The loss stays in each name, and so does a level of 0, such as that of no warm-up. A single
-    setting shares nothing.
+    The loss stays in each name, and so does a level of 0, such as no warm-up. A single setting
+    shares nothing.
     """
     if len(settings) < 2:
         return {}

@@ -1,4 +1,4 @@
-"""The price of an experiment on machines that need not be here, summed over its studies."""
+"""The price of an experiment on any machine, present or not, summed over its studies."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ BEGIN, END = "<!-- price -->\n", "<!-- end of price -->"
 
 @dataclasses.dataclass(frozen=True)
 class Price:
-    """A study on a machine.
+    """The price of a study on a machine.
 
     Attributes:
-        seeds: of the study, one after the other; each has all runs of a seed.
-        each: forecast of one of them.
+        seeds: number of seeds, run one after the other; each has all runs of a seed.
+        each: forecast for one seed.
     """
 
     seeds: int
@@ -28,12 +28,12 @@ class Price:
 
     @property
     def training(self) -> Interval:
-        """Time of all of them, seconds."""
+        """Time of all seeds, in seconds."""
         return self.each.training.times(self.seeds)
 
     @property
     def device_hours(self) -> Interval:
-        """Time of all of them on every device, hours."""
+        """Time of all seeds on every device, in hours."""
         return self.each.device_hours.times(self.seeds)
 
     @property
@@ -48,10 +48,10 @@ def prices(studies: Sequence[Study], machine: Machine, *, compiled: bool) -> Ite
     Args:
         studies: the studies.
         machine: the machine.
-        compiled: True to ask the machine's compiler, which takes minutes a study.
+        compiled: whether to use the machine's compiler, which takes minutes per study.
 
     Raises:
-        ConfigError: the machine cannot train a study, such as with too many devices.
+        ConfigError: the machine cannot train a study, for example with too many devices.
     """
     for study in studies:
         parts = by_seed(study)
@@ -62,7 +62,7 @@ def sentence(found: Sequence[Price], machine: Machine) -> str:
     """The price of all studies together in one line.
 
     Args:
-        found: of the studies.
+        found: prices of the studies.
         machine: the machine.
     """
     device_hours = sum((p.device_hours for p in found[1:]), found[0].device_hours)
@@ -83,8 +83,8 @@ def write_prices(readme: Path, scale: str, sentences: Sequence[str], command: st
 
     Args:
         readme: the file.
-        scale: the scale they are of.
-        sentences: one for each machine.
+        scale: the scale of the prices.
+        sentences: one per machine.
         command: the command that wrote them.
     """
     text = readme.read_text()

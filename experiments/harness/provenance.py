@@ -1,4 +1,4 @@
-"""The origin of an experiment's numbers: provenance.json beside its tables."""
+"""The origin of an experiment's numbers: provenance.json next to its tables."""
 
 import dataclasses
 import datetime
@@ -14,22 +14,22 @@ from experiments.harness.tables import MalformedTableError
 
 @dataclasses.dataclass(frozen=True)
 class Provenance:
-    """The command, code, machine and date that made the numbers of one folder.
+    """The command, code, machine and date behind the numbers in one folder.
 
     Attributes:
-        command: the command that makes them again, at the root of the repository.
+        command: the command that reproduces them, at the root of the repository.
         scale: one of ``discovery.KNOWN_SCALES``.
         config_hashes: for each setting, ``config_hash`` of its resolved configuration.
         wall_seconds: for each setting, wall time of training and evaluating all its seeds.
         commit: the commit checked out, or ``unknown`` outside a clone.
         dirty: sources differed from that commit, or could not be compared with it.
-        hardware: of ``environment.hardware``.
-        versions: of Python and of the libraries that compute.
+        hardware: from ``environment.hardware``.
+        versions: versions of Python and of the numerical libraries.
         date: day the run ended, ISO 8601, UTC.
         arithmetic: the XLA flags and the canary's verdict on them; empty in records from before
             22 November 2026, when neither was recorded and no flag was set.
         not_measured: for each setting that could not be measured, the reason.
-        earlier: of the settings that an earlier run measured and this one kept.
+        earlier: provenance of settings that an earlier run measured and this one kept.
     """
 
     command: str
@@ -46,7 +46,7 @@ class Provenance:
     earlier: tuple["Provenance", ...] = ()
 
 
-_OFTEN_EMPTY = {"not_measured", "earlier"}  # and not written then
+_OFTEN_EMPTY = {"not_measured", "earlier"}  # omitted if empty
 
 
 def gather_provenance(
@@ -126,11 +126,11 @@ def _from_fields(path: Path, fields: Any) -> Provenance:
 
 
 def merge_provenance(*parts: Provenance) -> Provenance:
-    """The provenance of joined tables, each of other settings.
+    """The provenance of joined tables with different settings.
 
     Raises:
-        ValueError: the parts differ in code, machine or scale, so that one description would not be
-            true of all of them.
+        ValueError: the parts differ in code, machine or scale, so one description would not fit all
+            of them.
     """
     first = parts[0]
     for part in parts[1:]:
@@ -150,11 +150,11 @@ def merge_provenance(*parts: Provenance) -> Provenance:
 def renew_provenance(
     old: Provenance, new: Provenance, measured: Callable[[str], bool]
 ) -> Provenance:
-    """The provenance of tables in which some settings are new and the others as they were.
+    """The provenance of tables in which some settings are new and the others unchanged.
 
     Args:
-        old: of the tables as they were.
-        new: of the run that measured some settings again.
+        old: provenance of the old tables.
+        new: provenance of the run that measured some settings again.
         measured: True for the name of a setting that was measured again.
     """
 

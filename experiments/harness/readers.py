@@ -1,4 +1,4 @@
-"""A causal language model with a text that it reads, for experiments on pretrained models."""
+"""A causal language model with a text to read, for experiments on pretrained models."""
 
 import dataclasses
 import functools
@@ -20,10 +20,10 @@ MODEL = "EL_JAX_PRETRAINED"  # environment variable: a folder or GGUF file inste
 
 
 class Reader(NamedTuple):
-    """A text, and a model that reads it.
+    """A text, and a model to read it.
 
     Attributes:
-        tokens: of the text.
+        tokens: tokens of the text.
         model: the network, in float32 and with attention that can be differentiated twice.
         params: its trained parameters.
     """
@@ -38,7 +38,7 @@ def pretrained_reader() -> Reader:
     """Genesis and SmolLM2-135M, or the model that the environment names.
 
     Raises:
-        ConfigError: the model looks ahead.
+        ConfigError: the model is not causal.
         MissingPackageError: the package with SmolLM2 is not installed.
         PretrainedError: a file cannot be read.
     """
@@ -53,7 +53,7 @@ def pretrained_reader() -> Reader:
 
 @functools.cache
 def drawn_reader() -> Reader:
-    """Genesis in words and a small network that nobody trained, to try the code in seconds."""
+    """Genesis in words and a small untrained network, to test the code in seconds."""
     tokens, words = encode_words(king_james_words())
     config = dataclasses.replace(
         PRESETS["llama"], vocab_size=len(words), width=64, num_layers=1, num_heads=4, num_kv_heads=2
@@ -63,5 +63,5 @@ def drawn_reader() -> Reader:
 
 
 def fresh(reader: Reader, key: Key) -> Reader:
-    """The same architecture as it is before its training."""
+    """The same architecture, newly initialised."""
     return reader._replace(params=jax.jit(reader.model.init)(key))

@@ -25,7 +25,7 @@ VERDICT_STYLES = {
     Verdict.NOT_MEASURED: "dim",
 }
 MAX_COLUMNS = 6
-PIPE_WIDTH = 140  # characters a line where there is no terminal to ask
+PIPE_WIDTH = 140  # characters per line if there is no terminal
 PREAMBLE = """# Results
 
 Every number on this page is read from a committed `results.csv`, and every verdict is computed
@@ -47,14 +47,14 @@ This page is written by `python -m experiments report`.
 
 
 def make_console() -> Console:
-    """A console on standard output, wide enough for the tables when that is a file."""
+    """A console on standard output, wide enough for the tables if that is a file."""
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def key_metrics(results: pd.DataFrame) -> list[str]:
     """The metrics shown first: test before train, hard before easy, accuracy before the rest.
 
-    Of two that are alike, the one of more strings comes first.
+    Of two similar ones, the one over more strings comes first.
     """
 
     def rank(metric: str) -> tuple[bool, bool, bool, bool, str]:
@@ -67,9 +67,9 @@ def key_metrics(results: pd.DataFrame) -> list[str]:
 
 
 def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
-    """A table of settings against key metrics, mean ± standard error over seeds.
+    """Print a table of settings by key metrics, mean ± standard error over seeds.
 
-    Where settings share few metrics, every number has a line instead.
+    If settings share few metrics, every number has its own line instead.
     """
     settings = cells(results, {})
     measured = {m: len(cells(results, {}, m)) for m in results["metric"].unique()}
@@ -114,7 +114,7 @@ def _print_long(console: Console, title: str, results: pd.DataFrame) -> None:
 
 
 def print_claims(console: Console, judged: Sequence[Judged]) -> None:
-    """A line per claim: verdict, claim, and the numbers it rests on."""
+    """Print a line per claim: verdict, claim, and the numbers behind it."""
     for claim, outcome in judged:
         style = VERDICT_STYLES[outcome.verdict]
         console.print(f"[{style}]{outcome.verdict.value:19}[/] {escape(claim.text)}")
@@ -122,7 +122,7 @@ def print_claims(console: Console, judged: Sequence[Judged]) -> None:
 
 
 def print_listing(console: Console, experiments: Iterable[Experiment]) -> None:
-    """A line per experiment: name and question."""
+    """Print a line per experiment: name and question."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for experiment in experiments:
         table.add_row(experiment.name, escape(experiment.title))
@@ -265,5 +265,5 @@ def _duration(seconds: float) -> str:
 
 
 def _row(*cells: str) -> str:
-    """A row of a Markdown table; a bar inside a cell would end it."""
+    """A row of a Markdown table, with bars escaped, since they would end a cell."""
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

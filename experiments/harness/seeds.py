@@ -20,7 +20,7 @@ class Measured(NamedTuple):
     """One setting, measured with one seed.
 
     Attributes:
-        factors: factor -> value, the columns of the tables that tell the setting from others.
+        factors: factor -> value, the columns of the tables that identify the setting.
         numbers: metric -> value, for results.csv.
         steps: the marks of its curves, ``[S]``.
         curves: metric -> values at the marks, each ``[S]``, for curves.csv.
@@ -33,7 +33,7 @@ class Measured(NamedTuple):
 
 
 Part = tuple[str, Callable[[], Iterable[Measured]]]
-"""A name in provenance.json, and the function whose time is counted under it."""
+"""A name in provenance.json, and the function whose time it records."""
 
 Settings = tuple[int, Mapping[str, object]]
 """The number of seeds, from 0, and all that the numbers depend on besides a part's name."""
@@ -50,15 +50,15 @@ def run_seeds(
 ) -> None:
     """Measure every seed; write results.csv, curves.csv and provenance.json.
 
-    With its name and all that follows ``out`` it is the ``run`` of an experiment.
+    With its name and everything after ``out`` bound, it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        settings: those of a scale.
-        measure: the parts of one seed at a scale.
-        summary: further results that depend on all seeds, from those measured.
+        settings: returns the settings of a scale.
+        measure: yields the parts of one seed at a scale.
+        summary: computes further results that depend on all seeds from the measured ones.
     """
     use_compilation_cache()
     num_seeds, config = settings(scale)
@@ -107,7 +107,7 @@ def write_tables(
         out: the folder, which exists.
         results: rows of results.csv.
         curves: rows of curves.csv; may be none.
-        config_hashes: for each setting, ``config_hash`` of all that its numbers depend on.
+        config_hashes: for each setting, ``config_hash`` of everything its numbers depend on.
         wall_seconds: for each setting, wall time of all its seeds.
     """
     write_table(out / "results.csv", results)

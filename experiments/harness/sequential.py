@@ -1,8 +1,8 @@
-"""Tests that may be looked at after every seed: betting on a bounded mean.
+"""Tests that may be checked after every seed: betting on a bounded mean.
 
-Waudby-Smith and Ramdas 2024, *Estimating means of bounded random variables by betting*: whoever
-bets on each value being above a bound, before it is seen, does not gain in expectation if the mean
-is at most that bound. So the capital exceeds 1 / α, ever, with probability at most α.
+Waudby-Smith and Ramdas 2024, *Estimating means of bounded random variables by betting*: a player
+who bets, before seeing each value, that it is above a bound does not gain in expectation if the
+mean is at most that bound. So the probability that the capital ever exceeds 1 / α is at most α.
 """
 
 import math
@@ -15,9 +15,9 @@ from jaxtyping import Float
 from experiments.harness.judging import Outcome, Verdict
 from experiments.harness.statistics import CONFIDENCE, describe_seeds
 
-FRACTIONS = (np.arange(32) + 0.5) / 32  # of the most that a bet may risk
-WIDTH = 0.15  # of the fractions around the one that suits the effect that matters
-EDGE = 1e-9  # of a range, within which no bound is asked about
+FRACTIONS = (np.arange(32) + 0.5) / 32  # of the largest bet
+WIDTH = 0.15  # of the fractions around the best one for the effect that matters
+EDGE = 1e-9  # of a range, within which no bound is tested
 
 
 class Range(NamedTuple):
@@ -33,14 +33,14 @@ SHARES, DIFFERENCES = Range(0.0, 1.0), Range(-1.0, 1.0)
 def p_above(
     values: Float[np.ndarray, "R"], bound: float, within: Range, matters: float = 0.0
 ) -> float:
-    """P value of the mean being at most ``bound``, valid whenever one looks.
+    """P value of the hypothesis that the mean is at most ``bound``, valid at any look.
 
     Args:
-        values: in the order in which they were seen.
-        bound: of the mean.
-        within: where values can lie.
-        matters: the distance to the bound that matters, if one was declared: half of the capital is
-            then bet in fractions that suit it, the other half in all.
+        values: values in the order in which they were seen.
+        bound: bound on the mean.
+        within: the range of values.
+        matters: the distance to the bound that matters, if declared: half of the capital then uses
+            the best fractions for it, the other half all fractions.
 
     Returns:
         One over the largest capital so far, at most 1.
@@ -52,7 +52,7 @@ def p_above(
         return 1.0
     shares = np.full(len(FRACTIONS), 1 / len(FRACTIONS))
     if matters > 0:
-        # of values at both ends of the range the best fraction is about twice the effect
+        # for values at both ends of the range the best fraction is about twice the effect
         best = min(2 * matters / risk, 1.0)
         suited = np.exp(-0.5 * ((FRACTIONS - best) / WIDTH) ** 2)
         shares = 0.5 * shares + 0.5 * suited / suited.sum()
@@ -66,7 +66,7 @@ def p_above(
 def p_below(
     values: Float[np.ndarray, "R"], bound: float, within: Range, matters: float = 0.0
 ) -> float:
-    """P value of the mean being at least ``bound``: see ``p_above``."""
+    """P value of the hypothesis that the mean is at least ``bound``: see ``p_above``."""
     turned = Range(-within.high, -within.low)
     return p_above(-np.asarray(values, float), -bound, turned, matters)
 
@@ -74,13 +74,13 @@ def p_below(
 def p_equal(
     values: Float[np.ndarray, "R"], bound: float, within: Range, matters: float = 0.0
 ) -> float:
-    """Two-sided p value of the mean being ``bound``."""
+    """Two-sided p value of the hypothesis that the mean is ``bound``."""
     sides = (side(values, bound, within, matters) for side in (p_above, p_below))
     return min(1.0, 2 * min(sides))
 
 
 def p_beyond(values: Float[np.ndarray, "R"], matters: float, within: Range) -> float:
-    """Two-sided p value of the mean being at least ``matters`` away from 0."""
+    """Two-sided p value of the hypothesis that the mean is at least ``matters`` away from 0."""
     near = (p_below(values, matters, within), p_above(values, -matters, within))
     return min(1.0, 2 * max(near))
 
@@ -94,13 +94,13 @@ def judged_by_bets(
     above: bool = True,
     matters: float = 0.0,
 ) -> Outcome:
-    """The verdict on a mean that is claimed to be above a bound, or below it.
+    """The verdict on the claim that a mean is above a bound, or below it.
 
     Args:
-        quantity: what the mean is of.
-        values: in the order in which they were seen.
-        bound: of the mean.
-        within: where values can lie.
+        quantity: name of the quantity.
+        values: values in the order in which they were seen.
+        bound: bound on the mean.
+        within: the range of values.
         above: the claim is that the mean is above the bound.
         matters: the least distance from 0 that matters; a mean shown to be nearer is too small.
     """
@@ -126,7 +126,7 @@ def judged_by_bets(
 def anytime_interval(
     values: Float[np.ndarray, "R"], within: Range, confidence: float
 ) -> tuple[float, float]:
-    """Bounds that no look has refuted; they enclose the mean at every look with ``confidence``."""
+    """Bounds not refuted at any look; they enclose the mean at all looks with ``confidence``."""
     edge = EDGE * (within.high - within.low)
     start, stop = within.low + edge, within.high - edge
 

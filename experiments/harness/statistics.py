@@ -1,8 +1,8 @@
-"""Means over seeds and Student-t intervals, of single settings and of paired comparisons.
+"""Means over seeds and Student-t intervals, for single settings and paired comparisons.
 
-Settings are compared by their difference seed by seed. A seed draws the data (training and test
-strings, or a linear problem), the initialisation and the order of updates, for all settings alike,
-so intervals are over data sets as well as over initialisations.
+Settings are compared by their difference seed by seed. A seed fixes the data (training and test
+strings, or a linear problem), the initialisation and the order of updates for all settings alike,
+so intervals cover data sets as well as initialisations.
 """
 
 import math
@@ -25,8 +25,8 @@ class Interval(NamedTuple):
     Attributes:
         mean: the mean.
         sem: its standard error; NaN with fewer than two seeds.
-        low: lower end of the interval; -inf with fewer than two seeds, with two equal values,
-            whose interval would have no width, or with a value not finite.
+        low: lower end of the interval; -inf with fewer than two seeds, with two equal values (whose
+            interval would have no width), or with a value that is not finite.
         high: upper end, +inf likewise.
         num_seeds: number of seeds.
     """
@@ -55,12 +55,12 @@ def t_interval(entry: pd.Series | Float[np.ndarray, "R"]) -> Interval:
 def median_interval(entry: pd.Series | Float[np.ndarray, "R"]) -> Interval:
     """Median over seeds and its distribution-free interval (Thompson 1936).
 
-    The ends are two of the values in order, chosen so that the interval covers the median at least
-    so often whatever the distribution; at 95 % that takes six values. It suits
-    timings, which are skewed and have outliers, and that of a ratio is that of its logarithm.
+    The ends are two of the ordered values, chosen so that the interval has at least its nominal
+    coverage for any distribution; 95 % requires six values. It suits timings, which are skewed and
+    have outliers, and commutes with taking the logarithm of a ratio.
 
     Returns:
-        The median, for ``mean``, and its interval; without a standard error.
+        The median, as ``mean``, and its interval; without a standard error.
     """
     values = np.asarray(entry, float)
     if not len(values) or not np.isfinite(values).all():
@@ -85,7 +85,7 @@ def contrast_interval(entries: Sequence[pd.Series], weights: Sequence[float]) ->
 def p_value(interval: Interval, bound: float) -> float:
     """Two-sided p value of Student's t test that a mean over seeds is ``bound``.
 
-    NaN where the interval has no ends; 0 where all of three or more seeds have one value.
+    NaN if the interval has no ends; 0 if all of three or more seeds have the same value.
     """
     if not math.isfinite(interval.low):
         return math.nan
@@ -105,9 +105,9 @@ def p_as_large(interval: Interval, matters: float) -> float:
 def sign_flip_p(first: pd.Series, second: pd.Series, bound: float) -> float:
     """Exact two-sided p value that ``first - second - bound`` is symmetric around 0.
 
-    Twice the smaller share of the changes of signs that make the sum as high, or as low, as it is.
-    It suits shares of answers, which are bounded and often lie at either end. Exact for up to 16
-    seeds; of more, 100,000 random changes are taken. NaN for fewer than two seeds.
+    Twice the smaller share of sign flips that make the sum at least as high, or at least as low, as
+    observed. It suits shares of answers, which are bounded and often lie at either end. Exact for
+    up to 16 seeds; for more, it uses 100,000 random flips. NaN for fewer than two seeds.
     """
     values = _aligned([first, second])
     distances = values[0] - values[1] - bound
@@ -125,8 +125,8 @@ def paired_slope(
     """Interval of the least-squares slope over settings, fitted seed by seed.
 
     Args:
-        entries: one per setting, in order, indexed by seed; only seeds that all have are used.
-        positions: the place of each setting; by default 0, 1, 2, ..., so that the slope is the
+        entries: one per setting, in order, indexed by seed; only common seeds are used.
+        positions: the position of each setting; by default 0, 1, 2, ..., so that the slope is the
             change from one setting to the next.
 
     Raises:
@@ -141,7 +141,7 @@ def paired_slope(
 
 
 def wilson_interval(share: float, num: int) -> tuple[float, float]:
-    """Wilson's interval of a probability from the share of ``num`` trials that succeeded.
+    """Wilson's interval for a probability, from the share of successes in ``num`` trials.
 
     The share is rounded to a whole number of successes.
     """
@@ -162,14 +162,14 @@ def describe(entry: pd.Series) -> str:
 
 
 def clipped(interval: Interval, low: float, high: float) -> Interval:
-    """An interval that does not leave the values that its quantity can have."""
+    """The interval, clipped to the possible values of its quantity."""
     if math.isinf(interval.low):  # no interval
         return interval
     return interval._replace(low=max(interval.low, low), high=min(interval.high, high))
 
 
 def explain(quantity: str, interval: Interval, *, form: str = ".3f", fewest: int = 2) -> str:
-    """The sentence that carries the interval a verdict rests on."""
+    """The sentence that states the interval behind a verdict."""
     seeds = describe_seeds([interval.num_seeds])
     if interval.num_seeds < fewest:
         return f"{quantity} over {seeds}: an interval needs at least {fewest}"

@@ -1,9 +1,9 @@
 """Train the studies of an experiment.
 
 The seed fixes the world, data, initialisation and data order. On an accelerator all runs of a seed
-advance together in one program. On a CPU, where one small run already fills a core, every seed is a
-process of its own and runs follow one another in it. The program of a study is compiled once: the
-strings are arguments of it.
+advance together in one program. On a CPU, where one small run already fills a core, every seed has
+its own process, which trains its runs one after the other. The program of a study is compiled once,
+since the strings are its arguments.
 """
 
 import concurrent.futures
@@ -44,11 +44,11 @@ class Study:
     Attributes:
         config: the config; the first of ``train.seeds`` has its ``seed``, ``task.data_seed`` and
             ``task.world.seed``.
-        factors: columns of the tables that tell its runs from those of other studies, besides
-            loss, warm-up and what is swept.
-        names: beginnings of metrics' names, and what tables call them, where studies differ in
-            what they measure.
-        extras: metrics of the whole course of each run; those of the sweep if None.
+        factors: columns of the tables that distinguish its runs from those of other studies,
+            besides loss, warm-up and swept parameters.
+        names: prefix of metric names -> their prefix in tables, for studies that measure different
+            things.
+        extras: metrics computed from each run's history; those of the sweep if None.
     """
 
     config: build.Config
@@ -66,11 +66,11 @@ class Trained:
     seconds: float
 
 
-PILOT_SEED = 100  # and up: chosen on and never reported
+PILOT_SEED = 100  # and up: for choosing settings, never reported
 
 
 def on_pilot_data(studies: Sequence[Study]) -> list[Study]:
-    """The studies with two data sets and networks that no result is reported of."""
+    """The studies on two pilot seeds (data and initialisation) that are never reported."""
     for study in studies:
         study.config.seed = study.config.task.data_seed = PILOT_SEED
         study.config.train.seeds = 2
@@ -81,7 +81,7 @@ def train_all(title: str, studies: Sequence[Study]) -> list[list[Trained]]:
     """Train every seed of every study, with its whole sweep.
 
     Args:
-        title: the experiment, shown beside the progress.
+        title: the experiment, shown with the progress.
         studies: the studies to train.
 
     Raises:
@@ -99,7 +99,7 @@ def _train(
     watch: Sequence[Sink] = (),
     stop: Callable[[], int | None] = lambda: None,
 ) -> Trained:
-    """Train the runs of one config, or read them back from ``keep`` if they have finished."""
+    """Train the runs of one config, or read them from ``keep`` if they have finished."""
     settings = build.parse(config)
     if keep is not None and (finished := kept.read(keep)) is not None:
         history, seconds = finished
@@ -117,7 +117,7 @@ def _train(
 
 
 class _Relay:
-    """A sink that sends its rows to the process that shows the progress of all."""
+    """A sink that sends its rows to the process that shows the overall progress."""
 
     def __init__(self, messages: Any, config: build.Config) -> None:
         self._messages, self._step = messages, 0
@@ -197,7 +197,7 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Trained
                 for future in ended:
                     future.result()  # raises the error of a process at once
         except BaseException:
-            failed.set()  # the others stop after the updates they are at
+            failed.set()  # the others stop after their current updates
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         return [
@@ -208,16 +208,16 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Trained
 def _progress_of_all(
     title: str, parts: Sequence[Sequence[build.Config]]
 ) -> BarProgress | LineProgress:
-    """Progress in updates of all runs; dozens are evaluated every few seconds, and not shown."""
+    """Progress in updates of all runs; their many evaluations are not shown."""
     configs = [part for study in parts for part in study]
     total = sum(len(build.parse(c).runs) * c.train.num_updates for c in configs)
     return progress(title, total, _shown(configs[0]), at_evaluations=False)
 
 
 def _seed_by_seed(parts: Sequence[Sequence[build.Config]]) -> list[tuple[int, build.Config]]:
-    """The parts of all studies, the first seed of each first.
+    """The parts of all studies, ordered so that the first seed of each comes first.
 
-    Neighbouring processes so compile different programs, and find the others' on disk.
+    Neighbouring processes then compile different programs, and find each other's on disk.
     """
     by_seed = itertools.zip_longest(*([(i, part) for part in s] for i, s in enumerate(parts)))
     return [part for row in by_seed for part in row if part is not None]
@@ -238,7 +238,7 @@ def _train_watched(title: str, config: build.Config) -> Trained:
 
 
 def _shown(config: build.Config) -> Watched:
-    """The metrics beside the progress."""
+    """The metrics shown with the progress."""
     settings = build.parse(config)
     splits = [split for split in settings.evaluations if split not in settings.train.eval_last]
     return watched(["train", *splits], settings.task.group_names)

@@ -20,11 +20,11 @@ from experiments.harness.seeds import write_tables
 from experiments.harness.studies import Study, Trained, train_all
 from experiments.harness.tables import CURVES, MAX_MARKS, thin, tidy
 
-Extras = Callable[[History], Row]  # metrics of the whole course of training, each [R]
+Extras = Callable[[History], Row]  # metrics of a whole training history, each [R]
 
 
 def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
-    """The columns of a run: its loss with its numbers, what is swept, and the study's own factors.
+    """The columns of a run: its loss and numbers, swept parameters, and the study's own factors.
 
     Args:
         study: the study.
@@ -33,7 +33,7 @@ def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
     config = study.config
     of_loss = numbers_of(TOKEN_LOSSES[config.loss.name])
     swept = [key for key in optimizer_numbers(config.optim.name) if config.sweep.optim.get(key)]
-    # a number of the optimizer that a loss has too keeps its section's name
+    # an optimizer's parameter with the same name as a loss's keeps its section's name
     of_optimizer = [f"optim.{key}" if key in of_loss else key for key in swept]
     return {
         "loss": config.loss.name,
@@ -44,10 +44,10 @@ def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
 
 
 def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) -> list[Study]:
-    """The studies whose factor has one of some levels, given as text; all if none is given.
+    """The studies whose factor has one of the chosen levels, given as text; all if none is chosen.
 
     Raises:
-        ExperimentError: a level is that of no study.
+        ExperimentError: no study has a chosen level.
     """
     known = {str(study.factors[factor]) for study in studies}
     for level in chosen:
@@ -59,10 +59,10 @@ def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) ->
 
 
 def check_factors(studies: Sequence[Study]) -> None:
-    """Raise if two runs would have the same row in a table; nothing has been trained yet.
+    """Raise, before training, if two runs would have the same row in a table.
 
     Raises:
-        ConfigError: names the factors.
+        ConfigError: the message names the factors.
     """
     seen: list[dict[str, Any]] = []
     for study in studies:
@@ -85,7 +85,7 @@ def _last_rows(history: History) -> Row:
 
 
 def _named(study: Study, history: History) -> History:
-    """A history whose metrics have the names of the tables."""
+    """A history with the tables' names of metrics."""
 
     def named(metric: str) -> str:
         start = max(filter(metric.startswith, study.names), key=len, default="")
@@ -122,7 +122,7 @@ def _rows(
 
 
 def fitting(history: History) -> Row:
-    """``when_fitted`` over the evaluations of a training."""
+    """``when_fitted`` over the evaluations of a run."""
     looks = [
         (step, row)
         for step, row in zip(history.steps, history.rows, strict=True)
@@ -145,18 +145,18 @@ def run_sweep(
 ) -> None:
     """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
 
-    With its name and all that follows ``seeds`` it is the ``run`` of an experiment.
+    With its name and everything after ``seeds`` bound, it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
-        seeds: of every study; by default its own number.
-        studies: gives the studies of a scale.
+        seeds: number of seeds of every study; by default its own number.
+        studies: returns the studies of a scale.
         metrics: metrics whose last value goes to results.csv.
-        curves: metrics whose course goes to curves.csv.
-        extras: further metrics, from the whole course of each run, of studies without their own.
-        max_marks: marks that are kept of a curve.
+        curves: metrics whose curves go to curves.csv.
+        extras: further metrics computed from each run's history, for studies without their own.
+        max_marks: largest number of marks kept per curve.
     """
     chosen = studies(scale)
     for study in chosen if seeds else ():

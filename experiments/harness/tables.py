@@ -1,8 +1,8 @@
-"""results.csv and curves.csv: tidy tables, one number a row.
+"""results.csv and curves.csv: tidy tables, one number per row.
 
 The columns of results.csv are the factors of a run, then ``seed, metric, value``; those of
 curves.csv have ``step`` after ``seed``. A factor that a run does not have is an empty cell. A file
-is sorted and has six significant digits, so that a rerun shows up in version control as the numbers
+is sorted and has six significant digits, so after a rerun version control shows only the numbers
 that changed.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-MAX_MARKS = 60  # of a curve in its file
+MAX_MARKS = 60  # per curve in a file
 RESULTS = ("seed", "metric", "value")
 CURVES = ("seed", "step", "metric", "value")
 
@@ -26,11 +26,11 @@ class MalformedTableError(ValueError):
 
 
 def tidy(rows: Iterable[Mapping[str, Any]], last: Sequence[str] = ()) -> pd.DataFrame:
-    """A table of rows, each with its factors and the columns that come last.
+    """Make a table of rows, each with its factors and the columns that come last.
 
     Args:
-        rows: of one table.
-        last: ``RESULTS`` or ``CURVES``; without it the rows tell, of which there are some then.
+        rows: the rows of one table.
+        last: ``RESULTS`` or ``CURVES``; by default inferred from the rows, which must not be empty.
     """
     frame = pd.DataFrame(list(rows))
     return _ordered(frame, last or _last(frame))
@@ -58,7 +58,7 @@ def read_table(path: Path) -> pd.DataFrame:
         FileNotFoundError: there is no such file.
     """
     try:
-        # a word such as "none" is the name of a level; only an empty cell is missing
+        # a word such as "none" names a level; only an empty cell is missing
         frame = pd.read_csv(path, keep_default_na=False, na_values=[""], encoding="utf-8")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise MalformedTableError(f"{path}: {error}.") from None
@@ -91,10 +91,10 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
         frame = thin(frame, MAX_MARKS)
     if fault := _repeated(frame):
         raise ValueError(f"{path}: {fault}.")
-    frame = _ordered(frame, last)  # joined tables of different factors have theirs at the end
+    frame = _ordered(frame, last)  # joined tables with different factors have theirs at the end
     keys = [*factors_of(frame), *last[:-1]]
     written = frame.sort_values(keys)
-    # an unknown number is the word nan, and a factor that is absent an empty cell
+    # an unknown number is written nan, and an absent factor as an empty cell
     values = written["value"].map(lambda value: f"{value:.6g}")
     written.assign(value=values).to_csv(
         path, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8"
@@ -106,7 +106,7 @@ def _last(frame: pd.DataFrame) -> Sequence[str]:
 
 
 def _repeated(frame: pd.DataFrame) -> str:
-    """The first row that has the keys of another, in words; empty if there is none."""
+    """The first row with the same keys as another, in words; empty if there is none."""
     keys = [column for column in frame.columns if column != "value"]
     again = frame.duplicated(keys)
     if not again.any():
@@ -115,9 +115,9 @@ def _repeated(frame: pd.DataFrame) -> str:
 
 
 def thin(curves: pd.DataFrame, max_marks: int) -> pd.DataFrame:
-    """At most ``max_marks`` marks a curve, even in rank, the first and the last among them.
+    """At most ``max_marks`` marks per curve, evenly spaced in rank, including the first and last.
 
-    Even in rank keeps the spacing the run chose: marks dense early stay dense early.
+    Even spacing in rank keeps the run's spacing: marks dense early stay dense early.
 
     Raises:
         ValueError: ``max_marks`` is below 2.
@@ -139,7 +139,7 @@ def thin(curves: pd.DataFrame, max_marks: int) -> pd.DataFrame:
 
 
 def select(frame: pd.DataFrame, where: Where, metric: str | None = None) -> pd.DataFrame:
-    """The rows whose factors have some values, and of one metric if it is given.
+    """The rows whose factors have the given values, for one metric if given.
 
     Raises:
         ValueError: the table has no such factor.
@@ -166,7 +166,7 @@ def _equals(column: pd.Series, value: object) -> pd.Series:
 
 
 def cells(frame: pd.DataFrame, where: Where, metric: str | None = None) -> list[dict[str, Any]]:
-    """The settings under ``where``, each by the factors that it has, in the table's order."""
+    """The settings under ``where``, each as the factors it has, in the table's order."""
     rows = select(frame, where, metric)[factors_of(frame)].drop_duplicates()
     return [
         {factor: value for factor, value in row.items() if pd.notna(value)}

@@ -1,6 +1,6 @@
-"""Masked language models of a world so small that every context is written out.
+"""Masked language models of a world so small that every context is enumerated.
 
-Losses and training are exact: nothing is sampled but the world and the start.
+Losses and training are exact: only the world and the initialisation are sampled.
 """
 
 import dataclasses
@@ -17,17 +17,17 @@ from el_jax.models import PRESETS, transformer
 from el_jax.types import Batch, ModelFns, Params
 from el_jax.worlds import World, block_hmm, every_masked_context
 
-LEARNING_RATE = 0.01  # of Adam at the start; it falls to 0 along a cosine
+LEARNING_RATE = 0.01  # Adam's initial rate; decays to 0 along a cosine
 
 
 class Problem(NamedTuple):
     """Every context and the truth about it.
 
     Attributes:
-        tokens: words, V at the hidden place, ``[n, T]``.
-        places: of the hidden word, ``[n]``.
+        tokens: words, with V at the hidden position, ``[n, T]``.
+        places: position of the hidden word, ``[n]``.
         weights: probabilities of the contexts, ``[n]``.
-        truth: law of the hidden word, ``[n, V]``.
+        truth: distribution of the hidden word, ``[n, V]``.
     """
 
     tokens: Int[Array, "n T"]
@@ -42,7 +42,7 @@ class Problem(NamedTuple):
 
 
 def small_world(words: int, states: int, length: int, concentration: float, seed: int) -> World:
-    """A random hidden Markov model with so short sentences that all can be written out."""
+    """A random hidden Markov model with sentences so short that all can be enumerated."""
     return block_hmm(
         vocab_size=words,
         num_states=states,
@@ -84,7 +84,7 @@ def problem_of(world: World) -> Problem:
 def logits(
     model: ModelFns, params: Params, tokens: Int[Array, "n T"], places: Int[Array, " n"], words: int
 ) -> Float[Array, "n V"]:
-    """Of the V = ``words`` words at the hidden place of each context."""
+    """Logits of the V = ``words`` words at the hidden position of each context."""
     asked = places[:, None]
     batch = Batch(tokens, asked, jnp.zeros_like(asked), asked >= 0, jnp.zeros_like(asked))
     return model.apply(params, batch)[:, 0, :words]
@@ -105,17 +105,17 @@ def divergence(model: ModelFns, params: Params, problem: Problem) -> Float[Array
 def trained(
     model: ModelFns, params: Params, problem: Problem, steps: Array, *, num_updates: int
 ) -> Params:
-    """Full-batch Adam on the population loss, its rate on a cosine to 0.
+    """Train by full-batch Adam on the population loss, with a cosine decay of the rate to 0.
 
     Args:
         model: the network.
-        params: where it starts.
+        params: the initial parameters.
         problem: every context.
         steps: ascending updates at which the network is kept; the last is ``num_updates``.
         num_updates: length of the schedule.
 
     Returns:
-        The network after so many updates, leaves ``[steps, ...]``.
+        The network after each of ``steps`` updates, leaves ``[steps, ...]``.
     """
     optimizer = optax.adam(optax.cosine_decay_schedule(LEARNING_RATE, num_updates))
 

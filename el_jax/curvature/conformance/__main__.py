@@ -19,10 +19,10 @@ from el_jax.process.errors import UserError
 
 
 def function_of(flag: str, name: str) -> Any:
-    """The function that ``PACKAGE:FUNCTION`` names; a package may be a file beside the user.
+    """Import the function ``PACKAGE:FUNCTION``; the package may be a file in the current folder.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no such function.
     """
     module, _, attribute = name.partition(":")
     try:
@@ -32,7 +32,7 @@ def function_of(flag: str, name: str) -> Any:
 
 
 def watched(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """The problems, each named on a terminal before it is judged."""
+    """Yield the problems, and show each name on a terminal before it is judged."""
     print(f"judging {len(problems)} problems ...", file=sys.stderr, flush=True)
     for number, problem in enumerate(problems, start=1):
         if sys.stderr.isatty():

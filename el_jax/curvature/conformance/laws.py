@@ -21,16 +21,16 @@ Tree = Mapping[str, np.ndarray]
 Product = Callable[[Problem], Callable[[Tree], Tree]]
 Trace = Callable[[Problem, int], Sequence[float]]
 ALLOWED = {"float64": 1e-9, "float32": 1e-4, "bfloat16": 0.1}  # relative errors
-COVERED = 0.93, 0.97  # of intervals that say 95 %
+COVERED = 0.93, 0.97  # for intervals of nominal 95 %
 
 
 class Verdict(NamedTuple):
-    """What a product does on a problem.
+    """The result of a product on a problem.
 
     Attributes:
         problem: the problem.
         error: relative error of the product, the largest of the laws; NaN if it raised.
-        broken: what is wrong; empty if nothing is.
+        broken: the broken laws; empty if there are none.
     """
 
     problem: Problem
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
 
 def judge(product: Product, problem: Problem) -> Verdict | None:
-    """Check that a product is linear, symmetric, exact, and that of the parameters given.
+    """Check that a product is linear, symmetric, exact, and depends on the given parameters.
 
     Returns:
         None if it raises ``NotImplementedError``: the tool does not have such a matrix.
@@ -80,10 +80,10 @@ def coverage(trace: Trace, problem: Problem, truth: float, num: int, which: int)
 
     Args:
         trace: the estimator.
-        problem: or, with ``which`` 2, another sample of :func:`population` for each seed.
+        problem: the problem; with ``which`` 2, each seed has its own sample of :func:`population`.
         truth: the trace.
-        num: of seeds.
-        which: error that is stated for it: 1 of the probes, 2 of probes and examples.
+        num: number of seeds.
+        which: the stated error to use: 1 of the probes, 2 of probes and examples.
     """
     held = 0
     for seed in range(num):

@@ -1,4 +1,4 @@
-"""The curvature of el_jax, as :mod:`el_jax.curvature.conformance` asks for it."""
+"""The curvature of el_jax in the interface of :mod:`el_jax.curvature.conformance`."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from el_jax.curvature.hessian import GaussNewton, Hessian, SampledHessian
 from el_jax.types import Key
 
 Tree = Mapping[str, np.ndarray]
-Static = tuple[str, str, str, Matrix]  # what a program is compiled for: the problem but for arrays
+Static = tuple[str, str, str, Matrix]  # the static part of a problem, without its arrays
 
 
 def product(problem: Problem) -> Callable[[Tree], Tree]:
@@ -49,7 +49,7 @@ def _operator(static: Static, params: Any, data: Batch) -> GaussNewton | Sampled
             lambda logits: problem.cross_entropy(logits, data.labels),
             params,
         )
-    # a window counts as often as it has supervised positions
+    # a window's weight is its number of supervised positions
     weights = (data.labels != IGNORED).sum(1).astype(problem.dtype)
 
     def loss(at: Any, example: Batch) -> Array:

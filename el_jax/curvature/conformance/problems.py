@@ -1,4 +1,4 @@
-"""Small networks and data whose curvature is known; they compute with JAX's or PyTorch's arrays."""
+"""Small networks and data with known curvature, for arrays of JAX or PyTorch."""
 
 import dataclasses
 import functools
@@ -13,7 +13,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-IGNORED = -100  # the label of a position that is not supervised, as PyTorch has it
+IGNORED = -100  # the label of an unsupervised position, as in PyTorch
 VOCAB, WINDOWS, LENGTH, WIDTH = 5, 12, 4, 4
 Matrix = Literal["hessian", "gauss_newton"]
 
@@ -22,8 +22,8 @@ class Batch(NamedTuple):
     """Windows that are read together.
 
     Attributes:
-        tokens: ``[N, T]``, NumPy's unless the tool converts them, and
-        labels: of each position, or ``IGNORED``.
+        tokens: ``[N, T]``, in NumPy unless the tool converts them.
+        labels: label of each position, or ``IGNORED``; likewise.
     """
 
     tokens: Any
@@ -31,10 +31,10 @@ class Batch(NamedTuple):
 
 
 class Network(NamedTuple):
-    """Layers between a table of embeddings and a head; a layer that is named again is used again.
+    """Layers between an embedding table and a head; a layer named twice is used twice.
 
     Attributes:
-        layers: each a kind and a number.
+        layers: kind and number of each layer.
         tied: True if the head is the table.
     """
 
@@ -57,7 +57,7 @@ NETWORKS = {
     "block": Network(_BLOCK),
     "tied block": Network((*_BLOCK, "layer_norm 2"), tied=True),
 }
-# rows of each batch; positions that are supervised, all or some
+# rows of each batch; whether all or some positions are supervised
 DATA = {"one batch": (12,), "uneven batches": (6, 4, 2), "ignored labels": (6, 4, 2)}
 PRECISE, LOW = "float64", ("float32", "bfloat16")
 
@@ -69,8 +69,8 @@ class Problem:
     Attributes:
         network: a name of ``NETWORKS``.
         data: a name of ``DATA``.
-        dtype: to compute in; parameters are such numbers.
-        matrix: of the mean cross entropy over all supervised positions of all batches.
+        dtype: dtype of the computation and the parameters.
+        matrix: the matrix, of the mean cross entropy over all supervised positions of all batches.
         params: θ, NumPy arrays by name.
         batches: the data.
     """
@@ -99,7 +99,7 @@ class Problem:
     def loss(self, params: Mapping[str, Any], batch: Batch) -> Any:
         """Mean cross entropy in nats over the supervised positions of a batch.
 
-        Of a batch that has none it is 0 in JAX and NaN in PyTorch.
+        For a batch without any it is 0 in JAX and NaN in PyTorch.
         """
         return self.cross_entropy(self.logits(params, batch.tokens), batch.labels)
 
@@ -159,7 +159,7 @@ class _Jax:
 
 
 class _Torch:
-    """Operations of PyTorch, its own where it has them: their derivatives are what is tested."""
+    """Operations of PyTorch, built-in where they exist: their derivatives are under test."""
 
     def __init__(self) -> None:
         import torch
@@ -223,7 +223,7 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _dense(network: str, matrix: Matrix, params: Any, tokens: Any, labels: Any) -> Array:
-    """By derivatives of all entries, and for Gauss-Newton by its definition from the Jacobian."""
+    """Computed by derivatives of all entries; Gauss-Newton, by its definition from the Jacobian."""
     problem = Problem(network, "", PRECISE, matrix, params, ())
     flat, tree_of = ravel_pytree(params)
     if matrix == "hessian":
@@ -238,7 +238,7 @@ def _dense(network: str, matrix: Matrix, params: Any, tokens: Any, labels: Any) 
 
 
 def random_params(network: str, dtype: str, seed: int = 0) -> dict[str, np.ndarray]:
-    """Normal numbers of size .7, scales near 1, all of them numbers of the dtype."""
+    """Normal numbers of size .7, scales near 1, all rounded to the dtype."""
     rng = np.random.default_rng([seed, list(NETWORKS).index(network)])
     kinds = NETWORKS[network]
     shapes: dict[str, tuple[int, ...]] = {"table": (VOCAB, WIDTH)}
@@ -251,13 +251,13 @@ def random_params(network: str, dtype: str, seed: int = 0) -> dict[str, np.ndarr
 
 
 def rounded(value: Any, dtype: str) -> np.ndarray:
-    """To numbers of a dtype; NumPy has no bfloat16, so these are held in float32."""
+    """Round to a dtype; NumPy has no bfloat16, so these numbers are stored in float32."""
     held = np.asarray(value, jnp.dtype(dtype))
     return held.astype(np.float32) if dtype == "bfloat16" else held
 
 
 def random_data(data: str, seed: int = 0) -> tuple[Batch, ...]:
-    """Uniform tokens and labels; where some are ignored, one window has no other."""
+    """Uniform tokens and labels; if some are ignored, one window has only ignored ones."""
     rng = np.random.default_rng(seed)
     tokens, labels = rng.integers(0, VOCAB, (2, WINDOWS, LENGTH))
     if data == "ignored labels":

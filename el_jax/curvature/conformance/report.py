@@ -1,4 +1,4 @@
-"""All judgements of a tool, a line each."""
+"""The report of a tool, one line per verdict."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,17 +33,17 @@ def report(
     problems: Iterable[Problem] = PROBLEMS,
     num_seeds: int = NUM_SEEDS,
 ) -> dict[str, tuple[bool, str]]:
-    """Judge a tool; whether it passes, and how far it is off, for each line of the report.
+    """Judge a tool; return whether it passes and its error, for each line of the report.
 
-    There is no line for what the tool does not have.
+    Features that the tool does not have get no line.
 
     Args:
         product: a product with a matrix, see the package's docstring.
         top: eigenvalues, if the tool has them.
         trace: a trace with its error, likewise.
-        say: is told of every problem that is not passed.
-        problems: some of them, for a first look.
-        num_seeds: of traces.
+        say: called with a line on every failed problem.
+        problems: the problems; a subset for a first look.
+        num_seeds: number of seeds for traces.
     """
     verdicts = defaultdict(list)
     for problem in problems:

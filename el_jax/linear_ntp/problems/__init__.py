@@ -1,1 +1,1 @@
-"""Next-token data: the matrices that are trained on, and where they come from."""
+"""Next-token data: the matrices of a problem, and ways to make them."""

@@ -32,8 +32,8 @@ def random_problem(
         dim: d; the d m entries of H are standard normal.
         vocab_size: V.
         support_size: S, tokens that follow each context.
-        seed: draws H, then context by context its support and its probabilities.
-        concentration: of the symmetric Dirichlet distribution; 1 is uniform on the simplex.
+        seed: draws H, then the support and the probabilities of each context in turn.
+        concentration: parameter of the symmetric Dirichlet distribution; 1 is uniform.
     """
     for name, size in (("num_contexts", num_contexts), ("dim", dim), ("vocab_size", vocab_size)):
         require(name, size, size >= 1, "at least 1")
@@ -49,14 +49,14 @@ def random_problem(
 
 
 def one_hot_problem(num_contexts: int, dim: int, vocab_size: int, *, seed: int = 0) -> NTPProblem:
-    """One next token a context: multiclass classification, with entropy 0 and F = {0}."""
+    """One next token per context: multiclass classification, with entropy 0 and F = {0}."""
     return random_problem(num_contexts, dim, vocab_size, 1, seed=seed)
 
 
 def orthonormal_problem(
     num_contexts: int, dim: int, vocab_size: int, support_size: int, *, seed: int = 0
 ) -> NTPProblem:
-    """As :func:`random_problem` with Hᵀ H = I, for which W* and the max-margin W are closed forms.
+    """A :func:`random_problem` with Hᵀ H = I, so that W* and the max-margin W have closed forms.
 
     W* is ``log P`` less its in-support mean, times Hᵀ; the max-margin matrix is the support less
     its mean over tokens, ``(S - S_j/V)``, times Hᵀ.
@@ -86,7 +86,7 @@ def teacher_problem(
         dim: d.
         vocab_size: V.
         support_size: S.
-        seed: draws H and the supports as :func:`random_problem`, then the teacher.
+        seed: draws H and the supports as :func:`random_problem` does, then the teacher.
         scale: standard deviation of the teacher's logits, in nats.
     """
     base = random_problem(num_contexts, dim, vocab_size, support_size, seed=seed)
@@ -117,10 +117,10 @@ def facet_problem(
         vocab_size: V, at least ``num_classes``.
         num_classes: at least 2.
         seed: draws the class vectors, the contexts and the teacher.
-        spread: radius of the balls as a fraction, below 1, of that at which two of them touch.
+        spread: radius of the balls, as a fraction below 1 of the radius at which two of them touch.
 
     Raises:
-        ValueError: if one of these bounds is broken.
+        ValueError: if an argument is out of bounds.
     """
     if not (2 <= num_classes <= min(num_contexts, vocab_size) and dim >= 2 and 0 <= spread < 1):
         raise ValueError(
@@ -158,7 +158,7 @@ def figure1_problem() -> NTPProblem:
 def antipodal_problem(dim: int = 3, *, seed: int = 0, ratio: float = 2.0) -> NTPProblem:
     """Not separable: two contexts with opposite embeddings and the same support.
 
-    What lifts the support above the other tokens in h_0 lowers it in h_1 = -ratio h_0. The
+    Any W that lifts the support above the other tokens at h_0 lowers it at h_1 = -ratio h_0. The
     probabilities are a linear teacher's, so the data are compatible.
     """
     direction = np.random.default_rng(seed).standard_normal((dim, 1))
@@ -192,7 +192,7 @@ def crowded_problem(dim: int = 3, *, num_contexts: int | None = None, seed: int 
 
     Args:
         dim: d.
-        num_contexts: m, d + 2 when None.
+        num_contexts: m; d + 2 when None.
         seed: draws embeddings and probabilities.
     """
     m = dim + 2 if num_contexts is None else num_contexts

@@ -14,10 +14,10 @@ PAD = -1  # fills contexts that are shorter than the longest, on the left
 
 
 class TokenProblem(NamedTuple):
-    """A problem counted from tokens, with what its columns and rows stand for.
+    """A problem counted from tokens, with the meaning of its columns and rows.
 
     Attributes:
-        problem: rows are ``vocabulary``, columns the embeddings that differ.
+        problem: its rows are ``vocabulary``, its columns the distinct embeddings.
         contexts: the distinct contexts, most recent token last, ``[contexts, T]``.
         column: the column of the problem that each context belongs to, ``[contexts]``.
         vocabulary: the token of each row, ascending, ``[V]``.
@@ -32,14 +32,14 @@ class TokenProblem(NamedTuple):
 
 
 def from_counts(embeddings: Float[ArrayLike, "d m"], counts: Num[ArrayLike, "V m"]) -> NTPProblem:
-    """π and P from how often each token followed each context.
+    """Make a problem from counts of the tokens after each context.
 
     Args:
         embeddings: H.
-        counts: at least 0, and some in each column.
+        counts: how often each token followed each context; at least 0, with some in each column.
 
     Raises:
-        ValueError: if a context has no count, or as :class:`NTPProblem`.
+        ValueError: if a context has no count, or from :class:`NTPProblem`.
     """
     table = np.asarray(counts, np.float64)
     total = table.sum(axis=0)
@@ -60,21 +60,21 @@ def from_tokens(
     vocab_limit: int | None = None,
     tolerance: float = 1e-9,
 ) -> TokenProblem:
-    """Counts what follows each context, and merges contexts whose embeddings coincide.
+    """Count the tokens after each context, and merge contexts whose embeddings coincide.
 
     Args:
-        tokens: one stream, or one sequence a row; at least 0. Contexts do not cross rows.
+        tokens: one stream, or one sequence per row; at least 0. Contexts do not cross rows.
         context_length: tokens in a context.
-        embed: from contexts ``[contexts, context_length]`` to embeddings ``[d, contexts]``.
-        all_prefixes: instead of every window, take the beginnings of each row up to this length
+        embed: maps contexts ``[contexts, context_length]`` to embeddings ``[d, contexts]``.
+        all_prefixes: instead of every window, take the prefixes of each row up to this length
             (Appendix C of the paper), filled with ``PAD`` on the left.
         min_count: contexts that occur less often are left out.
-        vocab_limit: keep only that many tokens as next tokens, the most frequent ones (the
-            smaller of equals); pairs whose next token is another are left out. None keeps all.
+        vocab_limit: keep only this many next tokens, the most frequent ones (ties go to the
+            smaller); pairs with another next token are left out. None keeps all.
         tolerance: as in :func:`coinciding_contexts`.
 
     Raises:
-        ValueError: if tokens are no integers of at least 0, nothing is left to count, or as
+        ValueError: if tokens are not integers of at least 0 or nothing is left to count, or from
             :class:`NTPProblem`.
     """
     rows = np.atleast_2d(np.asarray(tokens))
@@ -106,7 +106,7 @@ def from_tokens(
 
 
 def bag_of_tokens(vocab_size: int) -> Callable[[np.ndarray], Float64[np.ndarray, "V contexts"]]:
-    """Embeds a context as the share of each token in it; order is lost, so contexts coincide."""
+    """Make an embedding by the share of each token; order is lost, so contexts coincide."""
     return lambda contexts: np.stack(
         [
             (contexts == token).sum(axis=1) / (contexts != PAD).sum(axis=1)
@@ -118,7 +118,7 @@ def bag_of_tokens(vocab_size: int) -> Callable[[np.ndarray], Float64[np.ndarray,
 def one_hot_positions(
     vocab_size: int,
 ) -> Callable[[np.ndarray], Float64[np.ndarray, "TV contexts"]]:
-    """Embeds a context as the one-hot vectors of its tokens, one after the other; PAD is zero."""
+    """Make an embedding that concatenates the one-hot vectors of the tokens; PAD is zero."""
     tokens = np.arange(vocab_size)[:, None]
     return lambda contexts: np.concatenate([row == tokens for row in contexts.T]).astype(float)
 
@@ -126,16 +126,16 @@ def one_hot_positions(
 def load_array(
     path: str | PathLike[str], *, name: str | None = None, only: bool = False
 ) -> np.ndarray:
-    """The array of a ``.npy``, or of a ``.npz`` the one of that name.
+    """Load the array of a ``.npy`` file, or one array of a ``.npz`` file.
 
     Args:
-        path: of the file.
-        name: of the array; may be None if there is only one.
-        only: whether to take the only one whatever its name.
+        path: the file.
+        name: the array's name; may be None if there is only one.
+        only: whether to take the only array, whatever its name.
 
     Raises:
-        ValueError: for a name that is not there, or a file of another kind.
-        OSError: for a file that is not there.
+        ValueError: if there is no array of that name, or the file has another format.
+        OSError: if there is no such file.
     """
     try:
         loaded = np.load(path, allow_pickle=False)
@@ -154,18 +154,19 @@ def load_array(
 def load_activations(
     path: str | PathLike[str], *, name: str | None = None, unit_norm: bool = False
 ) -> Float64[np.ndarray, "d m"]:
-    """Embeddings H from the activations a network gave, as ``.npy`` or ``.npz``.
+    """Load the activations of a network, ``.npy`` or ``.npz``, as embeddings H.
 
     Args:
-        path: file with one activation a row, ``[..., d]`` as networks write them.
+        path: file with one activation per row, ``[..., d]``.
         name: which array of a ``.npz`` that holds several.
         unit_norm: scale every embedding to length 1, so that margins are angles.
 
     Returns:
-        One column a row of the file, leading axes flattened in order.
+        One column for each row of the file; leading axes are flattened in order.
 
     Raises:
-        ValueError: as :func:`load_array`, for a vector alone, or a zero row with ``unit_norm``.
+        ValueError: from :func:`load_array`, for a single vector, or for a zero row with
+            ``unit_norm``.
     """
     array = load_array(path, name=name, only=True)
     if array.ndim < 2:

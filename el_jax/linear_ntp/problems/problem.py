@@ -1,7 +1,7 @@
-"""Next-token prediction with frozen context embeddings: what the linear model is trained on.
+"""Next-token prediction with frozen context embeddings: the data of the linear model.
 
-Thrampoulidis 2024, "Implicit Optimization Bias of Next-token Prediction in Linear Models"
-(arXiv 2402.18551), section 2. Letters of this room, and its shapes:
+Thrampoulidis 2024, "Implicit Optimization Bias of Next-token Prediction in Linear Models" (arXiv
+2402.18551), section 2. Notation and shapes in this package:
 
 =====  ============================================================================
 ``d``  dimension of an embedding
@@ -26,16 +26,16 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-# Probabilities may come from float32; past this they are no rounding but a mistake.
+# Probabilities may come from float32; larger deviations are mistakes, not rounding.
 _SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class NTPProblem:
-    """Distinct contexts, how often they occur, and what follows them.
+    """Distinct contexts, their frequencies, and the distribution of the token after each.
 
-    Any array-like is taken; what is kept are float64 copies that cannot be written to, their
-    probabilities divided by their sum so that rounding of the input is gone.
+    Any array-like is accepted. The problem keeps read-only float64 copies, with probabilities
+    divided by their sum to remove rounding of the input.
 
     Attributes:
         embeddings: H, column j the embedding of context j, ``[d, m]``.
@@ -84,7 +84,7 @@ class NTPProblem:
         )
 
     def __setstate__(self, state: dict[str, np.ndarray]) -> None:
-        """Copies and what is unpickled cannot be written to either."""
+        """Make copies and unpickled problems read-only, too."""
         vars(self).update({name: _frozen(array) for name, array in state.items()})
 
     @property
@@ -128,7 +128,7 @@ class NTPProblem:
 
 
 def column_lengths(embeddings: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, "m"]:
-    """‖h_j‖, of numbers whose squares underflow or overflow too."""
+    """‖h_j‖, correct even if squares underflow or overflow."""
     largest = np.abs(embeddings).max(axis=0)
     return largest * np.linalg.norm(embeddings / np.where(largest > 0, largest, 1.0), axis=0)
 
@@ -136,12 +136,12 @@ def column_lengths(embeddings: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray
 def coinciding_contexts(
     embeddings: Float64[np.ndarray, "d m"], *, tolerance: float = 1e-9
 ) -> Int[np.ndarray, "m"]:
-    """Numbers the groups of contexts whose embeddings coincide, in order of first appearance.
+    """Number the groups of contexts whose embeddings coincide, in order of first appearance.
 
     Args:
         embeddings: H.
-        tolerance: embeddings this near, relative to the longest one, are linked; a group is
-            whatever links connect.
+        tolerance: embeddings within this distance, relative to the longest one, are linked; a group
+            is a connected component of the links.
     """
     columns = np.asarray(embeddings).T
     reach = tolerance * np.linalg.norm(columns, axis=1).max()
@@ -151,14 +151,15 @@ def coinciding_contexts(
 
 
 def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProblem:
-    """Takes contexts with one embedding as one context, adding their counts.
+    """Merge contexts that share an embedding into one, adding their counts.
 
     A linear decoder cannot tell them apart, so the cross entropy of any W changes only by the
     entropy that the merged contexts hid. Left apart, they make data incompatible or inseparable.
 
     Args:
-        problem: its merged contexts are in the order of :func:`coinciding_contexts`.
-        tolerance: as there. A merged embedding is the mean over the group, weighted by π.
+        problem: the data. Merged contexts come in order of first appearance.
+        tolerance: as in :func:`coinciding_contexts`. A merged embedding is its group's mean,
+            weighted by π.
     """
     group = coinciding_contexts(problem.embeddings, tolerance=tolerance)
     if group.max() + 1 == problem.num_contexts:
@@ -173,10 +174,10 @@ def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProble
 
 
 def check_problem(problem: object) -> None:
-    """Refuses what is no problem, such as its embeddings alone.
+    """Raise unless the argument is an NTPProblem (not its embeddings alone, for example).
 
     Raises:
-        TypeError: saying what to make.
+        TypeError: the message says what to construct.
     """
     if not isinstance(problem, NTPProblem):
         raise TypeError(
@@ -200,7 +201,7 @@ def _finite(name: str, values: object, ndim: int) -> np.ndarray:
 
 
 def _normalised(name: str, probs: np.ndarray) -> np.ndarray:
-    """The probabilities over their sum along the first axis, if they are probabilities."""
+    """Divide by the sum along the first axis; raise if the input is not probabilities."""
     if (probs < 0).any():
         place = np.argwhere(probs < 0)[0]
         where = ", ".join(map(str, place))

@@ -1,1 +1,1 @@
-"""Verdicts and max-margin matrices: solvers that verdicts try in order, and certify."""
+"""Verdicts and max-margin matrices: solvers, tried in order, with certified results."""

@@ -1,13 +1,13 @@
-"""The max-margin problem in the Frobenius norm where embeddings are nearly dependent.
+"""The max-margin problem in the Frobenius norm for nearly dependent embeddings.
 
-Inside F⊥ a decoder is asked only that the level of a context exceed the logit of each token outside
-its support: A w >= t, of which the w of least norm is wanted. With α >= 0 that is
+Inside F⊥ the only constraint on a decoder is that the level of a context exceeds the logit of each
+token outside its support: A w >= t. The solution is the w of least norm. With α >= 0 that is
 
     min ‖Aᵀα‖² + (1 - g tᵀα)²,     w ∝ Aᵀα,
 
-a non-negative least-squares problem for any g > 0. An active set solves it in finitely many steps,
-each a least-squares problem solved by orthogonal factors: neither near-duplicates nor a common mean
-slow it, as they do ascent. Where no w exists the minimum is 0 and α makes a Farkas matrix.
+a non-negative least-squares problem for any g > 0. An active set solves it in finitely many steps.
+Each is a least-squares problem solved by orthogonal factors, so near-duplicates and a common mean
+do not slow it, as they slow ascent. If no w exists, the minimum is 0 and α makes a Farkas matrix.
 
 Lawson and Hanson 1974, "Solving Least Squares Problems", chapter 23 (LDP and NNLS).
 """
@@ -24,14 +24,14 @@ from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.linear_ntp.theory.subspace import is_dense
 
 _MAX_ROWS = 1500
-_MAX_CONSTRAINTS = 1000  # looked at from the beginning, and added when violated
+_MAX_CONSTRAINTS = 1000  # chosen at the start, and added at a time when violated
 _RESCALINGS = 8
-_NEAR = 10.0  # ratio of g and the margin up to which no digits are lost
+_NEAR = 10.0  # ratio of g to the margin up to which no digits are lost
 _VIOLATED = 1e-11
 
 
 def is_small(problem: MarginProblem) -> bool:
-    """True if least squares of V rank H rows are affordable."""
+    """True if least squares with V rank H rows is affordable."""
     rows = len(problem.support) * min(problem.embeddings.shape)
     return rows <= _MAX_ROWS and is_dense(problem.embeddings, problem.support)
 
@@ -39,11 +39,11 @@ def is_small(problem: MarginProblem) -> bool:
 def active_set_bracket(
     problem: MarginProblem, start: MarginBracket, *, tolerance: float
 ) -> MarginBracket:
-    """Solves for g nearer and nearer to the margin, or finds a Farkas matrix.
+    """Solve for values of g that approach the margin, or find a Farkas matrix.
 
     Args:
         problem: the data.
-        start: what is known already.
+        start: the bracket so far.
         tolerance: on the relative gap; infinity stops at the first decoder that separates.
     """
     basis, coordinates = np.linalg.qr(problem.embeddings)
@@ -73,7 +73,7 @@ def active_set_bracket(
 def _multipliers(
     these: Constraints, chosen: np.ndarray, guess: float
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """α of chosen constraints, to which violated ones are added until there are none."""
+    """α of the chosen constraints; violated ones are added until none is left."""
     while True:
         rows = these.rows(chosen)
         margins = guess * these.problem.margins[these.contexts[chosen]]
@@ -98,7 +98,7 @@ def _multipliers(
 def _solutions(
     these: Constraints, chosen: np.ndarray, alpha: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """W and multipliers as they are, and with the equations of the active set solved anew."""
+    """W and multipliers as given, and after solving the active set's equations again."""
     shape = -1, len(these.coordinates)
     rows, active = these.rows(chosen), np.flatnonzero(alpha)
     found = [((rows.T @ alpha).reshape(shape), alpha)]

@@ -1,7 +1,7 @@
 """The order in which solvers are tried for a max margin, by norm.
 
-A solver takes the problem in numbers of one size and gives a bracket: a decoder W, a matrix B of D,
-and what they prove. The first that proves enough ends the cascade, and none knows of another.
+A solver takes the rescaled problem and returns a bracket: a decoder W, a matrix B in D, and the
+bounds they prove. The first sufficient bracket ends the cascade. Solvers do not know of each other.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from el_jax.linear_ntp.theory.norms import Norm
 
 _PATIENCE, _MAX_ASCENT = 3_000, 100_000  # iterations before other methods are tried, and in all
 _MAX_SPLITTING = 10_000
-_COARSE = 1e-3  # gap above which splitting is helped by the solution for the Frobenius norm
+_COARSE = 1e-3  # gap above which splitting profits from the Frobenius solution
 
 
 def _frobenius(
@@ -56,7 +56,7 @@ def _spectral(
 def _split(
     problem: MarginProblem, norm: Norm, tolerance: float, max_iterations: int | None
 ) -> MarginBracket:
-    # all norms agree on what is separable, and the Frobenius norm is quick to tell
+    # all norms agree on separability, and the Frobenius norm decides it quickly
     first = _frobenius(problem, np.inf, None)
     if first.lower == 0:
         return first
@@ -64,10 +64,10 @@ def _split(
     found = split_bracket(problem, norm, tolerance=tolerance, max_iterations=steps, start=first)
     if found.gap <= max(tolerance, _COARSE):
         return found
-    exact = _frobenius(problem, _COARSE, None)  # no worse than the root of the rank apart
+    exact = _frobenius(problem, _COARSE, None)  # off by at most the root of the rank
     return tighter(found, bracket(problem, exact.w, exact.dual, norm, found.iterations))
 
 
 Solver = Callable[[MarginProblem, float, int | None], MarginBracket]
-# Each takes the gap to reach and how many iterations it may make; with None it may try others.
+# Each takes a target gap and a limit on iterations; with None it may try other methods.
 SOLVERS: dict[Norm, Solver] = {"frobenius": _frobenius, "max": _max, "spectral": _spectral}

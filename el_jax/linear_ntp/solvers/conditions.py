@@ -1,9 +1,9 @@
-"""Verdicts on whether next-token data are separable and compatible, which carry their proof.
+"""Verdicts on the separability and compatibility of next-token data, each with its proof.
 
 The two conditions of Thrampoulidis 2024 (arXiv 2402.18551, Definitions 1 and 2) are together
-necessary and sufficient for the infimum of cross entropy to be the entropy of the data
-(Proposition 1). A verdict is that of a certificate which ``certificates.py`` has verified; a
-solver's status is never asked for. What neither certificate settles is undecided.
+necessary and sufficient for the infimum of cross entropy to be the entropy of the data (Proposition
+1). A verdict rests on a certificate that ``certificates.py`` has verified, never on a solver's
+status. Without a valid certificate the verdict is undecided.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from el_jax.linear_ntp.theory.exact import is_exactly_affordable
 from el_jax.linear_ntp.theory.subspace import centred, finite_component
 from el_jax.process.errors import require
 
-# Of the ascent, before other methods are tried and in all.
+# Iterations of the ascent: before other methods are tried, and in total.
 _FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 _NAMED = 8  # contexts named in a reason
 
@@ -46,11 +46,11 @@ class Separability:
 
     Attributes:
         holds: None when undecided.
-        certificate: what shows it, None when undecided.
-        verification: what :func:`~el_jax.linear_ntp.verify_certificate` says of it.
+        certificate: the proof; None when undecided.
+        verification: the certificate's :func:`~el_jax.linear_ntp.verify_certificate`.
         reason: the same in words; if the condition fails, which contexts contradict each other.
-        margin_interval: in which the max Frobenius margin γ was found to lie, up to rounding. It
-            is as narrow as the verdict needed; ``max_margin`` closes it.
+        margin_interval: bounds on the max Frobenius margin γ, up to rounding, only as narrow as the
+            verdict needed; ``max_margin`` closes the interval.
     """
 
     holds: bool | None
@@ -66,12 +66,11 @@ class Compatibility:
 
     Attributes:
         holds: as in :class:`Separability`, like the three that follow.
-        certificate: what shows it.
-        verification: of the certificate.
+        certificate: the proof.
+        verification: its verification.
         reason: the same in words.
-        relative_residual: ‖A W* - Π log P‖ / ‖Π log P‖ at the W* nearest to the ratios in least
-            squares, where Π log P are the centred log probabilities inside supports; 0 if they
-            are 0.
+        relative_residual: ‖A W* - Π log P‖ / ‖Π log P‖ at the least-squares solution W*, where Π
+            log P are the centred log probabilities inside supports; 0 if they are 0.
     """
 
     holds: bool | None
@@ -82,17 +81,17 @@ class Compatibility:
 
 
 def check_separability(problem: NTPProblem, *, max_iterations: int | None = None) -> Separability:
-    """Decides separability (Definition 2).
+    """Decide separability (Definition 2).
 
-    Colliding embeddings are looked for first, since they give certificates one can read. The rest
-    is tried with embeddings of comparable length, until one gives a certificate: ascent on the
-    Frobenius dual; a factorisation, where embeddings are linearly independent; an active set and
-    the linear program of the max norm, where the problem is small enough for them; their dual
-    matrices, refined in rational arithmetic, where the problem is smaller still.
+    The search starts with colliding embeddings, since they give readable certificates. It then
+    scales embeddings to comparable length and tries, until one gives a certificate: ascent on the
+    Frobenius dual; a factorisation, if embeddings are linearly independent; an active set and the
+    linear program of the max norm, if the problem is small enough; their dual matrices, refined in
+    rational arithmetic, if it is smaller still.
 
     Args:
         problem: its probabilities do not matter, only their support.
-        max_iterations: of the ascent, at least 1; None means 20 000, and an active set.
+        max_iterations: limit on the ascent, at least 1; None means 20 000, and an active set.
 
     Raises:
         ValueError: if ``max_iterations`` is below 1.
@@ -106,7 +105,7 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
         duals.append(found.dual)
         feasible = in_cone(found.dual * easier.column_scale, problem.support)
         bound = margin_bound(feasible, problem.embeddings, problem.support).margin
-        upper = min(upper, bound)  # rigorous, as of any B in D
+        upper = min(upper, bound)  # rigorous, as for any B in D
         for certificate in _certificates(easier, found):
             if (verdict := _proven(problem, certificate, upper)) is not None:
                 return verdict
@@ -119,7 +118,7 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
 
 
 def check_collision(problem: NTPProblem) -> Separability | None:
-    """The verdict that two embeddings, or one of zeros, give, if there are such."""
+    """The verdict from two colliding embeddings or a zero one; None if there are none."""
     for certificate, reason in separability_collisions(problem):
         if (verdict := _proven(problem, certificate, np.inf, reason)) is not None:
             return verdict
@@ -127,7 +126,7 @@ def check_collision(problem: NTPProblem) -> Separability | None:
 
 
 def _separating(problem: MarginProblem, max_iterations: int | None) -> Iterator[MarginBracket]:
-    """Every decoder and dual matrix there is a method for, the cheapest first."""
+    """Decoders and dual matrices from every applicable method, the cheapest first."""
     first = _FIRST_ITERATIONS if max_iterations is None else max_iterations
     ascended = frobenius_bracket(problem, tolerance=np.inf, max_iterations=first)
     yield ascended
@@ -182,10 +181,10 @@ def _proven(
 
 
 def check_compatibility(problem: NTPProblem) -> Compatibility:
-    """Decides compatibility (Definition 1) by least squares.
+    """Decide compatibility (Definition 1) by least squares.
 
-    The W* nearest to the log ratios either has them, or leaves a residual that no W can reduce
-    and that is itself the certificate.
+    The least-squares solution W* either has the log ratios, or leaves a residual that no W can
+    reduce. That residual is the certificate.
 
     Args:
         problem: its π does not matter.
@@ -201,7 +200,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
     if verification.valid:
         reason = f"one decoder has all log ratios within {verification.measured:.1e} nats"
         return Compatibility(True, solution, verification, reason, relative)
-    # what is left of the residual on the face of the supports has no part that a decoder reaches
+    # the residual that is left on the face of the supports has no part that a decoder reaches
     unreached = FredholmMatrix(solve_on_face(problem.embeddings, residual, support).residual)
     for certificate, words in (*compatibility_collisions(problem), (unreached, None)):
         verification = verify_certificate(problem, certificate)
@@ -213,7 +212,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
 
 
 def _crowding(problem: NTPProblem, b: np.ndarray, claim: str) -> str:
-    """Names the contexts a certificate is made of, and the supports they crowd into."""
+    """Name the contexts in a certificate, and the supports they crowd into."""
     weight = np.abs(b).sum(axis=0) * np.linalg.norm(problem.embeddings, axis=0)
     contexts = np.flatnonzero(weight > 1e-9 * weight.max())
     heaviest = contexts[np.argsort(-weight[contexts], kind="stable")][:_NAMED]
@@ -230,8 +229,8 @@ def _crowding(problem: NTPProblem, b: np.ndarray, claim: str) -> str:
 def _largest_crowd(support: Bool[np.ndarray, "V n"], dim: int) -> tuple[int, int] | None:
     """The equations Σ_j (S_j - 1) and unknowns d (|U| - 1) of the worst union U of supports.
 
-    Unions are of contexts whose supports overlap, directly or through others; None where no
-    union has more equations than unknowns.
+    A union joins contexts whose supports overlap, directly or through others. None if no union has
+    more equations than unknowns.
     """
     sizes = support.sum(axis=0)
     overlap = support.T.astype(int) @ support

@@ -1,10 +1,10 @@
 """The max-margin problem in the spectral norm as a cone program, solved by Clarabel.
 
-Maximise τ such that L = c on the supports and L <= c - τ t off them, for L = W H, levels c and the
-margins t asked for, and such that [[I, W], [Wᵀ, I]] is positive semidefinite, so σ_max(W) <= 1.
-The unknowns are M = W U Σ of H = U Σ R, whose rows R are orthonormal: a common mean of the
-embeddings leaves the constraints on L as they are. Where the embeddings are nearly dependent, the
-solver's rounding in L = c is a large one in W; a basis of F⊥ then takes the place of L = c.
+Maximise τ such that L = c on the supports and L <= c - τ t off them, for L = W H, levels c and
+required margins t, and such that [[I, W], [Wᵀ, I]] is positive semidefinite, so σ_max(W) <= 1. The
+unknowns are M = W U Σ, where H = U Σ R and the rows of R are orthonormal, so a common mean of the
+embeddings does not change the constraints on L. If the embeddings are nearly dependent, small
+rounding in L = c is large in W; a basis of F⊥ then replaces L = c.
 
 Goulart and Chen 2024, "Clarabel: An interior-point solver for conic programs with quadratic
 objectives" (arXiv 2405.12762).
@@ -25,9 +25,9 @@ from el_jax.linear_ntp.solvers.faces import equalised
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.linear_ntp.theory.subspace import decomposed, is_dense
 
-_MAX_ROWS = 120  # V + rank H, whose sixth power a step takes: about a second here
-_TOLERANCE = 1e-12  # Clarabel stops by itself where rounding keeps it from that
-_MAX_UNKNOWNS = 600  # of W in a basis of F⊥, whose columns have no zeros
+_MAX_ROWS = 120  # V + rank H; a step costs its sixth power: about a second here
+_TOLERANCE = 1e-12  # Clarabel stops by itself if rounding prevents this
+_MAX_UNKNOWNS = 600  # of W in a basis of F⊥, which is dense
 _SETTINGS: tuple[dict[str, float], ...] = (  # the second is slower, and loses fewer digits
     {},
     {
@@ -47,7 +47,7 @@ def is_small(problem: MarginProblem) -> bool:
 
 
 def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
-    """Solves the program, and again more carefully where the gap is above ``tolerance``.
+    """Solve the program, and again more carefully if the gap is above ``tolerance``.
 
     Args:
         problem: the data.
@@ -63,7 +63,7 @@ def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
             m = basis @ np.asarray(solution.x)[: basis.shape[1]]
             w = equalised(problem, (m.reshape(shape) / spectrum) @ left.T)
             _, alpha, matrix = np.split(solution.z, np.cumsum([equal.sum(), len(these.tokens)]))
-            # Clarabel holds entries off the diagonal times √2, and each counts twice
+            # Clarabel stores off-diagonal entries times √2, and each counts twice
             along = -np.sqrt(2) * matrix[block].reshape(shape) / spectrum
             dual = these.dual(np.arange(len(these.tokens)), alpha, along)
             best = tighter(best, bracket(problem, w, dual, "spectral", int(solution.iterations)))
@@ -74,7 +74,7 @@ def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
 
 
 def _unknowns(these: Constraints) -> Iterator[tuple[Any, Bool[np.ndarray, "V m"]]]:
-    """A basis for M, and the tokens at which L = c is asked: the support, or one of it in F⊥."""
+    """A basis for M, and the tokens at which L = c holds: the support, or one token of it in F⊥."""
     size, support = len(these.factor.left), these.problem.support
     yield eye_array(size, format="csr"), support
     if these.factor.left.size and size <= _MAX_UNKNOWNS:
@@ -88,7 +88,7 @@ def _solved(
     equal: Bool[np.ndarray, "V m"],
     settings: dict[str, float],
 ) -> Any:
-    """Clarabel's solution; its multipliers are of L = c, of L off the supports, of the matrix."""
+    """Clarabel's solution; its multipliers belong to L = c, L off the supports, and the matrix."""
     problem, right = these.problem, these.coordinates
     (vocab_size, num_contexts), rank = problem.support.shape, len(spectrum)
     rows = vocab_size + rank

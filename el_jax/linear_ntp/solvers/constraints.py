@@ -1,8 +1,8 @@
-"""The max-margin constraints inside F⊥, A w >= t, and the matrices of D their multipliers make.
+"""The max-margin constraints inside F⊥, A w >= t, and the matrices in D from their multipliers.
 
-Inside F⊥ a decoder is asked only that the level of a context exceed the logit of each token outside
-its support by the margin t. Coordinates of the embeddings are any in which those are ``[r, m]`` of
-full row rank; decoders w are ``[V, r]`` in the same coordinates.
+Inside F⊥ the only constraint on a decoder is that the level of a context exceeds the logit of each
+token outside its support by the margin t. The embeddings may have any coordinates in which they are
+``[r, m]`` of full row rank; decoders w are ``[V, r]`` in the same coordinates.
 """
 
 from typing import NamedTuple
@@ -19,11 +19,11 @@ class Constraints(NamedTuple):
     """A w >= t in coordinates of the span of the embeddings; see :func:`constraints_in`.
 
     Attributes:
-        coordinates: of the embeddings, ``[r, m]``.
+        coordinates: the embeddings, ``[r, m]``.
         problem: the data.
-        factor: of F.
-        tokens: outside the support, of each constraint, ``[n]``.
-        contexts: likewise.
+        factor: the factorisation of F.
+        tokens: the token outside the support in each constraint, ``[n]``.
+        contexts: the context of each constraint, ``[n]``.
     """
 
     coordinates: Float64[np.ndarray, "r m"]
@@ -39,7 +39,7 @@ class Constraints(NamedTuple):
         contrast[np.arange(len(chosen)), self.tokens[chosen]] -= 1
         outer = contrast[:, :, None] * self.coordinates.T[context][:, None, :]
         rows = outer.reshape(len(chosen), -1)
-        for _ in range(2):  # the second takes out what rounding left of the first
+        for _ in range(2):  # the second pass removes the rounding of the first
             rows = rows - (rows @ self.factor.left) @ self.factor.left.T
         return rows
 
@@ -55,7 +55,7 @@ class Constraints(NamedTuple):
         alpha: Float64[np.ndarray, "k"],
         along: Float64[np.ndarray, "V r"] | None = None,
     ) -> Float64[np.ndarray, "V m"]:
-        """The B of D with these multipliers whose decoder B Hᵀ is Aᵀα, plus P_F of ``along``."""
+        """The B in D with these multipliers, whose decoder B Hᵀ is Aᵀα, plus P_F of ``along``."""
         support = self.problem.support
         outside = np.zeros(support.shape)
         np.add.at(outside, (self.tokens[chosen], self.contexts[chosen]), alpha)

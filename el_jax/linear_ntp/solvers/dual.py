@@ -5,11 +5,11 @@ L[z, j] = c_j on its support and L[v, j] ≤ c_j - 1 off it. Its multipliers are
 
     D = {B [V, m] : columns sum to 0, B ≤ 0 off the support},
 
-and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}. Where
-contexts are asked for margins t_j instead of 1, L[v, j] ≤ c_j - t_j and -Σ_off t_j B_j = 1.
+and for every norm N with dual N*:  max margin γ = min {N*(B Hᵀ) : B in D, -Σ_off B = 1}. If the
+required margins are t_j instead of 1, L[v, j] ≤ c_j - t_j and -Σ_off t_j B_j = 1.
 
 Level-variable form of NTP-SVM (Thrampoulidis 2024, arXiv 2402.18551, eq. 6 and Def. 3); it has V m
-dual variables, whatever d, and no pairs of tokens.
+dual variables for any d, and no pairs of tokens.
 """
 
 from typing import NamedTuple
@@ -37,10 +37,10 @@ class MarginBracket(NamedTuple):
     Attributes:
         w: W in F⊥, ``[V, d]``.
         dual: B in D, ``[V, m]``.
-        mass: -Σ_off t_j B_j, the sum of the multipliers times the margins asked for.
+        mass: -Σ_off t_j B_j, the sum of the multipliers times the required margins.
         lower: margin of W over its norm; 0 unless plain arithmetic shows that W separates.
         upper: dual norm of B Hᵀ over its mass.
-        iterations: spent on finding them.
+        iterations: iterations spent so far.
     """
 
     w: Float64[np.ndarray, "V d"]
@@ -82,7 +82,7 @@ def tighter(old: MarginBracket | None, new: MarginBracket) -> MarginBracket:
     """The better decoder and the better dual matrix of two brackets of one problem."""
     if old is None:
         return new
-    # on a tie of the upper bounds the later one, which belongs to the later decoder
+    # on a tie of upper bounds take the later one, which belongs to the later decoder
     if old.lower > new.lower:
         new = new._replace(w=old.w, lower=old.lower)
     if old.upper * (1 + 1e-12) < new.upper:
@@ -100,7 +100,7 @@ def project_on_cone(
     right, drops tokens at every step and ends, exactly, when it drops none.
 
     Args:
-        matrix: what to project.
+        matrix: the matrix to project.
         support: S.
         level: a first guess of τ; any will do.
 
@@ -116,7 +116,7 @@ def project_on_cone(
     def lower(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         level, count, _ = state
         next_level, next_count = newton(level)
-        dropped = next_count < count  # by itself, so that rounding at a tie cannot cycle
+        dropped = next_count < count  # strictly, so that rounding at a tie cannot cycle
         level = jnp.where(dropped, next_level, level)
         return level, jnp.where(dropped, next_count, count), dropped.any()
 

@@ -1,9 +1,9 @@
-"""Linear algebra on faces of the dual cone: which decoder, and which B, once zeros are known.
+"""Linear algebra on faces of the dual cone: the decoder and the B that known zeros determine.
 
-A face of D is the set of its B that vanish on given entries. Dropping signs, it is the range of
-Π_face, and W -> Π_face(W H) is the one operator of this file. With the face of the supports alone
-it makes in-support logits equal and finds W*; with the binding constraints added it finds the
-max-margin matrix; and what it leaves over is what no decoder reaches, a certificate.
+A face of D is the set of B in D that vanish on given entries. Without the sign constraints it is
+the range of Π_face, and W -> Π_face(W H) is the only operator in this file. On the face of the
+supports it makes in-support logits equal and finds W*; with the binding constraints added it finds
+the max-margin matrix; its residual, which no decoder reaches, is a certificate.
 """
 
 from typing import NamedTuple
@@ -20,14 +20,14 @@ from el_jax.linear_ntp.theory.norms import logit_margin
 from el_jax.linear_ntp.theory.subspace import centred, face_contrasts, face_factor, is_dense
 from el_jax.process.double_precision import float64
 
-# Where the last digits begin: of the residual, and of the slope relative to ‖H‖ ‖residual‖.
+# Rounding level of the residual, and of the slope relative to ‖H‖ ‖residual‖.
 _FLOOR, _FLAT = 1e-14, 3e-15
 _EPS = 1e-16
 _MAX_ITERATIONS = 5000
 _SIGN_ROUNDS, _REFINEMENTS = 6, 3
 _ILL_CONDITIONED = 1e3
-_NEGLIGIBLE = 1e-9  # part of the mass off supports up to which an entry counts as rounding
-_EQUAL = 1e-11  # spread, of the largest entry of W, at which logits count as equal
+_NEGLIGIBLE = 1e-9  # share of the mass off supports up to which an entry is rounding
+_EQUAL = 1e-11  # spread over the largest entry of W at which logits count as equal
 
 
 _CGState = tuple[Array, Array, Array, Array, Array, Array]
@@ -37,10 +37,10 @@ class FaceSolution(NamedTuple):
     """Least squares on a face of D.
 
     Attributes:
-        combination: the B, of zero column sums and 0 off the face, whose decoder B Hᵀ is the least
-            of those whose logits are nearest the target, ``[V, m]``.
-        residual: target less those logits, both seen on the face, ``[V, m]``. It is the part of
-            the target that no decoder reaches: residual Hᵀ = 0.
+        combination: the B with zero column sums, 0 off the face, whose decoder B Hᵀ is the smallest
+            among those with logits nearest the target, ``[V, m]``.
+        residual: target minus those logits, both projected on the face, ``[V, m]``. It is the part
+            of the target that no decoder reaches: residual Hᵀ = 0.
     """
 
     combination: Float64[np.ndarray, "V m"]
@@ -58,7 +58,7 @@ def _least_squares(
     Solved as least squares, since dependent constraints and rounding make the equations
     inconsistent in their last digits, on which conjugate gradients for equations diverge.
     """
-    # twice, so that the sums vanish in the last digits of what is left, not of the target
+    # twice, so that the sums vanish to the rounding of the residual, not of the target
     start = centred(centred(target, face), face)
     rounding = jnp.sum(jnp.where(face, target, 0.0) ** 2) * _EPS**2
     floor = jnp.maximum(jnp.sum(start**2) * _FLOOR**2, rounding)
@@ -102,8 +102,8 @@ def solve_on_face(
 def equalised(problem: MarginProblem, w: Float64[np.ndarray, "V d"]) -> Float64[np.ndarray, "V d"]:
     """The W nearest ``w`` whose logits are equal inside every support: its projection on F⊥.
 
-    By conjugate gradients; where embeddings are so nearly dependent that these are slow or do not
-    get there, by a factorisation, if one is affordable.
+    Uses conjugate gradients or, if embeddings are so nearly dependent that these are slow or fail,
+    a factorisation, if one is affordable.
     """
     embeddings, support = problem.embeddings, problem.support
     if problem.condition > _ILL_CONDITIONED and is_dense(embeddings, support):
@@ -122,8 +122,8 @@ def annihilated(
 ) -> Float64[np.ndarray, "V m"] | None:
     """A B in D near ``dual`` with B Hᵀ = 0, not 0 off the supports, or None if none was found.
 
-    Projects on the B Hᵀ = 0 of the face of ``dual``; entries whose sign that breaks are taken out
-    of the face, and so on.
+    Project onto {B Hᵀ = 0} on the face of ``dual``, remove entries with a wrong sign from the face,
+    and repeat.
     """
     support = problem.support
     for _ in range(_SIGN_ROUNDS):
@@ -144,9 +144,9 @@ def refined(
 ) -> tuple[Float64[np.ndarray, "V m"], Float64[np.ndarray, "V m"]]:
     """A B near ``dual`` with B Hᵀ = 0 and columns of sum 0, as a sum of two matrices.
 
-    Iterative refinement with residuals in rational arithmetic: least squares on the face of what is
-    not negligible in ``dual``. It fails where that face has no such matrix, and may change signs
-    off the supports: whoever asks verifies.
+    Iterative refinement with residuals in rational arithmetic: least squares on the face of the
+    entries of ``dual`` that are not negligible. It fails if that face has no such matrix, and may
+    change signs off the supports, so the caller must verify.
     """
     embeddings, support = problem.embeddings, problem.support
     binding = ~support & (dual < _NEGLIGIBLE * dual[~support].sum())
@@ -164,6 +164,6 @@ def refined(
 
 def _without_face(problem: MarginProblem, w: np.ndarray) -> np.ndarray:
     basis = problem.face_basis
-    for _ in range(2):  # the second takes out what rounding left of the first
+    for _ in range(2):  # the second pass removes the rounding of the first
         w = w - (basis @ (basis.T @ w.ravel())).reshape(w.shape)
     return w

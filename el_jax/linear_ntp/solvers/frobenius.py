@@ -1,8 +1,8 @@
 """The max-margin problem in the Frobenius norm: accelerated ascent on its dual, then exact faces.
 
 The dual of min ½‖W‖² at unit margin is max_{B in D} -Σ_off B - ½‖B Hᵀ‖², with W = B Hᵀ. An
-iteration is one product with the Gram matrix and one projection on D. Once it has found which
-entries of B vanish, what is left is linear (a face of D) and solved to rounding.
+iteration is one product with the Gram matrix and one projection on D. Once the vanishing entries of
+B are known, the rest is linear (a face of D) and solved to rounding.
 """
 
 from typing import NamedTuple
@@ -79,19 +79,19 @@ def frobenius_bracket(
     max_iterations: int,
     start: MarginBracket | None = None,
 ) -> MarginBracket:
-    """Ascends until the relative gap is ``tolerance``, or a Farkas matrix shows there is no margin.
+    """Ascend until the relative gap is ``tolerance``, or a Farkas matrix shows there is no margin.
 
     Args:
         problem: the data.
         tolerance: on the relative gap; infinity stops at the first decoder that separates.
-        max_iterations: of the ascent; looked at in growing intervals.
-        start: what is known already; its dual matrix is where the ascent begins.
+        max_iterations: limit on the ascent, which is checked at growing intervals.
+        start: the bracket so far; the ascent begins at its dual matrix.
     """
     step = 1 / np.linalg.norm(problem.embeddings, 2) ** 2
     best, done, chunk = start, 0 if start is None else start.iterations, _FIRST_CHUNK
     with float64():
         dual = jnp.zeros(problem.support.shape)
-        if start is not None:  # of the size it has at the solution, where its mass is ‖W‖²
+        if start is not None:  # scaled as at the solution, where its mass is ‖W‖²
             size = start.lower * start.upper * start.mass if start.lower > 0 else 1.0
             dual = jnp.asarray(start.dual / size)
         state = _AscentState(dual, dual, jnp.ones(()), jnp.zeros((1, dual.shape[1])))
@@ -111,12 +111,12 @@ def frobenius_bracket(
 
 
 def is_solved(problem: MarginProblem, best: MarginBracket, tolerance: float) -> bool:
-    """True if the bracket is as narrow as asked for and its W is near the B Hᵀ it should be."""
+    """True if the bracket meets the tolerance and W is near B Hᵀ, which it should equal."""
     if not (best.lower > 0 and best.gap <= tolerance):
         return False
     if np.isinf(tolerance):
         return True
-    # ‖W - B Hᵀ‖ / ‖W‖ at unit margin: of first order in errors, where gaps are of second
+    # ‖W - B Hᵀ‖ / ‖W‖ at unit margin: first order in errors, while gaps are second order
     size = np.linalg.norm(best.w)
     dual = best.dual * (size / best.lower / best.mass)
     return bool(np.linalg.norm(best.w - dual @ problem.embeddings.T) / size <= tolerance)

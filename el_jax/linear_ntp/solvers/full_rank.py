@@ -1,8 +1,8 @@
-"""Embeddings that are linearly independent: every decoder's logits can be had, so data separate.
+"""Linearly independent embeddings: any logits are attainable, so the data are separable.
 
 With m <= d and H of rank m, W = (S - S_j/V) H⁺ has the logits (V - S_j)/V on supports and -S_j/V
-off them, which separates whatever the supports (Thrampoulidis 2024, arXiv 2402.18551, Lemma 1).
-Found by one QR factorisation, in embeddings whose Gram matrix is too near singular for iterations.
+off them, which separates whatever the supports (Thrampoulidis 2024, arXiv 2402.18551, Lemma 1). One
+QR factorisation finds it even if the Gram matrix is too near singular for iterations.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from el_jax.linear_ntp.solvers.scaling import MarginProblem
 
 
 def full_rank_bracket(problem: MarginProblem) -> MarginBracket | None:
-    """The decoder of the logits S - S_j/V, None where the rank is below m."""
+    """The decoder with logits S - S_j/V; None if the rank is below m."""
     embeddings, support = problem.embeddings, problem.support
     if embeddings.shape[0] < embeddings.shape[1]:
         return None

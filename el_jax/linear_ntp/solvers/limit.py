@@ -1,14 +1,14 @@
 """The limit of training on data that need be neither separable nor compatible.
 
-Ji and Telgarsky 2019 (arXiv 1803.07300) part labelled examples into those that a linear classifier
-separates and the rest; here it is pairs of a context and a token that does not follow it. Call W
-receding if its logits are equal in every support and no larger outside: along it the loss never
-rises. All receding W together separate a largest set of pairs. Along them those tokens lose all
-probability, and what is left, the loss in which they are deleted, has a minimiser. With q its
-probabilities, ∇CE(W) = -Σ_j π_j (p_j - softmax(W h_j)) h_jᵀ is the same, at every W, whether the
-data have p or q, since Σ_j π_j (p_j - q_j) h_jᵀ = 0: the two losses differ by a constant. And data
-with q are separable and compatible, so that all that Thrampoulidis 2024 proves of such data holds
-of any data, with q in place of p.
+Ji and Telgarsky 2019 (arXiv 1803.07300) split labelled examples into those that a linear classifier
+separates and the rest; here the same is done for pairs of a context and a token that does not
+follow it. Call W receding if its logits are equal in every support and no larger outside: along it
+the loss never rises. Together, all receding W separate a largest set of pairs. Along them those
+tokens lose all probability, and the loss with those tokens deleted has a minimiser. With q its
+probabilities, ∇CE(W) = -Σ_j π_j (p_j - softmax(W h_j)) h_jᵀ is the same at every W for data with p
+and with q, since Σ_j π_j (p_j - q_j) h_jᵀ = 0: the two losses differ by a constant. Data with q are
+separable and compatible, so everything that Thrampoulidis 2024 proves for such data holds for any
+data, with q in place of p.
 """
 
 from collections.abc import Callable
@@ -29,24 +29,25 @@ from el_jax.linear_ntp.solvers.max_margin import UndecidedError
 from el_jax.linear_ntp.theory.certificates import FarkasMatrix
 from el_jax.process.double_precision import float64
 
-_BINDING = 1e-6  # of a Farkas matrix's largest entry off supports: below it is rounding
+_BINDING = 1e-6  # of a Farkas matrix's largest entry off supports; smaller is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class LimitProblem:
-    """Data with the gradients of a problem, that are separable and compatible.
+    """Separable and compatible data with the same gradients as a problem.
 
     Attributes:
-        problem: the same contexts, with q in place of P: what training makes of next-token
-            probabilities; None if no pair is separable, so that the loss has a minimiser.
+        problem: the same contexts, with q, the limit of next-token probabilities, in place of P;
+            None if no pair is separable, so that the loss has a minimiser.
         probs: q, ``[V, m]``.
         separable: pairs of a token and a context that training separates, where q is 0,
             ``[V, m]``.
-        finite: a W at which the loss without them is least, ``[V, d]``.
-        infimum: of cross-entropy over all W, in nats.
-        stationarity: ‖Σ_j π_j (p_j - q_j) h_jᵀ‖, 0 up to rounding: the most that gradients differ.
-        stages: verdicts on the supports as pairs join them: Farkas matrices that show which join,
-            and last a decoder that separates the rest, if there is a rest.
+        finite: a W that minimises the loss without them, ``[V, d]``.
+        infimum: the infimum of cross-entropy over all W, in nats.
+        stationarity: ‖Σ_j π_j (p_j - q_j) h_jᵀ‖, the largest difference of gradients; 0 up to
+            rounding.
+        stages: verdicts on the supports as pairs join them: Farkas matrices that show which join
+            and, if pairs are left, a decoder that separates them.
     """
 
     problem: NTPProblem | None
@@ -59,15 +60,15 @@ class LimitProblem:
 
 
 def limit_problem(problem: NTPProblem, *, verdict: Separability | None = None) -> LimitProblem:
-    """Finds the pairs that training separates, and the probabilities that it comes to.
+    """Find the pairs that training separates, and the limit of its probabilities.
 
-    Every Farkas matrix B of the data names pairs that no receding W separates: those where it is
-    negative. They join the supports, until a decoder separates all others. An entry of B counts if
-    it is above 1e-6 of the largest.
+    Every Farkas matrix B of the data is negative at pairs that no receding W separates. They join
+    the supports until a decoder separates all others. An entry of B counts if it is above 1e-6 of
+    the largest.
 
     Args:
         problem: any data.
-        verdict: that of ``check_separability``, if it has been asked.
+        verdict: the result of ``check_separability``, if known.
 
     Raises:
         UndecidedError: if neither a decoder nor a Farkas matrix was found at some stage.
@@ -111,7 +112,7 @@ def _least(
 ) -> tuple[Float64[np.ndarray, "V d"], Float64[np.ndarray, "V m"], float]:
     """The least cross-entropy of the kept tokens: W, its probabilities, and its value in nats.
 
-    By Newton's method in a trust region; conjugate gradients cope with flat directions of the loss.
+    Uses Newton's method in a trust region; conjugate gradients cope with flat directions.
     """
     shape = problem.vocab_size, problem.dim
 

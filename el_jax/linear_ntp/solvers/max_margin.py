@@ -26,7 +26,7 @@ from el_jax.linear_ntp.theory.objective import residual
 from el_jax.process.errors import require
 
 _CROSSED = 1e-6  # how far bounds may cross by rounding
-# Slack, at unit margin, up to which a constraint is said to bind: absolute, and per gap.
+# Slack, at unit margin, up to which a constraint counts as binding: absolute, and per gap.
 _BINDING, _BINDING_PER_GAP = 1e-6, 100
 
 
@@ -46,10 +46,10 @@ class NotSeparableError(ValueError):
 
 
 class UndecidedError(RuntimeError):
-    """The iterations allowed did not tell whether the data are separable.
+    """The iterations allowed did not decide whether the data are separable.
 
     Attributes:
-        interval: in which the max margin was found to lie.
+        interval: bounds on the max margin.
     """
 
     def __init__(self, message: str, interval: tuple[float, float]):
@@ -58,11 +58,11 @@ class UndecidedError(RuntimeError):
 
 
 class KKT(NamedTuple):
-    """The residuals of the optimality conditions at W, of unit margin, and B; 0 at the optimum.
+    """Residuals of the optimality conditions at W (of unit margin) and B; 0 at the optimum.
 
     Attributes:
         equality: largest spread of logits in a support, in nats.
-        inequality: most that a logit off the support lies above c_j - 1, in nats.
+        inequality: largest excess of a logit off the support over c_j - 1, in nats.
         sign: largest entry of B off the supports, and largest column sum, over the largest |B|.
         slackness: largest |B| (c_j - 1 - L), over the mass of B off the supports.
         stationarity: how far B Hᵀ is from a multiple of the gradient of N at W. For the Frobenius
@@ -78,7 +78,7 @@ class KKT(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MaxMargin:
-    """The solution of NTP-SVM in one norm, with what shows that it is one.
+    """The solution of NTP-SVM in one norm, with its proof.
 
     Attributes:
         norm: N.
@@ -90,8 +90,8 @@ class MaxMargin:
             its support), ``[n, 2]``.
         kkt: residuals of the optimality conditions.
         gap: 1 - lower / upper end of ``interval``.
-        interval: in which γ lies, up to rounding: W_mm proves the lower end, B the upper.
-        iterations: of the solver.
+        interval: bounds on γ, up to rounding: W_mm proves the lower end, B the upper.
+        iterations: number of solver iterations.
     """
 
     norm: Norm
@@ -112,18 +112,18 @@ def max_margin(
     tolerance: float = 1e-10,
     max_iterations: int | None = None,
 ) -> MaxMargin:
-    """Solves NTP-SVM.
+    """Solve NTP-SVM.
 
     Args:
         problem: its probabilities do not matter, only their support.
         norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
             descent and Adam; a linear program, by splitting where it is too large) or "spectral"
             (Muon; a cone program, by splitting where it is too large).
-        tolerance: on the relative gap. If iterations run out first, the answer still stands, its
-            ``gap`` is what it says, and a warning says so too.
-        max_iterations: at least 1. None means 100 000 for the Frobenius norm, with an active set
-            instead where the problem is small and they are slow, and 10 000 for splitting, with
-            a cone program instead where the problem is small.
+        tolerance: on the relative gap. If iterations run out first, the result is still valid with
+            its larger ``gap``, and a warning is issued.
+        max_iterations: at least 1. None means 100 000 for the Frobenius norm (an active set instead
+            if the problem is small and they are slow) and 10 000 for splitting (a cone program
+            instead if the problem is small).
 
     Raises:
         NotSeparableError: with a verified certificate.
@@ -160,18 +160,18 @@ def max_margin(
 def margin_upper_bound(
     problem: NTPProblem, w: Float[ArrayLike, "V d"], norm: Norm = "frobenius"
 ) -> float:
-    """‖∇CE(W)‖_* / G(W) ≥ γ, for every W: a bound on the max margin that needs no solver.
+    """‖∇CE(W)‖_* / G(W) ≥ γ, for every W: an upper bound on the max margin without a solver.
 
     The residuals R = π (p - softmax) lie in D and ∇CE = -R Hᵀ, so the dual of the max-margin
-    problem bounds γ by ‖R Hᵀ‖_* / -Σ_off R; G = -Σ_off R is the leaked mass. The next-token form
-    of Lemma 1 of Fan, Schmidt and Thrampoulidis 2025 (arXiv 2502.04664). It tightens along
+    problem bounds γ by ‖R Hᵀ‖_* / -Σ_off R; G = -Σ_off R is the leaked mass. This is the next-token
+    form of Lemma 1 of Fan, Schmidt and Thrampoulidis 2025 (arXiv 2502.04664). It tightens along
     training, before margins do.
 
     Returns:
         The bound; infinity where the leak underflows, NaN where W has one.
 
     Raises:
-        ValueError: if ``norm`` is no norm, or W is not ``[V, d]``.
+        ValueError: if ``norm`` is unknown, or W is not ``[V, d]``.
     """
     check_norm(norm)
     dual = residual(problem, np.asarray(w, np.float64))
@@ -184,7 +184,7 @@ def margin_upper_bound(
 def _solution(
     problem: NTPProblem, alike: MarginProblem, norm: Norm, found: MarginBracket
 ) -> MaxMargin:
-    """W and B of the bracket at unit margin, for the embeddings as the data have them."""
+    """W and B of the bracket at unit margin, for the original embeddings."""
     embeddings, support = problem.embeddings, problem.support
     w = found.w / logit_margin(found.w @ embeddings, support).margin.min()
     size = float(matrix_norm(w, norm))

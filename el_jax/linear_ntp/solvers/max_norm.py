@@ -1,9 +1,9 @@
-"""The max-margin problem in the max norm: a linear program, feasible whatever the data.
+"""The max-margin problem in the max norm: a linear program, feasible for any data.
 
 Maximise τ such that |W| <= 1, L = c on the supports and L <= c - τ t off them, for L = W H, levels
-c and the margins t asked for. The multipliers of its rows are a B of D with ‖B Hᵀ‖_1 = τ, so at τ
-= 0 they are a Farkas matrix, and since all norms agree on what is separable, it decides that for
-every norm.
+c and required margins t. The multipliers of its rows are a B in D with ‖B Hᵀ‖_1 = τ, so at τ = 0
+they are a Farkas matrix. All norms agree on separability, so this program decides it for every
+norm.
 """
 
 import numpy as np
@@ -20,21 +20,21 @@ from el_jax.linear_ntp.solvers.dual import (
 from el_jax.linear_ntp.solvers.faces import equalised
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 
-# HiGHS's own are 1e-7; these are the smallest it takes.
+# HiGHS's defaults are 1e-7; these are the smallest it accepts.
 _SOLVER_TOLERANCE = 1e-10
 _MAX_NONZEROS = 2e7
 _SMALL_GAP = 1e-8
 
 
 def is_affordable(problem: MarginProblem) -> bool:
-    """True if the program, of V m (d + 1) nonzeros, is small enough for HiGHS."""
+    """True if the program, with V m (d + 1) nonzeros, is small enough for HiGHS."""
     return problem.support.size * (len(problem.embeddings) + 1) <= _MAX_NONZEROS
 
 
 def max_norm_bracket(problem: MarginProblem) -> MarginBracket:
-    """Solves the program with HiGHS; what its answer is worth is for the bracket to say.
+    """Solve the program with HiGHS; the bracket says how good the answer is.
 
-    By the simplex method; where rounding keeps that from a small gap, by interior points too.
+    Uses the simplex method and, if rounding keeps its gap large, interior points too.
     """
     vocab_size, num_contexts = problem.support.shape
     size = vocab_size * len(problem.embeddings)
@@ -66,7 +66,7 @@ def max_norm_bracket(problem: MarginProblem) -> MarginBracket:
         dual = np.zeros(problem.support.shape)
         dual[problem.support] = result.eqlin.marginals
         dual[~problem.support] = result.ineqlin.marginals
-        dual = in_cone(dual, problem.support)  # rounding has left it outside
+        dual = in_cone(dual, problem.support)  # rounding put it outside
         best = tighter(best, bracket(problem, w, dual, "max", int(result.nit)))
         if best.gap <= _SMALL_GAP or shows_inseparable(problem, dual):
             break

@@ -1,9 +1,9 @@
-"""The max-margin problem in numbers of one size, whatever the sizes of the embeddings.
+"""The max-margin problem rescaled to embeddings of comparable length.
 
-Whether data are separable does not depend on how long an embedding is, and the max margin only
-grows with all of them. What solves is therefore given embeddings within a factor of 4 of each
-other, the longest between 1/2 and 1, and a margin that it must reach at each. Lengths change by
-powers of 2, which round nothing: a certificate of the one problem is one of the other.
+Separability does not depend on the length of an embedding, and scaling all of them only scales the
+max margin. Solvers therefore get embeddings within a factor of 4 of each other, the longest between
+1/2 and 1, and the margin required at each. Lengths change by powers of 2, without rounding, so a
+certificate of one problem is a certificate of the other.
 """
 
 from dataclasses import dataclass, replace
@@ -20,15 +20,15 @@ _LARGEST_EXPONENT = 1000
 
 @dataclass(frozen=True, eq=False)
 class MarginProblem:
-    """Embeddings of comparable length, and the margin asked for at each.
+    """Embeddings of comparable length, and the margin required at each.
 
     Attributes:
         embeddings: Ĥ = H diag(s), ``[d, m]``.
         support: S, ``[V, m]``.
-        margins: by how much, up to a factor shared by all, logits on the support of a context must
-            exceed those off it; the largest is 1, ``[m]``.
+        margins: the least excess of logits on a context's support over those off it, up to a common
+            factor; the largest is 1, ``[m]``.
         column_scale: s over its largest entry. B Ĥᵀ is the B diag(s) Hᵀ of the data, ``[m]``.
-        unit: the largest s: how many times the margins of the data those here are.
+        unit: the largest s: the ratio of the margins here to those of the data.
     """
 
     embeddings: Float64[np.ndarray, "d m"]
@@ -44,7 +44,7 @@ class MarginProblem:
 
     @cached_property
     def condition(self) -> float:
-        """The largest over the least singular value of Ĥ that is not 0."""
+        """The largest singular value of Ĥ over the least that is not 0."""
         _, spectrum, _ = decomposed(self.embeddings)
         return float(spectrum[0] / spectrum[-1])
 
@@ -55,7 +55,7 @@ class MarginProblem:
 
     @cached_property
     def target(self) -> Float64[np.ndarray, "V m"]:
-        """Logits when every constraint binds: 0 on the support, less the margin off it."""
+        """Logits when every constraint binds: 0 on the support, minus the margin off it."""
         return np.where(self.support, 0.0, -self.margins)
 
 
@@ -77,9 +77,9 @@ def scaled(problem: NTPProblem) -> MarginProblem:
 
 
 def levelled(problem: NTPProblem) -> MarginProblem:
-    """A problem that is solvable when that of the data is: one margin for embeddings of a length.
+    """A problem solvable whenever that of the data is: one margin, embeddings of one length.
 
-    Easier where lengths differ much; its solution separates the data, but not by the most.
+    Easier if lengths differ much; its solution separates the data, but not by the largest margin.
     """
     alike = scaled(problem)
     return replace(alike, margins=np.ones_like(alike.margins))

@@ -1,9 +1,10 @@
 """The max-margin problem in the spectral or the max norm, by splitting (ADMM).
 
 min ½ N(Z)² over logits L at unit margin, with Z = W and L = W H: a least-squares step on W, the
-proximal map of ½ N² on Z, the projection on the constraints on L. The scaled multiplier of L is, at
-every iteration, minus a matrix of D, which bounds the margin from above; its decoder, made equal
-inside supports, bounds it from below. Convergence is linear but slow: the bracket says how far.
+proximal map of ½ N² on Z, and the projection onto the constraints on L. The scaled multiplier of L
+is, at every iteration, minus a matrix of D, which bounds the margin from above; its decoder, made
+equal inside supports, bounds it from below. Convergence is linear but slow: the bracket says how
+far it got.
 
 Boyd et al. 2011, "Distributed Optimization and Statistical Learning via the Alternating Direction
 Method of Multipliers", section 3.
@@ -30,7 +31,7 @@ _IMBALANCE = 3.0  # ratio of residuals at which the penalty is changed
 
 
 class _SplitState(NamedTuple):
-    """Copies Z of W and L of W H, their scaled multipliers, and how far they are from settled."""
+    """Copies Z of W and L of W H, their scaled multipliers, and their residuals."""
 
     z: Float[Array, "V d"]
     logits: Float[Array, "V m"]
@@ -50,14 +51,15 @@ def split_bracket(
     max_iterations: int,
     start: MarginBracket | None = None,
 ) -> MarginBracket:
-    """Iterates until the relative gap is ``tolerance``, or ``max_iterations``.
+    """Iterate until the relative gap is ``tolerance``, at most ``max_iterations`` times.
 
     Args:
         problem: the data.
         norm: "max" or "spectral".
         tolerance: on the relative gap.
-        max_iterations: looked at every 100.
-        start: of another norm, whose decoder and dual matrix are kept where none better is found.
+        max_iterations: the limit; the gap is checked every 100.
+        start: a bracket of another norm; its decoder and dual matrix stay until better ones are
+            found.
     """
     scale = float(np.linalg.norm(problem.embeddings, 2))
     embeddings, support = problem.embeddings / scale, problem.support

@@ -13,9 +13,8 @@ largest margin of a W of Frobenius norm 1 (Thrampoulidis 2024, arXiv 2402.18551,
 * not separable (Farkas): B in D, not 0 off the supports, with B Hᵀ = 0; for any B in D,
   γ <= ‖B Hᵀ‖ / -Σ_off B;
 * compatible: W with the in-support log ratios of P;
-* not compatible (Fredholm): B 0 off the supports, columns summing to 0, with B Hᵀ = 0 and
-  ⟨B, log P⟩ ≠ 0; for any such B whatever B Hᵀ, a W with those ratios has
-  ‖W‖ >= ⟨B, log P⟩ / ‖B Hᵀ‖.
+* not compatible (Fredholm): B 0 off the supports, columns summing to 0, with B Hᵀ = 0 and ⟨B, log
+  P⟩ ≠ 0; for any such B, even with B Hᵀ ≠ 0, a W with those ratios has ‖W‖ >= ⟨B, log P⟩ / ‖B Hᵀ‖.
 """
 
 from collections.abc import Callable
@@ -29,10 +28,10 @@ from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
 from el_jax.linear_ntp.theory.exact import exact_combination
 
 _UNIT_ROUNDOFF = np.finfo(np.float64).eps / 2
-SPREAD_TOLERANCE = 1e-6  # of the margin, for embeddings of length 1
-MARGIN_TOLERANCE = 1e-10  # of embeddings of length 1
+SPREAD_TOLERANCE = 1e-6  # relative to the margin, for embeddings of length 1
+MARGIN_TOLERANCE = 1e-10  # for embeddings of length 1
 LOG_RATIO_TOLERANCE = 1e-8  # in nats
-AMPLIFICATION = 1e8  # of log ratios by a decoder that no sane data need
+AMPLIFICATION = 1e8  # of log ratios by a decoder; no sane data need more
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +68,12 @@ Certificate = SeparatingMatrix | FarkasMatrix | FiniteSolution | FredholmMatrix
 
 @dataclass(frozen=True)
 class Verification:
-    """The statement that a certificate was found to prove.
+    """The result of verifying a certificate.
 
     Attributes:
-        measured: the number that is compared, an upper bound on its exact value.
-        tolerance: what it may be at most.
-        numbers: what it was made from, each rounded to the unfavourable side.
+        measured: the number compared with ``tolerance``; an upper bound on its exact value.
+        tolerance: the largest value allowed.
+        numbers: the quantities behind it, each rounded to the unfavourable side.
     """
 
     measured: float
@@ -83,31 +82,31 @@ class Verification:
 
     @property
     def valid(self) -> bool:
-        """True if it proves what its type says; NaN proves nothing."""
+        """True if the certificate proves what its type says; NaN proves nothing."""
         return bool(self.measured <= self.tolerance)
 
 
 def verify_certificate(problem: NTPProblem, certificate: Certificate) -> Verification:
-    """Checks a certificate by plain arithmetic, rounding errors included.
+    """Check a certificate by plain arithmetic, rounding errors included.
 
-    What each proves when valid:
+    A valid certificate proves:
 
     * :class:`SeparatingMatrix`: the in-support logits of each context agree within ``spread``, all
-      others lie at least ``margin`` > 0 below, and were each embedding of length 1, the one would
-      be at most 1e-6 of the other. With one token in every support this proves separability
-      outright. Otherwise any Farkas matrix, each context weighed by its length, is in absolute
-      value at least 2e6 times larger inside supports than outside.
-    * :class:`FarkasMatrix`: γ <= ``margin_bound``, and were each embedding of length 1, γ would be
-      at most 1e-10. Both bounds are rigorous: column sums are repaired and rounding is added. That
-      γ is exactly 0 cannot be shown in float64.
+      others lie at least ``margin`` > 0 below, and for embeddings of length 1 the spread would be
+      at most 1e-6 of the margin. With one token in every support this proves separability outright.
+      Otherwise any Farkas matrix, each context weighed by its length, is in absolute value at least
+      2e6 times larger inside supports than outside.
+    * :class:`FarkasMatrix`: γ <= ``margin_bound``, and for embeddings of length 1 γ would be at
+      most 1e-10. Both bounds are rigorous: column sums are repaired and rounding is added. Float64
+      cannot show that γ is exactly 0.
     * :class:`FiniteSolution`: probabilities that differ from P by at most ``residual`` nats in
       every in-support log probability, up to a constant a context, are exactly compatible.
     * :class:`FredholmMatrix`: a W with the log ratios of P has a Frobenius norm of at least
       ``norm_bound``, such that ‖W‖ max‖h‖ is over 1e8 times the largest log ratio.
 
     Raises:
-        ValueError: if the certificate's matrix has not the shape of the problem.
-        TypeError: for what is no certificate.
+        ValueError: if the certificate's matrix does not have the problem's shape.
+        TypeError: if ``certificate`` is not a certificate.
     """
     verify = _VERIFY.get(type(certificate))
     if verify is None:
@@ -130,9 +129,9 @@ class Separation(NamedTuple):
     """The spread and the margin of a decoder, rounding errors included.
 
     Attributes:
-        spread: largest difference between two logits in one support, at most.
-        margin: least excess of a logit in a support over one off it, at least.
-        relative: the one over the other, both of embeddings of length 1; infinite without margin.
+        spread: upper bound on the largest difference between two logits in one support.
+        margin: lower bound on the least excess of a logit in a support over one off it.
+        relative: spread over margin, for embeddings of length 1; infinite without margin.
     """
 
     spread: float
@@ -171,9 +170,9 @@ class MarginBound(NamedTuple):
 
     Attributes:
         margin: bound on γ: ``combination / mass``.
-        relative: bound on γ, were every embedding of length 1.
-        mass: -Σ_off B, at least.
-        combination: ‖B Hᵀ‖, at most.
+        relative: bound on γ for embeddings of length 1.
+        mass: lower bound on -Σ_off B.
+        combination: upper bound on ‖B Hᵀ‖.
     """
 
     margin: float
@@ -188,7 +187,7 @@ def margin_bound(
     support: Bool[np.ndarray, "V m"],
     rest: Float64[np.ndarray, "V m"] | None = None,
 ) -> MarginBound:
-    """Bounds with sums repaired and rounding included, of ``b + rest``; infinite outside D."""
+    """The bounds of ``b + rest``, with sums repaired and rounding included; infinite outside D."""
     if rest is None:
         size = _norm_of_combination(b, embeddings, support)
     else:
@@ -248,7 +247,7 @@ def _verify_fredholm(problem: NTPProblem, b: np.ndarray) -> Verification:
 
 
 def _norm_of_combination(b: np.ndarray, embeddings: np.ndarray, support: np.ndarray) -> float:
-    """At least ‖B' Hᵀ‖, where B' is B with its column sums repaired inside supports."""
+    """An upper bound on ‖B' Hᵀ‖, where B' is B with its column sums repaired inside supports."""
     combination, error = _product(b, embeddings.T)
     sums = np.abs(b.sum(axis=0)) + _growth(len(b)) * np.abs(b).sum(axis=0)
     total = _size(combination) + _size(error) + _repair(sums, embeddings, support)
@@ -266,7 +265,7 @@ def _product(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _size(matrix: np.ndarray) -> float:
-    """‖matrix‖, of numbers whose squares underflow too."""
+    """‖matrix‖, correct even if squares underflow."""
     return float(column_lengths(matrix.reshape(-1, 1))[0])
 
 

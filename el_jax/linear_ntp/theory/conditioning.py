@@ -17,15 +17,15 @@ _EQUAL, _NEAR = 1e-9, 1e-3  # distance over the length of the longer of the two
 
 @dataclass(frozen=True)
 class Conditioning:
-    """The numbers that make embeddings hard for float64.
+    """Numbers that show how hard embeddings are for float64.
 
     Attributes:
         dim: d.
         num_contexts: m.
-        rank: of the embeddings, each made of length 1.
-        condition: the largest over the least of their singular values that are not 0.
-        colliding: contexts whose embedding another context has too, within 1e-9 of its length.
-        near_colliding: other contexts for which it is so within 1e-3.
+        rank: rank of the embeddings, each scaled to length 1.
+        condition: their largest singular value over the least nonzero one.
+        colliding: contexts that share their embedding with another, within 1e-9 of its length.
+        near_colliding: further contexts that do so within 1e-3.
     """
 
     dim: int

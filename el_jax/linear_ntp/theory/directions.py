@@ -1,7 +1,7 @@
-"""Optimisation methods: what each subtracts from W, given the slope there.
+"""Optimisation methods: the step that each subtracts from W, given the slope there.
 
-A method is a frozen value, so that two equal ones share a compiled program. ``init(W)`` gives its
-memory, ``step(slope, memory, step_size)`` gives what to subtract and the new memory.
+A method is a frozen value, so that two equal ones share a compiled program. ``init(W)`` returns its
+memory, ``step(slope, memory, step_size)`` the matrix to subtract and the new memory.
 """
 
 from collections.abc import Callable
@@ -38,10 +38,10 @@ class Steepest:
         shape: direction of steepest descent of a gradient, such as :func:`unit` or ``jnp.sign``.
         beta: weight of the past in the mean m <- β m + (1 - β) ∇CE; 0 has no memory. With the
             identity as shape this is heavy-ball momentum with step size η (1 - β).
-        scaled: times the dual norm of the mean, ⟨m, shape(m)⟩, as gradient descent is; without it
-            steps keep their length however small the gradient. Without a memory CE never rises
-            for η <= 2 / (L V d) with signs and 2 / (L min(V, d)) with polar factors, L being that
-            of ``smoothness_bound``.
+        scaled: multiply by the dual norm of the mean, ⟨m, shape(m)⟩, as gradient descent does;
+            otherwise steps keep their length however small the gradient. Without memory CE never
+            rises for η <= 2 / (L V d) with signs and 2 / (L min(V, d)) with polar factors, where L
+            is ``smoothness_bound``.
     """
 
     shape: Callable[[Array], Array]
@@ -69,7 +69,7 @@ class Memoryless:
     """A step that depends on the slope alone.
 
     Attributes:
-        change: what to subtract, given the slope and η.
+        change: maps the slope and η to the matrix to subtract.
     """
 
     change: Callable[[Slope, Array], Array]
@@ -90,8 +90,8 @@ class Adam:
     """Adam (Kingma and Ba 2015, arXiv 1412.6980) with both biases corrected.
 
     Attributes:
-        beta1: of the mean of gradients.
-        beta2: of the mean of squares; 0.99 as in the paper's Appendix A.2.
+        beta1: decay of the mean of gradients.
+        beta2: decay of the mean of squares; 0.99 as in the paper's Appendix A.2.
         epsilon: added to the root; with 0, a coordinate whose gradients were all 0 stays put.
     """
 
@@ -133,7 +133,8 @@ def largest_entry(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
 def polar_factor(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
     """U Vᵀ of G = U Σ Vᵀ, without the directions in which G vanishes.
 
-    Gradients of CE have one at least, the mean over tokens, where the decomposition is arbitrary.
+    Gradients of CE have at least one such direction, the mean over tokens, where the decomposition
+    is arbitrary.
     """
     left, values, right = jnp.linalg.svd(gradient, full_matrices=False)
     least = jnp.finfo(values.dtype).eps * max(gradient.shape) * values[0]

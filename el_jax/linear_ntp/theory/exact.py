@@ -1,8 +1,8 @@
 """Exact sums and products of float64 matrices, in rational arithmetic: slow, and for few numbers.
 
-A Farkas matrix that weighs near-duplicates against each other has entries as many times larger than
-what it proves as those are near; rounding them to float64 may take the proof away. Such a matrix is
-held as the sum of two.
+A Farkas matrix that weighs near-duplicates against each other has entries larger than the bound it
+proves, the more so the nearer they are; rounding to float64 may destroy the proof. Such a matrix is
+stored as a sum of two.
 """
 
 from fractions import Fraction
@@ -15,11 +15,11 @@ _MAX_PRODUCTS = 50_000  # about a second
 
 
 class ExactCombination(NamedTuple):
-    """The numbers of B = ``b + rest`` that are 0 where it is a Farkas matrix, each rounded once.
+    """Quantities of B = ``b + rest`` that vanish for a Farkas matrix, each rounded once.
 
     Attributes:
         product: B Hᵀ, ``[V, d]``.
-        sums: of the columns of B, ``[m]``.
+        sums: column sums of B, ``[m]``.
     """
 
     product: Float64[np.ndarray, "V d"]

@@ -26,19 +26,19 @@ def gradient_flow(
     rtol: float = 1e-6,
     atol: float = 1e-8,
 ) -> Trajectory:
-    """Solves dW/dt = -∇CE(W), the limit of gradient descent for small steps, t = η k.
+    """Solve dW/dt = -∇CE(W), the limit of gradient descent for small steps, t = η k.
 
-    Integrated in τ = log(1 + t), where W moves about evenly, by an implicit method of variable
-    order (BDF) with the exact Hessian: the part in F becomes ever stiffer. One solve costs
-    (V rank H)³; 1e12 takes some hundred steps.
+    Integrates in τ = log(1 + t), in which W moves about evenly, by an implicit method of variable
+    order (BDF) with the exact Hessian, since the part in F becomes ever stiffer. One solve costs (V
+    rank H)³; t = 1e12 takes some hundred steps.
 
     Args:
         problem: the data.
         times: t at which to measure, increasing, at least 0.
         initial: W at t = 0; zeros when None.
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
-        rtol: relative error of W allowed a step.
-        atol: absolute error of W allowed a step. From t of about 1e10 on, ‖P_F W - W*‖ is below
+        rtol: relative error of W allowed per step.
+        atol: absolute error of W allowed per step. From t of about 1e10 on, ‖P_F W - W*‖ is below
             what the defaults resolve; 1e-10 and 1e-14 follow it to 1e12.
 
     Raises:

@@ -1,6 +1,6 @@
 """The objective at W as methods see it: the arrays of a problem, and slopes.
 
-Everything here takes plain arrays and traces, so that trajectories scan and vmap over it.
+Everything here takes plain arrays and can be traced: trajectories scan and vmap over it.
 """
 
 from functools import lru_cache
@@ -30,7 +30,7 @@ from el_jax.types import Key
 
 
 class Landscape(NamedTuple):
-    """A problem as plain arrays, with what depends on it alone.
+    """A problem as plain arrays, with quantities that depend on it alone.
 
     Attributes:
         embeddings: H, ``[d, m]``.
@@ -54,13 +54,13 @@ class Landscape(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """The objective at one W. What a method does not read is not computed once compiled.
+    """The objective at one W. Compilation removes the fields that a method does not read.
 
     Attributes:
         gradient: ∇CE, ``[V, d]``.
         along: P_F ∇CE, ``[V, d]``.
-        across: P_⊥ ∇CE times exp(-log_scale), ``[V, d]``; made of the leak alone, so it keeps its
-            digits when the leak is far below the rest or below 1e-308.
+        across: P_⊥ ∇CE times exp(-log_scale), ``[V, d]``; computed from the leak alone, so it keeps
+            its digits when the leak is far below the rest or below 1e-308.
         log_scale: log of the largest leaked probability of a context.
         log_leaked: log G, of the mean leaked probability.
         excess: CE - H and its parts.
@@ -76,9 +76,9 @@ class Slope(NamedTuple):
     top_curvature: Float[Array, ""]
 
 
-@lru_cache(maxsize=4)  # a problem cannot change, so the several methods run on it share this
+@lru_cache(maxsize=4)  # problems are immutable, so all methods run on one share this
 def landscape(problem: NTPProblem) -> Landscape:
-    """The arrays of a problem; costs its data subspace."""
+    """The arrays of a problem; computes its data subspace."""
     basis = data_subspace(problem).basis
     with float64():
         return Landscape(
@@ -99,8 +99,8 @@ def sampled_gradient(
     Args:
         W: the decoder.
         landscape: the problem.
-        cumulative: sums of the probabilities of all pairs, of :func:`cumulative_pairs`.
-        key: of the draws.
+        cumulative: the sums from :func:`cumulative_pairs`.
+        key: key of the draws.
         num: pairs, drawn independently.
     """
     u = jax.random.uniform(key, (num,), W.dtype, maxval=cumulative[-1])

@@ -59,7 +59,7 @@ def decoder_metrics(
         w_mm: a max-margin matrix for some of the norms; the last five metrics need it.
 
     Raises:
-        ValueError: for a norm that is not known or a shape that is not ``[V, d]``.
+        ValueError: for an unknown norm or a shape other than ``[V, d]``.
     """
     references = checked_references(problem, w_mm)
     decoders = np.asarray(W, np.float64)
@@ -79,8 +79,8 @@ def checked_references(
     """The reference matrices in float64.
 
     Raises:
-        ValueError: for what is no mapping, a norm that is not known or a shape that is not
-            ``[V, d]``.
+        ValueError: if ``w_mm`` is not a mapping, or for an unknown norm or a shape other than ``[V,
+            d]``.
     """
     if w_mm is not None and not isinstance(w_mm, Mapping):
         raise ValueError(
@@ -98,7 +98,7 @@ def metrics_at(
     landscape: Landscape,
     references: Mapping[str, Float[Array, "V d"]],
 ) -> dict[str, Float[Array, ""]]:
-    """The metrics of :func:`decoder_metrics` to be traced, given the slope at W."""
+    """The metrics of :func:`decoder_metrics` for traced arrays, given the slope at W."""
     support = landscape.next_token_probs > 0
     along = landscape.project(W)
     across = W - along

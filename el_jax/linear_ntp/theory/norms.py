@@ -17,7 +17,7 @@ NORMS: tuple[Norm, ...] = get_args(Norm)
 
 
 def check_norm(norm: str) -> None:
-    """Refuses what is no norm.
+    """Raise if the norm is unknown.
 
     Raises:
         ValueError: unless ``norm`` is "frobenius", "max" or "spectral".
@@ -35,14 +35,14 @@ def matrix_norm(w: Float[np.ndarray | Array, "V d"], norm: str) -> Any:
 
 
 def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
-    """The norm of ⟨W, ·⟩: Frobenius, the sum of absolute entries, or that of singular values."""
+    """The norm of ⟨W, ·⟩: Frobenius, the sum of absolute entries, or the sum of singular values."""
     if norm == "max":
         return float(np.abs(w).sum())
     return float(np.linalg.norm(w, "nuc" if norm == "spectral" else None))
 
 
 class LogitMargin(NamedTuple):
-    """The distance of the logits of each context from separating.
+    """The spread and the margin of each context's logits.
 
     Attributes:
         spread: largest difference between two logits in the support, ``[m]``.

@@ -1,14 +1,14 @@
 """Cross entropy above its entropy bound, split so that it is exact when it is tiny.
 
-With l_in and l_out the logsumexp of a context's logits inside and outside its support, and
-a = l_out - l_in, what cross entropy exceeds the entropy H by is exactly
+With l_in and l_out the logsumexp of a context's logits inside and outside its support, and a =
+l_out - l_in, the excess of cross entropy over the entropy H is exactly
 
     CE(W) - H = Σ_j π_j softplus(a_j)  +  Σ_j π_j KL(p_j ‖ softmax over S_j)
 
-The first sum is what leaks out of the support: it vanishes as W grows along a separating
+The first sum is the cost of leaking out of the support: it vanishes as W grows along a separating
 direction. The second depends on the projection of W onto F only (the CE_F of Thrampoulidis 2024,
-arXiv 2402.18551, eq. 12, less H). Neither is formed by subtracting near-equal numbers, so both
-keep their digits far below 1e-16, where CE - H has none. Losses are in nats, in float64.
+arXiv 2402.18551, eq. 12, less H). Neither is formed by subtracting near-equal numbers, so both keep
+their digits far below 1e-16, where CE - H has none. Losses are in nats, in float64.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class ExcessLoss(NamedTuple):
 
     Attributes:
         total: CE - H.
-        leak: CE - CE_F, what the probability outside supports costs.
+        leak: CE - CE_F, the cost of probability outside supports.
         in_support: CE_F - H, the KL divergence inside supports.
     """
 
@@ -138,25 +138,25 @@ def leaked_mass(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> flo
         ValueError: if W is not ``[V, d]``.
     """
     with float64():
-        # NumPy's exp: XLA rounds what is below 2e-308 to 0
+        # NumPy's exp: XLA rounds numbers below 2e-308 to 0
         return float(np.exp(_log_leaked_at(problem.decoder(W), *arrays(problem))))
 
 
 def smoothness_bound(problem: NTPProblem) -> float:
     """½ λ_max(Σ_j π_j h_j h_jᵀ) >= L, the Lipschitz constant of ∇CE.
 
-    ½ bounds the norm of diag(q) - q qᵀ. Gradient descent converges for η < 2/L; the paper's
-    proofs ask for η <= 1/(2L).
+    ½ bounds the norm of diag(q) - q qᵀ. Gradient descent converges for η < 2/L; the paper's proofs
+    require η <= 1/(2L).
     """
     weighted = problem.embeddings * np.sqrt(problem.context_probs)
     return float(np.linalg.norm(weighted, 2) ** 2 / 2)
 
 
-# What follows takes plain arrays and traces: the pieces that trajectories scan and vmap over.
+# The functions below take plain arrays and can be traced: trajectories scan and vmap over them.
 
 
 def arrays(problem: NTPProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """H, π and P, in the order in which the traced functions take them."""
+    """H, π and P, in the order that the traced functions expect."""
     return problem.embeddings, problem.context_probs, problem.next_token_probs
 
 
@@ -193,8 +193,8 @@ def in_support_residual(
 ) -> Float[Array, "V m"]:
     """π (p - softmax over the support): the part of R whose product with Hᵀ lies in F.
 
-    Rounding of the logits leaves each column a sum of about eps |L|. It is taken out: across F,
-    where the leak is all there is, it would drown a leak below that.
+    Rounding of the logits leaves each column a sum of about eps |L|. It is removed: across F, where
+    only the leak remains, it would drown any smaller leak.
     """
     excess = -probs * jnp.expm1(-pieces.log_ratio)
     return context_probs[None] * (excess - probs * excess.sum(axis=0, keepdims=True))

@@ -24,15 +24,16 @@ from el_jax.process.errors import require
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
-    """Minimisers along the path, in the order asked for.
+    """Minimisers along the path, in the order requested.
 
     Attributes:
-        ridge: λ of each; of a ball, the multiplier of its constraint, ``[n]``.
+        ridge: λ of each; for a ball, the multiplier of its constraint, ``[n]``.
         decoders: W of each, ``[n, V, d]``.
         stationarity: ‖∇CE(W) + λ W‖ / (λ ‖W‖), ``[n]``. The penalised loss is λ-strongly convex, so
             W is no further than this from the exact minimiser, relative to ‖W‖.
-        converged: that, and the relative error of a radius, are at most ``tolerance``, ``[n]``.
-        metrics: those of ``decoder_metrics`` by name, ``[n]`` each.
+        converged: whether stationarity and the relative error of a radius are at most
+            ``tolerance``, ``[n]``.
+        metrics: the metrics of ``decoder_metrics`` by name, ``[n]`` each.
     """
 
     ridge: Float64[np.ndarray, "n"]
@@ -50,7 +51,7 @@ def regularization_path(
     w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
     tolerance: float = 1e-6,
 ) -> RegularizationPath:
-    """Minimises CE(W) + λ/2 ‖W‖² for each λ, or CE(W) over ‖W‖ <= B for each B; CE in nats.
+    """Minimise CE(W) + λ/2 ‖W‖² for each λ, or CE(W) over ‖W‖ <= B for each B; CE in nats.
 
     MINPACK solves ∇CE(W) + λ W = 0 with the exact Hessian, from the minimiser of a larger λ, in
     (V rank H)³ operations: .03 seconds for 160 unknowns, .5 for 500. Rounding of the logits leaves
@@ -99,18 +100,18 @@ def regularization_path(
 def frank_wolfe_gap(
     problem: NTPProblem, decoder: Float[np.ndarray | Array, "V d"], norm: Norm, radius: float
 ) -> float:
-    """⟨∇CE(W), W⟩ + B ‖∇CE(W)‖_*, by which CE(W) exceeds its minimum over ‖W‖ <= B at most.
+    """⟨∇CE(W), W⟩ + B ‖∇CE(W)‖_*, a bound on CE(W) minus its minimum over ‖W‖ <= B.
 
-    CE is convex, so that no minimiser need be known (Jaggi 2013).
+    CE is convex, so the bound needs no minimiser (Jaggi 2013).
 
     Args:
         problem: the data.
         decoder: W, in the ball.
-        norm: of the ball; ‖·‖_* is its dual.
+        norm: norm of the ball; ‖·‖_* is its dual.
         radius: B.
 
     Raises:
-        ValueError: for another norm, a wrong shape, or if W is not in the ball.
+        ValueError: for an unknown norm or a wrong shape, or if W is not in the ball.
     """
     check_norm(norm)
     W = problem.decoder(decoder)
@@ -122,17 +123,17 @@ def frank_wolfe_gap(
 
 
 class _Follower:
-    """A minimiser that moves along the path; a point of it is λ, W and its stationarity."""
+    """A minimiser that moves along the path; a point is λ, W and its stationarity."""
 
     def __init__(self, problem: NTPProblem, tolerance: float) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.lam, self.W = np.inf, problem.decoder()
         self.slope = float(np.linalg.norm(gradient(problem, self.W)))
         require("problem", problem, self.slope > 0, "one whose cross-entropy has a slope at W = 0")
-        self.span = decomposed(problem.embeddings)[0]  # of the embeddings; ∇CE and W lie in it
+        self.span = decomposed(problem.embeddings)[0]  # span of the embeddings; ∇CE and W lie in it
 
     def at_ridge(self, lam: float) -> tuple[float, np.ndarray, float]:
-        """The minimiser at λ, by way of larger λ at most a decade apart."""
+        """The minimiser at λ, reached through larger λ at most a decade apart."""
         while self.lam != lam:
             self._solve(max(lam, min(self.lam / 10, smoothness_bound(self.problem))))
         return lam, self.W, self._stationarity()

@@ -1,4 +1,4 @@
-"""Slopes fitted to the tail of a curve, with how much they depend on where the tail begins."""
+"""Slopes fitted to the tail of a curve, and their sensitivity to where the tail begins."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ class RateFit(NamedTuple):
         slope: dy/dx.
         intercept: y at x = 0.
         window: first and last x of the points used.
-        sensitivity: slopes over the window's parts, the first and last two thirds of it and its
-            two halves; their spread says how far the curve is from a line.
+        sensitivity: slopes over the window's parts, its first and last two thirds and its two
+            halves; their spread shows how far the curve is from a line.
     """
 
     slope: float
@@ -28,9 +28,9 @@ def fit_rate(
 ) -> RateFit:
     """Least-squares line through the points whose x lies in a window.
 
-    For a power law pass ``log x`` and ``log y``: the slope is the exponent, and every point counts
-    alike in ratio. Points that are not finite, such as the log of 0, are left out. A window in
-    log k should span three decades before a logarithmic rate is claimed.
+    For a power law pass ``log x`` and ``log y``: the slope is the exponent, and every point has the
+    same weight in ratio. Points that are not finite, such as the log of 0, are left out. A window
+    in log k should span three decades before a logarithmic rate is claimed.
 
     Args:
         x: abscissae.

@@ -1,6 +1,6 @@
 """The data subspace F, the projections onto it and its complement, and the finite component W*.
 
-F = span{(e_z - e_z') h_jᵀ : z, z' in S_j} is where the data ask for finite log ratios
+F = span{(e_z - e_z') h_jᵀ : z, z' in S_j} is where the data require finite log ratios
 (Thrampoulidis 2024, arXiv 2402.18551, section 2). With Π_j "restrict to S_j and subtract the
 in-support mean" and A(W)_j = Π_j W h_j, F is the range of Aᵀ(B) = (Π B) Hᵀ, and its projection is
 Aᵀ (A Aᵀ)⁺ A, where A Aᵀ(B) = Π(Π(B) K) needs only K = Hᵀ H.
@@ -23,8 +23,8 @@ from el_jax.process.double_precision import float64
 
 Matrix = TypeVar("Matrix", np.ndarray, Array)
 
-# Multiplications a dense factorisation may take, and numbers its basis may hold; past either,
-# projections iterate.
+# Limits on the multiplications of a dense factorisation and on the numbers in its basis; past
+# either, projections iterate.
 _DENSE_WORK, _DENSE_SIZE = 2e10, 5e7
 _TOLERANCE, _MAX_STEPS = 1e-14, 2000
 
@@ -34,9 +34,9 @@ class DataSubspace:
     """F of one problem; see :func:`data_subspace`.
 
     Attributes:
-        problem: whose F it is.
-        basis: orthonormal basis of F, one column an element, rows as W is ravelled, or None where
-            it would be too large and projections solve by conjugate gradients.
+        problem: the problem.
+        basis: orthonormal basis of F, one column per element, rows in the order of the raveled W.
+            None if it would be too large; projections then use conjugate gradients.
     """
 
     problem: NTPProblem
@@ -44,7 +44,7 @@ class DataSubspace:
 
     @property
     def dim(self) -> int | None:
-        """The dimension of F; None where it was not computed, for want of a basis."""
+        """The dimension of F; None if there is no basis to count."""
         return None if self.basis is None else self.basis.shape[1]
 
     def project(self, W: Float[np.ndarray | Array, "V d"]) -> Float64[np.ndarray, "V d"]:
@@ -55,12 +55,12 @@ class DataSubspace:
 
 
 def data_subspace(problem: NTPProblem, *, dense: bool | None = None) -> DataSubspace:
-    """F, with an orthonormal basis where one is affordable.
+    """The subspace F, with an orthonormal basis if affordable.
 
     Args:
         problem: its supports and embeddings decide F; probabilities do not matter.
-        dense: whether to factorise; None decides by size. Σ_j (S_j - 1) columns of V d numbers
-            are held and decomposed.
+        dense: whether to factorise; None decides by size. It stores and decomposes Σ_j (S_j - 1)
+            columns of V d numbers.
     """
     factorised = is_dense(problem.embeddings, problem.support, dense)
     return DataSubspace(problem, _factor(problem).left if factorised else None)
@@ -69,14 +69,14 @@ def data_subspace(problem: NTPProblem, *, dense: bool | None = None) -> DataSubs
 def finite_component(
     problem: NTPProblem, *, dense: bool | None = None
 ) -> Float64[np.ndarray, "V d"]:
-    """W*, the W in F whose in-support log ratios are those of the data (Definition 1).
+    """W*, the W in F with the in-support log ratios of the data (Definition 1).
 
-    Where no W has them (the data are incompatible), the W in F that comes nearest to them in
-    least squares, each context counting alike.
+    If no W has them (the data are incompatible), W* is the least-squares solution in F, with equal
+    weight for each context.
 
     Args:
         problem: its π does not matter.
-        dense: as in :func:`data_subspace`; otherwise LSQR, to 1e-14.
+        dense: as in :func:`data_subspace`; without a factorisation, LSQR to 1e-14.
     """
     shape = (problem.vocab_size, problem.dim)
     support, log_probs = problem.support, problem.log_probs
@@ -96,7 +96,7 @@ def finite_component(
 
 
 def top_curvature(problem: NTPProblem) -> float:
-    """λ_F, the largest eigenvalue of the Hessian of CE_F where the data's ratios are met.
+    """λ_F, the largest eigenvalue of the Hessian of CE_F at a W with the data's ratios.
 
     The Hessian is Σ_j π_j (diag p_j - p_j p_jᵀ) ⊗ h_j h_jᵀ and vanishes on F⊥. Steps above
     2 / λ_F overshoot inside F however small the leak.
@@ -135,7 +135,7 @@ def project(
     """P_F(W) on plain arrays, to be traced; conjugate gradients where there is no basis."""
     if basis is not None:
         return (basis @ (basis.T @ W.ravel())).reshape(W.shape)
-    # F does not depend on the lengths of embeddings: made 1, their products keep within range
+    # F does not depend on the lengths of embeddings; at length 1 products stay in range
     H, size = _unit(H, 0), jnp.abs(W).max()
     gram, wanted = H.T @ H, centred(_unit(W, None) @ H, support)
     multipliers, _ = cg(
@@ -186,7 +186,7 @@ class FaceFactor(NamedTuple):
 def face_factor(
     embeddings: Float64[np.ndarray, "d m"], face: Bool[np.ndarray, "V m"]
 ) -> FaceFactor:
-    """Decomposes W -> Π_face(W H), whose face has a token for every context."""
+    """Decompose W -> Π_face(W H), whose face has a token for every context."""
     contrasts, context = face_contrasts(face)
     outer = contrasts[:, None, :] * embeddings[None][:, :, context]
     columns = outer.reshape(len(face) * len(embeddings), len(context))
@@ -204,7 +204,7 @@ def decomposed(
     return left[:, :rank], spectrum[:rank], right[:rank]
 
 
-@lru_cache(maxsize=4)  # a problem cannot change: F and W* come from one factorisation
+@lru_cache(maxsize=4)  # problems are immutable: F and W* share one factorisation
 def _factor(problem: NTPProblem) -> FaceFactor:
     return face_factor(problem.embeddings, problem.support)
 
@@ -212,7 +212,7 @@ def _factor(problem: NTPProblem) -> FaceFactor:
 def face_contrasts(support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An orthonormal basis of the zero-sum vectors on each S_j, and the context of each vector.
 
-    Helmert's: vector k of a context weighs its first k tokens against the next one.
+    Helmert contrasts: vector k of a context weighs its first k tokens against the next one.
 
     Returns:
         Contrasts ``[V, Σ_j (S_j - 1)]`` and contexts ``[Σ_j (S_j - 1)]``.

@@ -30,7 +30,7 @@ class Trajectory:
     """The measurements along one run, or several at once.
 
     Attributes:
-        steps: when; steps taken, or the time of a gradient flow, ``[marks]``.
+        steps: the marks: steps taken, or times of a gradient flow, ``[marks]``.
         metrics: the metrics of ``decoder_metrics`` by name, ``[*runs, marks]``, and for methods
             with steps ``effective_step_size``, the length of the next step over ‖∇CE‖.
         final: W at the last mark, ``[*runs, V, d]``.
@@ -56,29 +56,29 @@ def run_trajectory(
     marks: Sequence[int] | None = None,
     w_mm: Mapping[str, Float[np.ndarray | Array, "V d"]] | None = None,
 ) -> Trajectory:
-    """Runs a method from each start with each step size, all runs in one program.
+    """Run a method from each start with each step size, all runs in one program.
 
     Step k = 0, 1, ... subtracts the method's direction with step size η_k = η (k + 1)^-a. With a
-    decoupled weight decay λ it also takes η_k λ W away. A method whose steps have length η_k in a
-    norm, as "sign", then is the Frank-Wolfe method in that norm's ball of radius 1 / λ
+    decoupled weight decay λ it also subtracts η_k λ W. A method whose steps have length η_k in a
+    norm, such as "sign", is then the Frank-Wolfe method in that norm's ball of radius 1 / λ
     (:func:`frank_wolfe_gap`).
 
     Args:
         problem: the data.
-        method: a name in ``DIRECTIONS`` or such a value with other settings, as
+        method: a name in ``DIRECTIONS``, or a method with other settings, such as
             ``Adam(epsilon=1e-8)``.
-        step_size: η, a scalar or an array of them.
+        step_size: η, a scalar or an array.
         num_steps: steps of each run.
         initial: where to start; zeros when None. Leading axes are seeds, and broadcast against
             those of ``step_size``: ``initial [R, 1, V, d]`` with ``step_size [E]`` gives ``[R, E]``
             runs. The part of W that CE does not depend on stays as it was.
         decay: a.
         weight_decay: λ.
-        batch: pairs of a context and a token after it that a step sees, drawn anew from the
-            problem; 0 for all of them with their probabilities. Metrics are of the whole problem.
-        seed: of the draws, which differ between runs.
-        num_marks: how many log-spaced steps to measure at, as :func:`log_spaced_marks`.
-        marks: which steps to measure at instead, increasing, at most ``num_steps``.
+        batch: number of pairs (context, next token) that each step draws anew from the problem; 0
+            for all pairs with their probabilities. Metrics always use the whole problem.
+        seed: seed of the draws, which differ between runs.
+        num_marks: number of log-spaced steps to measure at, see :func:`log_spaced_marks`.
+        marks: the steps to measure at instead, increasing, at most ``num_steps``.
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
 
     Raises:
