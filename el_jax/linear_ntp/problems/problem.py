@@ -151,10 +151,11 @@ def coinciding_contexts(
 
 
 def merge_contexts(problem: NTPProblem, *, tolerance: float = 1e-9) -> NTPProblem:
-    """Merge contexts that share an embedding into one, adding their counts.
+    """Merge contexts that share an embedding into one, adding their probabilities.
 
-    A linear decoder cannot tell them apart, so the cross entropy of any W changes only by the
-    entropy that the merged contexts hid. Left apart, they make data incompatible or inseparable.
+    A linear decoder cannot tell them apart, so the cross entropy of any W stays the same. The
+    entropy rises, if their next tokens differ in distribution: no W could reach the lower one.
+    Left apart, such contexts make data incompatible or inseparable.
 
     Args:
         problem: the data. Merged contexts come in order of first appearance.
