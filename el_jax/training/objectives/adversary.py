@@ -2,8 +2,8 @@
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), sections 3.2 and A.4, train min_ψ L(ψ) - λ L_D2(φ̂(ψ)),
 where φ̂(ψ) is the best linear head on features of labelled sentences D1, and D2 are others. They get
-a model with the same pre-training loss but worse features. The head has a closed
-form, so the gradient passes through it (Liu, HaoChen, Wei, Ma 2020, arXiv 2011.01418, "MeRLin").
+a model with the same pre-training loss but worse features. The head has a closed form, so the
+gradient passes through it (Liu, HaoChen, Wei, Ma 2020, arXiv 2011.01418, "MeRLin").
 
 As in their released code, features are divided by their length, labels are one-hot less 1 / C, and
 the head is ridge regression with 1e-3. There are two differences: our features are those of all
