@@ -1,1 +1,1 @@
-"""Process life: arithmetic, files, locks, errors."""
+"""Everything about the process: arithmetic, files, locks, errors."""
