@@ -264,7 +264,7 @@ class Mlp(nn.Module):
 
 
 class Head(nn.Module):
-    """The matrix behind the logits: a kernel of its own, or the token table."""
+    """The output matrix that gives the logits: its own kernel, or the token table."""
 
     config: TransformerConfig
 

@@ -1,1 +1,1 @@
-"""Everything about the process: arithmetic, files, locks, errors."""
+"""The process: arithmetic, files, locks, errors."""

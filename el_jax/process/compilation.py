@@ -34,7 +34,7 @@ class Once:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The function's result."""
-        # a program inside another cannot have options of its own
+        # a program inside another cannot have its own options
         tracing = isinstance(jnp.zeros(()), jax.core.Tracer)
         return (self._traced if tracing else self._compiled)(*args, **named)
 

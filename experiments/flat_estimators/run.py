@@ -47,7 +47,7 @@ SCALES = {
 
 
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
-    """A network before and after its training, in a world of its own."""
+    """A network before and after its training, in its own world."""
     problem = problem_of(
         small_world(network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION, seed)
     )

@@ -27,7 +27,7 @@ class Scale:
     """The amount of text, and of random draws."""
 
     length: int  # T, tokens of a window; contexts end in its second half
-    windows: int  # one after the other
+    windows: int  # consecutive ones
     probes: int  # directions, each for all contexts
     scored: int  # contexts whose scores are taken, for the shares of layers
     labels: int  # drawn for each of them

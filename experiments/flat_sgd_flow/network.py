@@ -27,7 +27,7 @@ class Contexts(NamedTuple):
     """All inputs and the truth about them.
 
     Attributes:
-        inputs: one-hot words by place, the mask a word of its own, ``[n, T (V + 1)]``.
+        inputs: one-hot words by place, with the mask as a further word, ``[n, T (V + 1)]``.
         weights: probabilities of the contexts, ``[n]``.
         truth: distribution of the hidden word, ``[n, V]``.
     """
