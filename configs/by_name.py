@@ -3,12 +3,12 @@
     python -m el_jax.train --config=configs/by_name.py:task=copy,model=lstm --workdir=runs/copy_lstm
 
 Arguments after the colon: ``task``, ``model`` (a preset of the transformer, or another model),
-``loss``, ``optimizer``. With ``--import=FILE`` before it also one of a file of your own:
+``loss``, ``optimizer``. With ``--import=FILE`` they may also name one from a file of your own:
 
     python -m el_jax.train --import=my_task.py --config=configs/by_name.py:task=my_task ...
 
-A config file of its own (see configs/el/copy.py) is the place of a published setting. Expect: a
-small transformer, five seeds, 2,000 updates at a constant rate of 1e-3 after 100 of warm-up. The
+Published settings have their own config files (see configs/el/copy.py). Expect: a small
+transformer, five seeds, 2,000 updates at a constant learning rate of 1e-3 after 100 of warm-up. The
 Pythia suite (``model=pythia_70m`` to ``pythia_12b``) has its own sizes.
 """
 

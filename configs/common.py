@@ -26,16 +26,16 @@ from el_jax.worlds import WorldChoice, world_defaults, world_kinds
 
 E_LOSSES = ("e1", "e2", "e3")
 
-PARALLEL = "jit"  # or pmap: how a training gets onto all devices
+PARALLEL = "jit"  # or pmap: the transformation that spreads a training over all devices
 
 
 def parse_arg(arg: str | None, **defaults: Any) -> ConfigDict:
-    """Read ``name=value,flag`` as given after the colon of ``--config=file.py:...``.
+    """Read ``name=value,flag``, the argument after the colon of ``--config=file.py:...``.
 
-    A default's type says how its value is read; a bare name sets a flag to True.
+    Each value is read as the type of its default; a bare name sets a flag to True.
 
     Raises:
-        ValueError: unknown name, or a value that does not read as its default's type.
+        ValueError: unknown name, or a value that cannot be read as its default's type.
     """
     chosen = dict(defaults)
     for item in filter(None, (arg or "").split(",")):
@@ -61,13 +61,13 @@ def _read(name: str, text: str, kind: type) -> Any:
 
 
 def task(name: str, **fields: Any) -> ConfigDict:
-    """The task section: every field of the task, at its default unless it is given."""
+    """The task section: every field of the task, at its default unless given."""
     given = {"name": name, **_fields(_known("task", name, TASKS)), **fields}
     return ConfigDict({key: _section(value) for key, value in given.items()})
 
 
 def world(name: str, **numbers: float | str) -> ConfigDict:
-    """The world section of a task: every number of the world, at its default unless it is given."""
+    """The world section of a task: every number of the world, at its default unless given."""
     function = _known("world", name, known_worlds())
     kinds, defaults = world_kinds(function), world_defaults(function)
     empty = {key: config_dict.placeholder(kinds[key]) for key in kinds if key not in defaults}
@@ -77,11 +77,11 @@ def world(name: str, **numbers: float | str) -> ConfigDict:
 def loss(name: str, **numbers: float | str) -> ConfigDict:
     """The loss section: its name, the logits' temperature and path, its own numbers and options.
 
-    The path (auto, plain, chunked or gram; see el_jax/losses/fused.py) decides if the logits
-    of all classes are in memory. auto avoids that only where classes are many for the width.
+    The path (auto, plain, chunked or gram; see el_jax/losses/fused.py) decides whether the logits
+    of all classes are in memory. auto avoids that only if there are many classes for the width.
 
     Args:
-        name: of the loss.
+        name: name of the loss.
         **numbers: values other than the published ones.
     """
     _known("loss", name, TOKEN_LOSSES)
@@ -89,11 +89,11 @@ def loss(name: str, **numbers: float | str) -> ConfigDict:
 
 
 def model(name: str, **fields: Any) -> ConfigDict:
-    """The model section: every field of the model's dataclass, at its default unless it is given.
+    """The model section: every field of the model's dataclass, at its default unless given.
 
     Args:
-        name: of ``PRESETS``, for a transformer whose switches are open to an override (None: as the
-            preset has it), or of ``MODELS``.
+        name: key of ``PRESETS``, for a transformer whose switches can be overridden (None keeps the
+            preset's value), or key of ``MODELS``.
         **fields: values other than the defaults.
     """
     if name in PRESETS:
@@ -128,7 +128,7 @@ def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:
     """The optimizer section: linear warm-up, then constant, unless ``schedule`` is given.
 
     Args:
-        name: of the optimizer.
+        name: name of the optimizer.
         **numbers: values other than the defaults.
     """
     _known("optimizer", name, OPTIMIZERS)
@@ -138,21 +138,21 @@ def optim(name: str = "adamw", **numbers: float | str) -> ConfigDict:
 def sweep(config: ConfigDict) -> ConfigDict:
     """The sweep section of a config whose loss and optim sections are filled.
 
-    ``sweep.loss.lam`` replaces ``loss.lam`` by each of its values, and so for every number of the
-    loss and the optimizer; an empty tuple replaces nothing. All combinations are trained at once.
+    ``sweep.loss.lam`` replaces ``loss.lam`` by each of its values, and likewise for every number of
+    the loss and the optimizer; an empty tuple replaces nothing. All combinations train at once.
     """
     methods = (signature_of(section, config[section].name) for section in ("loss", "optim"))
     return ConfigDict({each.section: dict.fromkeys(each.numbers, ()) for each in methods})
 
 
 def start_from(config: ConfigDict, pretrained: str, optimizer: str) -> None:
-    """Fill model, optimizer and tokenizer of a task on text for the model of some files.
+    """Fill in model, optimizer and tokenizer of a text task to start from a pretrained model.
 
     Args:
-        config: with its task and train sections.
-        pretrained: a Hugging Face folder or GGUF file, ``hf:ORG/NAME@REVISION`` or smollm2; GPT-2's
-            tokenizer is taken where a folder of GPT-2 has none.
-        optimizer: its name; AdamW decays by .01, all have a rate of 5e-5.
+        config: the config, with its task and train sections.
+        pretrained: a Hugging Face folder or GGUF file, ``hf:ORG/NAME@REVISION`` or smollm2; a
+            folder of GPT-2 without a tokenizer gets GPT-2's.
+        optimizer: its name; AdamW has weight decay .01, and all have a learning rate of 5e-5.
     """
     source = smollm2_gguf() if pretrained == "smollm2" else local_path(pretrained)
     name = pretrained if pretrained.startswith("hf:") else str(source)
@@ -183,12 +183,12 @@ def _hint(name: str, table: Iterable[str]) -> str:
 
 
 def _section(value: Any) -> Any:
-    """A world as a section of its own; other values as they are."""
+    """A world as its own section; other values unchanged."""
     return world(value.name, **dict(value.numbers)) if isinstance(value, WorldChoice) else value
 
 
 def _fields(kind: type[Any], *without: str) -> dict[str, Any]:
-    """The fields of a dataclass with their defaults; one without a default has an empty value."""
+    """The fields of a dataclass with their defaults; a field without one gets an empty value."""
     kinds = kinds_of(kind, *without)
     given = {f.name: f.default for f in dataclasses.fields(kind) if f.name in kinds}
     empty = {name: config_dict.placeholder(_plain(kinds[name])) for name in kinds}
@@ -199,17 +199,17 @@ def _fields(kind: type[Any], *without: str) -> dict[str, Any]:
 
 
 def _plain(kind: Any) -> type[Any]:
-    """The type of a field's values; that of ``int | None`` is int."""
+    """The type of a field's values; for ``int | None`` it is int."""
     kinds = [k for k in typing.get_args(kind) if isinstance(k, type) and k is not type(None)]
     return kind if isinstance(kind, type) else kinds[0] if kinds else str
 
 
 def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> ConfigDict:
-    """The train section: lengths in updates, and what is done beside the updates.
+    """The train section: lengths in updates, and everything done besides the updates.
 
     Args:
-        num_updates: updates of a training.
-        log_every: updates of a dispatch, after which one row is written.
+        num_updates: length of the training.
+        log_every: updates per dispatch, after which one row is written.
         eval_every: updates between measurements of the eval section's splits.
         **others: values other than the defaults.
     """
@@ -219,21 +219,21 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "log_every": log_every,
         "eval_every": eval_every,
         "checkpoint_every": eval_every,
-        "eval_at": "every",  # or log: besides after 1, 2, 4, ... times log_every
-        "checkpoint_at": "every",  # likewise; keep_checkpoints must be 0 to keep them
+        "eval_at": "every",  # or log: also after 1, 2, 4, ... times log_every
+        "checkpoint_at": "every",  # or log, as above; keep_checkpoints must be 0 to keep them
         "on_non_finite": "raise",  # or stop the run; the other runs go on
         "run_axis": "vmap",  # or map: one run after the other
         "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
         # or runs, data (windows of an update), fsdp (windows and parameters), none (one device)
         "shard": "auto",
         "eval_tokens": 8_192,  # evaluated at once
-        "eval_last": (),  # splits measured at the end only
-        "probes": (),  # of el_jax.probes, with every evaluation
+        "eval_last": (),  # splits measured only at the end
+        "probes": (),  # from el_jax.probes, with every evaluation
         "keep_checkpoints": 2,  # the newest; 0 keeps all
         # a workdir, Hugging Face folder, hf:ORG/NAME@REVISION or GGUF file: its parameters
         "init_from": "",
         "tracker": "",  # or tensorboard, trackio, wandb
-        "profile": (),  # first and last update of a trace of the devices
+        "profile": (),  # first and last update of a device trace
     }
     return ConfigDict({**section, **others})
 

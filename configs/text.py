@@ -10,8 +10,8 @@ a Hugging Face folder.
 
 From scratch: a GPT-2 of 4 layers and width 128 on windows of 128 tokens, byte pairs of the text
 itself; 2,000 updates of 16 windows, ten minutes of CPU time. A pretrained model is fine-tuned in
-200 updates at 5e-5. The last tenth of the text is the test. Expect (king_james, from scratch) a
-perplexity of 29 on the training text and 74 on the test, which are the last books of the Bible.
+200 updates at 5e-5. The last tenth of the text is the test set. Expect (king_james, from scratch) a
+perplexity of 29 on the training text and 74 on the test set, the last books of the Bible.
 
 Needs the packages of requirements.txt.
 """

@@ -1,4 +1,4 @@
-"""From checked settings to a training: networks, data sets and compiled functions."""
+"""Build a training from checked settings: networks, data sets and compiled functions."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -52,8 +52,8 @@ def make_spec(settings: Settings) -> Spec:
     """The specification of a training's program; nothing is drawn or compiled.
 
     Raises:
-        ConfigError: as of ``checked``; or loss path, adversary or later tokens need what the model
-            does not have.
+        ConfigError: raised by ``checked``, or because the loss path, the adversary or the objective
+            on later tokens needs something that the model lacks.
     """
     train, layout = checked(settings).train, layout_of(settings)
     head = _head(settings) if settings.future is None else _future_head(settings)
@@ -84,7 +84,7 @@ def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:
     """The network of a training.
 
     Args:
-        settings: of the training.
+        settings: the training's settings.
         exact: compute in float32 with plain attention, which can be differentiated twice, whatever
             the settings say; the parameters are the same.
 
@@ -111,7 +111,7 @@ def split_of(settings: Settings, split: str) -> Batch:
 
 
 def build(settings: Settings) -> Training:
-    """Put the parts of a training together; draws the data sets on the device.
+    """Build all parts of a training; draw the data sets on the device.
 
     Raises:
         NotEnoughMemoryError: the training does not fit; nothing has been allocated.
@@ -134,7 +134,7 @@ def build(settings: Settings) -> Training:
 
 
 def choices(settings: Settings) -> Iterator[str]:
-    """The choices made for the devices of this machine, in words; none on a single CPU."""
+    """Describe the choices made for this machine's devices; none on a single CPU."""
     platform, model = jax.default_backend(), settings.model_config
     if jax.device_count() > 1:
         yield f"shard={layout_of(settings)}"
@@ -143,7 +143,7 @@ def choices(settings: Settings) -> Iterator[str]:
 
 
 def title_of(settings: Settings) -> str:
-    """Title of a training's progress: its loss, number of runs, device, and a few sweep points."""
+    """Title of the progress display: loss, number of runs, device, and a few sweep points."""
     points = sweep_points(settings.rows)
     title = f"{settings.loss.name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
     return title + (f" ({' / '.join(points)})" if 1 < len(points) <= 3 else "")
@@ -163,7 +163,7 @@ def _probe(name: str, task: Task, model: ModelFns) -> Probe:
 
 
 def _head(settings: Settings) -> Head:
-    """The head of the config's loss path; "auto" is resolved by ``losses.choose_path``.
+    """The head for the config's loss path; ``losses.choose_path`` resolves "auto".
 
     Raises:
         ConfigError: the path needs a readout, which the model does not have.
@@ -191,7 +191,7 @@ def _head(settings: Settings) -> Head:
 
 
 def _future_head(settings: Settings) -> FutureHead:
-    """The head of the next token's loss, with the objective on later tokens.
+    """The next-token head, extended by the objective on later tokens.
 
     Raises:
         ConfigError: the model has no readout, or the path of the loss forms no logits.
@@ -209,7 +209,7 @@ def _future_head(settings: Settings) -> FutureHead:
         )
     width, num_classes = base.model.head_width, settings.task.vocab_size
     future = FUTURE[choice.name](width, num_classes, **choice.numbers)
-    assert isinstance(base, LogitHead)  # of the plain path
+    assert isinstance(base, LogitHead)  # the plain path gives one
     base = base._replace(model=with_own_parameters(base.model, future))
     return FutureHead(base, future, choice.weight, settings.task.answer_length)
 

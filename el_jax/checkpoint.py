@@ -1,12 +1,12 @@
-"""Checkpoints: orbax writes the arrays, and a file of SHA-256 sums tells if anything has changed.
+"""Checkpoints: orbax writes the arrays, and a file of SHA-256 sums reveals any change.
 
     checkpoints/40/arrays/        by orbax
     checkpoints/40/about.json     step, config, arrays, rows of metrics.jsonl, environment
     checkpoints/40/SHA256SUMS     of every file; `sha256sum -c SHA256SUMS` checks them by hand
     checkpoints/unfinished-60/    being written, or left by a process that was killed
 
-A folder gets the name of its step last, when all of it is on disk. Of several processes the first
-reads and writes the files.
+A folder gets the name of its step last, when all of it is on disk. With several processes, the
+first one reads and writes the files.
 """
 
 import concurrent.futures
@@ -52,18 +52,18 @@ class CheckpointError(UserError, RuntimeError):
 
 
 class Checkpoints:
-    """The checkpoints of one workdir; a context manager, since saving goes on in the background.
+    """The checkpoints of one workdir; a context manager, since saving runs in the background.
 
     Args:
-        folder: of the checkpoints, made if missing.
+        folder: folder of the checkpoints, made if missing.
         config_sha256: see :func:`config_hash`.
         rows: an append-only file such as metrics.jsonl, whose rows a resumed run does not rewrite.
-        keep: number of newest intact checkpoints that are kept; 0 for all.
-        fetch: from a tree of arrays on any devices to whole arrays in NumPy; of several processes.
-        origin: what the bits depend on besides the config; a difference from the restored
-            checkpoint's is reported.
+        keep: number of newest intact checkpoints to keep; 0 for all.
+        fetch: maps a tree of arrays on any devices to whole NumPy arrays; for several processes.
+        origin: everything besides the config that affects results to the bit; differences from the
+            restored checkpoint's are reported.
         groups: numbers of runs computed at once; recorded by a save, filled by ``restore``.
-        warn: called with one line for each unusable checkpoint and each difference of origin.
+        warn: called with one line for each unusable checkpoint and each difference in origin.
 
     Attributes:
         row_bytes: size of the rows that the restored checkpoint covers; 0 if none was restored.
@@ -98,12 +98,12 @@ class Checkpoints:
         self._background.submit(import_orbax)
 
     def save(self, state: State) -> None:
-        """Start saving; returns when the arrays are copied, before they are on disk.
+        """Start saving; return when the arrays are copied, before they are on disk.
 
-        Waits for an earlier save that is not on disk yet.
+        First waits for an earlier save to reach the disk.
 
         Raises:
-            CheckpointError: this checkpoint, or the one before, cannot be written.
+            CheckpointError: this checkpoint, or the previous one, cannot be written.
         """
         self.wait()
         if jax.process_count() > 1:
@@ -121,11 +121,11 @@ class Checkpoints:
             "groups": self._groups,
         }
         try:
-            # now, since the updates go on and append rows while the arrays are written
+            # read now: updates continue and append rows while the arrays are written
             size = self._rows.stat().st_size if self._rows else 0
             unfinished.mkdir()
             written = start_saving(unfinished / ARRAYS, state)
-        except Exception as error:  # orbax passes on those of its libraries
+        except Exception as error:  # orbax passes on errors of its libraries
             raise self._cannot_write(step, error) from error
         self._saving = self._background.submit(self._commit, unfinished, written, about, size)
 
@@ -140,11 +140,11 @@ class Checkpoints:
             saving.result()
 
     def restore(self, init: Callable[[], S], place: Placement = on_first_device) -> S | None:
-        """The newest intact state, or None if nothing was ever saved; on every process.
+        """The newest intact state, on every process; None if nothing was ever saved.
 
         Args:
-            init: returns a state with the structure, shapes and types needed; it is only traced.
-            place: from the shape of an array to its sharding; on several processes unused, since
+            init: returns a state with the required structure, shapes and types; only traced.
+            place: maps the shape of an array to its sharding; unused on several processes, since
                 each has the whole state in NumPy.
 
         Raises:
@@ -188,7 +188,7 @@ class Checkpoints:
         about: dict[str, Any],
         size: int,
     ) -> None:
-        """In the background: wait for orbax, write the sums, give the folder its name."""
+        """In the background: wait for orbax, write the sums, rename the folder."""
         step = about["step"]
         try:
             written()
@@ -238,10 +238,10 @@ class Checkpoints:
 
 
 def _clear(unfinished: pathlib.Path) -> None:
-    """Delete a checkpoint that cannot be written, since it takes room.
+    """Delete a checkpoint that cannot be written, since it takes up room.
 
-    For some time after an error orbax's storage goes on to write its other files, and makes folders
-    for them: the folder is deleted until it stays away, or two seconds have passed.
+    After an error, orbax's storage goes on writing its other files for a while and makes folders
+    for them, so the folder is deleted until it stays deleted or two seconds have passed.
     """
     for _ in range(20):
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -23,12 +23,12 @@ Placement = Callable[[jax.ShapeDtypeStruct], jax.sharding.Sharding]
 
 
 class DamagedError(ValueError):
-    """A checkpoint has changed since it was written, or is of another training."""
+    """A checkpoint has changed since it was written, or belongs to another training."""
 
 
 @runtime_checkable
 class State(Protocol):
-    """A named tuple of arrays, one of which is the number of updates made."""
+    """A named tuple of arrays, including the number of updates made."""
 
     @property
     def step(self) -> Any:
@@ -41,7 +41,7 @@ S = TypeVar("S", bound=State)
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
-    """SHA-256 of a resolved config, whatever the order of its keys."""
+    """SHA-256 of a resolved config, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 
@@ -75,11 +75,11 @@ def read_step(
     """Verify a checkpoint and read it.
 
     Args:
-        folder: of the step.
+        folder: the step's folder.
         target: shape and type of every array.
-        config_sha256: hash of the config it must be of.
-        rows: metrics.jsonl, whose beginning must be as it was at the save; None to leave it.
-        place: from the shape of an array to its sharding, whatever devices it was saved from.
+        config_sha256: hash of the config that it must belong to.
+        rows: metrics.jsonl, whose beginning must be unchanged since the save; None to skip this.
+        place: maps the shape of an array to its sharding, whatever devices it was saved from.
 
     Returns:
         The state, and the content of ``about.json``.
@@ -106,12 +106,12 @@ def read_step(
     )
     try:
         return _load(folder / ARRAYS, placed), about
-    except Exception as error:  # intact, but not for this orbax or machine
+    except Exception as error:  # intact, but unreadable for this orbax or machine
         raise DamagedError(f"{ARRAYS}: orbax cannot read it ({reason(error)})") from error
 
 
 def seal(folder: pathlib.Path, about: Mapping[str, Any]) -> None:
-    """Write ``about.json`` and the sums of a finished folder, and wait until all is on disk."""
+    """Write ``about.json`` and a finished folder's sums, and wait until all is on disk."""
     write_durably(folder / ABOUT, json.dumps(about, indent=1) + "\n")
     for path in folder.rglob("*"):
         sync(path)
@@ -120,7 +120,7 @@ def seal(folder: pathlib.Path, about: Mapping[str, Any]) -> None:
 
 
 def verified(folder: pathlib.Path) -> dict[str, Any]:
-    """The content of ``about.json``, after every file was read and compared with its sum.
+    """Compare every file with its sum, and return the content of ``about.json``.
 
     Raises:
         DamagedError: names the first file that is missing or differs.
@@ -150,13 +150,13 @@ def verified(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def _files(folder: pathlib.Path) -> list[str]:
-    """Paths of all files of a step but its sums."""
+    """Paths of all files of a step except its sums."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     return sorted({path.relative_to(folder).as_posix() for path in paths} - {SUMS})
 
 
 def sha256_of(path: pathlib.Path, size: int | None = None) -> str:
-    """SHA-256 of a file, or of its first ``size`` bytes; of all if it is shorter."""
+    """SHA-256 of a file, or of its first ``size`` bytes if it is longer."""
     sha256, left = hashlib.sha256(), os.stat(path).st_size if size is None else size
     with path.open("rb") as file:
         while block := file.read(min(_BLOCK_BYTES, left)):
@@ -166,7 +166,7 @@ def sha256_of(path: pathlib.Path, size: int | None = None) -> str:
 
 
 def reason(error: Exception) -> str:
-    """The reason that an error of a library gives, in a few words."""
+    """The reason that a library's error gives, in a few words."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(error)
@@ -180,12 +180,12 @@ def reason(error: Exception) -> str:
 
 
 def import_orbax() -> None:
-    """Import what the first save needs, ahead of it."""
+    """Import, ahead of time, what the first save needs."""
     from orbax.checkpoint import v1  # noqa: F401  # .6 s, in the background
 
 
 def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
-    """Copy the arrays and begin to write them; the result waits for the end."""
+    """Copy the arrays and start writing them; return a function that waits for the end."""
     leaving = contextlib.ExitStack()
     path = leaving.enter_context(_plain(folder))
     if jax.process_count() == 1:
@@ -203,7 +203,7 @@ def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
         saver = ocp.AsyncCheckpointer(handler, multiprocessing_options=alone)
         tree = ocp.args.PyTreeSave(state._asdict())
         saver.save(path, args=ocp.args.Composite(**{_STATE: tree}))
-        finish = saver.close  # waits, and raises errors of the background
+        finish = saver.close  # waits, and raises errors from the background
 
     def written() -> None:
         with leaving:
@@ -226,7 +226,7 @@ def _load(folder: pathlib.Path, placed: S) -> S:
 
 @contextlib.contextmanager
 def _plain(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    r"""The folder by a path without ``\ [ ] * ?``, which orbax takes for a pattern."""
+    r"""A path to the folder without ``\ [ ] * ?``, which orbax takes for a pattern."""
     if not re.search(r"[\\\[\]*?]", str(folder)):
         yield folder
         return

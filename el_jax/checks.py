@@ -1,7 +1,7 @@
-"""Checks of a training by shapes, before anything is compiled and before its folder is made.
+"""Shape checks of a training, before anything is compiled and before its folder is made.
 
-The first of them makes the task's world, or reads its text. Tasks, models and losses of the user's
-own are traced one by one; those of the package are tested instead.
+The first check makes the task's world or reads its text. A user's own tasks, models and losses are
+traced one by one; ours are covered by tests.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ def layout_of(settings: Settings) -> Layout:
     """The distribution of runs or windows over the devices.
 
     Raises:
-        ConfigError: the devices do not divide them as the config says.
+        ConfigError: they cannot be divided among the devices as the config says.
     """
     train, windows = settings.train, shapes_of_update(settings.task).tokens.shape[0]
     with _errors_of("config."):
@@ -72,13 +72,13 @@ def layout_of(settings: Settings) -> Layout:
 
 @functools.lru_cache(maxsize=4)
 def shapes_of_update(task: Task) -> Batch:
-    """The shapes of the windows that an update reads."""
+    """The shapes of the windows in one update."""
     return jax.eval_shape(lambda: task.batch_at(task.train_set(), 0, jax.random.key(0)))
 
 
 @contextlib.contextmanager
 def _errors_of(prefix: str) -> Iterator[None]:
-    """Give an error that begins with ``field=value`` the name of its section."""
+    """Prefix an error that begins with ``field=value`` with the name of its section."""
     try:
         yield
     except ConfigError:
@@ -109,7 +109,7 @@ def _check_evaluation(task: Task, split: str, num: int) -> None:
 
 
 def _check_both_sides(settings: Settings) -> None:
-    """Raise for masked diffusion by a model that does not see the path behind a hidden token."""
+    """Raise for masked diffusion with a model that cannot see the path after a hidden token."""
     task, model = settings.task, settings.model_config
     if isinstance(task, PathStar) and not task.labels_follow and getattr(model, "causal", True):
         raise ConfigError(
@@ -132,13 +132,13 @@ def _check_labels(settings: Settings) -> None:
 
 
 def _is_own(method: Any) -> bool:
-    """True for a class or function that is not of this package."""
+    """True for a class or function from outside this package."""
     module = getattr(method, "__module__", None) or ""  # partial objects have none
     return not module.startswith("el_jax.")
 
 
 def _check_own_task(task: Task) -> None:
-    """Trace a task of the user's own."""
+    """Trace a user's own task."""
     kind = type(task)
     name = next((name for name, known in TASKS.items() if known is kind), kind.__name__)
     what = f"config.task.name={name!r}"
@@ -153,7 +153,7 @@ def _check_own_task(task: Task) -> None:
 
 
 def _check_own_model(settings: Settings, batch: Batch) -> None:
-    """Trace a model of the user's own on a batch of shapes."""
+    """Trace a user's own model on a batch of shapes."""
     name, config = settings.model.name, settings.model_config
     function = MODELS[name]
     if not _is_own(function):
@@ -173,7 +173,7 @@ def _check_own_model(settings: Settings, batch: Batch) -> None:
 
 
 def _check_own_loss(settings: Settings, batch: Batch) -> None:
-    """Trace a loss of the user's own on the statistics of a batch of shapes."""
+    """Trace a user's own loss on the statistics of a batch of shapes."""
     name, keywords = settings.loss.name, settings.runs[0].loss | settings.loss.options
     loss = TOKEN_LOSSES[name]
     if not _is_own(loss):

@@ -31,11 +31,11 @@ from el_jax.tokenizers import word_tokenizer, write_tokenizer
 
 
 class Exported(NamedTuple):
-    """Facts of a folder that was written.
+    """Facts about an exported folder.
 
     Attributes:
         kind: the class of transformers that loads it.
-        left_out: parameters, single numbers, of an objective on later tokens, which are not in it.
+        left_out: number of parameters of an objective on later tokens, which are not in it.
     """
 
     kind: str
@@ -50,12 +50,12 @@ def export(
     Args:
         run: the training.
         folder: the folder to make.
-        numbers: ``seed`` and other numbers that name the run; may be empty if there is one.
-        step: of the checkpoint; None for the newest.
+        numbers: ``seed`` and other numbers that identify the run; may be empty if there is one.
+        step: the checkpoint's step; None for the newest.
 
     Raises:
         UserError: there is no such run or step, the checkpoint is damaged, the model has no Hugging
-            Face form, or the folder has files already.
+            Face form, or the folder is not empty.
     """
     model = run.settings.model
     if model.kind is not TransformerConfig:

@@ -34,10 +34,10 @@ class Writer(NamedTuple):
     """A network that continues texts.
 
     Attributes:
-        config: of the network.
+        config: the network's configuration.
         params: its parameters.
-        tokenizer: of its texts.
-        before: put before each text.
+        tokenizer: the tokenizer for its texts.
+        before: tokens put before each text.
     """
 
     config: TransformerConfig
@@ -49,13 +49,13 @@ class Writer(NamedTuple):
         """The continuation of a text.
 
         Args:
-            text: may name special tokens.
-            num_tokens: of the continuation, at most; a special token ends it earlier.
-            temperature: the logits are divided by it; 0 takes the most probable token.
+            text: the text; it may name special tokens.
+            num_tokens: maximum length of the continuation; a special token ends it earlier.
+            temperature: divisor of the logits; 0 takes the most probable token.
             seed: draws the tokens.
 
         Raises:
-            ConfigError: the text has no tokens, or a number is out of its range.
+            ConfigError: the text has no tokens, or a number is out of range.
         """
         # a training has seen no further token at the start, such as <s>
         prompt = self.tokenizer.encode(self.before + text, add_special_tokens=not self.before).ids
@@ -77,11 +77,11 @@ class Writer(NamedTuple):
 
 
 def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
-    """The network of a source and its tokenizer.
+    """The network and tokenizer of a source.
 
     Args:
         source: a Hugging Face folder, a GGUF file, smollm2, or the workdir of a training on text.
-        numbers: of one run of the training.
+        numbers: numbers that identify one run of the training.
 
     Raises:
         UserError: there is no such source or run, its files are damaged, or it has no text.

@@ -25,7 +25,7 @@ from el_jax.probes import Curvature, NotFiniteError, contexts_of, measurement
 from el_jax.process import launch
 from el_jax.subjects import measure_each, results_folder, subject_of
 
-CONFIG = "configs/flatness/measure.py"  # unless another is given
+CONFIG = "configs/flatness/measure.py"  # the default
 HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem", "sha256")
 
 
@@ -49,7 +49,7 @@ def measure(config: ConfigDict, source: pathlib.Path) -> None:
         writer.writerow(HEADS)
         for checkpoint, curvature, rows in measure_each(subject, of, lost):
             writer.writerows((*checkpoint[:3], *row, subject.sha256) for row in rows)
-            file.flush()  # an interrupted run keeps what it has
+            file.flush()  # an interrupted run keeps its rows
             found[str(checkpoint)] = curvature
     if found:
         _draw(found, out / "curvature.png")

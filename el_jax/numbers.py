@@ -1,10 +1,10 @@
-"""Numbers of a method, declared where its function takes them.
+"""A method's numbers, declared in its function's signature.
 
     def focal(stats, *, gamma: Annotated[ScalarLike, Number(2.0, at_least=0, symbol="γ")]): ...
 
 A keyword-only parameter with a ``Number`` is a number of the method; one of type ``Literal`` with a
-default is an option. The keys of a config's section, their defaults, the values that are refused,
-the keys that can be swept and the labels of tables and figures all follow from the signature.
+default is an option. The keys of a config section, their defaults, their allowed values, the keys
+that can be swept, and the labels in tables and figures all follow from the signature.
 """
 
 import dataclasses
@@ -24,10 +24,10 @@ class Number:
     Attributes:
         default: the published value; an int for a number that counts something.
         at_least: the smallest value allowed.
-        above: a bound that is not allowed itself.
+        above: exclusive lower bound.
         at_most: the largest value allowed.
-        below: a bound that is not allowed itself.
-        symbol: the symbol of tables and figures, such as λ; empty for the parameter's own name.
+        below: exclusive upper bound.
+        symbol: the symbol in tables and figures, such as λ; empty for the parameter's own name.
     """
 
     default: int | float
@@ -50,7 +50,7 @@ class Number:
 
     @property
     def allowed(self) -> str:
-        """The values it may have, as a phrase that follows "must be"."""
+        """The allowed values, as a phrase that follows "must be"."""
         lowest, highest = max(self.at_least, self.above), min(self.at_most, self.below)
         if math.isfinite(lowest) and math.isfinite(highest):
             left = "[" if self.at_least > self.above else "("
@@ -69,7 +69,7 @@ class Option:
 
     Attributes:
         kind: the ``Literal`` of the strings.
-        default: the one that is used if nothing is said.
+        default: the default string.
     """
 
     kind: Any
@@ -90,8 +90,8 @@ def declared(method: Callable[..., Any]) -> Mapping[str, Number | Option]:
     """The numbers and options that a function takes, by name.
 
     Raises:
-        TypeError: a keyword-only parameter is neither a number nor an option, or a number is no
-            keyword-only parameter.
+        TypeError: a keyword-only parameter is neither a number nor an option, or a number is not
+            keyword-only.
     """
     hints = typing.get_type_hints(method, include_extras=True)
     found: dict[str, Number | Option] = {}

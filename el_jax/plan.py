@@ -26,7 +26,7 @@ _COMPILE = flags.DEFINE_enum("compile", "yes", ["yes", "no"], "Ask the compiler 
 
 
 def plan(config: ConfigDict, workdir: pathlib.Path | None) -> None:
-    """Print the plan of a training; write it into ``workdir``, if there is one."""
+    """Print the plan of a training; write it into ``workdir``, if given."""
     if not _MACHINE.value:
         raise ConfigError("--machine: missing; for example --machine=tpu-v5e-4")
     machine = machine_of(_MACHINE.value)

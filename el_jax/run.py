@@ -1,11 +1,11 @@
-"""A workdir read back: its config, its metrics as a table, its parameters and its model.
+"""Read a workdir: its config, its metrics as a table, its parameters and its model.
 
     run = el_jax.load("runs/copy_e1")
     run.metrics.query("metric == 'test_hard_accuracy'").groupby("step").value.mean()
     params = run.params(seed=0)
     logits = run.model.apply(params, run.task.batch_at(run.task.train_set(), 0, jax.random.key(0)))
 
-A running or interrupted training can be read as well; nothing is changed.
+Running or interrupted trainings can be read as well; nothing is changed.
 """
 
 import functools
@@ -48,7 +48,7 @@ class SavedRun:
         runs: seed and numbers of each run, in the order of every list of metrics.
 
     Raises:
-        ConfigError: it is not the workdir of a training, or of another version of el_jax.
+        ConfigError: it is not a training's workdir, or belongs to another version of el_jax.
     """
 
     def __init__(self, workdir: str | pathlib.Path) -> None:
@@ -71,14 +71,14 @@ class SavedRun:
         """The config, checked.
 
         Raises:
-            ConfigError: the config is of another version of el_jax.
-            ImportedFileError: a file of the user's, named by ``imports``, is not there any more.
+            ConfigError: the config belongs to another version of el_jax.
+            ImportedFileError: a user file, named by ``imports``, no longer exists.
         """
         config = self.workdir / "config.json"
         imports = ", ".join(map(str, self._resolved.get("imports", ())))
         try:
             return parse(self.config)
-        except ImportedFileError as error:  # the config is right, a file of the user's is not here
+        except ImportedFileError as error:  # the config is right, but a user file is missing
             raise ImportedFileError(
                 f"{error}; {config} says imports={imports}: put the file back there, or start in "
                 "the folder from which it was trained"
@@ -107,13 +107,13 @@ class SavedRun:
 
     @property
     def metrics(self) -> "pd.DataFrame":
-        """Every number that was measured, one a line.
+        """Every measured number, one per line.
 
         Returns:
-            Columns run, seed, the numbers in which runs differ or might (``lam``, ``peak_lr``,
-            ...), step, metric, value. A run that was stopped has NaN.
+            Columns run, seed, the numbers in which runs may differ (``lam``, ``peak_lr``, ...),
+            step, metric, value. A stopped run has NaN.
         """
-        import pandas as pd  # not above: a training starts without it
+        import pandas as pd  # not at the top: a training starts without it
 
         history = self.history
         frames = [
@@ -131,17 +131,17 @@ class SavedRun:
 
     @property
     def steps(self) -> list[int]:
-        """Steps whose checkpoint is there, oldest first."""
+        """Steps that have a checkpoint, oldest first."""
         return committed_steps(self.workdir / "checkpoints")
 
     def params(self, seed: int, step: int | None = None, **numbers: int | float) -> Params:
         """Parameters of one run, from a checkpoint that is verified first.
 
         Args:
-            seed: of the run.
-            step: of the checkpoint; None for the newest.
-            **numbers: further numbers of the run, such as ``lam=2.0``, where a sweep has several
-                runs of the seed.
+            seed: the run's seed.
+            step: the checkpoint's step; None for the newest.
+            **numbers: further numbers of the run, such as ``lam=2.0``, if a sweep has several runs
+                with this seed.
 
         Raises:
             ConfigError: there is no such run or step, or several such runs.
@@ -152,15 +152,15 @@ class SavedRun:
         return jax.tree.map(lambda leaf: leaf[run], state.params)
 
     def network(self, numbers: Numbers, step: int | None = None) -> tuple[Params, Params]:
-        """Parameters of one run, those of its network apart from those of an objective beside it.
+        """Parameters of one run: those of its network, and those of a further objective.
 
         Args:
-            numbers: ``seed`` and other numbers that name the run; may be empty if there is one.
-            step: of the checkpoint; None for the newest.
+            numbers: ``seed`` and other numbers that identify the run; may be empty if there is one.
+            step: the checkpoint's step; None for the newest.
 
         Returns:
             The parameters that ``settings.model_config`` has, and those of an objective on later
-            tokens, which is empty in most runs.
+            tokens, which most runs do not have (then empty).
 
         Raises:
             ConfigError: there is no such run or step, or several such runs.
@@ -177,16 +177,16 @@ class SavedRun:
         return {name: part for name, part in params.items() if name != OWN}, params.get(OWN, {})
 
     def params_for(self, num_runs: int) -> Params:
-        """The newest parameters, to start another training from, every leaf ``[num_runs, ...]``.
+        """The newest parameters, to start another training from; every leaf ``[num_runs, ...]``.
 
-        Each run of the other training gets those of the run in its place; if there is one run
-        here, all get its parameters.
+        Each run of the other training gets the parameters of the run at the same index here; if
+        there is only one run here, all get its parameters.
 
         Args:
             num_runs: number of runs of the other training.
 
         Raises:
-            ConfigError: there is no checkpoint, or the numbers of runs do not go together.
+            ConfigError: there is no checkpoint, or the numbers of runs do not match.
             CheckpointError: the checkpoint is damaged.
         """
         own = len(self.runs)
@@ -239,10 +239,10 @@ def load(workdir: str | pathlib.Path) -> SavedRun:
 
 
 def number_of(text: str) -> tuple[str, int | float]:
-    """Name and value of ``NUMBER=VALUE``, as a command line names a run.
+    """Name and value of ``NUMBER=VALUE``, the form in which a command line identifies a run.
 
     Raises:
-        ValueError: the value is no number.
+        ValueError: the value is not a number.
     """
     name, _, value = text.partition("=")
     return name, int(value) if value.isdigit() else float(value)
@@ -252,13 +252,13 @@ def start_from(source: str, program: Program) -> TrainState:
     """Step 0 of a training, with given parameters.
 
     Args:
-        source: a workdir, whose newest parameters are taken, see ``SavedRun.params_for``; or a
+        source: a workdir, whose newest parameters are taken (see ``SavedRun.params_for``), or a
             Hugging Face folder or GGUF file, whose parameters all runs get.
-        program: of the training.
+        program: the training's program.
 
     Raises:
-        ConfigError: there is nothing of the kind, its model is another, or its runs do not fit.
-        CheckpointError: the checkpoint of the workdir is damaged.
+        ConfigError: there is no such source, its model differs, or its runs do not match.
+        CheckpointError: the workdir's checkpoint is damaged.
     """
     field = f"config.train.init_from={source!r}"
     try:

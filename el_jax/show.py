@@ -33,7 +33,7 @@ def show(run: SavedRun) -> pathlib.Path:
         The figure.
 
     Raises:
-        UserError: there is no row of metrics yet, or the config is of another version.
+        UserError: there is no row of metrics yet, or the config belongs to another version.
     """
     settings, history = run.settings, run.history
     if not history.steps:
@@ -42,7 +42,7 @@ def show(run: SavedRun) -> pathlib.Path:
     measured = {name: label for name, label in names.items() if _is_in(history.rows, name)}
     print(f"{run.workdir}: step {history.steps[-1]} of {settings.train.num_updates}")
     print(*_table(run, measured), sep="\n")
-    # a split that is measured at the end only has no curve
+    # a split measured only at the end has no curve
     curves = {name: history.curve(name) for name in measured if _marks(history, name) > 1}
     kinds = {"loss, nats": "loss", "accuracy": "accuracy", "perplexity": "perplexity"}
     panels = {
@@ -64,7 +64,7 @@ def show(run: SavedRun) -> pathlib.Path:
 def compare(runs: Sequence[SavedRun]) -> list[str]:
     """A table of several workdirs: the config keys in which they differ, and their last metrics.
 
-    A line is the mean over the seeds of one sweep point.
+    Each line is the mean over the seeds of one sweep point.
     """
     flat = [flatten(json.loads((run.workdir / "config.json").read_text())) for run in runs]
     keys = sorted({key for config in flat for key in config})

@@ -1,4 +1,4 @@
-"""Models whose curvature is measured: a training's checkpoints, or a published model and a text."""
+"""Models to measure: a training's checkpoints, or a published model with a text."""
 
 import functools
 import itertools
@@ -25,13 +25,13 @@ from el_jax.types import Batch, ModelFns, Params
 
 
 class Checkpoint(NamedTuple):
-    """The parameters of a model at one time.
+    """The parameters of a model at one step; all but ``read`` are None for a published model.
 
     Attributes:
-        run: place in the training's list of runs; None for a published model, as for the others.
-        seed: of the run.
-        step: of the checkpoint.
-        read: gives the parameters.
+        run: index in the training's list of runs.
+        seed: the run's seed.
+        step: the checkpoint's step.
+        read: returns the parameters.
     """
 
     run: int | None
@@ -46,15 +46,15 @@ class Checkpoint(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A model, its checkpoints, and the words that it is measured on.
+    """A model, its checkpoints, and the text that it is measured on.
 
     Attributes:
-        task: of a training; None for a published model.
-        model: in float32 and with attention that can be differentiated twice.
+        task: the training's task; None for a published model.
+        model: the model in float32, with twice-differentiable attention.
         batch: windows; each supervised position is a context.
         words: the name of those windows.
         checkpoints: in order; those of one run from the first step to the last.
-        sha256: those of the files with a published model's parameters, with a space between them.
+        sha256: sums of the files with a published model's parameters, separated by spaces.
     """
 
     task: Task | None
@@ -66,7 +66,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(source: pathlib.Path, settings: MeasureSettings) -> Subject:
-    """The model of a workdir, a Hugging Face folder or a GGUF file.
+    """The model from a workdir, a Hugging Face folder or a GGUF file.
 
     Raises:
         ConfigError: there is no such run, step, split or text, or it does not fit the model.
@@ -79,7 +79,7 @@ def subject_of(source: pathlib.Path, settings: MeasureSettings) -> Subject:
 def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.Path:
     """The folder for table and figure: ``config.out``, or the workdir, or the current folder.
 
-    Nothing is written beside a published model unless that folder is named.
+    Nothing is written into a published model's folder unless it is named.
 
     Raises:
         ConfigError: the current folder is the published model's.
@@ -99,16 +99,16 @@ def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.P
 def measure_each(
     subject: Subject, of: Callable[[Params], Curvature], lost: list[str]
 ) -> Iterator[tuple[Checkpoint, Curvature, list[Row]]]:
-    """Measure and print one checkpoint after the other.
+    """Measure and print one checkpoint after another.
 
     Args:
         subject: the model.
-        of: gives the curvature at parameters, see :func:`el_jax.probes.measurement`.
-        lost: gets a line for each checkpoint whose loss is not finite; the others go on.
+        of: returns the curvature at parameters, see :func:`el_jax.probes.measurement`.
+        lost: gets a line for each checkpoint whose loss is not finite; the others are measured.
 
     Returns:
-        Of each: the checkpoint, its curvature, and the rows of the table, among them how it differs
-        from the checkpoint of the same run before it.
+        For each: the checkpoint, its curvature, and the table rows, which include the change since
+        the previous checkpoint of the same run.
     """
     latest: dict[int | None, tuple[int | None, Curvature]] = {}
     for checkpoint in subject.checkpoints:
@@ -130,7 +130,7 @@ def measure_each(
 
 def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
     run = load(workdir)
-    trained = build.checked(run.settings)  # whose world or text may have gone
+    trained = build.checked(run.settings)  # its world or text may no longer exist
     places = _places(run, settings)
 
     def read(number: int, step: int) -> Params:
@@ -152,7 +152,7 @@ def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
 
 
 def _places(run: SavedRun, settings: MeasureSettings) -> list[tuple[int, int]]:
-    """Run and step of each checkpoint, one step of all runs after the other."""
+    """Run and step of each checkpoint, ordered by step and then by run."""
     known = range(len(run.runs))
     for number in settings.runs:
         if number not in known:
@@ -187,14 +187,14 @@ def _published(source: pathlib.Path, settings: MeasureSettings) -> Subject:
 def _tokens(
     source: pathlib.Path, settings: MeasureSettings, config: TransformerConfig
 ) -> Int[np.ndarray, " n"]:
-    """The text in the model's tokens."""
+    """The text as the model's tokens."""
     if config.position == "learned" and settings.window > config.max_length:
         allowed = f"at most {config.max_length}, the positions of {source}"
         raise ConfigError(f"config.window={settings.window}: must be {allowed}")
     try:
         text = read_text(settings.text)
     except UserError:
-        raise  # a package that is not installed says how to install it
+        raise  # its message says how to install the package
     except ValueError as error:
         raise ConfigError(f"config.text={settings.text!r}: {error}") from error
     tokenizer = load_tokenizer(source)

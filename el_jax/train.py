@@ -30,7 +30,7 @@ from el_jax.workdir import Workdir
 
 
 def train(config: build.Config, folder: pathlib.Path) -> None:
-    """Train, or go on from the newest checkpoint of the workdir ``folder``."""
+    """Train, or resume from the newest checkpoint in the workdir ``folder``."""
     settings = build.checked(build.parse(config))
     resolved = json.loads(config.to_json_best_effort())
     options, points = settings.train, sweep_points(settings.rows)

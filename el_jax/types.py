@@ -1,4 +1,4 @@
-"""The few types every room shares, and the glossary of dimension letters.
+"""The few types that all packages share, and the glossary of dimension letters.
 
 Letters, the same everywhere:
 
@@ -37,8 +37,8 @@ class Batch(NamedTuple):
     Attributes:
         tokens: the model's input, ``[B, T]``.
         supervised: the positions whose next token is trained on or measured, ``[B, P]``.
-        labels: the right next token at each supervised position, ``[B, P]``.
-        mask: False for supervised slots that are only filling, ``[B, P]``.
+        labels: the correct next token at each supervised position, ``[B, P]``.
+        mask: False for supervised slots that are only padding, ``[B, P]``.
         groups: index of the group each supervised token belongs to, ``[B, P]``.
         positions: position fed to the position embedding; None means 0..T-1.
         documents: document index of each token; attention stays inside a document.
@@ -60,8 +60,8 @@ class Readout(NamedTuple):
     Attributes:
         hidden: the last hidden state at each supervised position, ``[B, P, E]``, in the number
             format of the product.
-        head: one column per class, ``[E, V]``, likewise.
-        bias: of each class, ``[V]`` in float32, or None.
+        head: one column per class, ``[E, V]``, in the same format.
+        bias: bias of each class, ``[V]`` in float32, or None.
     """
 
     hidden: Float[Array, "B P E"]
@@ -75,20 +75,20 @@ class ModelFns(NamedTuple):
     Attributes:
         init: ``init(key) -> params``, float32 leaves.
         apply: ``apply(params, batch, key=None) -> logits [B, P, V]`` in float32, at the
-            supervised positions only. A key switches dropout on.
+            supervised positions only. A key turns on dropout.
         attention: ``attention(params, batch) -> weights [N, B, H, P, T]``, the attention weights
             of the query at each supervised position in each layer; None for models without
             attention.
         readout: ``readout(params, batch, key=None) -> Readout``, the factors of the logits that
-            ``apply`` returns; None for models whose logits are no such product.
+            ``apply`` returns; None for models whose logits are not such a product.
         head_width: E of that readout.
-        matmul_precision: of the product, "default" or "highest".
+        matmul_precision: precision of the product, "default" or "highest".
         features: ``features(params, batch) -> [B, T, D]`` in float32, the vector of every token
-            behind the last layer and its norm, before what only the head needs (BERT's transform,
-            a projection); None for models without hidden states.
-        layers: names of the parameters' subtrees that its functions also take in boxes, see
+            after the last layer and its norm, before any part of the head (BERT's transform, a
+            projection); None for models without hidden states.
+        layers: names of the parameters' subtrees that its functions also accept in boxes, see
             ``models.ShardedParam``.
-        look: ``look(params, batch, patch) -> Trace``, what ``el_jax.look`` calls; None for models
+        look: ``look(params, batch, patch) -> Trace``, called by ``el_jax.look``; None for models
             without blocks.
     """
 
@@ -107,12 +107,12 @@ Row = dict[str, np.ndarray]  # metric name -> one value per run, [R]
 
 
 class Probe(NamedTuple):
-    """A further measurement of a model; either function, or both.
+    """A further measurement of a model; has one or both functions.
 
     Attributes:
-        of_params: from parameters, each leaf ``[R, ...]``, to named values, each ``[R]``; called
-            with the evaluations.
-        of_split: from the numbers of one split, named without the split, to further numbers.
+        of_params: maps parameters, each leaf ``[R, ...]``, to named values, each ``[R]``; called
+            at every evaluation.
+        of_split: maps the numbers of one split, named without the split, to further numbers.
     """
 
     of_params: Callable[[Params], dict[str, Array]] | None = None

@@ -1,4 +1,4 @@
-"""The folder of a run: one process at a time, one config for ever, and files that explain it."""
+"""A training's folder: one process at a time, one config for good, and files that explain it."""
 
 import contextlib
 import errno
@@ -24,24 +24,24 @@ from el_jax.training.sinks import OpenSinks, Sink, open_sinks, read_rows
 from el_jax.training.state import TrainState
 
 ROWS = "metrics.jsonl"
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of the disk, not of the command
-_LISTED = 3  # differing keys in a message; of more, the number
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # the disk's fault, not the user's
+_LISTED = 3  # differing keys in a message; the others are only counted
 
 
 class Workdir:
-    """The workdir of a training while it is trained, on all of its processes.
+    """The workdir of a training in progress, on all of its processes.
 
-    Entered, it notes signals and keeps other processes out. Files are written by process 0.
+    As a context, it records signals and keeps other processes out. Process 0 writes the files.
 
     Args:
-        folder: made if missing.
+        folder: the folder, made if missing.
         config: the resolved config, as plain values.
-        identity: the part of the config that may not change in a workdir.
+        identity: returns the part of a config that may not change in a workdir.
         rows: seed and numbers of each run, in the order of every list in metrics.jsonl.
-        imports: files of the user's own.
+        imports: the user's own files.
 
     Attributes:
-        stop: the signal that any process has got, or None; see ``fit``.
+        stop: returns the signal that any process has received, or None; see ``fit``.
 
     Raises:
         ConfigError: the workdir was made with another config, or cannot be written.
@@ -79,8 +79,8 @@ class Workdir:
         """Open the checkpoints; return the newest intact state, None if there is none.
 
         Args:
-            training: whose state it is.
-            keep: number of newest checkpoints that are kept; 0 for all.
+            training: the training that the state belongs to.
+            keep: number of newest checkpoints to keep; 0 for all.
 
         Raises:
             CheckpointError: there are checkpoints, but none of them can be used.
@@ -104,7 +104,7 @@ class Workdir:
             )
         )
         state = self.checkpoints.restore(program.init, program.layout.place_of_state)
-        if is_first():  # not before: a config that is refused must not claim the workdir
+        if is_first():  # not earlier: a refused config must not claim the workdir
             claim_workdir(self.folder, self._config, self._runs, sys.argv)
         return state
 
@@ -127,7 +127,7 @@ class Workdir:
         return self._leaving.enter_context(files)
 
     def print_summary(self, training: Training, points: Points) -> None:
-        """Print the last numbers and where everything is."""
+        """Print the last numbers and the folder of all files."""
         if is_first():
             last = read_rows(self.folder / ROWS).rows[-1]
             numbers = headline(last, training.watched, points)
@@ -137,7 +137,7 @@ class Workdir:
 
 @contextlib.contextmanager
 def hold(workdir: pathlib.Path) -> Iterator[None]:
-    """Make the workdir if need be, and keep every other process out of it.
+    """Make the workdir if necessary, and keep every other process out of it.
 
     Raises:
         WorkdirBusyError: another process holds the workdir; the message names it.
@@ -191,10 +191,10 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
 
 
 def origin(imports: Sequence[str] = ()) -> dict[str, str]:
-    """The environment on which the bits of a training depend besides its config, by name.
+    """The parts of the environment that affect a training's results to the bit, by name.
 
     Args:
-        imports: files and modules of the user.
+        imports: the user's files and modules.
     """
     commit, dirty = environment.checkout_state()
     versions, hardware = environment.versions(), environment.hardware()
@@ -215,13 +215,13 @@ def check_workdir(
 ) -> None:
     """Raise unless a workdir belongs to this config or is unused.
 
-    A workdir is unused if it has no config.json, or if its training ended before the first row, for
-    lack of memory say.
+    A workdir is unused if it has no config.json, or if its training ended before the first row, say
+    for lack of memory.
 
     Args:
         workdir: the folder.
         config: the resolved config, as plain values.
-        identity: from a config to the part of it that may not change in a workdir.
+        identity: returns the part of a config that may not change in a workdir.
 
     Raises:
         ConfigError: the workdir was made with another config.
@@ -240,7 +240,7 @@ def claim_workdir(
     """Write config.json (resolved), runs.json and environment.json.
 
     Args:
-        workdir: the folder, which :func:`check_workdir` has found right.
+        workdir: the folder, which has passed :func:`check_workdir`.
         config: the resolved config, as plain values.
         runs: seed and numbers of each run, in the order of every list in metrics.jsonl.
         argv: the command line.
@@ -257,7 +257,7 @@ def claim_workdir(
 
 
 def _is_unused(workdir: pathlib.Path) -> bool:
-    """True if a command took the workdir and left it without a row, a checkpoint or an analysis."""
+    """True if a command claimed the workdir but left no row, checkpoint or analysis in it."""
     rows = workdir / "metrics.jsonl"
     ours = all((workdir / name).exists() for name in ("runs.json", "environment.json"))
     has_rows = rows.exists() and rows.stat().st_size > 0

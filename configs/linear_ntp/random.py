@@ -2,9 +2,9 @@
 
     python -m el_jax.analyze_ntp --config=configs/linear_ntp/random.py:d=60,m=50 --workdir=runs/ntp
 
-Arguments after the colon: ``m`` contexts, ``d`` dimensions, ``V`` tokens, ``S`` of them after a
-context, ``seed``, ``steps`` of gradient descent; ``teacher`` has the probabilities of a linear
-teacher, compatible in any dimension and seldom separable in few. Cost: seconds.
+Arguments after the colon: ``m`` contexts, ``d`` dimensions, ``V`` tokens, ``S`` of them after each
+context, ``seed``, ``steps`` of gradient descent; ``teacher`` takes the probabilities from a linear
+teacher: compatible in any dimension, seldom separable in few. Cost: seconds.
 """
 
 from ml_collections import ConfigDict

@@ -2,9 +2,9 @@
 
     python -m el_jax.analyze_ntp --config=configs/linear_ntp/text.py:T=2,d=256 --workdir=runs/kjv
 
-Arguments after the colon: ``T`` words a context, ``d`` dimensions, ``V`` words kept as next tokens
-(the others share one), ``words`` read of Genesis, the word to ``start`` at, ``embedding``
-(gaussian|bag_of_words|one_hot_positions), ``prefixes`` (contexts are all beginnings of sequences of
+Arguments after the colon: ``T`` words per context, ``d`` dimensions, ``V`` words kept as next
+tokens (the others share one), ``words`` read from Genesis, the word to ``start`` at, ``embedding``
+(gaussian|bag_of_words|one_hot_positions), ``prefixes`` (contexts are all prefixes of sequences of
 T + 1 words, as in Appendix C), ``seed``, ``steps`` of gradient descent (0: none).
 Cost: seconds to a minute.
 """

@@ -1,1 +1,1 @@
-"""From a ConfigDict to checked, frozen settings; the only reader of names in configs."""
+"""Turn a ConfigDict into checked, frozen settings; names in configs are read only here."""

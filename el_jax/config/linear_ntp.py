@@ -1,4 +1,4 @@
-"""From the config of a linear problem to checked settings."""
+"""Turn the config of a linear problem into checked settings."""
 
 import dataclasses
 import inspect
@@ -60,16 +60,16 @@ def text_problem(
         books: names of the books; empty for all.
         first_word: number of words to skip.
         num_words: number of words from there; 0 for all.
-        context_length: words in a context.
+        context_length: words per context.
         vocab_limit: number of most frequent words kept as next tokens; the others share one token.
         min_count: contexts that occur less often are left out.
-        embedding: ``gaussian``, independent for each context; or of its words, regardless of
-            order (``bag_of_words``) or place by place (``one_hot_positions``), projected to
+        embedding: ``gaussian``, independent for each context; or made from its words, regardless of
+            order (``bag_of_words``) or place by place (``one_hot_positions``), and projected to
             ``dim`` dimensions by a Gaussian matrix if ``dim`` is not 0.
-        dim: d; 0 leaves an embedding of words as it is.
-        seed: of the Gaussian numbers.
-        all_prefixes: cut the words into sequences of ``context_length + 1`` and take every
-            beginning of each as a context (Appendix C), in place of all windows.
+        dim: d; 0 leaves an embedding of words unprojected.
+        seed: seed of the Gaussian numbers.
+        all_prefixes: cut the words into sequences of ``context_length + 1`` and take every prefix
+            of each as a context (Appendix C), instead of all windows.
 
     Raises:
         ValueError: a number is out of range, a book is unknown, or no context is left.
@@ -109,10 +109,10 @@ def _projected(
 
 
 def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTPProblem:
-    """Frozen activations of a network; equal ones are merged.
+    """Frozen activations of a network as contexts; equal ones are merged.
 
     Args:
-        embeddings: ``.npy`` file, or ``.npz`` file with an array of that name or one array only;
+        embeddings: ``.npy`` file, or ``.npz`` file with an array of that name or a single array;
             one activation of d numbers per row.
         counts: ``.npy`` file, or ``.npz`` file with an array of that name, ``[V, contexts]``: the
             number of times that each token followed each context.
@@ -174,18 +174,18 @@ def _names() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class ProblemChoice:
-    """A problem as a config asks for it.
+    """The problem that a config names.
 
     Attributes:
         name: key of ``PROBLEMS``.
-        arguments: of its function.
+        arguments: arguments of its function.
     """
 
     name: str
     arguments: dict[str, Any]
 
     def make(self) -> NTPProblem:
-        """Build the problem; reads its text or files.
+        """Build the problem; this reads its text or files.
 
         Raises:
             ConfigError: the function refuses an argument, or a file is missing.

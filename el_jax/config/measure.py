@@ -1,4 +1,4 @@
-"""From the config of a measurement of curvature to checked settings."""
+"""Turn the config of a curvature measurement into checked settings."""
 
 import dataclasses
 from typing import Any, Literal
@@ -27,23 +27,23 @@ class MeasureSettings:
     """Checkpoints to measure, contexts to measure them on, and numbers of random draws.
 
     Attributes:
-        seed: of labels, probes and starting vectors, the same for all checkpoints.
+        seed: seed of labels, probes and starting vectors, the same for all checkpoints.
         split: "train", or a split of the training's ``eval`` section.
-        text: of a published model: "king_james", another source of ``el_jax.tasks.documents``, or
-            a .txt file.
+        text: the text for a published model: "king_james", another source of
+            ``el_jax.tasks.documents``, or a .txt file.
         window: T, tokens of the text that a published model sees at once; the second half of them
             are contexts.
         out: the folder for the results; if empty the workdir, or the current folder for a published
             model.
-        contexts: the most tokens of split or text that are looked at, evenly spread.
+        contexts: the largest number of tokens of split or text to use, evenly spread.
         steps: checkpoints; the newest if empty.
         runs: places in the training's list of runs; all if empty.
         groups: the groups whose traces and largest eigenvalues are reported: "kind" of parameter,
             "layer", "module" (each matrix, norm and table), or "none".
         num_labels: labels drawn in each context, for the Fisher trace.
-        num_probes: probes in each context, for the trace of the Hessian.
-        num_eigenvalues: of the largest eigenvalues; 0 leaves the spectrum out, whose memory is
-            ``lanczos_steps`` gradients.
+        num_probes: probes in each context, for the Hessian trace.
+        num_eigenvalues: number of largest eigenvalues; 0 leaves out the spectrum, which takes the
+            memory of ``lanczos_steps`` gradients.
         lanczos_steps: products with the Hessian for each end of the spectrum and each probe.
         density_probes: probes of the spectral density.
     """

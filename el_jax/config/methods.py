@@ -1,4 +1,4 @@
-"""Losses, weightings, optimizers, later tokens: their keys follow from their signatures."""
+"""Losses, weightings, optimizers, objectives on later tokens: config keys from signatures."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from el_jax.training.optimizers.schedules import SCHEDULES
 from el_jax.weighting import WEIGHTINGS
 
 Numbers = dict[str, int | float]
-# of each section its table, and the keys that it has whatever method it names
+# each section's table of methods, and the keys that it has for every method
 _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | Option]]] = {
     "loss": (
         TOKEN_LOSSES,
@@ -28,7 +28,7 @@ _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | 
 
 @dataclasses.dataclass(frozen=True)
 class LossChoice:
-    """A token loss as a config asks for it; its numbers are those of each run.
+    """The token loss that a config names; its numbers belong to each run.
 
     Attributes:
         name: key of ``TOKEN_LOSSES``.
@@ -45,11 +45,11 @@ class LossChoice:
 
 @dataclasses.dataclass(frozen=True)
 class FutureChoice:
-    """An objective on later tokens as a config asks for it.
+    """The objective on later tokens that a config names.
 
     Attributes:
         name: key of ``FUTURE``.
-        weight: of its term beside the token loss.
+        weight: weight of its term relative to the token loss.
         numbers: the objective's own.
     """
 
@@ -60,7 +60,7 @@ class FutureChoice:
 
 @dataclasses.dataclass(frozen=True)
 class WeightingChoice:
-    """A weighting as a config asks for it.
+    """The weighting that a config names.
 
     Attributes:
         name: key of ``WEIGHTINGS``.
@@ -73,11 +73,11 @@ class WeightingChoice:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """The keys of a section, as the method that it names declares them.
+    """The keys of a section, as declared by the method that it names.
 
     Attributes:
         section: name of the section.
-        name: of the method.
+        name: name of the method.
         shared: the section's own numbers and options, which all runs share.
         numbers: the method's numbers.
         options: the method's options, which all runs share.
@@ -101,7 +101,7 @@ class Signature:
 
     @property
     def defaults(self) -> dict[str, int | float | str]:
-        """The section with the published value of every key."""
+        """The section with every key at its published value."""
         return {"name": self.name} | {key: one.default for key, one in self.declared.items()}
 
     def read(self, values: Any) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def signature_of(section: str, name: Any) -> Signature:
 
     Args:
         section: "loss", "optim", "future" or "weighting".
-        name: of the method.
+        name: name of the method.
 
     Raises:
         ConfigError: there is no such method, or its signature does not declare its numbers.

@@ -1,4 +1,4 @@
-"""The model of a config: one of ``MODELS``, with the fields of its own dataclass."""
+"""A config's model: an entry of ``MODELS``, with the fields of its own dataclass."""
 
 import dataclasses
 import inspect
@@ -15,12 +15,12 @@ _READS = "a model that sees later tokens reads the answers there"
 
 @dataclasses.dataclass(frozen=True)
 class ModelChoice:
-    """A model as a config asks for it; its vocabulary is the task's.
+    """The model that a config names; its vocabulary is the task's.
 
     Attributes:
         name: key of ``MODELS``.
         kind: its dataclass.
-        fields: of the dataclass, all but the vocabulary.
+        fields: fields of the dataclass, all but the vocabulary.
     """
 
     name: str
@@ -28,7 +28,7 @@ class ModelChoice:
     fields: dict[str, Any]
 
     def config_for(self, task: Task) -> Any:
-        """The model's dataclass, with the vocabulary of a task.
+        """The model's dataclass, with a task's vocabulary.
 
         Raises:
             ConfigError: the dataclass refuses a number, or has too few positions for a window.
@@ -82,7 +82,7 @@ def parse_model(values: Any, *, labels_follow: bool) -> ModelChoice:
 
     Args:
         values: the section.
-        labels_follow: see ``Task``: True refuses models that see later tokens.
+        labels_follow: see ``Task``; True refuses models that see later tokens.
 
     Raises:
         ConfigError: names the field, its value and the allowed ones.
@@ -100,21 +100,21 @@ def parse_model(values: Any, *, labels_follow: bool) -> ModelChoice:
 
 
 def _sees_later_tokens(name: str) -> bool:
-    """True where the dataclass of a model says so, whatever its numbers."""
+    """True if the model's dataclass says so for every choice of its numbers."""
     return not getattr(config_class(name), "causal", True)
 
 
 def _filled(given: dict[str, Any], *, labels_follow: bool) -> dict[str, Any]:
-    """The switches that a config sets; those that it leaves at None are the preset's own."""
+    """The switches that a config sets; those left at None keep the preset's value."""
     preset = _preset(given.pop("preset", None), given.get("causal"), labels_follow=labels_follow)
     own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
     return {k: own[k] if v is None and k in own else v for k, v in given.items()}
 
 
 def _preset(name: Any, causal: Any, *, labels_follow: bool) -> TransformerConfig:
-    """The preset of a name, unless its models would see the task's labels.
+    """The named preset, unless its models would see the task's labels.
 
-    ``causal`` is the config's ``model.causal``; None leaves the preset's own.
+    ``causal`` is the config's ``model.causal``; None keeps the preset's value.
     """
     if not labels_follow:
         return choose("model.preset", name, PRESETS)

@@ -15,19 +15,19 @@ from el_jax.weighting import WEIGHTINGS
 
 
 def configs_of(command: str) -> list[str]:
-    """The configs below the current folder that a command runs: their docstrings show it."""
+    """The configs below the current folder whose docstrings show this command."""
     shown = f"python -m el_jax.{command} "
     files = sorted(pathlib.Path("configs").rglob("*.py"))
     return [str(path) for path in files if shown in path.read_text(errors="replace")]
 
 
 def config_names(command: str) -> str:
-    """One line of the configs that a command runs."""
+    """One line that lists the configs for a command."""
     return _lines({"configs": configs_of(command)})
 
 
 def known_names() -> str:
-    """One line for each kind of name that a training's config can give."""
+    """One line for each kind of name in a training's config."""
     known: dict[str, Iterable[str]] = {
         "configs": configs_of("train"),
         "tasks": TASKS,

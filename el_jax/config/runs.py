@@ -10,8 +10,8 @@ from el_jax.config.methods import Numbers, Signature, check_range
 from el_jax.config.sections import keys_and_values, missing_keys, shown, typed
 from el_jax.process.errors import ConfigError
 
-MAX_RUNS = 100_000  # of one program
-ALWAYS_TRACED = ("peak_lr", "warmup_steps")  # a number more is a program more, swept or not
+MAX_RUNS = 100_000  # in one program
+ALWAYS_TRACED = ("peak_lr", "warmup_steps")  # swept or not; one more means another program
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,7 @@ class RunNumbers:
     """The numbers in which one run may differ from the others.
 
     Attributes:
-        seed: of the initialisation and of dropout.
+        seed: seed of the initialisation and of dropout.
         loss: numbers of the loss.
         optimizer: numbers of the optimizer: learning rate, warm-up and the swept ones.
     """
@@ -40,10 +40,10 @@ def parse_runs(
     """Read the sweep section, whose ``sweep.SECTION.KEY`` replaces ``SECTION.KEY`` by each value.
 
     Args:
-        values: the sections ``loss`` and ``optim``, checked; ``seed``, the first seed; and
-            ``sweep``: tuples of values by number, for loss and optim; empty ones and absent ones
-            are not swept.
-        seeds: number of seeds of each point.
+        values: the checked sections ``loss`` and ``optim``; ``seed``, the first seed; and
+            ``sweep``: tuples of values by number, for loss and optim. Numbers with an empty or
+            missing tuple are not swept.
+        seeds: number of seeds per point.
         loss: the signature of the loss.
         optimizer: the signature of the optimizer.
 

@@ -1,4 +1,4 @@
-"""From a ConfigDict to frozen dataclasses, with one clear message for each value that does not fit.
+"""Turn a ConfigDict into frozen dataclasses, with one clear message for each value that is wrong.
 
 ``ConfigDict`` alone accepts a negative learning rate or an unknown loss. Here every section of a
 config becomes a dataclass: the annotations give its keys and types, and ``__post_init__`` checks
@@ -19,7 +19,7 @@ from ml_collections import ConfigDict
 from el_jax.process.errors import ConfigError, unknown_key
 
 T = TypeVar("T")
-COMMANDS = {  # a key that no other command's config has, what the config is of, and its command
+COMMANDS = {  # a key that only this command's config has, the config's subject, and the command
     "task": ("a training", "train"),
     "problem": ("a linear problem", "analyze_ntp"),
     "lanczos_steps": ("a measurement", "measure"),
@@ -61,8 +61,8 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, tuple | list) and all(_fits(v, args[0]) for v in value)
     if kind is float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and abs(value) <= sys.float_info.max  # which NaN and 10**400 are not
-    if kind is int:  # 32 bits, as step counters and sides of arrays have
+        return number and abs(value) <= sys.float_info.max  # excludes NaN and 10**400
+    if kind is int:  # 32 bits, as for step counters and array sizes
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
     return value is None if kind is types.NoneType else isinstance(value, kind)
 
@@ -88,7 +88,7 @@ def values_of(config: ConfigDict, own: str) -> dict[str, Any]:
     """The sections of a config, as a new dict.
 
     Raises:
-        ConfigError: it has a key of ``COMMANDS`` other than ``own``: it is another command's.
+        ConfigError: it belongs to another command: it has a key of ``COMMANDS`` other than ``own``.
     """
     values = keys_and_values("", config.to_dict())
     for key, (what, command) in COMMANDS.items():
@@ -124,7 +124,7 @@ def missing_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> list[s
 
 
 def check_float32(path: str, value: Any) -> None:
-    """Raise for a number that float32, and so a device, would turn into 0, 1 or infinity.
+    """Raise for a number that float32, and so a device, would round to 0, 1 or infinity.
 
     Args:
         path: dotted name of the value, for the message.
@@ -149,7 +149,7 @@ def check_float32(path: str, value: Any) -> None:
 
 
 def typed(path: str, values: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """One section of a config, with every value of its type.
+    """One section of a config, with every value converted to its type.
 
     Args:
         path: dotted name of the section, for messages.
@@ -157,7 +157,7 @@ def typed(path: str, values: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
         kinds: the type of each key.
 
     Raises:
-        ConfigError: no mapping, unknown or missing key, or wrong type.
+        ConfigError: not a mapping, an unknown or missing key, or a wrong type.
     """
     values = keys_and_values(path, values)
     check_keys(path, values, kinds)
@@ -170,7 +170,7 @@ def typed(path: str, values: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kinds_of(kind: type[Any], *given: str) -> dict[str, Any]:
-    """The type of every field of a dataclass but the given ones."""
+    """The types of a dataclass's fields, except the given ones."""
     hints = typing.get_type_hints(kind)
     fields = [f.name for f in dataclasses.fields(kind) if f.init and f.name not in given]
     return {name: hints[name] for name in fields}
@@ -183,11 +183,11 @@ def section(path: str, values: Any, kind: type[T], **given: Any) -> T:
         path: dotted name of the section, for messages.
         values: a mapping; its keys are exactly the fields of ``kind`` that are not given.
         kind: a dataclass.
-        **given: fields that come from elsewhere and are no keys of the section.
+        **given: fields that come from elsewhere and are not keys of the section.
 
     Raises:
-        ConfigError: no mapping, unknown or missing key, wrong type, or a value that ``kind``
-            refuses with a ValueError that starts with ``field=value``.
+        ConfigError: not a mapping, an unknown or missing key, a wrong type, or a value that
+            ``kind`` refuses with a ValueError that starts with ``field=value``.
     """
     return constructed(path, kind, typed(path, values, kinds_of(kind, *given)) | given)
 
@@ -210,7 +210,7 @@ def _hint(name: Any, known: Iterable[str]) -> str:
 
 
 def choose(path: str, name: Any, table: Mapping[str, T]) -> T:
-    """Look a name up in a table of the known ones.
+    """Look up a name in a table of the known ones.
 
     Raises:
         ConfigError: lists the known names.

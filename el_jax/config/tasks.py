@@ -1,4 +1,4 @@
-"""The task of a config: one of ``TASKS``, with the fields of its dataclass, and its world."""
+"""A config's task: an entry of ``TASKS``, with the fields of its dataclass, and its world."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ _MEMBERS = (
 
 
 def known_worlds() -> dict[str, Callable[..., World]]:
-    """Every world's function by name: those of ``WORLDS``, and that of a network in files."""
+    """Every world's function by name: those in ``WORLDS``, and ``language_model``."""
     return {**WORLDS, "language_model": language_model}
 
 
@@ -30,7 +30,7 @@ def task_keys(given: dict[str, Any]) -> set[str]:
 
 
 def missing_world_keys(given: dict[str, Any]) -> list[str]:
-    """The dotted names of the numbers that the world of a task lacks.
+    """The dotted names of the numbers that a task's world lacks.
 
     Raises:
         ConfigError: there is no such world, or it has no such number.
@@ -59,7 +59,7 @@ def parse_task(values: Any) -> Task:
 
 
 def _check_members(name: str, kind: type[Any]) -> None:
-    known = {*dir(kind), *kinds_of(kind)}  # a field without a default is none of the class
+    known = {*dir(kind), *kinds_of(kind)}  # a field without a default is not in dir()
     missing = [member for member in _MEMBERS if member not in known]
     if missing:
         raise ConfigError(

@@ -1,6 +1,6 @@
-"""From a config to settings: the only reader of string names.
+"""Turn a config into settings; string names are read only here.
 
-No world is made, no text or file of a task is read, nothing is traced: see ``el_jax.checks``.
+No world is made, no text or file of a task is read, and nothing is traced; see ``el_jax.checks``.
 """
 
 import dataclasses
@@ -93,9 +93,9 @@ class Settings:
         runs: the numbers of each run.
         parallel: the transformation that spreads a training over devices.
         imports: files and modules of the user that were executed first.
-        adversary: the optional section of a term against a downstream label.
-        future: the optional section of an objective on later tokens.
-        weighting: the optional section of weights by loss.
+        adversary: the optional section for a term against a downstream label.
+        future: the optional section for an objective on later tokens.
+        weighting: the optional section for weights by loss.
     """
 
     task: Task
@@ -118,7 +118,7 @@ class Settings:
 
     @property
     def model_config(self) -> Any:
-        """The model's dataclass, with the task's vocabulary: makes its world, or reads its text.
+        """The model's dataclass, with the task's vocabulary; makes its world or reads its text.
 
         Raises:
             ConfigError: the dataclass refuses a number, or has too few positions for a window.
@@ -177,14 +177,14 @@ def _loss(loss: Signature, checked: dict[str, Any]) -> LossChoice:
 def _optimizer(
     optimizer: Signature, checked: dict[str, Any], num_updates: int, run: RunNumbers
 ) -> OptimizerConfig:
-    """The options of all runs: every number but those that runs have of their own."""
+    """The options of all runs: every number except those that belong to single runs."""
     numbers = optimizer.numbers_in(checked)
     alike = {name: value for name, value in numbers.items() if name not in run.optimizer}
     return OptimizerConfig(optimizer.name, num_updates, checked["schedule"], alike)
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A resolved config without what a resumed training may change: its length at a constant rate.
+    """A resolved config without what a resumed run may change: its length at a constant rate.
 
     Args:
         config: the config as plain values.
@@ -230,7 +230,7 @@ def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
     if name == "train":
         return kinds_of(TrainSection)
     if "name" not in given:
-        return [*given, "name"]  # without it nothing is known of the others
+        return [*given, "name"]  # without it the other keys are unknown
     if name == "task":
         return task_keys(given)
     if name == "model":

@@ -1,10 +1,10 @@
 """Networks as pure functions; the only room that knows flax.
 
 A model is one file, ``model(config: ITS_DATACLASS) -> ModelFns``, and one line of ``MODELS``; the
-dataclass has the network's numbers and a ``vocab_size``, which the task gives. Set ``causal`` to
+dataclass has the network's numbers and a ``vocab_size``, which the task sets. Set ``causal`` to
 False for a bidirectional model; it is refused for next-token tasks, whose labels it could read.
-``PRESETS`` has the published transformers, and ``FAMILIES`` one of each kind. ``enlarge`` views a
-small transformer as a large one.
+``PRESETS`` has the published transformers, and ``FAMILIES`` one of each kind. ``enlarge`` rewrites
+a small transformer as a large one.
 """
 
 from collections.abc import Callable

@@ -22,7 +22,7 @@ class Places(NamedTuple):
     """Places of tokens in their windows; the leading axis is 1 where all windows agree.
 
     Attributes:
-        order: place in the window, which orders tokens for the causal mask, ``[1 or B, Q]``.
+        order: place in the window, for the causal mask, ``[1 or B, Q]``.
         positions: position for the rotation, ``[1 or B, Q]``; a NumPy array if it does not depend
             on the batch.
         documents: the document each token belongs to, ``[B, Q]``, or None.
@@ -34,7 +34,7 @@ class Places(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """Number of windows, rotations and mask of an attention's queries and keys.
+    """Number of windows, and the rotations and mask of an attention layer's queries and keys.
 
     Attributes:
         num_windows: B, to unfold rows of tokens into windows.
@@ -100,8 +100,8 @@ def rotation(
 ) -> Rotation | None:
     """Cosine and sine of the rotary angles, ``position * base**(-2j / r)`` for j < r/2.
 
-    Source: Su et al. 2021, arXiv 2104.09864, eq. 15. ``[b, Q, 1, r/2]``, one for all heads, with
-    r of ``config.rotary_dim``; None where positions are not rotary.
+    Source: Su et al. 2021, arXiv 2104.09864, eq. 15. ``[b, Q, 1, r/2]``, the same for all heads,
+    where r is ``config.rotary_dim``; None where positions are not rotary.
     """
     if config.position != "rope":
         return None
@@ -109,14 +109,14 @@ def rotation(
     frequencies = (config.rotary_base**-exponents).astype(np.float32)
     angles = positions[:, :, None, None].astype(np.float32) * frequencies[None, None, None]
     if isinstance(angles, np.ndarray):
-        # constants of the program: left to XLA, cosines are computed anew for every head and
-        # window inside the loops they are fused into (a tenth of a small model's step on CPU)
+        # computed here as constants: XLA would recompute the cosines for every head and window
+        # inside the loops it fuses them into (a tenth of a small model's step on CPU)
         return jnp.asarray(np.cos(angles)), jnp.asarray(np.sin(angles))
     return jnp.cos(angles), jnp.sin(angles)
 
 
 def rotate(x: Float[Array, "B Q heads K"], cos_sin: Rotation | None) -> Float[Array, "B Q heads K"]:
-    """Rotates the pairs ``(x[j], x[j + r])`` of each head, j < r; entries from 2r on stay.
+    """Rotate the pairs ``(x[j], x[j + r])`` of each head, j < r; entries from 2r on stay.
 
     The pairing is that of GPT-NeoX and Llama as published by Hugging Face ("rotate half").
     """
@@ -155,14 +155,14 @@ def attention_weights(
 ) -> Float[Array, "B H Q T"]:
     """Softmax over keys of ``query . key / sqrt(K)``, in float32 (Vaswani et al. 2017, eq. 1).
 
-    Query head h reads key-value head ``h // (H / KV)``. A query must be allowed one key at least.
+    Query head h reads key-value head ``h // (H / KV)``. Each query needs at least one allowed key.
     """
     batch, length, heads, size = query.shape
-    # The queries are scaled, K numbers each, and not their T scores.
+    # Scale the queries, K numbers each, rather than their T scores.
     grouped = query.reshape(batch, length, key.shape[2], -1, size)
     scores = wide_einsum("bqghk,btgk->bghqt", grouped * size**-0.5, key, precision)
     scores = scores.reshape(batch, heads, length, -1)
-    if mask is not None:  # a finite minimum, since a row of -inf alone would give NaN
+    if mask is not None:  # a finite minimum, since a row of only -inf would give NaN
         scores = jnp.where(mask[:, None], scores, jnp.finfo(scores.dtype).min)
     return softmax(scores)
 
@@ -182,7 +182,7 @@ def attend(
         key: keys, at all tokens.
         value: values, at all tokens.
         mask: True where a query may attend; None for everywhere.
-        precision: of the two products.
+        precision: precision of the two products.
         drop: dropout, applied to the weights.
     """
     weights = drop(attention_weights(query, key, mask, precision)).astype(value.dtype)
@@ -201,7 +201,7 @@ def flash_attend(
 ) -> Float[Array, "B T H K"]:
     """:func:`attend` for queries at all tokens of one document, without storing the weights.
 
-    Dao 2023, arXiv 2307.08691, as cuDNN implements it. No second derivatives.
+    Dao 2023, arXiv 2307.08691, as implemented by cuDNN. It has no second derivatives.
     """
     return jax.nn.dot_product_attention(
         query, key, value, is_causal=causal, implementation=implementation

@@ -1,9 +1,9 @@
 """LSTMs that read a window both ways, between BERT's embeddings and its masked-LM head.
 
-Source: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), the models of their hidden Markov data, in the
-form of their released code: each layer is ``x = ln2(x + [forward(ln1(x)), backward(ln1(x))])``, two
-LSTMs of D/2 units whose states stand side by side. Parameters are named as in ``transformer``, and
-in each layer::
+Source: Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), their models for hidden Markov data, in the form
+of their released code: each layer is ``x = ln2(x + [forward(ln1(x)), backward(ln1(x))])``, with two
+LSTMs of D/2 units and concatenated states. Parameters are named as in ``transformer``, and in each
+layer::
 
     layers_i / ln1, ln2 / scale, bias [D]
                forward, backward / OptimizedLSTMCell_0 / ii, if, ig, io / kernel [D, D/2]
@@ -29,7 +29,7 @@ from el_jax.types import Batch, ModelFns
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BidirectionalLSTMConfig:
-    """A stack of bidirectional LSTMs; the defaults are the smallest of the paper.
+    """A stack of bidirectional LSTMs; the defaults are the paper's smallest.
 
     The paper's (width, layers) are (128, 4), (256, 6), (512, 8), (768, 12) and (1024, 16).
 
@@ -37,7 +37,7 @@ class BidirectionalLSTMConfig:
         vocab_size: V, the number of token ids and of classes.
         width: D, the size of the residual stream; even.
         num_layers: N, at least one.
-        max_length: windows the position table has rows for.
+        max_length: number of positions in the table.
         dropout: rate after the embedding and on the LSTMs' addition to the stream; acts only where
             ``apply`` gets a key.
     """
@@ -60,7 +60,7 @@ class BidirectionalLSTMConfig:
 def bidirectional_lstm(config: BidirectionalLSTMConfig) -> ModelFns:
     """The network of a configuration, as pure functions; it has no attention.
 
-    Either direction starts from a zero state at its end of the window and of each document.
+    Each direction starts from a zero state at its own end of the window and of each document.
     """
     around = dataclasses.replace(
         BUDGET_BERT,
@@ -76,7 +76,7 @@ def bidirectional_lstm(config: BidirectionalLSTMConfig) -> ModelFns:
 
 
 class _Stack(Transformer):
-    """The layers of LSTMs; embeddings and head are the transformer's."""
+    """LSTM layers with the transformer's embeddings and head."""
 
     def _layers(
         self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
@@ -95,7 +95,7 @@ class _Layer(nn.Module):
     def __call__(
         self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
     ) -> Float[Array, "rows D"]:
-        """The stream after the layer, at all tokens; padding is a document that no word reads."""
+        """The stream after the layer, at all tokens; padding is a document apart from all words."""
         c = self.config
         inputs = Norm(c, name="ln1")(x).reshape(*batch.tokens.shape, c.width)
         states = [

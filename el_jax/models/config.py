@@ -38,7 +38,7 @@ class TransformerConfig:
         mlp_ratio: F / D where ``mlp_width`` is None.
         embedding_width: width of the token table; where it differs from ``width`` (OPT-350m),
             bias-free projections lead in and out. None means ``width``.
-        max_length: windows the learned position table has rows for; rotary positions ignore it.
+        max_length: number of positions in the learned table; rotary positions ignore it.
         norm: "layernorm" (scale and bias) or "rmsnorm" (scale).
         norm_epsilon: added to the variance.
         norm_placement: "pre" normalises the input of a branch, "post" the sum after it.
@@ -50,7 +50,7 @@ class TransformerConfig:
         rotary_fraction: share of each head that is rotated, rounded down to a whole number.
         rotary_base: base of the geometric series of frequencies.
         num_token_types: rows of the token-type table (BERT: 2); every token is of type 0.
-        activation: of the MLP: "gelu" (erf), "gelu_tanh", "relu" or "silu".
+        activation: the MLP's activation: "gelu" (erf), "gelu_tanh", "relu" or "silu".
         gated_mlp: ``out(activation(gate(x)) * in(x))`` (Shazeer 2020, arXiv 2002.05202).
         attention_bias: biases of queries, keys and values.
         attention_out_bias: bias of the output projection.
@@ -64,23 +64,22 @@ class TransformerConfig:
         causal: a token attends to itself and to earlier tokens only.
         init: "normal", ``init_std`` everywhere; "gpt2", the same but ``init_std / sqrt(2 N)`` for
             projections into the residual stream; "width", ``1 / sqrt(D)`` everywhere; "neox",
-            ``sqrt(2 / (5 D))``, and ``2 / (N sqrt(D))`` for those projections.
+            ``sqrt(2 / (5 D))``, but ``2 / (N sqrt(D))`` for these projections.
         init_std: standard deviation of "normal" and "gpt2".
         embedding_dropout: rate after the embedding; a rate acts only where ``apply`` gets a key.
         attention_dropout: rate on the attention weights.
         residual_dropout: rate on a branch's addition to the residual stream.
-        dtype: of matrix products; parameters, norms, softmax, residual stream and logits are
-            always float32.
+        dtype: number format of matrix products; parameters, norms, softmax, residual stream and
+            logits are always float32.
         matmul_precision: "default" or "highest" (no TF32 on GPU, no bfloat16 passes on TPU).
         attention_impl: "xla"; "cudnn", flash attention in all blocks but the last, for bfloat16
-            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where it
-            can (:func:`~el_jax.models.cudnn.attention_choice`).
-        scan_layers: all blocks but the last are one program, run in a loop over their stacked
-            parameters. On CPU the loop costs more than it saves (12 layers of width 64: step 1.4
-            times as long, no faster to compile); for deep models on accelerators.
-        remat_layers: of all blocks but the last, the backward pass keeps the input alone and
-            computes the rest again: a third more operations, and activations of one block at a
-            time.
+            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where
+            possible (:func:`~el_jax.models.cudnn.attention_choice`).
+        scan_layers: compile all blocks but the last once and loop over their stacked parameters;
+            meant for deep models on accelerators. On CPU the loop costs more than it saves (12
+            layers of width 64: step 1.4 times as long, no faster to compile).
+        remat_layers: keep only the input of each block but the last for the backward pass and
+            recompute the rest: a third more operations, and activations of one block at a time.
     """
 
     vocab_size: int
@@ -161,7 +160,7 @@ class TransformerConfig:
 
     @property
     def cudnn_obstacle(self) -> str | None:
-        """The reason why cuDNN's attention serves this model on no device; None if it can."""
+        """The reason why cuDNN's attention cannot serve this model; None if it can."""
         if self.dtype != "bfloat16":
             return f"dtype is {self.dtype!r}, not 'bfloat16'"
         if self.head_dim % 8 or self.head_dim > 256:
@@ -172,19 +171,19 @@ class TransformerConfig:
 
     @property
     def uses_dropout(self) -> bool:
-        """True if some rate of dropout is positive, so that ``apply`` depends on its key."""
+        """True if some dropout rate is positive, so that ``apply`` depends on its key."""
         return any((self.embedding_dropout, self.attention_dropout, self.residual_dropout))
 
     @property
     def matrix_std(self) -> float:
-        """Standard deviation at initialisation of tables and of matrices."""
+        """Standard deviation of tables and matrices at initialisation."""
         if self.init == "neox":  # Nguyen & Salazar 2019, arXiv 1910.05895
             return math.sqrt(2 / (5 * self.width))
         return self.width**-0.5 if self.init == "width" else self.init_std
 
     @property
     def residual_std(self) -> float:
-        """Standard deviation at initialisation of projections into the residual stream."""
+        """Standard deviation of projections into the residual stream at initialisation."""
         if self.init == "neox":  # Wang & Komatsuzaki 2021, GPT-J
             return 2 / (self.num_layers * math.sqrt(self.width))
         if self.init == "gpt2":  # Radford et al. 2019, section 2.3
@@ -240,12 +239,12 @@ def _is_integer(value: object, at_least: int) -> bool:
 
 
 def exact(config: Any) -> Any:
-    """The same network in float32, with exact products and attention that has second derivatives.
+    """The same network in float32, with exact products and twice-differentiable attention.
 
-    Parameters are those of the network as it was.
+    Its parameters are the same.
 
     Args:
-        config: a dataclass, of a transformer or of a model with some of its switches or none.
+        config: dataclass of a transformer, or of a model with some or none of its switches.
     """
     known = {field.name for field in dataclasses.fields(config)}
     return dataclasses.replace(config, **{name: v for name, v in _EXACT.items() if name in known})

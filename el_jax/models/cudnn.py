@@ -1,18 +1,18 @@
-"""The models and devices that cuDNN's fused attention is for."""
+"""The models and devices for which cuDNN's fused attention is used."""
 
 from typing import Literal, NamedTuple
 
 from el_jax.models.config import TransformerConfig
 
-CUDNN_CAPABILITY = 8  # least of its fused attention: Ampere
+CUDNN_CAPABILITY = 8  # lowest that its fused attention supports: Ampere
 
 
 class AttentionChoice(NamedTuple):
-    """The attention that a model runs, and the reason for the choice.
+    """The attention that a model uses, and the reason for the choice.
 
     Attributes:
         impl: the implementation.
-        reason: the reason for it, in a few words.
+        reason: the reason, in a few words.
     """
 
     impl: Literal["xla", "cudnn"]
@@ -25,12 +25,12 @@ class AttentionChoice(NamedTuple):
 def attention_choice(
     config: TransformerConfig, platform: str, capability: str = ""
 ) -> AttentionChoice:
-    """The attention of a model on a kind of device.
+    """The attention that a model uses on a kind of device.
 
     Args:
         config: the model; its ``attention_impl`` "auto" is resolved here.
         platform: the name in ``jax.default_backend()``: "cpu", "gpu" or "tpu".
-        capability: of the GPU, as jax has it: "7.5", or "gfx90a" of AMD; empty if not known.
+        capability: the GPU's, as jax gives it: "7.5", or "gfx90a" for AMD; empty if not known.
     """
     if config.attention_impl == "cudnn":
         return AttentionChoice("cudnn", "asked for")

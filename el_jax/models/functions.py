@@ -1,4 +1,4 @@
-"""From a flax module to pure functions, and from its readout to logits."""
+"""Turn a flax module into pure functions, and its readout into logits."""
 
 from collections.abc import Callable
 from typing import cast
@@ -39,9 +39,9 @@ def functions_of(
 
 
 def check_tokens(tokens: Int[Array | np.ndarray, "B T"], vocab_size: int) -> None:
-    """Refuse ids that no row of a table stands for, which indexing would replace without a word.
+    """Raise for ids outside the token table, which indexing would replace silently.
 
-    Ids that are traced, or partly on other machines, have no values here and are not looked at.
+    Ids that are traced, or partly on other machines, have no values here and are not checked.
 
     Raises:
         ValueError: names the id and the allowed ones.
@@ -61,11 +61,11 @@ def everywhere(batch: Batch) -> Batch:
 
 
 def logits_of(readout: Readout, precision: str = "default") -> Float[Array, "B P V"]:
-    """The logits of a readout's factors.
+    """The logits from a readout's factors.
 
     Args:
         readout: the factors.
-        precision: of the product, as in ``jnp.matmul``.
+        precision: precision of the product, as in ``jnp.matmul``.
     """
     hidden, head, bias = readout
     logits = wide_einsum("re,ev->rv", hidden.reshape(-1, hidden.shape[-1]), head, precision)

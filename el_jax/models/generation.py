@@ -1,4 +1,4 @@
-"""Text from a causal transformer, token after token; keys and values are computed once.
+"""Text from a causal transformer, token by token; keys and values are computed once.
 
 tokens = generate(config, params, prompt, 20)                                     # greedy
 tokens = generate(config, params, prompt, 20, key=jax.random.key(0), temperature=0.8)
@@ -32,19 +32,19 @@ def generate(
     """Continue prompts, all of one length.
 
     Args:
-        config: of a causal transformer.
+        config: a causal transformer.
         params: its parameters.
         prompt: token ids, at least one in each window.
         num_tokens: number of tokens to add to each.
         key: draws each token from the softmax; None takes the most probable one.
-        temperature: the logits are divided by it before the softmax; above 0.
+        temperature: divisor of the logits before the softmax; above 0.
 
     Returns:
         The prompts with their continuations, ``total = T + num_tokens``.
 
     Raises:
-        ValueError: the model is not causal, has no rows for so many positions, or an argument or
-            a token id is out of its range.
+        ValueError: the model is not causal or has too few positions, or an argument or a token id
+            is out of range.
     """
     length = prompt.shape[1]
     if not config.causal:
@@ -71,12 +71,12 @@ def decode(
     key: Key | None = None,
     temperature: float | Array = 1.0,
 ) -> tuple[Int[Array, "B total"], Float[Array, "B added V"]]:
-    """The tokens of :func:`generate`, at least one of them added, and the logits behind each added.
+    """The tokens of :func:`generate`, at least one of them added, and the logits of each added one.
 
-    The prompt is read at once. Logits are those of the model without a cache, up to rounding.
+    The prompt is read at once. Logits equal those of the model without a cache, up to rounding.
     """
     length = prompt.shape[1]
-    # the cache has a place for each layer; a prompt and a token are no work for flash attention
+    # the cache needs every layer apart; flash attention does not suit a prompt or a single token
     config = dataclasses.replace(config, scan_layers=False, attention_impl="xla")
 
     def read(
@@ -113,11 +113,11 @@ def _asking_last(tokens: Int[Array, "B new"], place: Array | None) -> Batch:
 
 
 class _Remembering(Attention):
-    """Attention that keeps keys and values: of a prompt first, then of one token at a time.
+    """Attention that keeps keys and values, first of a prompt, then of one token at a time.
 
     Attributes:
         room: number of tokens to keep.
-        place: of the one token; None for a prompt.
+        place: position of the single token; None for a prompt.
     """
 
     room: int = 0
@@ -129,7 +129,7 @@ class _Remembering(Attention):
         value: Float[Array, "B T KV K"],
         mask: Bool[Array, "b Q T"] | None,
     ) -> tuple[Array, Array, Bool[Array, "some Q all"] | None]:
-        """As of ``Attention``; with keys and values of all earlier tokens."""
+        """As in ``Attention``, with keys and values of all earlier tokens."""
         new = {"keys": key, "values": value}
         if self.place is None:
             more = (0, 0), (0, self.room - key.shape[1]), (0, 0), (0, 0)

@@ -1,7 +1,7 @@
-"""The row-wise layers: every one maps ``[rows, in]`` to ``[rows, out]``.
+"""The row-wise layers: each maps ``[rows, in]`` to ``[rows, out]``.
 
-Rows are tokens of all windows, flattened: each layer is one two-dimensional product, the fastest
-operation of matrix libraries.
+Rows are the tokens of all windows, flattened, so that each layer is one two-dimensional product,
+the fastest operation of matrix libraries.
 """
 
 import math
@@ -19,8 +19,8 @@ from el_jax.models.config import TransformerConfig
 def gelu(x: Array) -> Array:
     """Exact GELU, ``x Phi(x)`` (Hendrycks & Gimpel 2016, arXiv 1606.08415), by erf.
 
-    ``jax.nn.gelu`` takes erfc, which is exact further into the left tail and slower on CPU; this
-    is the form of torch.
+    ``jax.nn.gelu`` uses erfc, which is exact further into the left tail but slower on CPU; this is
+    torch's form.
     """
     return x * (0.5 + 0.5 * lax.erf(x * math.sqrt(0.5)))
 
@@ -61,9 +61,9 @@ class Dense(nn.Module):
     """``x @ kernel + bias``; a kernel with more than two axes is used as the matrix it flattens to.
 
     Attributes:
-        config: gives the number formats of the product.
-        inputs: sizes the kernel contracts; their product is the width of a row.
-        outputs: sizes it maps to.
+        config: sets the number formats of the product.
+        inputs: sizes that the kernel contracts; their product is the width of a row.
+        outputs: sizes that it maps to.
         use_bias: True to add a bias of shape ``outputs``.
         std: standard deviation of the kernel at initialisation.
     """

@@ -1,11 +1,12 @@
-"""The inside of a transformer: read what its blocks return, or put other values there.
+"""Look inside a transformer: read the outputs of its blocks, or replace them.
 
     trace = look(model, params, batch)
-    trace.residual  # [layers + 1, B, T, D]: the embeddings, then the stream behind each block
+    trace.residual  # [layers + 1, B, T, D]: the embeddings, then the stream after each block
     other = look(model, params, batch, patch={(1, "residual", 7): trace.residual[1, ::-1, 7]})
 
-The forward code is the model's own: flax's ``intercept_methods`` reads and replaces what its blocks
-return. Everything may be jitted, vmapped over parameters and differentiated, by a patch too.
+The forward code is the model's own: flax's ``intercept_methods`` reads and replaces the outputs of
+its blocks. Everything may be jitted, vmapped over parameters and differentiated, also with respect
+to a patch.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,13 +28,13 @@ PARTS = ("residual", "attention", "mlp")
 
 
 class Trace(NamedTuple):
-    """The inside of a transformer of N blocks at all T tokens of B windows.
+    """The activations of a transformer with N blocks at all T tokens of B windows.
 
     Attributes:
-        logits: of every token, ``[B, T, V]``.
-        residual: the residual stream: embeddings, then behind each block, ``[N + 1, B, T, D]``.
-        attention: what attention adds to the stream in each block, ``[N, B, T, D]``.
-        mlp: what the MLP adds to it, ``[N, B, T, D]``.
+        logits: the logits at every token, ``[B, T, V]``.
+        residual: the residual stream: embeddings, then after each block, ``[N + 1, B, T, D]``.
+        attention: attention's addition to the stream in each block, ``[N, B, T, D]``.
+        mlp: the MLP's addition to it, ``[N, B, T, D]``.
         weights: attention weights of every query over all keys, ``[N, B, H, T, T]``.
     """
 
@@ -45,15 +46,15 @@ class Trace(NamedTuple):
 
 
 def look(model: ModelFns, params: Params, batch: Batch, patch: Patch | None = None) -> Trace:
-    """Trace a transformer, with some of its values replaced.
+    """Trace a transformer, optionally with some values replaced.
 
     Args:
         model: a transformer.
-        params: of one run.
-        batch: windows of tokens; which of them are supervised does not matter.
-        patch: by ``(layer, part, positions)`` the values that stand in for those of the trace at
+        params: parameters of one run.
+        batch: windows of tokens; their supervised positions do not matter.
+        patch: maps ``(layer, part, positions)`` to values that replace those of the trace at
             ``[layer, :, positions]``: ``[B, D]`` at one position, ``[B, n, D]`` at several,
-            ``[B, T, D]`` at all, which are None. What follows is computed from them. The part is
+            ``[B, T, D]`` at all (None). Later values are computed from them. The part is
             "residual", "attention" or "mlp".
 
     Raises:
@@ -67,7 +68,7 @@ def look(model: ModelFns, params: Params, batch: Batch, patch: Patch | None = No
 def logit_lens(model: ModelFns, params: Params, batch: Batch) -> Float[Array, "layers B T V"]:
     """The logits that the head reads from the residual stream at each depth, ``[N + 1, B, T, V]``.
 
-    nostalgebraist 2020: the stream of every layer in place of the last one's.
+    nostalgebraist 2020: the head reads every layer's stream in place of the last one's.
     """
     residual = look(model, params, batch).residual
     last = len(residual) - 1
@@ -88,7 +89,7 @@ def looks_into(module: nn.Module) -> Callable[[Params, Batch, Patch], Trace]:
         seen: dict[tuple[int, str], Array] = {}
 
         def replaced(layer: int, part: str, rows: Array) -> Array:
-            """Rows of all tokens, those of the patch in their places; remembered."""
+            """Put the patch's rows into the rows of all tokens, and remember the result."""
             value = rows.reshape(*batch.tokens.shape, -1)
             for (at, name, positions), new in patch.items():
                 if (at, name) == (layer, part):
@@ -133,7 +134,7 @@ def _layer_of(path: tuple[str, ...]) -> int | None:
 
 
 def _part_of(path: tuple[str, ...]) -> str | None:
-    """The part that a module inside of a layer returns; None for a piece of one."""
+    """The part that a module inside a layer returns; None for a piece of a part."""
     names = {(): "residual", ("attn",): "attention", ("mlp",): "mlp"}
     return names.get(path[1:])
 

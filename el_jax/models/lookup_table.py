@@ -10,7 +10,7 @@ from el_jax.models.functions import check_tokens
 from el_jax.process.errors import require
 from el_jax.types import Batch, Key, ModelFns, Params
 
-MAX_ROWS = 2**31 - 1  # of the table, which 32-bit integers count
+MAX_ROWS = 2**31 - 1  # rows are counted in 32-bit integers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class LookupTableConfig:
 
     Attributes:
         vocab_size: V, the number of token ids and of classes.
-        order: tokens of a context, the last of them at the supervised position; the table has
+        order: tokens per context, the last of them at the supervised position; the table has
             ``(V + 1) ** order`` rows of V logits.
     """
 
@@ -28,7 +28,7 @@ class LookupTableConfig:
 
     def __post_init__(self) -> None:
         require("vocab_size", self.vocab_size, self.vocab_size >= 1, "a positive integer")
-        # the number of digits first: (V + 1) ** order may be too long to compute
+        # check the number of digits first: (V + 1) ** order may be too long to compute
         fits = 1 <= self.order <= 31 and (self.vocab_size + 1) ** self.order <= MAX_ROWS
         allowed = f"at least 1, and small enough for {MAX_ROWS} contexts of {self.vocab_size} ids"
         require("order", self.order, fits, allowed)
@@ -37,13 +37,13 @@ class LookupTableConfig:
 def lookup_table(config: LookupTableConfig) -> ModelFns:
     """The table as pure functions; it starts at the uniform distribution.
 
-    Contexts do not reach over the start of a window or of a document: a place before it counts as
-    one more token id.
+    A context does not reach past the start of a window or document: a place before the start counts
+    as one more token id.
     """
     num_rows = (config.vocab_size + 1) ** config.order
 
     def init(key: Key) -> Params:
-        del key  # nothing is drawn: no symmetry is to be broken
+        del key  # nothing is drawn: there is no symmetry to break
         return {"logits": jnp.zeros((num_rows, config.vocab_size))}
 
     def apply(params: Params, batch: Batch, key: Key | None = None) -> Float[Array, "B P V"]:

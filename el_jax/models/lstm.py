@@ -90,9 +90,9 @@ def scanned(
 
     Args:
         x: inputs of all tokens.
-        edges: True where the state is zero, beside the first token that is read.
-        width: entries of the hidden state.
-        name: of the submodule.
+        edges: True where the state is reset to zero, other than at the first token read.
+        width: size of the hidden state.
+        name: name of the submodule.
         reverse: read the last token first.
     """
     layer = nn.scan(
@@ -123,7 +123,7 @@ class _Cell(nn.Module):
 
 
 def document_edges(batch: Batch, *, reverse: bool = False) -> Bool[Array, "B T"]:
-    """True for the first token of each document but the window's first, in the order of reading."""
+    """True for the first token read of each document, except at the window's start."""
     if batch.documents is None:
         return jnp.zeros(batch.tokens.shape, bool)
     changes = batch.documents[:, 1:] != batch.documents[:, :-1]

@@ -1,7 +1,7 @@
 """Published transformers as configurations; ``dataclasses.replace`` gives them other sizes.
 
-Numbers that depend on the width follow it (``mlp_ratio``, ``init``). Numbers of heads do not: where
-``num_kv_heads`` does not divide another ``num_heads``, the configuration is refused.
+Numbers that depend on the width follow it (``mlp_ratio``, ``init``). Head counts do not: a new
+``num_heads`` that ``num_kv_heads`` does not divide is refused.
 """
 
 import dataclasses

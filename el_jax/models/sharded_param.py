@@ -1,4 +1,4 @@
-"""A parameter of which this device has a shard, gathered where a module reads it."""
+"""A parameter sharded over devices and gathered where a module reads it."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from jax import Array
 class ShardedParam(flax.struct.PyTreeNode, meta.AxisMetadata[Array]):
     """A shard of an array, in a box that flax opens in ``self.param``, that is, in the layer.
 
-    So a layer that is computed again for the backward pass gathers again, and whole parameters
-    exist for one layer at a time. The gradient of what was gathered is summed and scattered.
+    A layer recomputed for the backward pass therefore gathers again, and only one layer's whole
+    parameters exist at a time. The gradient of the gathered array is summed and scattered.
 
     Attributes:
         value: the shard.
-        axis: the axis that is divided.
+        axis: the sharded axis.
         devices: name of the mesh axis.
     """
 
@@ -33,9 +33,9 @@ class ShardedParam(flax.struct.PyTreeNode, meta.AxisMetadata[Array]):
         return self.replace(value=val)
 
     def add_axis(self, index: int, params: dict[Any, Any]) -> "ShardedParam":  # noqa: ARG002
-        """The same shard where a loop of flax has put an axis at ``index``."""
+        """The same shard after a flax loop has added an axis at ``index``."""
         return self.replace(axis=self.axis + (index <= self.axis))
 
     def remove_axis(self, index: int, params: dict[Any, Any]) -> "ShardedParam":  # noqa: ARG002
-        """The same shard where a loop of flax has taken the axis at ``index``."""
+        """The same shard after a flax loop has removed the axis at ``index``."""
         return self.replace(axis=self.axis - (index < self.axis))

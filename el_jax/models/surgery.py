@@ -1,4 +1,4 @@
-"""A small transformer inside a large one: other parameters, more of them, and the same function.
+"""Embed a small transformer in a large one: more parameters, different ones, the same function.
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), appendix B.4. The large network is k times as wide, and
 its residual stream holds k copies of the small one's, one after the other::
@@ -12,13 +12,13 @@ its residual stream holds k copies of the small one's, one after the other::
     more neurons       0
     more layers        0, on top                          blocks before the norm add 0
 
-A parameter p that becomes n copies of s p gives each copy the gradient of p over n s, so that its
+If a parameter p becomes n copies of s p, each copy gets the gradient of p over n s, so that its
 trace of the Fisher matrix is multiplied by 1 / (n s²): exactly, at any parameters. The trace of the
-Hessian follows where the model's distribution is that of the labels, and there only.
-:func:`replication` tells n, s and the factor of every leaf, to compare with measured traces.
+Hessian does the same only where the model's distribution is that of the labels.
+:func:`replication` gives n, s and the factor of every leaf, to compare with measured traces.
 
-The released code of the paper has s = 1/k, which multiplies the trace of a tied table by k; with
-s = 1/√k only biases and inner norms change theirs.
+The paper's released code has s = 1/k, which multiplies the trace of a tied table by k; with
+s = 1/√k only the traces of biases and inner norms change.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ _SIZES = {
     "mlp_ratio",
     "embedding_width",
 }
-# Settings that parameters, once drawn, do not depend on.
+# Settings that do not affect parameters once they are drawn.
 _OF_TRAINING = {
     "init",
     "init_std",
@@ -81,15 +81,15 @@ class Replica(NamedTuple):
     """One leaf of the large network.
 
     Attributes:
-        group: ``embeddings``, with the head where it is tied; ``matrices``; ``biases_norms``, the
-            gains of norms included; ``last_norm``, the one before the head; ``head``, a kernel of
-            its own; ``head_bias``; of added layers ``added_biases``, which end their branches,
+        group: ``embeddings``, with the head where it is tied; ``matrices``; ``biases_norms``, gains
+            of norms included; ``last_norm``, the one before the head; ``head``, if it has its own
+            kernel; ``head_bias``; and in added layers ``added_biases``, which end their branches,
             and ``added``, the other leaves.
         source: the leaf of the small network whose trace ``fisher_factor`` multiplies. It has the
-            same name, but for ``added_biases``: they are 0, and see the gradient of the stream
-            that the last bias of the small network sees. None for ``added``, without gradient.
+            same name, except for ``added_biases``: they are 0 and get the same gradient of the
+            stream as the last bias of the small network. None for ``added``, which get no gradient.
         copies: n.
-        scale: s, of each copy.
+        scale: s of each copy.
     """
 
     group: Group
@@ -116,14 +116,13 @@ def enlarge(
     Args:
         small: the network of ``params``.
         params: its parameters.
-        large: the network to be filled. Only sizes may differ from ``small``, and settings of
-            training: its width is k times that of ``small`` for a whole k, with k times the heads,
-            of the same size; its MLP is k times as wide or wider; it may have more layers.
-        scale: s, of the head; and of the embeddings where a norm follows them (their scale is 1
-            where none does).
+        large: the network to be filled. It may differ from ``small`` only in sizes and training
+            settings: its width is k times that of ``small`` for an integer k, with k times as many
+            heads of the same size; its MLP is at least k times as wide; it may have more layers.
+        scale: s of the head, and of the embeddings if a norm follows them (otherwise theirs is 1).
 
     Raises:
-        ValueError: naming the setting for which no rule exists, or the leaf that is not one of
+        ValueError: names the setting for which no rule exists, or the leaf that does not belong to
             ``small``.
     """
     plan = replication(small, large, scale)
@@ -146,7 +145,7 @@ def replication(
 ) -> dict[str, Replica]:
     """Source, copies and scale of each leaf of the large network, by name.
 
-    A name is that of ``layers_0/mlp/in/kernel``. Leaves of one group have one Fisher factor.
+    Names look like ``layers_0/mlp/in/kernel``. All leaves of a group have the same Fisher factor.
     Arguments and errors are those of :func:`enlarge`.
     """
     _check(small, large, scale)
@@ -192,12 +191,12 @@ def _shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
 
 
 def _repeats(small: tuple[int, ...], large: tuple[int, ...], k: int) -> list[int]:
-    """Copies along each axis: k along those that grow, which are the width, heads and neurons."""
+    """Copies along each axis: k along those that grow, that is width, heads and neurons."""
     return [k if n > m else 1 for m, n in zip(small, large, strict=True)]
 
 
 def _tiled(leaf: Float[Array, "*m"], shape: tuple[int, ...], k: int) -> Float[Array, "*n"]:
-    """Copies of a leaf, one after the other, and zeros for the neurons behind the last copy."""
+    """Copies of a leaf, one after the other, and zeros for the neurons after the last copy."""
     copies = jnp.tile(leaf, _repeats(leaf.shape, shape, k))
     return jnp.pad(copies, [(0, n - m) for m, n in zip(copies.shape, shape, strict=True)])
 
@@ -238,7 +237,7 @@ def _check_depth(small: TransformerConfig, large: TransformerConfig) -> None:
     require(
         "norm_placement", placement, placement == "pre", "'pre', for a layer to be the identity"
     )
-    # whose gradient no leaf of the small network has
+    # their gradient equals that of no leaf of the small network
     only_attention = biases == (True, False)
     require("mlp_bias", small.mlp_bias, not only_attention, "True, as attention_out_bias is")
 

@@ -1,6 +1,6 @@
-"""One transformer for GPT-NeoX, GPT-2, OPT, BERT and Llama: see ``config`` for the switches.
+"""One transformer for GPT-NeoX, GPT-2, OPT, BERT and Llama; see ``config`` for the switches.
 
-Parameters are named alike for all of them::
+Parameter names are the same for all of them::
 
     tok_emb [V, E]   pos_emb [offset + length, D]   type_emb [types, D]   emb_ln   project_in
     layers_i / ln1, ln2 / scale, bias [D]
@@ -8,8 +8,8 @@ Parameters are named alike for all of them::
                mlp / in, gate / kernel [D, F], bias [F];        out / kernel [F, D], bias [D]
     final_ln   head_dense   head_ln   project_out   head / kernel [E, V], bias [V]
 
-Only activations that reach the supervised logits are computed: the last block takes keys and values
-at all tokens, and its queries, output projection and MLP at the supervised ones.
+Only activations that reach the supervised logits are computed: the last block computes keys and
+values at all tokens, but queries, output projection and MLP only at the supervised ones.
 """
 
 import dataclasses
@@ -40,10 +40,10 @@ def transformer(config: TransformerConfig) -> ModelFns:
 
     Returns:
         ``init(key)``; ``apply(params, batch, key=None)``, logits at the supervised positions;
-        ``attention(params, batch)``, the weights of the queries there; ``readout``, the factors of
-        the logits; and ``features(params, batch)``, the stream at all tokens behind its last norm.
-        All can be vmapped over params, and ``apply`` differentiated twice (but where
-        :func:`~el_jax.models.cudnn.attention_choice` is cuDNN).
+        ``attention(params, batch)``, the attention weights of the queries there; ``readout``, the
+        factors of the logits; and ``features(params, batch)``, the stream at all tokens after the
+        last norm. All can be vmapped over params, and ``apply`` can be differentiated twice (except
+        where :func:`~el_jax.models.cudnn.attention_choice` is cuDNN).
     """
     chosen = attention_choice(config, target.platform(), target.capability()).impl
     module = Transformer(dataclasses.replace(config, attention_impl=chosen))
@@ -58,7 +58,7 @@ def transformer(config: TransformerConfig) -> ModelFns:
 
 
 def functions_of_stack(module: "Transformer") -> ModelFns:
-    """The pure functions of a transformer, or of a subclass, but for its attention."""
+    """The pure functions of a transformer or a subclass, except ``attention``."""
     config = module.config
     init, readout = functions_of(module, drops=config.uses_dropout)
 
@@ -82,7 +82,7 @@ class Transformer(nn.Module):
 
     Attributes:
         config: all switches.
-        attention: makes the attention of a block, from configuration and name.
+        attention: makes a block's attention module from configuration and name.
     """
 
     config: TransformerConfig
@@ -90,7 +90,7 @@ class Transformer(nn.Module):
 
     @nn.compact
     def __call__(self, batch: Batch, deterministic: bool = True) -> Readout:
-        """The readout; dropout, unless ``deterministic``, draws from the stream "dropout"."""
+        """The readout; unless ``deterministic``, dropout draws from the stream "dropout"."""
         c = self.config
         table = self.param(
             "tok_emb", nn.initializers.normal(c.matrix_std), (c.vocab_size, c.embedding_dim)
@@ -122,7 +122,7 @@ class Transformer(nn.Module):
     def _layers(
         self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
     ) -> Float[Array, "supervised D"]:
-        """From the embeddings of all tokens to the stream at the supervised positions."""
+        """Map the embeddings of all tokens to the stream at the supervised positions."""
         c = self.config
         x = self._inner_blocks(x, batch, deterministic)
         last = scope(batch, c, supervised_only=True)
@@ -132,7 +132,7 @@ class Transformer(nn.Module):
     def _inner_blocks(
         self, x: Float[Array, "rows D"], batch: Batch, deterministic: bool
     ) -> Float[Array, "rows D"]:
-        """All blocks but the last; in a loop, if the configuration says so."""
+        """Apply all blocks but the last; in a loop, if the configuration says so."""
         c = self.config
         names = [f"layers_{i}" for i in range(c.num_layers - 1)]
         inner = scope(batch, c, supervised_only=False)
@@ -148,7 +148,7 @@ class Transformer(nn.Module):
                 block = Block(c, self.attention, name=name)
                 x = (nn.remat(applied) if again else applied)(block, x)
             return x
-        # Without a parent, the block registers no parameters here: it is applied to stacked ones.
+        # Without a parent the block registers no parameters here; it is applied to stacked ones.
         block = Block(c, self.attention, parent=None)
         layers = (self.variables["params"][name] for name in names)
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)
@@ -195,7 +195,7 @@ class Block(nn.Module):
 
     Attributes:
         config: all switches.
-        attention: makes the attention, from configuration and name.
+        attention: makes the attention module from configuration and name.
     """
 
     config: TransformerConfig
@@ -239,7 +239,7 @@ class Block(nn.Module):
 
 
 def take_rows(x: Float[Array, "rows D"], index: Int[Array, "B P"]) -> Float[Array, "picked D"]:
-    """The rows of the tokens ``index`` picks in each window, window after window."""
+    """The rows of the tokens that ``index`` picks in each window, window by window."""
     num_windows = index.shape[0]
     first = jnp.arange(num_windows) * (x.shape[0] // num_windows)
     return x[(first[:, None] + index).reshape(-1)]
@@ -264,13 +264,13 @@ class Mlp(nn.Module):
 
 
 class Head(nn.Module):
-    """The matrix behind the logits: a kernel of its own, or the token table."""
+    """The output matrix that gives the logits: its own kernel, or the token table."""
 
     config: TransformerConfig
 
     @nn.compact
     def __call__(self, hidden: Float[Array, "B P E"], table: Float[Array, "V E"]) -> Readout:
-        """Hidden states and matrix in the number format of their product, and the bias."""
+        """Hidden states and matrix, in the number format of their product, and the bias."""
         c = self.config
         if c.tie_head:
             kernel = table.T

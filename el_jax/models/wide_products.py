@@ -1,7 +1,7 @@
-"""Products of bfloat16 numbers in float32, whose derivatives are products of bfloat16, too.
+"""Float32 products of bfloat16 numbers whose derivatives are also products of bfloat16.
 
-The derivative of a float32 result is float32, and by itself it is multiplied with the other
-operand in float32: at half of a GPU's speed, for the logits and the attention scores alone.
+The derivative of a float32 result is float32 and would be multiplied with the other operand in
+float32: at half of a GPU's speed, for the logits and the attention scores alone.
 """
 
 import functools
@@ -12,14 +12,14 @@ from jax import Array
 
 
 def wide_einsum(spec: str, left: Array, right: Array, precision: str = "default") -> Array:
-    """``jnp.einsum`` in float32, or in the operands' own format where that is wider.
+    """``jnp.einsum`` in float32, or in the operands' format if that is wider.
 
     Args:
         spec: subscripts of the two operands and of the result.
         left: an operand.
-        right: the other one; if both are bfloat16, derivatives are rounded to it before they are
-            multiplied.
-        precision: of the product, as in ``jnp.matmul``.
+        right: the other one; if both are bfloat16, derivatives are rounded to bfloat16 before they
+            are multiplied.
+        precision: precision of the product, as in ``jnp.matmul``.
     """
     if left.dtype == right.dtype == jnp.bfloat16:
         return _wide(spec, precision, left, right)

@@ -1,1 +1,1 @@
-"""The price of a training on machines that are not here: memory, messages, time."""
+"""The cost of a training on machines elsewhere: memory, messages, time."""

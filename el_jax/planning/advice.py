@@ -1,4 +1,4 @@
-"""Changes of a config that make its training fit."""
+"""Config changes that make a training fit into memory."""
 
 import math
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from el_jax.training.objectives.heads import LogitHead
 
 
 def advice(memory: Memory, settings: Settings, shapes: Shapes, machine: Machine) -> Iterator[str]:
-    """Changes that make a training fit, or nearer to it, each in a line; none if it fits.
+    """Changes that make a training fit, or come closer, one per line; none if it fits.
 
-    Only what the config does not have already, and what the machine and the model allow.
+    Only changes that the config does not have yet and that the machine and the model allow.
 
     Args:
-        memory: of one device.
-        settings: of the training, parsed for the machine.
+        memory: memory of one device.
+        settings: the training's settings, parsed for the machine.
         shapes: its shapes.
         machine: the machine.
     """

@@ -1,8 +1,8 @@
-"""Compile a training's updates for a machine elsewhere: a process of the compilers' environment.
+"""Compile a training's updates for a machine elsewhere, in the compilers' own environment.
 
     python -m el_jax.planning.compile_worker ASKED.json ANSWER.json
 
-ASKED has the resolved config and the name of the machine. ANSWER is as ``compile_updates`` returns.
+ASKED has the resolved config and the machine's name. ANSWER is the result of ``compile_updates``.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from el_jax.training.program import runs_of
 
 
 def target_of(machine: Machine) -> Target:
-    """The machine with devices that can be compiled for, though not computed on."""
+    """The machine, with devices that programs can be compiled for but not run on."""
     platform = machine.chip.platform
     if platform == "cpu":
         return Target("cpu", 1, devices=tuple(jax.devices("cpu")[:1]))
@@ -46,14 +46,14 @@ def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict
     """Compile a dispatch with as many runs at once as fit, chosen as ``Runs.fitting`` does.
 
     Args:
-        shapes: of the training.
-        num_updates: updates of a dispatch.
+        shapes: the training's shapes.
+        num_updates: updates per dispatch.
         room: usable bytes of a device.
 
     Returns:
-        Of one device: ``at_once``, the number of runs it computes at once; ``parts``, bytes by name
-        (see ``compiled_bytes``); ``of_all``, the bytes that all its runs at once would need;
-        ``state``, bytes of the state; and of one update ``messages``, each with its kind, bytes and
+        For one device: ``at_once``, the number of runs it computes at once; ``parts``, bytes by
+        name (see ``compiled_bytes``); ``of_all``, the bytes that all its runs at once would need;
+        ``state``, bytes of the state; and for one update ``messages``, each with kind, bytes and
         number, and ``cycles``.
     """
     runs = runs_of(shapes.spec)
@@ -78,9 +78,9 @@ def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict
 
 
 def without_cudnn(settings: Settings) -> Settings:
-    """The settings with plain attention where they leave the choice open.
+    """The settings, with plain attention where they leave the choice open.
 
-    XLA asks the library itself for cuDNN's attention, which the compilers come without.
+    XLA needs the cuDNN library for its attention, and the compilers come without it.
     """
     model = settings.model
     if model.fields.get("attention_impl") != "auto":
@@ -90,7 +90,7 @@ def without_cudnn(settings: Settings) -> Settings:
 
 
 def main(asked: Path, answer: Path) -> None:
-    """Read the request, compile, write what the compiler says."""
+    """Read the request, compile, and write the compiler's numbers."""
     request = json.loads(asked.read_text())
     machine = machine_of(request["machine"])
     with compiling_for(target_of(machine)):

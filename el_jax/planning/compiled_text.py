@@ -1,7 +1,7 @@
 """Messages between devices and a TPU's cycles, in the text of a compiled program.
 
-XLA's own cost analysis counts a loop's body once and knows nothing of messages. Here every
-instruction counts as often as its loops turn.
+XLA's own cost analysis counts a loop's body once and ignores messages. Here every instruction
+counts as often as its loops iterate.
 """
 
 import math
@@ -39,12 +39,12 @@ class Instruction(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Messages between devices that are alike.
+    """A group of identical messages between devices.
 
     Attributes:
         kind: such as "all-reduce".
         num_bytes: bytes of the result on one device.
-        times: number of times that it is sent.
+        times: number of times it is sent.
     """
 
     kind: str
@@ -86,7 +86,7 @@ class CompiledText:
         return sum((int(cycles[1]) * times for cycles, times in found if cycles), 0.0)
 
     def _walk(self, name: str, times: float) -> Iterator[tuple[Instruction, float]]:
-        """Every instruction that is executed by itself, with its number of times."""
+        """Every separately executed instruction, with the number of times it is executed."""
         for instruction in self._computations.get(name, ()):
             yield instruction, times
             if instruction.opcode == "while":
@@ -100,7 +100,7 @@ class CompiledText:
                     yield from self._walk(called, times * turns)
 
     def _turns_of(self, loop: Instruction) -> int:
-        """Turns of a loop: as its attributes say, or the number it is compared with, or 1."""
+        """Iterations of a loop: from its attributes, or the number it is compared with, or 1."""
         if known := _TURNS.search(loop.rest):
             return int(known[1])
         condition = _CONDITION.search(loop.rest)

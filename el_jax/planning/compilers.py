@@ -1,4 +1,4 @@
-"""The compilers for TPUs and NVIDIA GPUs, in an environment and a process of their own.
+"""The compilers for TPUs and NVIDIA GPUs, in their own environment and process.
 
 They compile on any CPU and need neither such a device nor NVIDIA's libraries.
 """
@@ -17,10 +17,10 @@ from el_jax.planning.machines import Machine
 from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment
 
 _ROOT = Path(__file__).parents[2]
-# Without a card there is nothing to time candidates on; and without that choice some products in
-# bfloat16 find no tiling in Triton.
+# Without a card there is nothing to time candidates on; and without autotuning some bfloat16
+# products find no tiling in Triton.
 _GPU_FLAGS = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
-# libtpu asks Google's metadata server for its machine, unless the environment describes one
+# libtpu asks Google's metadata server about its machine unless the environment describes one
 _NO_TPU_HERE = {
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",
@@ -31,11 +31,11 @@ _NO_TPU_HERE = {
 
 
 class CompilerError(RuntimeError):
-    """A compiler ended without an answer; the message has its last words."""
+    """A compiler ended without an answer; the message has its last output."""
 
 
 def environment() -> OwnEnvironment:
-    """The compilers of the installed version of jax."""
+    """The compilers for the installed version of jax."""
     jaxlib = importlib.metadata.version("jaxlib")
     asked = importlib.metadata.requires("jax") or []
     (libtpu,) = {match[1] for text in asked if (match := re.match(r"(libtpu[^;\s]*)", text))}
@@ -53,7 +53,7 @@ def environment() -> OwnEnvironment:
 def compile_elsewhere(
     config: dict[str, Any], machine: Machine, *, install: bool = True
 ) -> dict[str, Any]:
-    """Compile a training's updates for a machine, in a process that has its compiler.
+    """Compile a training's updates for a machine, in a process with its compiler.
 
     Args:
         config: a resolved config, as plain values.
@@ -69,7 +69,7 @@ def compile_elsewhere(
     """
     if not machine.chip.compiler:
         raise NoEnvironmentError(f"there is no compiler for a whole device of {machine.name}")
-    here = machine.chip.platform == "cpu"  # which this environment compiles for
+    here = machine.chip.platform == "cpu"  # this environment compiles for CPUs
     python = sys.executable if here else environment().python(install=install)
     with tempfile.TemporaryDirectory() as folder:
         asked, answer = Path(folder) / "asked.json", Path(folder) / "answer.json"
@@ -79,7 +79,7 @@ def compile_elsewhere(
             env=variables_for(machine.chip.platform),
             capture_output=True,
             text=True,
-            errors="replace",  # of a compiler that writes bytes of its own
+            errors="replace",  # a compiler may write bytes that are not text
             check=False,
         )
         if not answer.exists():

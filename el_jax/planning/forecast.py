@@ -1,4 +1,4 @@
-"""Memory, messages and time of a training on a machine, from its products and its compiler."""
+"""Memory, messages and time of a training on a machine, from matrix products and compiler."""
 
 import dataclasses
 import functools
@@ -16,12 +16,12 @@ from el_jax.training.memory import USABLE, halves, least_bytes, num_bytes
 from el_jax.training.objectives.in_parts import InParts, num_parts
 from el_jax.training.program import block_windows, runs_of
 
-UTILISATION = 0.35  # of peak: what well-made training of transformers reaches
+UTILISATION = 0.35  # share of peak that well-tuned transformer training reaches
 
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """A time from its ideal to that at ``UTILISATION`` of the peaks, seconds."""
+    """A range of times in seconds, from the ideal to that at ``UTILISATION`` of the peaks."""
 
     ideal: float
     likely: float
@@ -30,21 +30,21 @@ class Interval:
         return Interval(self.ideal + other.ideal, self.likely + other.likely)
 
     def times(self, factor: int | float) -> "Interval":
-        """The interval ``factor`` times as long."""
+        """The interval scaled by ``factor``."""
         return Interval(self.ideal * factor, self.likely * factor)
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Memory of one device while it updates, bytes.
+    """Memory of one device during an update, bytes.
 
     Attributes:
-        available: of the device.
-        parts: bytes by name, by the compiler or else the least that the shapes need. Infinite for a
-            program that the compiler refuses without a number.
+        available: memory of the device.
+        parts: bytes by name, from the compiler or else the least that the shapes need. Infinite if
+            the compiler refuses the program without giving a number.
         runs: number of runs that the device trains.
         runs_at_once: number of runs that it computes at once.
-        room_for_runs: about as many runs would fit at once.
+        room_for_runs: approximate number of runs that would fit at once.
     """
 
     available: float
@@ -66,27 +66,27 @@ class Memory:
 
 @dataclasses.dataclass(frozen=True)
 class Forecast:
-    """The cost of a training on a machine; operations and bytes are of one update of all runs.
+    """The cost of a training on a machine; operations and bytes are for one update of all runs.
 
     Attributes:
         machine: its name.
         layout: distribution of runs or windows over its devices.
         runs: number of runs.
-        parameters: of one run.
+        parameters: number of parameters of one run.
         tokens: tokens that one run reads in an update.
-        num_parts: parts of its windows that are computed one after the other.
-        operations_by_arithmetic: of all matrix products, by formula.
+        num_parts: number of parts of its windows that are computed one after another.
+        operations_by_arithmetic: operations of all matrix products, by formula.
         bytes_moved: by formula: operands and results of products, gradients, state.
-        memory: of one device.
-        messages: kind, bytes on a device and number an update of each message between devices;
-            None where nothing was compiled.
-        update: time of one update, of all runs.
+        memory: memory of one device.
+        messages: kind, bytes per device and number per update of each message between devices;
+            None if nothing was compiled.
+        update: time of one update of all runs.
         by: origin of the ideal time: "compiler" or "roofline".
         training: time of all updates and evaluations.
-        num_updates: of the training.
-        num_devices: of the machine.
-        not_compiled: reason for which no compiler was asked; empty if it was.
-        to_fit: changes that make it fit, each in a line; none if it fits.
+        num_updates: length of the training.
+        num_devices: number of devices of the machine.
+        not_compiled: why no compiler was used; empty if one was.
+        to_fit: changes that make it fit, one per line; none if it fits.
     """
 
     machine: str
@@ -119,7 +119,7 @@ class Forecast:
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte moved."""
+        """Operations per byte moved."""
         return self.operations / self.bytes_moved
 
 
@@ -132,21 +132,21 @@ def forecast(
     compiled: Mapping[str, Any] | None,
     not_compiled: str = "",
 ) -> Forecast:
-    """Combine the parts.
+    """Combine the parts into a forecast.
 
     Args:
-        settings: of the training, parsed for the machine.
+        settings: the training's settings, parsed for the machine.
         shapes: its shapes.
         machine: the machine.
-        update: products of an update of all runs.
-        block: products of an evaluated block of all runs.
+        update: products of one update of all runs.
+        block: products of one evaluated block of all runs.
         compiled: see ``compile_worker.compile_updates``; None if there was no compiler.
         not_compiled: the reason, if there was none.
     """
     layout, share = shapes.spec.layout, 1 / shapes.spec.layout.num_devices
     # gradients and the state, each written once and read once
     kept = 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
-    # a device that has some of the windows still has all of the state
+    # a device with only some of the windows still has the whole state
     here = update.num_bytes * share + kept / layout.runs
     messages, sent = None, float(_expected_bytes(shapes))
     if compiled is not None:
@@ -183,11 +183,11 @@ def forecast(
 def roofline(
     machine: Machine, operations: Mapping[str, float], num_bytes: int | float, sent: int | float
 ) -> float:
-    """The least time of one device: the longest of computing, reading and sending, in seconds.
+    """Lower bound in seconds on one device's time: the longest of computing, reading and sending.
 
     Args:
         machine: its peaks.
-        operations: by arithmetic.
+        operations: operations by arithmetic.
         num_bytes: bytes read and written.
         sent: bytes sent to other devices.
     """
@@ -198,7 +198,7 @@ def roofline(
 
 
 def _memory_of(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | None) -> Memory:
-    """The compiler's bytes; without a compiler the least, of as many runs at once as fit."""
+    """The compiler's bytes; without a compiler the least, for as many runs at once as fit."""
     runs, available = runs_of(shapes.spec), machine.chip.memory
     here, room = runs.layout.share(runs.num_runs), USABLE * available
     if compiled is not None:
@@ -214,12 +214,12 @@ def _memory_of(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | N
 
 
 def _expected_bytes(shapes: Shapes) -> int:
-    """Bytes that a device sends in an update: gradients for their sum, or parts of parameters."""
+    """Bytes that a device sends in an update: gradients for their sum, or parameter shards."""
     layout = shapes.spec.layout
     size = num_bytes(shapes.state.params) // layout.runs
     if layout.data == 1:
         return 0
-    # in parts: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
+    # sharded: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
     return (3 if layout.fsdp else 2) * size
 
 
@@ -233,7 +233,7 @@ def _num_parts(shapes: Shapes) -> int:
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:
-    """Blocks of windows that are evaluated during a training."""
+    """Number of blocks of windows evaluated during a training."""
     task, train = settings.task, settings.train
     windows = block_windows(shapes.batch, shapes.spec.eval_tokens, shapes.spec.layout)
     often = train.num_updates // train.eval_every

@@ -1,4 +1,4 @@
-"""Machines that a training can be planned for, read from machines.toml, and the one at hand."""
+"""Machines that a training can be planned for: those in machines.toml and the one at hand."""
 
 import dataclasses
 import difflib
@@ -30,13 +30,13 @@ class Chip:
         float32: peak of products in float32 at default precision.
         float32_highest: peak of products in float32 at the highest precision.
         memory: bytes.
-        bandwidth: of the memory.
-        link: to other devices of the same host or slice.
-        network: to devices of other hosts; 0 within a slice of TPUs.
+        bandwidth: bandwidth of the memory.
+        link: bandwidth to other devices of the same host or slice.
+        network: bandwidth to devices of other hosts; 0 within a slice of TPUs.
         host_devices: largest number of devices in one host.
         compiler: the compiler's name for it; empty if it has none.
-        dimensions: of a slice of TPUs.
-        clock: of a TPU's core, Hz.
+        dimensions: dimensions of a slice of TPUs.
+        clock: clock rate of a TPU's core, Hz.
         capability: compute capability of a GPU.
         card: numbers of a GPU by their names in XLA.
     """
@@ -59,7 +59,7 @@ class Chip:
 
     @property
     def card_text(self) -> str:
-        """A GPU as XLA's compiler reads it, in the text form of its GpuTargetConfigProto."""
+        """A GPU as XLA's compiler reads it: the text form of its GpuTargetConfigProto."""
         numbers = {
             **_EVERY_CARD,
             **self.card,
@@ -82,9 +82,9 @@ class Machine:
 
     Attributes:
         name: its name on the command line.
-        chip: the numbers of a device.
+        chip: the numbers of one device.
         num_devices: number of devices.
-        num_hosts: number of hosts, each of which runs a process.
+        num_hosts: number of hosts, each of which runs one process.
     """
 
     name: str
@@ -94,10 +94,10 @@ class Machine:
 
     @property
     def link(self) -> float:
-        """Bandwidth of a device to its neighbours, bytes/s: that of the slowest way.
+        """Bandwidth of a device to its neighbours over the slowest path, bytes/s.
 
-        Cards of several hosts: sums and gathered arrays cross between hosts once for all cards of a
-        host, which share them among their adapters.
+        With cards in several hosts, sums and gathered arrays cross between hosts once for all cards
+        of a host, which share the traffic among their adapters.
         """
         if self.chip.platform != "gpu" or self.num_hosts == 1:
             return self.chip.link
@@ -113,7 +113,7 @@ class Machine:
 
 
 def _sides(num_chips: int, dimensions: int) -> tuple[int, ...]:
-    """Sides of a slice of a power of two of chips, as nearly equal as can be; even first."""
+    """Sides of a slice of 2^n chips, as nearly equal as possible; even sides first."""
     exponent = int(math.log2(num_chips))
     if dimensions == 2:
         return 2 ** (exponent // 2), 2 ** (exponent - exponent // 2)
@@ -134,7 +134,7 @@ def _machine(kind: str, size: str, chip: Chip) -> Machine:
 def _all() -> dict[str, Machine]:
     """Every machine elsewhere by name.
 
-    v4 and v5p are lent by slices of four chips and more: of their size 1, one of four computes.
+    v4 and v5p come in slices of four or more chips; at size 1, one chip of four computes.
     """
     found = {}
     for kind, row in _TABLE.items():
@@ -151,7 +151,7 @@ NAMES = (HERE, *MACHINES)
 
 
 def machine_of(name: str) -> Machine:
-    """The machine of a name; the one at hand is measured first.
+    """The named machine; the one at hand is measured first.
 
     Raises:
         ConfigError: there is none; lists the known ones and names the closest.

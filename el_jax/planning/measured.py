@@ -14,11 +14,11 @@ from el_jax.training.memory import free_bytes
 
 @functools.cache
 def this_cpu() -> dict[str, Any]:
-    """All cores of this CPU as one ``Chip``, which has nobody to send to; measured once."""
+    """All cores of this CPU as one ``Chip`` without neighbours; measured once."""
     device = jax.devices("cpu")[0]
     with jax.default_device(device):
         speeds = {dtype: _products_per_second(dtype) for dtype in ("float32", "bfloat16")}
-        array = jnp.zeros(2**26, jnp.float32)  # more than caches hold
+        array = jnp.zeros(2**26, jnp.float32)  # larger than the caches
         bandwidth = 2 * array.nbytes / _seconds(jax.jit(jnp.negative), array)
     of_machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
@@ -40,7 +40,7 @@ def _products_per_second(dtype: str) -> float:
 
 
 def _seconds(function: Callable[..., jax.Array], *args: jax.Array) -> float:
-    """Seconds of the fastest of three calls, after one that compiles."""
+    """Seconds of the fastest of three calls, after one call to compile."""
     function(*args).block_until_ready()
     seconds = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""From a config and a machine to a forecast."""
+"""Make a forecast from a config and a machine."""
 
 import dataclasses
 import json
@@ -20,15 +20,15 @@ def plan(
     """Forecast a training on a machine.
 
     Args:
-        config: of the training.
+        config: the training's config.
         machine: the machine.
-        compiled: True if its compiler is to be asked.
+        compiled: True to use its compiler.
         install: True if the compilers may be installed.
 
     Raises:
-        ConfigError: the config is refused, on that machine or any.
+        ConfigError: the config is refused, on this machine or on any.
     """
-    # traced with plain attention, whose products can be counted; the layout is the machine's
+    # traced with plain attention, so that products can be counted, but with the machine's layout
     with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
         settings = build.parse(config)
         spec = build.make_spec(settings)

@@ -1,8 +1,8 @@
 """Operations and bytes of a program's matrix products, counted in its trace.
 
-The count follows the program, whatever the model: only the queries that are supervised in the last
-block, only the logits of supervised positions, every product that is computed twice. Loops count as
-often as they turn. Sums, norms and other elementwise work are left out.
+The count follows the program of any model: it includes only supervised queries in the last block,
+only the logits of supervised positions, and each recomputed product twice. Loop bodies count as
+often as they run. Sums, norms and other elementwise work are left out.
 """
 
 import math
@@ -18,9 +18,9 @@ class Products(NamedTuple):
     """The matrix products of a program.
 
     Attributes:
-        operations: by arithmetic ("bfloat16", "float32", "float32_highest", ...), with a
-            multiplication and an addition as two.
-        num_bytes: of all operands and results, each as often as a product reads or writes it.
+        operations: by arithmetic ("bfloat16", "float32", "float32_highest", ...); a multiplication
+            and an addition count as two.
+        num_bytes: bytes of all operands and results, as often as products read or write them.
     """
 
     operations: dict[str, float]
@@ -28,7 +28,7 @@ class Products(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Operations of any arithmetic."""
+        """Operations in all arithmetics together."""
         return sum(self.operations.values())
 
 
@@ -36,7 +36,7 @@ def count_products(function: Any, *args: Any) -> Products:
     """Count the products of ``function(*args)``.
 
     Args:
-        function: is traced, not computed.
+        function: the function, which is traced but not run.
         *args: arrays, or ``jax.ShapeDtypeStruct`` in their place.
     """
     operations: defaultdict[str, float] = defaultdict(float)
@@ -48,7 +48,7 @@ def count_products(function: Any, *args: Any) -> Products:
 
 
 def _products(jaxpr: Jaxpr, times: int) -> Iterator[tuple[JaxprEqn, int]]:
-    """Every product with the number of times it is computed."""
+    """Every product, with the number of times it is computed."""
     for eqn in jaxpr.eqns:
         if eqn.primitive.name == "dot_general":
             yield eqn, times

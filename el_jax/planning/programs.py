@@ -16,7 +16,7 @@ from el_jax.types import Batch
 
 @dataclasses.dataclass(frozen=True)
 class Shapes:
-    """Shapes of what the programs of a training take.
+    """Shapes of the inputs of a training's programs.
 
     Attributes:
         spec: the training.
@@ -32,7 +32,7 @@ class Shapes:
 
     @property
     def num_params(self) -> int:
-        """Parameters of one run."""
+        """Number of parameters of one run."""
         return sum(math.prod(leaf.shape[1:]) for leaf in jax.tree.leaves(self.state.params))
 
 
@@ -48,13 +48,13 @@ def shapes_of(spec: Spec) -> Shapes:
 
 
 def products_of_update(shapes: Shapes) -> Products:
-    """The matrix products of one update of all runs, on however many devices."""
+    """The matrix products of one update of all runs, over all devices."""
     function = updates(_undivided(shapes.spec), 1)
     return count_products(function.call, shapes.state, _hypers(shapes), shapes.data)
 
 
 def products_of_block(shapes: Shapes) -> Products:
-    """The matrix products of all runs on one block of windows that are evaluated at once."""
+    """The matrix products of all runs on one block of windows evaluated at once."""
     spec = shapes.spec
     windows = block_windows(shapes.batch, spec.eval_tokens, spec.layout)
     block = jax.tree.map(
@@ -69,9 +69,9 @@ def lowered(shapes: Shapes, num_updates: int, at_once: int | None = None) -> jax
     """A dispatch of updates, ready to be compiled for the devices of its layout.
 
     Args:
-        shapes: of the training.
-        num_updates: updates of a dispatch.
-        at_once: number of runs a device computes at once; None for all.
+        shapes: the training's shapes.
+        num_updates: updates per dispatch.
+        at_once: number of runs that a device computes at once; None for all.
     """
     function = updates(shapes.spec, num_updates, at_once)
     return function.lower(shapes.state, _hypers(shapes), shapes.data)

@@ -9,16 +9,16 @@ from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
 from el_jax.planning.units import duration, quantity
 
-LAUNCHES = 200e-6  # seconds; some dozens of kernels at a few microseconds each
+LAUNCHES = 200e-6  # seconds: some dozens of kernels at a few microseconds each
 
 
 def spans(interval: Interval) -> str:
-    """An interval of times."""
+    """An interval of times as text."""
     return f"{duration(interval.ideal)} to {duration(interval.likely)}"
 
 
 def hours(interval: Interval) -> str:
-    """An interval of device-hours."""
+    """An interval of device-hours as text."""
     return f"{interval.ideal:.3g} to {interval.likely:.3g} device-hours"
 
 
@@ -94,10 +94,10 @@ def _messages(plan: Forecast) -> str:
 
 
 def as_json(plan: Forecast) -> dict[str, Any]:
-    """The forecast as values that JSON has, its verdict, intensity and device-hours included.
+    """The forecast as JSON values, including its verdict, intensity and device-hours.
 
-    A number that is not finite, such as the bytes of a program that the compiler refuses without a
-    number, is None.
+    A number that is not finite, such as the bytes of a program that the compiler refuses without
+    giving a number, becomes None.
     """
     derived = {
         "operations": plan.operations,

@@ -1,4 +1,4 @@
-"""Numbers with units as text."""
+"""Text for numbers with units."""
 
 import math
 
@@ -7,7 +7,7 @@ _TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
 def quantity(value: int | float, unit: str) -> str:
-    """A number with three digits and a prefix: ``quantity(3.2e9, "B")`` is "3.2 GB".
+    """A number with up to three digits and a prefix: ``quantity(3.2e9, "B")`` is "3.2 GB".
 
     A unit that begins with a space is a word: ``quantity(2e6, " words")`` is "2 M words".
     """
@@ -20,6 +20,6 @@ def quantity(value: int | float, unit: str) -> str:
 
 
 def duration(seconds: int | float) -> str:
-    """A time in the largest unit of which it has one."""
+    """A time in the largest unit that it reaches."""
     size, unit = next((each for each in _TIMES if seconds >= each[0]), _TIMES[-1])
     return f"{seconds / size:.3g} {unit}"

@@ -1,1 +1,1 @@
-"""Process life: arithmetic, files, locks, errors."""
+"""The process: arithmetic, files, locks, errors."""

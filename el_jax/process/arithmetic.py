@@ -1,14 +1,13 @@
-"""Right sums on CPUs: the XLA flag they need, and a canary that detects its absence.
+"""Correct sums on CPUs: the XLA flag that they need, and a canary that detects its absence.
 
 On CPUs jaxlib 0.10 to 0.12 computes some sums with YNNPACK kernels that return garbage:
 
 * a product with a scalar broadcast to a matrix, then summed (0.10 to 0.12);
-* the squares of 32,769 and more rows of three, summed row by row under vmap (0.10);
-* a product of seven axes, summed over one of them, which kills the process (0.10).
+* the squares of 32,769 or more rows of three, summed row by row under vmap (0.10);
+* a product with seven axes, summed over one of them, which kills the process (0.10).
 
-XLA's other kernels for sums are right. ``import el_jax`` selects them by a flag, which XLA reads
-at the first computation of the process. README.md has the six lines that show the
-fault.
+XLA's other kernels for sums are correct. ``import el_jax`` selects them by a flag, which XLA reads
+at the first computation of the process. README.md has six lines that show the fault.
 """
 
 import functools
@@ -24,7 +23,7 @@ import numpy as np
 from el_jax.process.errors import ARITHMETIC, UserError
 
 _NAME = "--xla_cpu_experimental_ynn_fusion_type"
-FLAG = f"{_NAME}=-reduce"  # takes sums off the default list and leaves products on it
+FLAG = f"{_NAME}=-reduce"  # removes sums from the default list and leaves products on it
 OVERRIDE = "EL_JAX_WRONG_ARITHMETIC"  # environment variable; "allow" turns the error into a warning
 _OLDEST, _BEYOND = (0, 10, 1), (0, 13)  # jaxlib versions that know the flag and need it
 
@@ -39,7 +38,7 @@ def select_right_sums() -> None:
     """Append ``FLAG`` to ``XLA_FLAGS``, unless the variable names the same option already.
 
     Warns:
-        RuntimeWarning: JAX has computed in this process without the flag, which comes too late.
+        RuntimeWarning: JAX has already computed in this process, so the flag comes too late.
     """
     if not _OLDEST <= _jaxlib() < _BEYOND:
         return  # an unknown flag would end the process
@@ -57,10 +56,10 @@ def select_right_sums() -> None:
 
 
 def check() -> None:
-    """Run the canary: milliseconds, and a fraction of a second to compile the first time.
+    """Run the canary: milliseconds, plus a fraction of a second to compile the first time.
 
     Raises:
-        WrongArithmeticError: names the fault, the flag and the version; only a warning if the
+        WrongArithmeticError: names the fault, the flag and the version; a warning instead if the
             environment variable ``EL_JAX_WRONG_ARITHMETIC`` is ``allow``.
     """
     wrong = wrong_sums()
@@ -75,9 +74,9 @@ def check() -> None:
     print(f"warning: {message}", file=sys.stderr, flush=True)
 
 
-@functools.cache  # XLA reads its flags once in the life of a process
+@functools.cache  # XLA reads its flags once per process
 def wrong_sums() -> tuple[str, ...]:
-    """The sums of the canary that differ from exact arithmetic; empty if all are right.
+    """The canary's sums that differ from exact arithmetic; empty if all are right.
 
     Always empty on accelerators, which have other kernels.
     """
@@ -107,7 +106,7 @@ def wrong_sums() -> tuple[str, ...]:
 
 
 def record() -> dict[str, str]:
-    """The XLA flags of this process and the verdict of the canary, for the records of a run."""
+    """The XLA flags of this process and the canary's verdict, for the records of a run."""
     wrong = wrong_sums()
     canary = f"wrong: {', '.join(wrong)}" if wrong else "right"
     return {"xla_flags": os.environ.get("XLA_FLAGS", ""), "canary": canary}
@@ -119,11 +118,11 @@ def _jaxlib() -> tuple[int, ...]:
 
 
 def _flags() -> str:
-    """``XLA_FLAGS``, or the content of the file it names."""
+    """``XLA_FLAGS``, or the content of the file that it names."""
     flags = os.environ.get("XLA_FLAGS", "")
     if not flags or flags.lstrip().startswith("-"):
         return flags
-    return pathlib.Path(flags).read_text(encoding="utf-8")  # XLA reads flags from a file, too
+    return pathlib.Path(flags).read_text(encoding="utf-8")  # XLA also reads flags from a file
 
 
 def _remedy() -> str:
@@ -135,5 +134,5 @@ def _remedy() -> str:
 
 
 def _backend_runs() -> bool:
-    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public name for the question
+    bridge = sys.modules.get("jax._src.xla_bridge")  # JAX has no public way to ask
     return bridge is not None and bridge.backends_are_initialized()

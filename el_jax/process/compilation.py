@@ -1,4 +1,4 @@
-"""Compilation: a cache shared by all processes, and less work for programs that run once."""
+"""Compilation: a cache shared by all processes, and less effort for programs that run once."""
 
 import ctypes
 import os
@@ -14,13 +14,13 @@ from el_jax.process import target
 class Once:
     """``jax.jit`` of a function that is called once, such as one that draws data.
 
-    On CPUs LLVM optimises it less, or not at all, so compilation takes a third to a half of the
-    time. Other compilers have no such level.
+    On CPUs LLVM optimises it less, or not at all, so that compilation takes a third to a half of
+    the time. Other compilers have no such level.
 
     Args:
         function: the function to compile.
-        level: of LLVM's optimisation. At 0 data keep their bits, but normal numbers may lose their
-            last one; at 1 these keep theirs, too (tested).
+        level: LLVM's optimisation level. At 0 data are bit-equal, but normal numbers may differ in
+            the last bit; at 1 these are bit-equal, too (tested).
         **options: as for ``jax.jit``.
     """
 
@@ -34,13 +34,13 @@ class Once:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The function's result."""
-        # a program inside another cannot have options of its own
+        # a program inside another cannot have its own options
         tracing = isinstance(jnp.zeros(()), jax.core.Tracer)
         return (self._traced if tracing else self._compiled)(*args, **named)
 
 
 def use_compilation_cache() -> None:
-    """Keep compiled programs in the user's cache folder, so that a second start is quick.
+    """Keep compiled programs in the user's cache folder, so that later starts are quick.
 
     ``JAX_COMPILATION_CACHE_DIR`` moves the folder, or switches the cache off if it is empty.
     """
@@ -48,15 +48,15 @@ def use_compilation_cache() -> None:
     if folder is None and (caches := os.environ.get("XDG_CACHE_HOME") or _home_cache()):
         folder = os.path.join(caches, "el_jax", "xla")
     jax.config.update("jax_compilation_cache_dir", folder or None)
-    # small programs too: there are dozens of them, and together they take seconds
+    # small programs too: there are dozens, and together they take seconds
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def release_freed_memory() -> None:
-    """Give memory that was freed back to the system: the compiler's, half of a small training's.
+    """Return freed memory to the system: the compiler's is half of a small training's.
 
-    The C library of most Linux systems keeps it otherwise; elsewhere this does nothing.
+    The C library of most Linux systems would keep it; elsewhere this does nothing.
     """
     if os.name == "posix" and hasattr(process := ctypes.CDLL(None), "malloc_trim"):
         process.malloc_trim(0)

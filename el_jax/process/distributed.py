@@ -1,10 +1,10 @@
-"""Flags that make one training of several processes, by ``jax.distributed``.
+"""Flags that join several processes into one training, by ``jax.distributed``.
 
     --coordinator=HOST:PORT --num_processes=N --process_id=I
 
-on each of N machines, where HOST is that of process 0; or ``--distributed=auto`` on a cluster that
-tells jax its processes (SLURM, Open MPI, Kubernetes, TPU pods). Every process gets the same config.
-If a process dies, jax ends the others within ``--heartbeat`` seconds, in its own words.
+on each of N machines, where HOST is process 0's; or ``--distributed=auto`` on a cluster that tells
+jax its processes (SLURM, Open MPI, Kubernetes, TPU pods). Every process gets the same config. If a
+process dies, jax ends the others within ``--heartbeat`` seconds, with its own message.
 """
 
 import os
@@ -32,7 +32,7 @@ def start() -> None:
     """Join the other processes, if the command line names any; call it before jax finds devices.
 
     Raises:
-        ConfigError: the flags do not go together, or the others cannot be joined.
+        ConfigError: the flags contradict each other, or the other processes cannot be joined.
     """
     by_hand = (_COORDINATOR, _NUM_PROCESSES, _PROCESS_ID)
     given = [flag for flag in by_hand if flag.value is not None]

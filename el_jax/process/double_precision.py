@@ -1,4 +1,4 @@
-"""Blocks in float64, on a device that has it."""
+"""Blocks of code in float64, on a device that supports it."""
 
 import contextlib
 import functools
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import jax
 
 _LOG = logging.getLogger(__name__)
-_WITHOUT = ("tpu",)  # platforms whose compilers imitate float64 in part, and slowly
+_WITHOUT = ("tpu",)  # platforms whose compilers emulate float64 in part, and slowly
 
 
 @contextlib.contextmanager
 def float64() -> Iterator[None]:
     """Compute in float64 in this block: on the default device, or on the CPU if that is a TPU.
 
-    The first block that moves to the CPU says so in a line.
+    The first block that moves to the CPU prints a line about it.
     """
     with contextlib.ExitStack() as entered:
         if (platform := jax.default_backend()) in _WITHOUT:

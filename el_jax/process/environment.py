@@ -1,4 +1,4 @@
-"""The environment on which a number depends besides its config: code, versions, hardware."""
+"""The environment that numbers depend on besides the config: code, versions, hardware."""
 
 import importlib.metadata
 import os
@@ -9,7 +9,7 @@ import subprocess
 import jax
 
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
-SOURCES = ("*.py", "requirements.txt")  # numbers depend on these files alone
+SOURCES = ("*.py", "requirements.txt")  # numbers depend only on these files
 
 
 def hardware() -> dict[str, str | int]:
@@ -26,12 +26,12 @@ def hardware() -> dict[str, str | int]:
 
 
 def _cores() -> int:
-    """The cores that this process may use: with another number of threads XLA rounds otherwise."""
+    """Number of cores that this process may use; XLA rounds differently for other numbers."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0
 
 
 def _processor() -> str:
-    """The CPU's model: another model rounds otherwise. Linux on x86 says more than Python does."""
+    """The CPU's model, since models round differently; Linux on x86 says more than Python."""
     cpuinfo = pathlib.Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     fields = {name.strip(): value.strip() for name, _, value in (s.partition(":") for s in lines)}

@@ -1,6 +1,6 @@
-"""Errors that a user can do something about: one line on standard error and an exit code each.
+"""Errors that a user can fix, each with one line on standard error and an exit code.
 
-Rooms define their own subclasses of ``UserError``; this module holds those that several rooms
+Packages define their own subclasses of ``UserError``; this module has those that several packages
 raise.
 """
 
@@ -17,19 +17,19 @@ class UserError(Exception):
 
 
 class ConfigError(UserError, ValueError):
-    """A command line or config that cannot be run."""
+    """A command line or config cannot be run."""
 
 
 class DataError(UserError, ValueError):
-    """A text, tokenizer or file of a task that cannot be read; begins with ``field=value``."""
+    """A task's text, tokenizer or file cannot be read; begins with ``field=value``."""
 
 
 class PretrainedError(UserError, ValueError):
-    """Files of a published model that cannot be read, or a model that no such files can hold."""
+    """Files of a published model cannot be read, or no such files can hold a model."""
 
 
 class MissingPackageError(UserError, FileNotFoundError):
-    """A file or library of a package that is not installed; the message says how to install it."""
+    """A package's file or library is not installed; the message says how to install it."""
 
 
 class NotEnoughMemoryError(UserError, RuntimeError):
@@ -45,7 +45,7 @@ class WorkdirBusyError(UserError, RuntimeError):
 
 
 def exit_code(error: BaseException) -> int | None:
-    """The exit code of an error that may be expected; None for a fault of the program."""
+    """The exit code of an expected error; None for a bug in the program."""
     if isinstance(error, UserError):
         return error.exit_code
     return NO_ROOM if isinstance(error, OSError) else None
@@ -59,7 +59,7 @@ def describe(error: BaseException) -> str:
 
 
 def unknown_key(path: str, known: Iterable[str]) -> ConfigError:
-    """The error for a key that no section has, with the closest known one."""
+    """The error for an unknown key, with the closest known one."""
     *parents, key = path.split(".")
     names = sorted(known)
     close = difflib.get_close_matches(key, names, n=1)
@@ -71,7 +71,7 @@ def unknown_key(path: str, known: Iterable[str]) -> ConfigError:
 
 
 def require(field: str, value: object, valid: bool, allowed: str) -> None:
-    """Refuse the value of a field.
+    """Raise unless the value of a field is valid.
 
     Args:
         field: name of the field.

@@ -5,7 +5,7 @@ import pathlib
 
 
 def sync(path: pathlib.Path) -> None:
-    """Wait until a file's content, or a folder's list of names, would survive a power cut."""
+    """Wait until a file's content, or a folder's list of names, is safe from a power cut."""
     if os.name == "nt" and path.is_dir():  # Windows opens no folders
         return
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
@@ -23,7 +23,7 @@ def write_durably(path: pathlib.Path, text: str) -> None:
         sync(temporary)
         temporary.replace(path)
     except OSError:
-        temporary.unlink(missing_ok=True)  # on a full disk it takes room that is needed
+        temporary.unlink(missing_ok=True)  # on a full disk its room is needed
         raise
     sync(path.parent)
 

@@ -9,10 +9,10 @@ from el_jax.process.errors import PretrainedError
 
 
 def open_gguf(path: pathlib.Path) -> gguf.GGUFReader:
-    """The reader of a file, whose header has been read.
+    """Open a file and read its header.
 
     Raises:
-        PretrainedError: it is no GGUF file, or not a whole one.
+        PretrainedError: it is not a GGUF file, or an incomplete one.
     """
     try:
         return gguf.GGUFReader(path)

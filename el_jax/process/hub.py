@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub by name, ``hf:ORG/NAME@REVISION``, downloaded once.
+"""Models from the Hugging Face hub by name, ``hf:ORG/NAME@REVISION``, downloaded once.
 
     config.train.init_from = "hf:EleutherAI/pythia-70m@step1000"
 
@@ -15,11 +15,11 @@ _FILES = ["*.json", "*.safetensors", "merges.txt"]
 
 
 def local_path(source: str | pathlib.Path) -> pathlib.Path:
-    """The folder with the files of a model of the hub; of any other name the path itself.
+    """The folder with a hub model's files; for any other name, the path itself.
 
     Args:
         source: ``hf:ORG/NAME``, with ``@REVISION`` for a branch, tag or commit; or a path. Files
-            that are there already are not fetched again, and ``HF_HUB_OFFLINE=1`` fetches none.
+            already present are not fetched again, and ``HF_HUB_OFFLINE=1`` fetches none.
 
     Raises:
         MissingPackageError: huggingface_hub is not installed.
@@ -30,7 +30,7 @@ def local_path(source: str | pathlib.Path) -> pathlib.Path:
     return _snapshot(str(source))
 
 
-@functools.cache  # one revision for all that a command reads, and one question to the hub
+@functools.cache  # one revision for everything a command reads, and one request to the hub
 def _snapshot(source: str) -> pathlib.Path:
     name, _, revision = source.removeprefix(PREFIX).partition("@")
     try:

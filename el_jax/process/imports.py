@@ -1,6 +1,6 @@
-"""Files of a user, executed before names of a config are looked up.
+"""User files, executed before the names in a config are looked up.
 
-Such a file adds a loss, task, model or optimizer of its own to a dict of known ones:
+Such a file adds its own loss, task, model or optimizer to a dict of known ones:
 
     from el_jax.losses import TOKEN_LOSSES
     TOKEN_LOSSES["squared_hinge"] = squared_hinge
@@ -17,7 +17,7 @@ from el_jax.process.errors import ConfigError
 
 
 class ImportedFileError(ConfigError):
-    """A file or module of the user cannot be imported."""
+    """A user's file or module cannot be imported."""
 
 
 def import_all(names: Iterable[str]) -> None:
@@ -46,7 +46,7 @@ def import_all(names: Iterable[str]) -> None:
 
 
 def _execute(path: pathlib.Path) -> None:
-    """Execute a file as a module of its own, unless it was executed before."""
+    """Execute a file as its own module, unless it was executed before."""
     path = path.resolve()
     name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
@@ -63,7 +63,7 @@ def _execute(path: pathlib.Path) -> None:
 
 
 def fingerprints(names: Iterable[str]) -> str:
-    """The files with the first digits of their SHA-256 sums, for the record of a training."""
+    """The files with the first digits of their SHA-256 sums, for a training's record."""
     sums = [
         f"{name} {hashlib.sha256(pathlib.Path(name).read_bytes()).hexdigest()[:12]}"
         for name in names

@@ -1,4 +1,4 @@
-"""From a command line to a config, and from an error to one line and an exit code."""
+"""Turn a command line into a config, and an error into one line and an exit code."""
 
 import difflib
 import inspect
@@ -45,9 +45,9 @@ def command_line(
 
     Args:
         argv: the command line.
-        needs_workdir: refuse one without ``--workdir``.
-        config: the config file where none is given; if empty, one must be given.
-        example: a config file to name where it is missing.
+        needs_workdir: True to refuse a command line without ``--workdir``.
+        config: the default config file; if empty, one must be given.
+        example: a config file to name in the message if it is missing.
 
     Raises:
         ConfigError: one line that names the wrong flag or key and the allowed values.
@@ -94,7 +94,7 @@ def _flag_error(error: Exception) -> ConfigError:
 def _config_file(
     argv: Sequence[str], default: str, example: str
 ) -> tuple[str, tuple[str, ...], list[str]]:
-    """The value of ``--config``, those of ``--import``, and the other arguments.
+    """The value of ``--config``, the values of ``--import``, and the other arguments.
 
     Raises:
         ConfigError: ``--config`` is missing, empty, or given twice.
@@ -122,7 +122,7 @@ def _config_file(
 
 
 def _load(file: str) -> ConfigDict:
-    """The config of ``FILE:ARGUMENT``.
+    """Load the config of ``FILE:ARGUMENT``.
 
     Raises:
         ConfigError: the file is missing, or it returns no config.
@@ -166,7 +166,7 @@ def _check_overrides(argv: Sequence[str], config: ConfigDict) -> None:
 def one_line(message: str) -> str:
     """Put a message on one line of at most 1,000 characters, and keep the allowed values.
 
-    Long words lose their middle; then the text before ``: must be`` is cut, and last the end.
+    Long words lose their middle first; then the text before ``: must be`` is cut, then the end.
     """
 
     def cut(text: str, length: int) -> str:
@@ -207,11 +207,11 @@ def run(
     config: str = "",
     example: str = EXAMPLE,
 ) -> None:
-    """Call ``main(config, workdir)``; an error that may be expected ends in one line and a code.
+    """Call ``main(config, workdir)``; expected errors end in one line and an exit code.
 
-    With ``--help``, print the documentation of main's module and the known ``names()`` instead.
-    Unless it needs a workdir, ``main`` gets None where none is given. ``config`` and ``example``
-    are as for :func:`command_line`.
+    With ``--help``, print the documentation of main's module and the known ``names()`` instead. If
+    no workdir is given and none is needed, ``main`` gets None. ``config`` and ``example`` are as
+    for :func:`command_line`.
     """
     given = sys.argv if argv is None else argv
     if {"-h", "--help"} & set(given):

@@ -28,7 +28,7 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
     with (folder / LOCK).open("a+") as file:
         try:
             lock(file.fileno())
-        except (BlockingIOError, PermissionError) as error:  # flock, msvcrt: it is held
+        except (BlockingIOError, PermissionError) as error:  # flock, msvcrt: the lock is taken
             file.seek(0)
             holder = file.read(200).strip() or "another process"
             raise WorkdirBusyError(f"--workdir={folder} is in use by {holder}") from error
@@ -39,11 +39,11 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
 
 
 def lock(descriptor: int, *, wait: bool = False) -> None:
-    """Lock an open file, until it is closed.
+    """Lock an open file until it is closed.
 
     Args:
-        descriptor: of the file.
-        wait: until no other process holds the lock (on Windows, for at most ten seconds).
+        descriptor: the file's descriptor.
+        wait: wait until no other process holds the lock (on Windows, for at most ten seconds).
 
     Raises:
         OSError: another process holds it: BlockingIOError, on Windows PermissionError.

@@ -1,4 +1,4 @@
-"""Python environments beside the user's own, for large packages that few commands need."""
+"""Separate Python environments for large packages that few commands need."""
 
 import contextlib
 import dataclasses
@@ -14,21 +14,21 @@ from el_jax.process.lock import lock
 
 
 class NoEnvironmentError(RuntimeError):
-    """An environment cannot be had; the message is one line."""
+    """An environment is not available; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OwnEnvironment:
-    """An environment in the user's cache folder, made at its first use.
+    """An environment in the user's cache folder, made on first use.
 
     Attributes:
         folder_name: name of its folder.
-        contents: what is in it, for messages.
-        size: of what is installed, such as "1.2 GB".
-        choices: arguments of pip, tried in turn.
-        check: a program that fails unless the environment does what it is for.
-        sees_ours: True if it has all packages of this interpreter, too.
-        without_needs: packages installed besides, without what they ask for.
+        contents: its contents, for messages.
+        size: size of the installation, such as "1.2 GB".
+        choices: arguments for pip, tried in turn.
+        check: a program that serves as a smoke test for the environment.
+        sees_ours: True if it also sees all packages of this interpreter.
+        without_needs: further packages to install without their dependencies.
     """
 
     folder_name: str
@@ -52,7 +52,7 @@ class OwnEnvironment:
             install: True if it may be made; otherwise only an existing one is used.
 
         Raises:
-            NoEnvironmentError: it is not there and may not or cannot be made.
+            NoEnvironmentError: it does not exist and may not or cannot be made.
         """
         python = self.folder / "bin" / "python"
         if works(str(python), self.check):
@@ -61,9 +61,9 @@ class OwnEnvironment:
             raise NoEnvironmentError(f"{self.contents}: not installed")
         try:
             with self._alone():
-                if not works(str(python), self.check):  # another process may have made it meanwhile
+                if not works(str(python), self.check):  # another process may have made it
                     self._install(python)
-        except (OSError, subprocess.CalledProcessError) as error:  # of the disk, of venv or of pip
+        except (OSError, subprocess.CalledProcessError) as error:  # from the disk, venv or pip
             said = getattr(error, "stderr", None) or getattr(error, "output", None) or str(error)
             raise NoEnvironmentError(
                 f"{self.contents}: {self.folder} cannot be made ({_last_line(said)})"
@@ -77,7 +77,7 @@ class OwnEnvironment:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until no other process installs it, and keep others from it."""
+        """Wait until no other process is installing it, then keep others out."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with (self.folder.parent / f"{self.folder.name}.lock").open("w") as file:
             lock(file.fileno(), wait=True)
@@ -99,7 +99,7 @@ class OwnEnvironment:
             raise
 
     def _pip_install(self, python: Path) -> None:
-        """Install the first of the choices that pip takes, and the packages besides."""
+        """Install the first choice that pip accepts, and the further packages."""
         command = [str(python), "-m", "pip", "install", "--quiet"]
         for arguments in self.choices:
             done = subprocess.run([*command, *arguments], capture_output=True, check=False)
@@ -117,7 +117,7 @@ def works(python: str, check: str) -> bool:
 
 
 def failure(python: str, check: str) -> str:
-    """The last line of what an interpreter says of a program that fails; nothing if it does not."""
+    """The last line of output of a program that fails; empty if it succeeds."""
     try:
         done = subprocess.run([python, "-c", check], capture_output=True, check=False)
     except OSError as error:  # no such file, or one that cannot be executed
@@ -126,13 +126,13 @@ def failure(python: str, check: str) -> str:
 
 
 def _last_line(said: bytes | str) -> str:
-    """The last line of a message, which may be in an encoding that is not this process's."""
+    """The last line of a message, which may have another encoding than this process."""
     text = said if isinstance(said, str) else said.decode(errors="replace")
     return (text.strip().splitlines() or [""])[-1][:200]
 
 
 def _our_packages() -> Path:
-    """The folder that this interpreter has jax from."""
+    """The folder from which this interpreter imports jax."""
     found = importlib.util.find_spec("jax")
     assert found is not None
     assert found.origin is not None

@@ -1,4 +1,4 @@
-"""Texts and vocabularies that packages bring along: read, and not imported."""
+"""Texts and vocabularies inside installed packages, read without importing them."""
 
 import importlib.metadata
 import pathlib
@@ -11,9 +11,9 @@ def packaged_file(package: str, path: str, content: str, install: str) -> pathli
 
     Args:
         package: its name.
-        path: of the file, as the package lists it.
-        content: what is in it, for the message.
-        install: a command, or a phrase that follows "install", likewise.
+        path: path of the file, as the package lists it.
+        content: description of the content, for the message.
+        install: a command, or a phrase that follows "install", for the message.
 
     Raises:
         MissingPackageError: the package is not installed, or has no such file.

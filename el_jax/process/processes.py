@@ -1,4 +1,4 @@
-"""Agreement among the processes of one training; the first of them reads and writes the files.
+"""Agreement among the processes of one training; the first one reads and writes the files.
 
 An error on one process ends it, and jax then ends the others within its heartbeat.
 """
@@ -23,9 +23,9 @@ def is_first() -> bool:
 
 
 def agreed(stop: Callable[[], int | None]) -> Callable[[], int | None]:
-    """``stop`` for all processes: a signal noted by any of them stops all at the same update.
+    """``stop`` for all processes: a signal to any of them stops all at the same update.
 
-    Every process must call the result the same number of times.
+    Every process must call the result equally often.
     """
     if jax.process_count() == 1:
         return stop
@@ -43,7 +43,7 @@ def smallest(num_bytes: int | None) -> int | None:
 
 
 def check_same(name: str, value: Any) -> None:
-    """Raise on every process unless each has the same value, which JSON can write.
+    """Raise on every process unless all have the same value, which JSON can write.
 
     Raises:
         ConfigError: names the value.

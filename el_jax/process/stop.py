@@ -23,11 +23,11 @@ def _note_nothing(signum: int, frame: FrameType | None) -> None:
 
 
 class StopSignal:
-    """Notes the signals that stop a training; call it after each dispatch, save if it names one.
+    """Records signals that stop a training; call it after each dispatch, and save if it names one.
 
-    A signal before the first call ends the process at once, since nothing new can be lost; so does
-    a second signal. Python runs handlers in the main thread only, which may be compiling for
-    minutes, so a thread of its own reads the signals from Python's wake-up pipe. Under ``nohup``,
+    A signal before the first call ends the process at once, since nothing can be lost yet; so does
+    a second signal. Python runs handlers only in the main thread, which may be compiling for
+    minutes, so a separate thread reads the signals from Python's wake-up pipe. Under ``nohup``,
     which ignores SIGHUP, SIGHUP stays ignored.
     """
 
@@ -47,7 +47,7 @@ class StopSignal:
         self._watcher.start()
 
     def __call__(self) -> int | None:
-        """The number of the signal that came, or None."""
+        """The number of the received signal, or None."""
         self._asked = True
         return self.received
 
@@ -66,7 +66,7 @@ class StopSignal:
             self.received = number
 
     def close(self) -> None:
-        """Put the earlier handlers back."""
+        """Restore the earlier handlers."""
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup)

@@ -1,4 +1,4 @@
-"""The devices that programs are compiled for: those of this machine, or of a machine elsewhere."""
+"""The devices that programs are compiled for: this machine's, or those of one elsewhere."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ class Target(NamedTuple):
     Attributes:
         platform: its name as in ``jax.default_backend()``: "cpu", "gpu" or "tpu".
         num_devices: number of its devices.
-        num_processes: number of processes that train on it, one a host.
-        devices: the devices, which need not be of this machine; empty if there is no compiler for
-            them, and then layouts are chosen and programs traced, but nothing is compiled.
+        num_processes: number of processes that train on it, one per host.
+        devices: the devices, not necessarily of this machine; if empty, there is no compiler for
+            them: layouts are chosen and programs traced, but nothing is compiled.
     """
 
     platform: str

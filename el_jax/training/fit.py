@@ -33,10 +33,10 @@ class FitOptions:
         log_every: updates per dispatch; a row of batch metrics is their mean.
         eval_every: updates between evaluations; a multiple of ``log_every``.
         checkpoint_every: updates between checkpoints; a multiple of ``log_every``.
-        eval_at: "every", or "log" to evaluate besides after 1, 2, 4, 8, ... times ``log_every``.
-        checkpoint_at: likewise of checkpoints.
+        eval_at: "every", or "log" to evaluate also after 1, 2, 4, 8, ... times ``log_every``.
+        checkpoint_at: the same for checkpoints.
         on_non_finite: consequence of a NaN or infinity in one run: "raise" ends the training; with
-            "stop" the other runs go on, and the training fails only once no run is left.
+            "stop" the other runs continue, and the training fails only once no run is left.
     """
 
     num_updates: int
@@ -58,11 +58,11 @@ class FitOptions:
                 )
 
     def evaluates(self, step: int) -> bool:
-        """True if an evaluation is due after so many updates."""
+        """True if an evaluation is due after ``step`` updates."""
         return step == self.num_updates or self._due(step, self.eval_every, self.eval_at)
 
     def saves(self, step: int) -> bool:
-        """True if a checkpoint is due then."""
+        """True if a checkpoint is due after ``step`` updates."""
         return step == self.num_updates or self._due(
             step, self.checkpoint_every, self.checkpoint_at
         )
@@ -106,16 +106,16 @@ class Training:
         return dataclasses.replace(self, program=make_program(spec))
 
     def with_loss(self, loss: TokenLoss) -> "Training":
-        """The same training under another loss, a function of ``TokenStats`` alone.
+        """The same training with another loss, a function of ``TokenStats`` alone.
 
-        The logits are formed, whatever the path of the loss before.
+        The logits are formed, whatever path the earlier loss took.
         """
         head = self.spec.objective.head
         return self.with_head(LogitHead(head.model, lambda stats, _: loss(stats), head.temperature))
 
 
 class Stopped(UserError, RuntimeError):
-    """Training was asked to stop, has saved its state and can be resumed."""
+    """A signal stopped the training; its state is saved, and it can be resumed."""
 
     def __init__(self, step: int, signum: int) -> None:
         super().__init__(step, signum)
@@ -131,7 +131,7 @@ class Saves(Protocol):
     """A store of training states, such as the checkpoints of a workdir."""
 
     def prepare(self) -> None:
-        """Get ready in the background; called when the devices have work."""
+        """Prepare in the background; called once the devices are busy."""
 
     def save(self, state: TrainState, /) -> None:
         """Start saving a state; return when its buffers may be donated."""
@@ -144,7 +144,7 @@ Probed = dict[str, Array]
 
 
 class _Pending(NamedTuple):
-    """Metrics still being computed, fetched one dispatch late so that the device never waits."""
+    """Metrics in computation, fetched one dispatch late so that the device never waits."""
 
     step: int
     batch: Metrics
@@ -163,14 +163,14 @@ def _record(
     for split, metrics in {"batch": fetched.batch, **fetched.evaluations}.items():
         row |= summarise(metrics, program.group_names, split, probes)
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
-    going_on = fetched.health.stopped_at < 0  # a stopped run has no numbers
+    going_on = fetched.health.stopped_at < 0  # a stopped run reports no numbers
     row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
     for sink in sinks:
         sink.write(fetched.step, row)
 
 
 def _look(training: Training, step: int, params: Params) -> tuple[dict[str, Metrics], Probed]:
-    """Evaluations and probes that are due after ``step`` updates."""
+    """Compute the evaluations and probes that are due after ``step`` updates."""
     options, program = training.options, training.program
     if not options.evaluates(step):
         return {}, {}
@@ -198,8 +198,8 @@ def fit(
         training: program, options, evaluations and probes.
         state: the state to start from; its buffers are donated to the next update.
         sinks: receivers of one row at every multiple of ``log_every``.
-        checkpoints: the store; a state is saved when ``options.saves`` says so, and on ``stop``.
-        stop: called after each dispatch; a signal number means save and leave.
+        checkpoints: the store; the state is saved where ``options.saves`` is true, and on ``stop``.
+        stop: called after each dispatch; if it returns a signal number, save and leave.
 
     Returns:
         The state after the last update.
@@ -218,7 +218,7 @@ def fit(
         last = step == options.num_updates
         state, metrics, health = program.advance(state, options.log_every)
         if start == first and checkpoints is not None:
-            checkpoints.prepare()  # now that the devices have work
+            checkpoints.prepare()  # now that the devices are busy
         evaluated, probed = _look(training, step, state.params)
         if pending is not None:
             _record(pending, training, watch, sinks)

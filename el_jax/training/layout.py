@@ -1,8 +1,8 @@
-"""A training over many devices: a mesh of runs × data, and the place of each array on it.
+"""A training on many devices: a mesh of runs × data, and the placement of each array on it.
 
-A training is written once, for whole arrays of some runs. ``Layout.compile`` divides the runs
-among the devices along one axis of the mesh: runs share nothing, so nothing is sent. Along the
-other axis each device takes some windows of every update, and their gradients are summed (see
+Training functions are written once, for whole arrays of some runs. ``Layout.compile`` divides the
+runs among the devices along one mesh axis; runs share nothing, so nothing is sent. Along the other
+axis each device takes some windows of every update, and their gradients are summed (see
 ``Sharded``). With ``fsdp`` (fully sharded data parallelism; the third stage of ZeRO, Rajbhandari et
 al. 2020, arXiv 1910.02054) parameters and optimizer states are sharded along that axis as well,
 and gathered where they are used.
@@ -33,8 +33,8 @@ class OnDevices(NamedTuple):
 
     Attributes:
         call: the function.
-        lower: takes the same arguments, or ``jax.ShapeDtypeStruct`` in their place, and returns the
-            lowered program, which can be compiled without a call.
+        lower: takes the same arguments, or a ``jax.ShapeDtypeStruct`` for each, and returns the
+            lowered program, which can be compiled without calling it.
     """
 
     call: Callable[..., Any]
@@ -52,9 +52,9 @@ class Layout:
     Attributes:
         runs: number of devices among which the runs are divided.
         data: number of devices among which the windows of each update are divided.
-        fsdp: those devices share each parameter and its optimizer state, too.
+        fsdp: these devices also shard each parameter and its optimizer state.
         method: the transformation; ``pmap`` divides either runs or windows.
-        reason: reason for the choice of this layout, in a few words.
+        reason: why this layout was chosen, in a few words.
     """
 
     runs: int = 1
@@ -84,17 +84,17 @@ class Layout:
         return target.devices()[: self.num_devices]
 
     def share(self, num_runs: int) -> int:
-        """Number of runs on one device, if there are ``num_runs`` in all."""
+        """Number of runs on one device, out of ``num_runs`` in all."""
         return num_runs // self.runs
 
     @property
     def share_of_run(self) -> float:
-        """The part of a run's parameters that a device keeps, of the runs that it trains."""
+        """Share of the parameters of each run that it trains which a device keeps."""
         return 1 / self.data if self.fsdp else 1.0
 
     @property
     def share_of_state(self) -> float:
-        """The part of the parameters and optimizer states of all runs that a device keeps."""
+        """Share of the parameters and optimizer states of all runs that a device keeps."""
         return self.share_of_run / self.runs
 
     def compile(
@@ -105,11 +105,11 @@ class Layout:
         donate: tuple[int, ...] = (),
         jit: Callable[..., Any] = jax.jit,
     ) -> OnDevices:
-        """Compile a function of some runs into one of all runs, on all devices.
+        """Compile a function of some runs into a function of all runs, on all devices.
 
         Args:
-            function: takes positional arguments; the leading axes of those of ``"runs"`` may be a
-                share of the runs.
+            function: takes positional arguments; on an argument with axis ``"runs"`` it may see
+                only some of the runs.
             takes: an ``Axis`` for each argument, or a tree of them for the arrays of a tree.
             gives: the same for its results.
             donate: indices of the arguments whose memory may be used for the result.
@@ -137,13 +137,14 @@ class Layout:
     # ── placement ────────────────────────────────────────────────────────────────────────────────
 
     def sharding(self, axis: Axis, shape: tuple[int, ...]) -> Sharding:
-        """The place of an array, by the meaning of its first axis.
+        """The sharding of an array, by the meaning of its first axis.
 
-        Under ``fsdp`` the longest of a run's axes that the devices divide is sharded among them.
+        Under ``fsdp`` an array of a run is sharded along its longest axis that the number of
+        devices divides.
 
         Args:
             axis: meaning of the first axis.
-            shape: of the whole array.
+            shape: shape of the whole array.
         """
         if self.num_devices == 1:
             return SingleDeviceSharding(self.devices[0])
@@ -154,14 +155,14 @@ class Layout:
         return NamedSharding(self._mesh, PartitionSpec("data") if windows else PartitionSpec())
 
     def place_of_state(self, leaf: jax.ShapeDtypeStruct) -> Sharding:
-        """The place of an array of a training's state; one without axes belongs to all runs."""
+        """The sharding of an array of the training state; a scalar belongs to all runs."""
         return self.sharding("runs" if leaf.shape else "shared", leaf.shape)
 
     def place(self, tree: Any, axes: Any) -> Any:
         """Put every array of a tree on the devices where a function that takes ``axes`` needs it.
 
-        On several processes, each of them passes the whole array. A ``jax.ShapeDtypeStruct`` gets
-        its sharding.
+        Each of several processes passes the whole array. A ``jax.ShapeDtypeStruct`` gets its
+        sharding.
         """
 
         def put(axis: Axis, leaf: Any) -> Any:
@@ -177,10 +178,10 @@ class Layout:
         )
 
     def fetch(self, tree: Any) -> Any:
-        """Global arrays of a tree in NumPy, on every process, whatever devices hold their parts."""
+        """A tree's global arrays in NumPy, on every process, wherever their shards are."""
         leaves, structure = jax.tree.flatten(tree)
         apart = [i for i, leaf in enumerate(leaves) if not _is_readable(leaf)]
-        if apart:  # no process can read all parts, so the devices exchange them
+        if apart:  # no process can read all shards, so the devices exchange them
             everywhere = NamedSharding(self._mesh, PartitionSpec())
             replicate = jax.jit(_same, out_shardings=everywhere)
             for i, whole in zip(apart, replicate(*[leaves[i] for i in apart]), strict=True):
@@ -196,7 +197,7 @@ class Layout:
         return {"runs": self.runs, "windows": self.data, "shared": 1}[axis] > 1
 
     def _divided(self, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
-        """The function with its runs divided; windows are divided in it, see ``over_windows``."""
+        """The function with its runs divided; it divides windows itself, see ``over_windows``."""
         if self.num_devices == 1:
             return function
 
@@ -233,13 +234,13 @@ def choose_layout(method: Method, shard: Shard, num_runs: int, num_windows: int)
 
     Args:
         method: see ``Layout``.
-        shard: the axis to divide among all devices. "auto" divides the runs as far as they go,
-            since they share nothing, then the windows among the devices that are left for each.
+        shard: the axis to divide among all devices. "auto" first divides the runs as far as
+            possible, since they share nothing, then the windows among the remaining devices.
         num_runs: R.
-        num_windows: windows of an update.
+        num_windows: windows per update.
 
     Raises:
-        ValueError: the devices do not divide it so; the message begins with the key of the config.
+        ValueError: the axis cannot be divided so; the message begins with the config key.
     """
     devices, processes = target.num_devices(), target.num_processes()
     if method == "pmap" and (processes > 1 or shard == "fsdp"):
@@ -271,7 +272,7 @@ def choose_layout(method: Method, shard: Shard, num_runs: int, num_windows: int)
 
 
 def _same(*arrays: Array) -> tuple[Array, ...]:
-    """Identity. Named, because jit caches by function: a lambda would be compiled at every call."""
+    """Identity; named because jit caches by function and would recompile a lambda every call."""
     return arrays
 
 

@@ -1,8 +1,8 @@
-"""Memory of a device: what a training takes, what is free, and how many runs fit at once.
+"""Memory of a device: the bytes a training needs, the free bytes, and how many runs fit at once.
 
-Linux promises a process more memory than the machine has, and a process that uses it then waits
-for ever or is killed. So the bytes a training needs are compared with the free bytes before any
-are allocated.
+Linux promises a process more memory than the machine has; a process that uses it hangs or is
+killed. So the bytes that a training needs are compared with the free bytes before any are
+allocated.
 """
 
 import math
@@ -31,17 +31,17 @@ def halves(num_runs: int) -> Iterator[int]:
 
 
 def num_bytes(tree: Any) -> int:
-    """Bytes of all arrays of a tree, which may hold ``jax.ShapeDtypeStruct`` in their place."""
+    """Bytes of all arrays of a tree, any of which may be a ``jax.ShapeDtypeStruct``."""
     return sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
 def least_bytes(layout: Layout, state: Any, data: Any, at_once: int = 1) -> dict[str, float]:
-    """The least that updates take on each device, by name of the part; activations come on top.
+    """Lower bounds on an update's memory on each device, by part; activations come on top.
 
     Args:
-        layout: of the runs over devices.
+        layout: distribution of the runs over devices.
         state: shapes of the state of all runs.
-        data: shapes of the data sets, which every device has.
+        data: shapes of the data sets, which every device holds.
         at_once: number of runs that a device computes at once.
     """
     num_runs = jax.tree.leaves(state.params)[0].shape[0]
@@ -56,11 +56,11 @@ def least_bytes(layout: Layout, state: Any, data: Any, at_once: int = 1) -> dict
 def compiled_bytes(
     lowered: jax.stages.Lowered,
 ) -> tuple[dict[str, int | float], jax.stages.Compiled | None]:
-    """Bytes of a program on each device by name of the part, and the compiled program.
+    """Bytes of a program on each device by part, and the compiled program.
 
-    The bytes are the compiler's plan, and add up: the results are those beside what is given up.
-    Of a program that the compiler refuses for lack of memory there is one part: the bytes it asks
-    for, infinite if it does not say.
+    The bytes are the compiler's plan and add up: results that reuse donated arguments do not
+    count. If the compiler refuses the program for lack of memory, the only part is the number of
+    bytes it asks for, infinite if it does not say.
     """
     try:
         compiled = lowered.compile()
@@ -70,7 +70,7 @@ def compiled_bytes(
         return {"refused by the compiler": _asked_for(str(error))}, None
     release_freed_memory()
     plan = compiled.memory_analysis()
-    if plan is None:  # as on platforms of others
+    if plan is None:  # as on third-party platforms
         return {}, compiled
     parts = {
         "arguments": plan.argument_size_in_bytes,
@@ -82,7 +82,7 @@ def compiled_bytes(
 
 
 def planned_bytes(lowered: jax.stages.Lowered) -> int | float:
-    """Bytes that a call allocates on each device beside its arguments, by the compiler's plan."""
+    """Bytes that a call allocates on each device besides its arguments, by the compiler's plan."""
     parts, _ = compiled_bytes(lowered)
     return sum(parts.values()) - parts.get("arguments", 0)
 
@@ -119,13 +119,13 @@ def gigabytes(size: int | float) -> str:
 
 
 def free_bytes(devices: Sequence[jax.Device]) -> int | None:
-    """Free bytes on the fullest of this process's devices; None if the backend does not tell.
+    """Free bytes on the fullest of this process's devices; None if the backend does not say.
 
     On CPUs: the machine's available memory, divided by the number of devices.
     """
     if devices[0].platform == "cpu":
         meminfo = _ROOT / "proc/meminfo"
-        text = meminfo.read_text() if meminfo.exists() else ""  # there is none but on Linux
+        text = meminfo.read_text() if meminfo.exists() else ""  # Linux only
         found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
         if found is None:
             return None
@@ -136,15 +136,15 @@ def free_bytes(devices: Sequence[jax.Device]) -> int | None:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """Bytes left below the limit of each control group (version 2) that this process is in.
+    """Bytes left below the limit of each control group (version 2) of this process.
 
-    Docker and SLURM limit memory by such groups, and kill a process that takes more. A container
-    may see its own group as the top one, whatever the group's path is outside.
+    Docker and SLURM limit memory by such groups and kill a process that exceeds it. A container may
+    see its own group as the top one, whatever the group's path is outside.
     """
     listed, top = _ROOT / "proc/self/cgroup", _ROOT / "sys/fs/cgroup"
     text = listed.read_text() if listed.exists() else ""
     own = top / "".join(re.findall(r"^0::/(.*)$", text, re.MULTILINE))
-    for group in (own, *own.parents):  # the limit of every ancestor holds as well
+    for group in (own, *own.parents):  # the limits of all ancestors apply as well
         if group.is_relative_to(top) and (group / "memory.max").exists():
             largest = (group / "memory.max").read_text().strip()
             cached = re.search(r"^inactive_file (\d+)$", (group / "memory.stat").read_text(), re.M)

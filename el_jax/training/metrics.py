@@ -23,7 +23,7 @@ def _pooled(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gradient_shares(moments: Moments, groups: Sequence[str]) -> Row:
-    # where all gradients are 0, so is the share of each group, and not NaN
+    # where all gradients are 0, each group's share is 0, not NaN
     total = np.asarray(moments.num, np.float64) * moments.mean
     shares = total / np.maximum(total.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
     return {f"{group}_gradient_share": shares[:, i] for i, group in enumerate(groups)}
@@ -57,7 +57,7 @@ def summarise(
         if name in ("ce", "margin"):
             row[f"{name}_std"] = spread
         means = _mean(moments)
-        # an answer is in the group of its first token: of groups where none begins there is no row
+        # an answer is in the group of its first token; a group where none begins gets no row
         named = [i for i in range(len(groups)) if name != "exact_match" or moments.num[:, i].any()]
         row |= {f"{groups[i]}_{name}": means[:, i] for i in named}
     row |= _gradient_shares(metrics["gradient"], groups)

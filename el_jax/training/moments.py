@@ -14,7 +14,7 @@ class Moments(NamedTuple):
     Attributes:
         num: number of values.
         mean: their mean; 0 if there are no values.
-        m2: their summed squared deviation from the mean.
+        m2: sum of squared deviations from the mean.
     """
 
     num: Float[Array, "*shape"]

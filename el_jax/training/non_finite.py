@@ -1,4 +1,4 @@
-"""Reports of NaNs and infinities, each with its run and update, and the end of a training."""
+"""Report NaNs and infinities with their run and update, or end the training."""
 
 import logging
 from typing import Literal
@@ -47,7 +47,7 @@ def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
 def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
     stopped = health.stopped_at >= 0
     run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
-    # before the first update no rate has had an effect
+    # before the first update the learning rate has had no effect
     advice = "lower optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
     if health.stopped_at[run] == 0:
         advice = "no update was made yet: look at the data, the loss and the initial parameters"
@@ -58,14 +58,14 @@ def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
 
 
 class HealthWatch:
-    """Reads the health of all runs after every dispatch; warns of new faults, or raises."""
+    """Reads the health of all runs after every dispatch; warns of new faults or raises."""
 
     def __init__(self, hypers: Hypers, on_non_finite: OnNonFinite, health: Health) -> None:
         self._hypers, self._policy = jax.device_get(hypers), on_non_finite
         self._known = health
 
     def __call__(self, health: Health) -> None:
-        """Compare the health of the runs after a dispatch with their health before it.
+        """Compare the runs' health after a dispatch with that before it.
 
         Raises:
             NonFiniteError: a run was stopped and the policy is to raise, or no run is left.

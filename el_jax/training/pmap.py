@@ -51,7 +51,7 @@ def by_pmap(
 
     def call(*placed: Any) -> Any:
         parts = jax.tree.map(cut, takes, placed)
-        for i in donate:  # a split argument was copied: pmap frees the copy, this the original
+        for i in donate:  # a split argument was copied: pmap frees the copy, we the original
             jax.tree.map(lambda whole, part: part is whole or whole.delete(), placed[i], parts[i])
         return jax.tree.map(join, gives, on_all(numbers, *parts))
 
@@ -64,7 +64,7 @@ def by_pmap(
 
 @dataclass(frozen=True)
 class Pooled(Wrapper):
-    """An objective of which each device computes its own windows, as ``Sharded`` does under jit."""
+    """An objective that each device computes on its own windows, as ``Sharded`` does under jit."""
 
     def loss(
         self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
@@ -73,7 +73,7 @@ class Pooled(Wrapper):
         windows, share = own_windows(batch, _AXIS)
         own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(_AXIS))
         mean, outputs = self.base.loss(_gradient_summed(params), windows, numbers, own)
-        # The transpose of a sum over devices is such a sum: the gradient is of this part alone.
+        # The transpose of a sum over devices is such a sum, so differentiate this part alone.
         mine = share * mean
         loss = mine + jax.lax.stop_gradient(jax.lax.psum(mine, _AXIS) - mine)
         return loss, self.base.measure(outputs, windows, numbers)

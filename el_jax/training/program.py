@@ -21,7 +21,7 @@ from el_jax.training.step import epoch, guarded, update
 from el_jax.types import Batch, Params
 
 _STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
-# at level 0 parameters would be others in their last bit, and so would every committed result
+# level 0 would change the last bit of parameters, and with it every committed result
 _ONCE = functools.partial(Once, level=1)
 
 
@@ -34,8 +34,8 @@ class Spec:
         optimizer: the options that all runs share.
         hypers: the numbers that differ between the R runs.
         run_axis: see ``over_runs``.
-        max_runs_at_once: number of runs a device computes together under ``vmap``; 0 means all if
-            they fit into its memory, else half of them, a quarter ...
+        max_runs_at_once: number of runs that a device computes together under ``vmap``; 0 means all
+            if they fit into its memory, otherwise half of them, a quarter, and so on.
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
         layout: distribution of runs or windows over devices.
     """
@@ -50,7 +50,7 @@ class Spec:
 
     @property
     def task(self) -> Task:
-        """The task whose data are read."""
+        """The task that provides the data."""
         return self.objective.task
 
 
@@ -63,13 +63,13 @@ class Program:
         init_from: ``init_from(params) -> TrainState`` at step 0 with given parameters, every leaf
             ``[R, ...]``.
         advance: ``advance(state, num_updates) -> (state, metrics, health)``; donates ``state``,
-            whose ``health`` is returned beside it to outlive the next donation. Leaves of the
+            whose ``health`` is also returned separately to survive the next donation. Leaves of the
             metrics are ``[R, num_groups]``, or ``[R]`` for whole-update quantities.
         evaluate: ``evaluate(params, batch) -> metrics`` over all windows of a batch.
         spec: the parts it was compiled from.
-        groups: number of runs computed at once, by name of the function. The first call of a
-            function chooses it, if there is a choice. A resumed training tries its earlier number
-            first, since the bits depend on it.
+        groups: number of runs computed at once, by function name. The first call of a function
+            chooses it, if there is a choice. A resumed training tries its earlier number first,
+            since results depend on it to the bit.
     """
 
     init: Callable[[], TrainState]
@@ -91,7 +91,7 @@ class Program:
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Names of the groups behind the last axis of the metrics."""
+        """Names of the groups on the last axis of the metrics."""
         return self.spec.task.group_names
 
 
@@ -128,7 +128,7 @@ def initialisation(spec: Spec) -> OnDevices:
 
 
 def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
-    """The function from the ``Hypers`` of all runs to their ``TrainState`` at step 0."""
+    """Return a function from the ``Hypers`` of all runs to their ``TrainState`` at step 0."""
 
     def init_run(hypers: Hypers, _: None) -> Run:
         return _fresh(spec, hypers, spec.objective.head.model.init(run_key(hypers)))
@@ -140,7 +140,7 @@ def initial_state(spec: Spec) -> Callable[[Hypers], TrainState]:
 
 
 def _state_from(spec: Spec) -> Callable[[Hypers, Params], TrainState]:
-    """The function from numbers and parameters of all runs to their state at step 0."""
+    """Return a function from the numbers and parameters of all runs to their state at step 0."""
 
     def init_run(given: tuple[Hypers, Params], _: None) -> Run:
         return _fresh(spec, *given)
@@ -152,7 +152,7 @@ def _state_from(spec: Spec) -> Callable[[Hypers, Params], TrainState]:
 
 
 def _fresh(spec: Spec, hypers: Hypers, params: Params) -> Run:
-    """A run that has made no update yet."""
+    """A run before its first update."""
     never = jnp.int32(-1)
     health = Health(stopped_at=never, bad_part=never)
     return Run(params, make_optimizer(spec.optimizer, hypers).init(params), health)
@@ -163,7 +163,7 @@ def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Met
     hypers = layout.place(spec.hypers, "runs")
     data = layout.place(Once(spec.task.train_set)(), "shared")
 
-    @functools.cache  # the number of updates is a shape: each needs a program of its own
+    @functools.cache  # each number of updates is another shape, and so another program
     def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
         return runs.fitting("updates", functools.partial(updates, spec, num_updates))
 
@@ -174,9 +174,9 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
     """Compose the updates of a dispatch: the step, its policy, the loop, all runs, all devices.
 
     Args:
-        spec: the parts; nothing of them is drawn.
-        num_updates: updates of a dispatch.
-        at_once: number of runs a device computes at once; None for all.
+        spec: the parts; no data are drawn.
+        num_updates: updates per dispatch.
+        at_once: number of runs that a device computes at once; None for all.
 
     Returns:
         ``(state, hypers, data) -> (state, metrics, health)``, which donates the state.
@@ -198,13 +198,13 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
 
 
 def block_windows(batch: Batch, eval_tokens: int, layout: Layout) -> int:
-    """Windows of a batch that are evaluated at once, on all devices together."""
+    """Number of windows evaluated at once, over all devices."""
     windows = max(1, eval_tokens // batch.tokens.shape[1])
     return windows + -windows % layout.data
 
 
 def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
-    """Split a batch into blocks of exactly ``windows`` windows; filling windows are masked."""
+    """Split a batch into blocks of exactly ``windows`` windows; padding windows are masked."""
     filling = -batch.tokens.shape[0] % windows
 
     def pad(leaf: Array) -> Array:
@@ -216,11 +216,11 @@ def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
 
 
 def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
-    """The metrics of all runs on one block of windows: ``(params, hypers, batch) -> metrics``.
+    """Compute the metrics of all runs on one block: ``(params, hypers, batch) -> metrics``.
 
     Args:
         spec: the parts.
-        at_once: number of runs a device computes at once; None for all.
+        at_once: number of runs that a device computes at once; None for all.
     """
     layout = spec.layout
     objective = layout.over_windows(spec.objective)
@@ -240,7 +240,7 @@ def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
 def _make_evaluate(spec: Spec, runs: Runs) -> Callable[[Params, Batch], Metrics]:
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
-    # one block shape for every split: compiled once
+    # every split has the same block shape, so this is compiled once
     of_block = runs.fitting("evaluation", functools.partial(evaluation, spec))
     merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 

@@ -31,19 +31,19 @@ _ALL: Points = {"": ()}  # one point: every run
 
 
 def watched(splits: Iterable[str], groups: Sequence[str]) -> Watched:
-    """Loss, the accuracy of every group of every split and, if it is measured, its perplexity."""
+    """Loss, the accuracy of every group and split and, if it is measured, perplexity."""
     splits = tuple(splits)
     names = {f"{split}_perplexity": f"{split} perplexity" for split in splits}
     names |= {
         f"{split}_{group}_accuracy": f"{split} {group}"
         for split in splits
-        for group in reversed(groups)  # the group learnt last is the most watched
+        for group in reversed(groups)  # the group learnt last matters most to the reader
     }
     return {"batch_loss": "loss", **names}
 
 
 def sweep_points(runs: Sequence[Mapping[str, int | float]]) -> Points:
-    """The sweep points of some runs, labelled by the numbers in which they differ but the seed.
+    """The sweep points of some runs, labelled by the numbers, other than the seed, that differ.
 
     Args:
         runs: seed and numbers of each run.
@@ -59,7 +59,7 @@ def sweep_points(runs: Sequence[Mapping[str, int | float]]) -> Points:
 def headline(row: Row, watched: Watched, points: Points = _ALL) -> str:
     """The watched numbers of a row, each averaged over the seeds of every sweep point.
 
-    Few points have a number each, as in ``loss 0.81 / 2.05``; of more the range is shown.
+    A few points are shown one by one, as in ``loss 0.81 / 2.05``; more, by their range.
     """
     shown = {watched[name]: row[name] for name in watched if name in row}
     return "  ".join(
@@ -78,7 +78,7 @@ def _means(values: np.ndarray, points: Points) -> str:
 
 
 def _column(width: int | None = None, ratio: int | None = None) -> Column:
-    """A column of a width, or with what is left of the line; longer text is cut."""
+    """A column of a fixed width, or of the rest of the line; longer text is cut."""
     return Column(width=width, ratio=ratio, no_wrap=True, overflow="ellipsis")
 
 
@@ -95,7 +95,7 @@ class BarProgress:
         points: Points = _ALL,
     ) -> None:
         self._watched, self._points = watched, points
-        # on a narrow terminal title and numbers are cut, never count and time
+        # on a narrow terminal the title and numbers are cut, never the count and time
         count = len(f"{num_updates}/{num_updates}")
         bar_width = 24 if console.width >= _WIDE else 6
         title_width = max(8, min(28, (console.width - bar_width - count - _TIMES) // 2))
@@ -110,7 +110,7 @@ class BarProgress:
             console=console,
             expand=True,
         )
-        # the clock stands until the first row: compilation is no sign of the pace
+        # the clock starts at the first row, since compilation says nothing about the pace
         self._task = self._bar.add_task(
             title, start=False, total=num_updates, completed=start, headline=COMPILING
         )
@@ -123,7 +123,7 @@ class BarProgress:
         Args:
             step: updates made.
             row: new numbers.
-            of: the setting they are of, where several share the bar.
+            of: the setting that the numbers belong to, where several share the bar.
         """
         self._row = row if of else self._row | row
         shown = headline(self._row, self._watched, self._points)
@@ -146,7 +146,7 @@ class LineProgress:
         num_updates: number of updates in all.
         start: number of updates made before.
         watched: metrics to show.
-        at_evaluations: True for a line at each evaluation as well.
+        at_evaluations: True to print a line at each evaluation as well.
         points: sweep points of the runs.
     """
 
@@ -169,12 +169,12 @@ class LineProgress:
             self._print(f"{title}  {start}/{num_updates}  {COMPILING}")
 
     def write(self, step: int, row: Row, of: str = "") -> None:
-        """Print the row if it is due: see the class; the last row always is.
+        """Print the row if one is due (see the class); the last row always is.
 
         Args:
             step: updates made.
             row: new numbers.
-            of: the setting they are of, where several share the lines.
+            of: the setting that the numbers belong to, where several share the lines.
         """
         now = time.monotonic()
         self._first = self._first or (step, now)

@@ -1,4 +1,4 @@
-"""From functions of one run to functions of all runs, as many at once as fit into memory."""
+"""Turn functions of one run into functions of all runs, as many at once as fit into memory."""
 
 import dataclasses
 import logging
@@ -27,16 +27,16 @@ RunAxis = Literal["vmap", "map"]
 def over_runs(
     function: Callable[..., Any], run_axis: RunAxis, num_runs: int, at_once: int | None = None
 ) -> Callable[..., Any]:
-    """Compute ``function(run_args, shared_args)`` for all runs, a leading axis of ``run_args``.
+    """Compute ``function(run_args, shared_args)`` for all runs, the leading axis of ``run_args``.
 
-    ``vmap`` computes all runs together, or ``at_once`` of them: fastest if one run does not fill
-    the machine. ``map`` computes them one after the other, and each is bit-equal to the same run
-    trained alone. A single run is mapped: a batch axis of 1 on every array would only cost time.
+    ``vmap`` computes all runs together, or ``at_once`` of them; this is fastest if one run does not
+    fill the machine. ``map`` computes them one after another, and each is bit-equal to the same run
+    trained alone. A single run is mapped, since a batch axis of 1 on every array only costs time.
 
     Args:
-        function: of one run.
+        function: a function of one run.
         run_axis: ``vmap`` or ``map``.
-        num_runs: runs of a device.
+        num_runs: runs on a device.
         at_once: runs computed together under ``vmap``; None for all.
     """
     alone = run_axis == "map" or num_runs == 1
@@ -59,12 +59,12 @@ def free_everywhere(layout: Layout) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """The R runs of a training: compiles functions of them that fit into memory.
+    """The R runs of a training; compiles functions of them that fit into memory.
 
     Attributes:
         axis: see ``over_runs``.
         num_runs: R.
-        at_once: number of runs a device computes at once; 0 means as many as fit.
+        at_once: number of runs that a device computes at once; 0 means as many as fit.
         layout: distribution of runs or windows over devices.
         groups: see ``Program``.
     """
@@ -78,8 +78,8 @@ class Runs:
     def fitting(self, what: str, make: Callable[[int], OnDevices]) -> Callable[..., Any]:
         """Compile ``make(n)`` for the largest n that fits into memory.
 
-        n is chosen at the first call, and reported if it is smaller than the number of runs. A
-        number in ``groups`` is tried first, and a smaller choice than that is reported, too.
+        The first call chooses n and reports it if it is smaller than the number of runs. A number
+        in ``groups`` is tried first; a choice smaller than that is reported as well.
         """
         num_here = self.layout.share(self.num_runs)
         if self.at_once or self.axis == "map" or num_here == 1:
@@ -94,11 +94,11 @@ class Runs:
         return call
 
     def within_memory(self, what: str, function: OnDevices) -> Callable[..., Any]:
-        """``function`` with a check of its memory before the first call; tracing checks nothing."""
+        """Check the memory of ``function`` before its first call; tracing checks nothing."""
         checked: list[bool] = []
 
         def call(*args: Any) -> Any:
-            # while a function is traced, as for its shapes, even a constant is a tracer
+            # while a function is traced, for its shapes say, even a constant is a tracer
             if not checked and not isinstance(jnp.zeros(()), jax.core.Tracer):
                 needed = planned_bytes(function.lower(*args))
                 check_room({what: needed}, free_everywhere(self.layout))
@@ -113,7 +113,7 @@ class Runs:
         """The function for as many runs as fit; the call reuses the compilation that tried it."""
         before, free = self.groups.get(what), free_everywhere(self.layout)
         most = num_here if before is None else min(before, num_here)
-        # Without statistics to compare with nothing can be chosen: all runs are computed at once,
+        # Without memory statistics there is no basis for a choice: all runs are computed at once,
         # and the device's allocator raises if they do not fit.
         if free is None:
             self.groups[what] = most

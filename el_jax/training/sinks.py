@@ -1,4 +1,4 @@
-"""Sinks for rows of metrics: memory, metrics.jsonl; see ``trackers`` for those of others."""
+"""Sinks for rows of metrics: memory and metrics.jsonl; other tools' are in ``trackers``."""
 
 import contextlib
 import errno
@@ -67,7 +67,7 @@ class JsonLines:
     Args:
         path: the file, made if missing.
         num_bytes: length of the rows that the restored checkpoint covers. The rest of the file is
-            cut off, whatever its bytes, since those rows will be written again.
+            cut off, since its rows will be written again.
 
     Raises:
         OSError: the file cannot be written, or is a link to a file of another run.
@@ -80,7 +80,7 @@ class JsonLines:
             raise OSError(errno.ELOOP, why, str(path))
         self._path = path
         self._file = path.open("ab", buffering=0)
-        # shortened in place: that needs no room on a full disk, and cannot be half done
+        # truncation in place needs no room on a full disk and cannot be half done
         self._file.truncate(num_bytes)
 
     def write(self, step: int, row: Row) -> None:
@@ -94,7 +94,7 @@ class JsonLines:
         before = os.fstat(self._file.fileno()).st_size
         try:
             while line:
-                line = line[self._file.write(line) :]  # a full disk may take a part of it
+                line = line[self._file.write(line) :]  # a full disk may take only part of it
         except OSError as error:
             self._file.truncate(before)
             raise OSError(error.errno, error.strerror, str(self._path)) from error
@@ -133,7 +133,7 @@ def open_sinks(
     row_bytes: int = 0,
     further: OpenSinks,
 ) -> Iterator[list[Sink]]:
-    """The sinks of a command: metrics.jsonl, those asked for, and progress.
+    """The sinks of a command: metrics.jsonl, the requested ones, and progress.
 
     Args:
         workdir: the folder for files.
@@ -141,7 +141,7 @@ def open_sinks(
         num_updates: number of updates of the training.
         watched: metrics that the progress display shows.
         points: sweep points of the runs, which the display keeps apart.
-        start: the step from which training goes on.
+        start: the step from which training continues.
         row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
         further: opens the others, once metrics.jsonl is open.
 

@@ -1,4 +1,4 @@
-"""State of a training between updates, for all of its runs at once."""
+"""State of a training between updates, for all its runs together."""
 
 from typing import NamedTuple
 
@@ -10,24 +10,23 @@ from el_jax.types import Params
 
 
 class Health(NamedTuple):
-    """Record of updates that were not finite, of each run; such an update is never applied.
+    """Each run's record of non-finite updates, which are never applied.
 
     Attributes:
-        stopped_at: the update that stopped the run for good, -1 for a run that goes on, ``[R]``.
-        bad_part: first part of that update that was not finite, an index into ``BAD_PARTS``,
-            ``[R]``.
+        stopped_at: the update that stopped the run for good; -1 while it continues, ``[R]``.
+        bad_part: the first non-finite part of that update, an index into ``BAD_PARTS``, ``[R]``.
     """
 
     stopped_at: Int[Array, "*R"]
     bad_part: Int[Array, "*R"]
 
 
-# in the order of their computation: the first that is not finite infects those after it
+# in order of computation: the first that is not finite contaminates the later ones
 BAD_PARTS = ("loss", "gradient", "parameter update")
 
 
 class Run(NamedTuple):
-    """State of one run between updates; with a leading axis ``R``, that of all runs."""
+    """State of one run between updates; of all runs, if leaves have a leading axis ``R``."""
 
     params: Params
     opt_state: Params
@@ -35,13 +34,13 @@ class Run(NamedTuple):
 
 
 class TrainState(NamedTuple):
-    """Parameters and optimizer state of R runs, and the number of updates all of them have made.
+    """Parameters and optimizer states of R runs, and their common number of updates.
 
     Attributes:
         step: updates made so far, scalar; a stopped run no longer changes.
         params: every leaf has a leading run axis ``[R, ...]``.
         opt_state: optax state, every leaf with the same leading axis.
-        health: record of updates that were not finite.
+        health: record of non-finite updates.
     """
 
     step: Int[Array, ""]
@@ -56,13 +55,13 @@ class TrainState(NamedTuple):
 
 
 class Hypers(NamedTuple):
-    """Numbers that differ between the runs of one training: traced, so that a sweep compiles once.
+    """Numbers that differ between the runs of a training; traced, so that a sweep compiles once.
 
     Attributes:
         seed: seed of the initialisation, of the order of the data and of dropout, ``[R]``.
         loss: numbers of the token loss (``lam``, ``b`` ...), each ``[R]``.
         optimizer: numbers of the optimizer and its schedule: ``peak_lr``, ``warmup_steps`` and
-            those that are swept, each ``[R]``.
+            the swept ones, each ``[R]``.
     """
 
     seed: UInt32[Array, "*R"]
@@ -76,13 +75,13 @@ class Hypers(NamedTuple):
 
 
 def run_key(hypers: Hypers) -> Array:
-    """The PRNG key of one run (``hypers`` without the run axis); never advanced, only folded."""
+    """The PRNG key of one run (``hypers`` without the run axis); only folded, never advanced."""
     return jax.random.key(hypers.seed)
 
 
-_NO_STEP = 2**32 - 1  # steps are folded in for dropout; none gets here
+_NO_STEP = 2**32 - 1  # steps are folded in for dropout; none reaches this number
 
 
 def order_key(hypers: Hypers) -> Array:
-    """The key of the order in which one run reads its data."""
+    """The key that determines the order of a run's data."""
     return jax.random.fold_in(run_key(hypers), _NO_STEP)

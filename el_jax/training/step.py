@@ -1,7 +1,7 @@
-"""The training step: one update of one run, its policy on numbers that are not finite, the loop.
+"""The training step: one update of one run, the policy on non-finite numbers, and the loop.
 
-``update`` is the step. It knows no devices, no seeds beside its own and no second run: ``program``
-computes it for all runs, on all devices.
+``update`` is the step. It sees one run with one seed and no devices; ``program`` computes it for
+all runs on all devices.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,9 @@ class Measured(NamedTuple):
     """Measurements of one update.
 
     Attributes:
-        of_tokens: moments of per-token quantities by group, as of ``objective.measure``.
+        of_tokens: moments of per-token quantities by group, from ``objective.measure``.
         of_update: moments of whole-update quantities, each ``[]``.
-        norms: loss, and norms of gradient and parameter update, in the order of ``BAD_PARTS``.
+        norms: the loss and the norms of gradient and parameter update, ordered as ``BAD_PARTS``.
     """
 
     of_tokens: Metrics
@@ -42,16 +42,16 @@ def update(
     objective: Objective,
     optimizer: Callable[[Hypers], optax.GradientTransformationExtraArgs],
 ) -> tuple[Run, Measured]:
-    """One update of one run.
+    """Make one update of one run.
 
     Args:
         run: parameters and optimizer state.
-        step: number of earlier updates; with the run's seed it gives the key of dropout.
-        data: the training set, of which the objective reads a batch.
+        step: number of earlier updates; with the run's seed it determines the dropout key.
+        data: the training set, from which the objective reads a batch.
         hypers: the run's own numbers.
         objective: batch, loss and metrics.
-        optimizer: function from a run's numbers to its optimizer, which gets ``loss_of`` (SAM
-            needs it) and a ``key`` (for noise) beside gradient and parameters.
+        optimizer: function from a run's numbers to its optimizer. Besides gradient and parameters
+            the optimizer gets ``loss_of`` (for SAM) and a ``key`` (for noise).
     """
     key = jax.random.fold_in(run_key(hypers), step)
     batch = objective.batch_at(data, step, order_key(hypers))
@@ -63,7 +63,7 @@ def update(
     further = {"loss_of": loss_of, "key": jax.random.fold_in(key, 1)}
     updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, **further)
     after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
-    # a norm is finite only if every entry is: three numbers tell the health of an update
+    # a norm is finite only if every entry is, so three numbers show whether the update is finite
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
     of_tokens = objective.measure(outputs, batch, hypers.loss)
     return after, Measured(of_tokens, _named(norms), norms)
@@ -77,11 +77,11 @@ Step = Callable[[Run, Int[Array, ""], Any, Hypers], tuple[Run, Measured]]
 
 
 def guarded(step_of: Step) -> Step:
-    """Stop a run for good at its first update that is not finite, which is never applied."""
+    """Stop a run for good at its first non-finite update, which is never applied."""
 
     def guarded_step(run: Run, step: Array, data: Any, hypers: Hypers) -> tuple[Run, Measured]:
         after, measured = step_of(run, step, data, hypers)
-        finite = jnp.isfinite(measured.norms)  # of each of BAD_PARTS
+        finite = jnp.isfinite(measured.norms)  # one entry for each of BAD_PARTS
         bad = ~finite.all() & (run.health.stopped_at < 0)
         health = Health(
             stopped_at=jnp.where(bad, step, run.health.stopped_at),
@@ -97,7 +97,7 @@ def guarded(step_of: Step) -> Step:
 def epoch(
     step_of: Step, pool_over_devices: Callable[[Metrics], Metrics]
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, Any]], tuple[Run, Metrics]]:
-    """Loop over the updates of a dispatch and pool their metrics.
+    """Loop over the updates of one dispatch (one call of the program) and pool their metrics.
 
     Args:
         step_of: the guarded step.
@@ -115,7 +115,7 @@ def epoch(
             return run, (measured.of_tokens, measured.of_update)
 
         run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)
-        # over devices once a dispatch, not once an update: fewer messages between them
+        # pooled over devices once per dispatch, not per update, to send fewer messages
         return run, pool_over_devices(pool_tree(of_tokens)) | pool_tree(of_update)
 
     return one_run

@@ -1,6 +1,6 @@
 """Sinks for other tools: TensorBoard's event files, trackio, Weights & Biases, jax's profiler.
 
-All read rows of metrics.jsonl as they are written. Values of a run that is no number are left out.
+All get the rows of metrics.jsonl as they are written. Values that are not finite are left out.
 """
 
 import contextvars
@@ -21,7 +21,7 @@ from el_jax.training.sinks import Sink
 from el_jax.types import Row
 
 TRACKERS = ("tensorboard", "trackio", "wandb")
-PROJECT = "el_jax"  # unless WANDB_PROJECT names another, for trackio as well
+PROJECT = "el_jax"  # unless WANDB_PROJECT, read for trackio as well, names another
 
 
 def open_trackers(
@@ -32,7 +32,7 @@ def open_trackers(
     runs: Sequence[Mapping[str, int | float]],
     start: int = 0,
 ) -> Iterator[Sink]:
-    """Open what a training asks for.
+    """Open the sinks that a training's config names.
 
     Args:
         name: one of ``TRACKERS``, or empty.
@@ -40,7 +40,7 @@ def open_trackers(
         folder: the workdir.
         config: the resolved config.
         runs: seed and numbers of each run.
-        start: the step from which training goes on.
+        start: the step from which training continues.
 
     Raises:
         MissingPackageError: trackio or wandb is not installed.
@@ -58,10 +58,10 @@ def open_trackers(
 class TrackedRuns:
     """A run of trackio or wandb, which share an API, for each run of a training.
 
-    Where and as whom they log is theirs to say: ``WANDB_MODE=offline``, ``TRACKIO_SPACE_ID``.
-    The runs are grouped by the name of the workdir and a mark that is kept in it, so that another
-    training in a folder of that name has runs of its own. A resumed training goes on with its runs;
-    rows since its checkpoint come again, with the same numbers.
+    Their own variables set destination and account: ``WANDB_MODE=offline``, ``TRACKIO_SPACE_ID``.
+    Runs are grouped by the workdir's name and a mark kept in it, so that another training in a
+    folder of that name gets runs of its own. A resumed training continues its runs; rows since its
+    checkpoint are logged again, with the same numbers.
 
     Args:
         package: trackio or wandb.
@@ -97,13 +97,13 @@ class TrackedRuns:
         for run in runs:
             name = ", ".join([group, *(f"{key}={run[key]:g}" for key in varying)])
             own: dict[str, Any] = {"embed": False}
-            if package == "wandb":  # an id that is the same when the training is resumed
+            if package == "wandb":  # an id that stays the same when the training is resumed
                 own = {"id": "".join(c if c.isalnum() else "-" for c in name)}
                 own["reinit"] = "create_new"
             make = functools.partial(
                 module.init, project=project, name=name, group=group, resume="allow", **own
             )
-            # in a context of its own, since trackio's init ends the run of the present one
+            # in its own context, since trackio's init ends the current context's run
             self._runs.append(contextvars.Context().run(make, config={**config, "run": dict(run)}))
 
     def write(self, step: int, row: Row) -> None:
@@ -130,8 +130,8 @@ class TensorBoard:
     """
 
     def __init__(self, folder: pathlib.Path, resume_step: int = 0) -> None:
-        # 0.5 s to import, and only some runs want it. Its SummaryWriter hands events to a thread
-        # that dies on a full disk, after which the training would wait for it for ever.
+        # Its import takes 0.5 s, and few runs need it. Its SummaryWriter hands events to a thread
+        # that dies on a full disk; the training would then wait for it for ever.
         from tensorboardX.event_file_writer import EventsWriter
         from tensorboardX.proto.event_pb2 import Event, SessionLog
         from tensorboardX.summary import scalar
@@ -162,18 +162,18 @@ class TensorBoard:
 class Profile:
     """A trace of the devices between two updates, for xprof or TensorBoard's profile plugin.
 
-    It begins and ends with the rows of metrics that come first at or after these updates.
+    It begins and ends with the first row of metrics at or after each of these updates.
 
     Args:
-        folder: for the trace.
-        span: the updates.
+        folder: the folder for the trace.
+        span: the two updates.
     """
 
     def __init__(self, folder: pathlib.Path, span: tuple[int, int]) -> None:
         self._folder, self._span, self._tracing = folder, span, False
 
     def write(self, step: int, row: Row) -> None:
-        """Begin or end the trace if it is time."""
+        """Begin or end the trace if due."""
         del row
         first, last = self._span
         if self._tracing and step >= last:
@@ -183,7 +183,7 @@ class Profile:
             self._tracing = True
 
     def close(self) -> None:
-        """Write the trace if it is still going on."""
+        """Write the trace if it is still running."""
         if self._tracing:
             jax.profiler.stop_trace()
             self._tracing = False

@@ -16,12 +16,12 @@ class Goal(NamedTuple):
     """A bound on one quantity.
 
     Attributes:
-        benchmark: whose cases are bounded.
+        benchmark: the benchmark whose cases are bounded.
         quantity: the metric.
-        at_least: the bound, where more is better.
-        at_most: the bound, where less is better.
-        by_rounds: False for a number that is counted, or measured once.
-        only: factor -> its levels, of the cases that are bounded.
+        at_least: the bound, if more is better.
+        at_most: the bound, if less is better.
+        by_rounds: False for a number that is counted, or measured only once.
+        only: factor -> levels of the cases that are bounded.
     """
 
     benchmark: str
@@ -35,7 +35,7 @@ class Goal(NamedTuple):
         return f"≥ {self.at_least:g}" if self.at_least > 0 else f"≤ {self.at_most:g}"
 
     def of_bound(self, value: float) -> float:
-        """The value over its bound, or the bound over it: at most 1 where the goal is met."""
+        """The value over its bound, or the inverse: at most 1 where the goal is met."""
         return self.at_least / value if self.at_least > 0 else value / self.at_most
 
 
@@ -53,7 +53,7 @@ def _once(benchmark: str, quantity: str, bound: float, **only: object) -> Goal:
     return Goal(benchmark, quantity, at_most=bound, by_rounds=False, only=levels)
 
 
-# the goal, a sentence to which the case is added -> what it bounds
+# a sentence that states the goal, to which the case is added -> the bounded quantity
 GOALS = {
     "An update takes at most 0.9 of PyTorch's time": Goal(
         "pytorch", "update / PyTorch", at_most=0.9, only={"asked": (1,)}
@@ -111,7 +111,7 @@ GOALS = {
 
 
 class Line(NamedTuple):
-    """A goal in one case of a plan, and its claim."""
+    """A goal for one case of a plan, and its claim."""
 
     text: str
     goal: Goal
@@ -121,7 +121,7 @@ class Line(NamedTuple):
 
 
 def lines_of(scale: str) -> list[Line]:
-    """Every goal, in every case of the scale's plan that it bounds."""
+    """Every goal, for every case of the scale's plan that it bounds."""
     lines = []
     for text, goal in GOALS.items():
         for case, factors in sorted(BENCHMARKS[goal.benchmark].plans[scale][0].items()):

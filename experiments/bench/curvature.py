@@ -1,9 +1,9 @@
 """Products with curvature matrices, and the trace of the Fisher matrix, in time and memory.
 
-Two benchmarks. ``curvature`` is products against the gradient of the same loss: H v and G v are
-means over parts of the windows, each of which fits into the caches of a core; beside them stands
-what they take at once, and the control is a gradient in parts. ``fisher`` is the trace by the
-protocol of Liu, Xie, Li, Ma (2023), appendix B.1, in seconds.
+Two benchmarks. ``curvature`` compares products with the gradient of the same loss: H v and G v are
+means over parts of the windows, each of which fits into the caches of a core. They are also
+measured over all windows at once, and the control is a gradient in parts. ``fisher`` times the
+trace by the protocol of Liu, Xie, Li, Ma (2023), appendix B.1, in seconds.
 """
 
 import functools
@@ -37,9 +37,9 @@ from experiments.bench.trainings import network, random_batch, temporary_bytes
 
 VOCAB_SIZE = 65
 NAMES = {"form": "v'Hv", "hvp": "H v", "ggn": "G v"}
-AT_ONCE = {"hvp": "hvp at once", "ggn": "ggn at once"}  # of those that are means over parts
+AT_ONCE = {"hvp": "hvp at once", "ggn": "ggn at once"}  # without division into parts
 CONTROL = "gradient_in_parts"
-CONTEXTS = 10_000  # of the Fisher trace's protocol
+CONTEXTS = 10_000  # in the Fisher trace's protocol
 Product = Callable[[Params, Params], object]
 
 
@@ -50,12 +50,12 @@ def config_of(case: Case) -> TransformerConfig:
 
 
 def batch_of(case: Case) -> Batch:
-    """Windows all of whose positions are asked for."""
+    """Windows with all positions supervised."""
     return random_batch(VOCAB_SIZE, case["windows"], case["length"])
 
 
 def measure(case: Case, num_products: int, rounds: int) -> Values:
-    """Time over a gradient's, and temporary memory over that of a training step."""
+    """Time relative to a gradient, and temporary memory relative to a training step."""
     params, v, functions = products(case)
 
     @functools.cache
@@ -83,10 +83,10 @@ def measure(case: Case, num_products: int, rounds: int) -> Values:
 
 
 def products(case: Case) -> tuple[Params, Params, dict[str, Product]]:
-    """Parameters, a direction of signs, and what is timed, as functions of both.
+    """Parameters, a direction of random signs, and the timed functions of both.
 
-    By name the gradient of mean cross-entropy, a training step, the products of ``NAMES``, those
-    of ``AT_ONCE`` at once as well, and ``CONTROL``.
+    The functions, by name: the gradient of mean cross-entropy, a training step, the products of
+    ``NAMES``, those of ``AT_ONCE`` also at once, and ``CONTROL``.
     """
     model, batch = transformer(config_of(case)), batch_of(case)
     params, optimizer = model.init(jax.random.key(0)), optax.adamw(1e-3)
@@ -130,9 +130,10 @@ def products(case: Case) -> tuple[Params, Params, dict[str, Product]]:
 
 
 def measure_fisher(case: Case, depth: int, chunk: int) -> Values:
-    """Seconds of one trace, measured once, compilation left out; and the error of the contexts.
+    """Seconds for one trace, measured once without compilation; and the error from contexts.
 
-    Contexts come one chunk after the other, so that fewer than the protocol's tell its time.
+    Contexts are processed chunk by chunk, so the time for the protocol's number can be inferred
+    from fewer.
     """
     task = MaskedWords(choose_world("pcfg", {"depth": depth}))
     windows, _ = contexts_of(task.pack(task.test_set(case["num_contexts"])))

@@ -3,13 +3,13 @@
 python -m experiments.bench.curvature_peers ours|theirs FOLDER JSON
 
 A probe of Hutchinson's trace is a form v'Hv here, and a product H v with a scalar product in
-PyHessian; both libraries draw signs, so that as many probes have one standard error. A task of
-PyHessian's makes its gradient once and as many probes as are timed with it; curvlinops
+PyHessian; both draw random signs, so that equal numbers of probes have the same standard error. A
+PyHessian task computes its gradient once for all the probes timed with it; curvlinops
 differentiates forward over reverse.
 
-PyHessian's form and curvlinops' v'Gv must be ours. The error of curvlinops' H v is measured: the
-entries of a layer norm's weights are wrong, since PyTorch 2.13 differentiates ``jacrev`` of a layer
-norm wrongly. ``torch.func.grad`` in its place gives PyHessian's product, and ours.
+PyHessian's form and curvlinops' v'Gv must equal ours. The error of curvlinops' H v is measured: its
+entries for a layer norm's weights are wrong, since PyTorch 2.13 differentiates ``jacrev`` of a
+layer norm wrongly. With ``torch.func.grad`` instead, it equals PyHessian's product and ours.
 """
 
 import json
@@ -32,7 +32,7 @@ from experiments.bench.paired import (
 )
 from experiments.bench.pytorch import python_with_pytorch
 
-AGREEMENT = 1e-3  # of forms, relative
+AGREEMENT = 1e-3  # relative, between forms
 PAIRS = {  # our task, theirs, and the name of the ratio of their time to ours
     "form": ("pyhessian_probe", "a probe of the trace, PyHessian / ours"),
     "hvp": ("curvlinops_hvp", "H v, curvlinops / ours"),
@@ -47,7 +47,7 @@ ERROR = "H v by curvlinops, relative error of the worst leaf"
 
 
 def measure(case: Case, num_products: int, rounds: int) -> Values:
-    """Times of the peers over ours, both on one core.
+    """The peers' times over ours, both on one core.
 
     Raises:
         DisagreementError: the sides do not compute the same.
@@ -66,7 +66,7 @@ def check_agreement(folder: Path) -> float:
     """Check that the forms of ours.json and theirs.json agree where they must.
 
     Returns:
-        The largest relative error of a leaf of curvlinops' H v, by PyHessian's.
+        The largest relative error of a leaf of curvlinops' H v, compared with PyHessian's.
 
     Raises:
         DisagreementError: names the task and both numbers.
@@ -80,7 +80,7 @@ def check_agreement(folder: Path) -> float:
 
 
 def _ours(folder: Path, num_products: int, case: Case) -> dict[str, Callable[[], object]]:
-    """Write the network, the direction and the windows for the other side, and our forms."""
+    """Write the network, direction and windows for the other side, and our forms."""
     import jax
     import optax
 
@@ -116,7 +116,7 @@ def _theirs(folder: Path, num_products: int, _: Case) -> dict[str, Callable[[], 
     from pyhessian.utils import group_product, hessian_vector_product
 
     class Logits(torch.nn.Module):
-        """The published network, to the logits of all positions of all windows."""
+        """The published network, returning the logits at all positions of all windows."""
 
         def __init__(self, folder: Path) -> None:
             super().__init__()
@@ -166,7 +166,7 @@ BENCHMARK = Benchmark(
     {
         "smoke": (SMOKE, 1, 1),
         "cpu": (LANGUAGE_MODEL, 5, 9),
-        "gpu": ({},),  # nothing here is made for a GPU
+        "gpu": ({},),  # nothing here is for a GPU
     },
 )
 

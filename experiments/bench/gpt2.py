@@ -16,14 +16,14 @@ PRODUCT = 8192  # rows and columns of the matrices whose product is the yardstic
 def model_flops(model: TransformerConfig, num_params: int, length: int) -> float:
     """Operations that training needs per token: ``6 n + 12 N H K T``, with n parameters.
 
-    Chowdhery et al. 2022, arXiv 2204.02311, appendix B. The position table enters no
-    product and does not count; the token table does, since it is tied to the head.
+    Chowdhery et al. 2022, arXiv 2204.02311, appendix B. The position table is in no product and
+    does not count; the token table does, since it is tied to the head.
     """
     return 6.0 * num_params + 12.0 * model.num_layers * model.num_heads * model.head_dim * length
 
 
 def measure(case: Case, num_updates: int, timings: int) -> Values:
-    """Tokens a second with all positions supervised, and the share of a product's speed.
+    """Tokens per second with all positions supervised, and the speed relative to a matrix product.
 
     Raises:
         NotMeasuredError: there is no accelerator.
@@ -50,7 +50,7 @@ def _flops_a_token(model: TransformerConfig) -> float:
 
 
 def product_flops(size: int, times: int = 20) -> float:
-    """Measured operations a second of a product of square bfloat16 matrices."""
+    """Measured operations per second of a product of square bfloat16 matrices."""
     matrix = jnp.ones((size, size), jnp.bfloat16)
     product = jax.jit(jnp.matmul)
     jax.block_until_ready(product(matrix, matrix))

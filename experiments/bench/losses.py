@@ -1,8 +1,8 @@
-"""Losses and their gradients: by cross-entropy's time, without all logits, and where asked alone.
+"""Losses and gradients: against cross-entropy, without all logits, only at supervised positions.
 
 Three benchmarks: ``losses`` (equal-learning losses against cross-entropy), ``fused`` (without and
-with the [tokens, V] logits) and ``last_block`` (the last block at all positions, or at the
-supervised ones only).
+with the [tokens, V] logits) and ``last_block`` (the last block at all positions or only at the
+supervised ones).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ COPY_VOCAB_SIZE = 29
 
 
 def operands(tokens: int, width: int, vocab_size: int) -> tuple[Array, Array, Array]:
-    """Hidden states and head whose logits have about unit variance, and labels."""
+    """Hidden states and a head whose logits have about unit variance, and labels."""
     hidden_key, head_key, label_key = jax.random.split(jax.random.key(0), 3)
     return (
         jax.random.normal(hidden_key, (tokens, width)),
@@ -47,7 +47,7 @@ def operands(tokens: int, width: int, vocab_size: int) -> tuple[Array, Array, Ar
 
 
 def loss_and_gradient(loss: TokenLoss, path: Path) -> jax.stages.Wrapped:
-    """Mean loss of tokens, and its gradient by hidden states and head, compiled on first use."""
+    """Mean loss over tokens and its gradient in hidden states and head, compiled on first use."""
     softmax = reads_softmax(loss)
 
     def mean(hidden: Array, head: Array, labels: Array) -> Array:
@@ -58,7 +58,7 @@ def loss_and_gradient(loss: TokenLoss, path: Path) -> jax.stages.Wrapped:
 
 
 def measure_losses(case: Case, smoke: bool, num_updates: int, rounds: int) -> Values:
-    """Time of a loss over cross-entropy's: whole updates of the copy task, or the fused loss."""
+    """A loss's time over cross-entropy's: whole updates of the copy task, or the fused loss."""
 
     def timing(loss: str) -> Timing:
         if case["work"] == "update":
@@ -72,7 +72,7 @@ def measure_losses(case: Case, smoke: bool, num_updates: int, rounds: int) -> Va
 
 
 def measure_fused(case: Case, rounds: int) -> Values:
-    """Ratios of time and of temporary memory, the fused way over the plain one."""
+    """Ratios of time and of temporary memory, fused over plain."""
     arrays = operands(case["tokens"], case["width"], case["vocab_size"])
     plain, fused = (
         loss_and_gradient(ALL[case["loss"]], path).lower(*arrays).compile()
@@ -89,7 +89,7 @@ def measure_fused(case: Case, rounds: int) -> Values:
 
 
 def measure_last_block(case: Case, num_updates: int, rounds: int) -> Values:
-    """Time everywhere over time where asked, and the share of an update for head and loss."""
+    """Time at all positions over time at supervised ones, and the update's share in the head."""
     model = network("gpt_neox", case, vocab_size=COPY_VOCAB_SIZE, num_heads=4, rotary_fraction=0.5)
     windows, length = case["windows"], case["length"]
     few, everywhere = (
@@ -98,7 +98,7 @@ def measure_last_block(case: Case, num_updates: int, rounds: int) -> Values:
     )
     arrays = operands(windows * length, case["width"], COPY_VOCAB_SIZE)
     once = partial(loss_and_gradient(cross_entropy, "plain"), *arrays)
-    # logits, loss and their gradient, in which the two sides also differ
+    # logits, loss and their gradient, where the two sides also differ
     head_and_loss = seconds_of(lambda: [once() for _ in range(num_updates)])
     found = compare(seconds_of(few), seconds_of(everywhere), rounds)
     head = compare(seconds_of(everywhere), head_and_loss, rounds)

@@ -1,6 +1,6 @@
-"""Timings of two sides in turns, within a process or in two; their ratios, and what is reported.
+"""Timings of two sides in turn, in one process or two; their ratios, and what is reported.
 
-Torch's interpreter imports this module too, so it needs only Python's standard library and NumPy.
+Torch's interpreter imports this module too, so it uses only Python's standard library and NumPy.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ ONE_THREAD = {
 }
 _READY, _SECONDS = "READY", "SECONDS "
 
-Timing = Callable[[], float]  # does the work once and gives its seconds
+Timing = Callable[[], float]  # does the work once and returns the seconds
 Works = Mapping[str, Callable[[], object]]
 Case = Mapping[str, Any]  # the factors of a case: model, sizes, loss
 Values = dict[str, float | Sequence[float] | np.ndarray]
@@ -39,10 +39,10 @@ class Benchmark(NamedTuple):
     """A measurement, and its plan at each scale.
 
     Attributes:
-        measure: gives the values of a case, and raises ``NotMeasuredError`` where it cannot.
-        plans: by scale.
-        one_core: measures in its own process, where a neighbour's threads disturb it least on one
-            core; the others start processes, or are a training as people start it.
+        measure: returns the values of a case, or raises ``NotMeasuredError`` if it cannot.
+        plans: plans by scale.
+        one_core: True if it measures in its own process, where one core is least disturbed by other
+            threads; the others start processes, or are a training as a user starts it.
     """
 
     measure: Callable[..., Values]
@@ -59,11 +59,11 @@ class DisagreementError(RuntimeError):
 
 
 class WorkerError(RuntimeError):
-    """A worker ended before it answered; the message has its last words."""
+    """A worker ended before it answered; the message has its last output."""
 
 
 class Comparison(NamedTuple):
-    """Of each round, time of the second side over the first's, and the mean time of either."""
+    """For each round, the second side's time over the first's, and the mean time of each side."""
 
     ratios: np.ndarray
     first_seconds: np.ndarray
@@ -71,10 +71,10 @@ class Comparison(NamedTuple):
 
 
 def compare(first: Timing, second: Timing, rounds: int) -> Comparison:
-    """Time two sides in rounds of first, second, second, first; one more round warms up.
+    """Time two sides in rounds of first, second, second, first, after one warm-up round.
 
-    Both sides have the same mean place in a round, so that a machine that slows down at a steady
-    pace slows both sums alike.
+    Both sides have the same mean position in a round, so a machine that slows down steadily slows
+    both sums equally.
 
     Raises:
         ValueError: fewer than one round.
@@ -87,7 +87,7 @@ def compare(first: Timing, second: Timing, rounds: int) -> Comparison:
 
 
 def seconds_of(work: Callable[[], object]) -> Timing:
-    """A function that does JAX's work once, waits for its result and gives the seconds it took."""
+    """A function that does JAX's work once, waits for the result and returns the seconds."""
     import jax
 
     def seconds() -> float:
@@ -99,12 +99,12 @@ def seconds_of(work: Callable[[], object]) -> Timing:
 
 
 def cores() -> list[int]:
-    """The cores this process may use; empty where the system does not say."""
+    """The cores that this process may use; empty if the system does not say."""
     return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
 
 def serve(works: Works) -> None:
-    """Be a worker: run every task once to warm up, then the task that each line of stdin names."""
+    """Act as a worker: run every task once to warm up, then the task named by each stdin line."""
     for work in works.values():
         work()
     print(_READY, flush=True)
@@ -116,9 +116,9 @@ def serve(works: Works) -> None:
 
 
 class Worker(contextlib.AbstractContextManager):
-    """A process, ``python -m MODULE ARGUMENTS``, that serves timings and is ended on leaving.
+    """A process, ``python -m MODULE ARGUMENTS``, that serves timings until the context ends.
 
-    It has one thread on ``core``, or all cores with None. A request after it has ended is a
+    It has one thread on ``core``, or all cores if None. A request after it has ended raises
     ``WorkerError``.
     """
 
@@ -148,13 +148,13 @@ class Worker(contextlib.AbstractContextManager):
         self._expect(_READY)
 
     def start(self, work: str) -> None:
-        """Ask for one timing."""
+        """Request one timing."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # finish says why
             print(work, file=self._process.stdin, flush=True)
 
     def finish(self) -> float:
-        """Wait for the timing requested last, in seconds."""
+        """Wait for the last requested timing, in seconds."""
         return float(self._expect(_SECONDS))
 
     def timing(self, work: str) -> Timing:
@@ -173,7 +173,7 @@ class Worker(contextlib.AbstractContextManager):
 
     def _expect(self, start: str) -> str:
         assert self._process.stdout is not None
-        for line in self._process.stdout:  # a library may say something of its own
+        for line in self._process.stdout:  # a library may print something of its own
             if line.startswith(start):
                 return line.removeprefix(start).strip()
         self._process.wait()

@@ -1,4 +1,4 @@
-"""Every goal and what was measured of it, on one scale: over the goal's bound."""
+"""Every goal and its measurements, on one scale: the value over the goal's bound."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +25,7 @@ MARKS = {  # colour and marker of a verdict, and its name
 
 
 class Drawn(NamedTuple):
-    """A case of a goal, its interval and what results say of it."""
+    """A goal's case, its interval and its verdict."""
 
     line: Line
     interval: Interval
@@ -78,7 +78,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame, verdicts: list[Verdict]) -> str:
-    """The number of goals that are met, and the time of an update of the copy task."""
+    """The number of goals met, and the time of an update of the copy task."""
     missed = verdicts.count(Verdict.FAILS)
     said = (
         f"{verdicts.count(Verdict.HOLDS)} of {len(verdicts)} speed goals are met, "

@@ -1,11 +1,11 @@
-"""One update of a training against the same update in PyTorch.
+"""One training update against the same update in PyTorch.
 
 python -m experiments.bench.pytorch ours|theirs FOLDER JSON
 
-Our worker writes into FOLDER the model and batches that the other side starts from, and both write
-the logits and losses that must agree. Tasks are ``asked`` and ``all``, updates with those positions
-supervised, and of ours ``plain``, gradient and AdamW alone with all of them. PyTorch's worker runs
-in an environment of its own that has no JAX.
+Our worker writes the model and batches for the other side into FOLDER, and both write the logits
+and losses that must agree. Tasks are ``asked`` and ``all``, updates with some or all positions
+supervised, and on our side ``plain``, only gradient and AdamW with all positions. PyTorch's worker
+runs in its own environment without JAX.
 """
 
 import json
@@ -29,9 +29,9 @@ from experiments.bench.paired import (
     two_workers,
 )
 
-AGREEMENT = 1e-4  # of logits and losses
+AGREEMENT = 1e-4  # between logits and losses
 PEAK_LR = 1e-3
-PAIRS = (  # our task, PyTorch's, what is timed
+PAIRS = (  # our task, PyTorch's, name of the timing
     ("asked", "asked", "update"),
     ("all", "all", "update, all positions"),
     ("plain", "all", "gradient and AdamW alone, all positions"),
@@ -43,7 +43,7 @@ OTHERS = (
     "transformers>=5",
     *("numpy", "scipy", "tqdm", "einops", "einconv", "linear_operator", "opt-einsum", "unfoldNd"),
 )
-# ask for torchvision, which nothing here uses; one built for another PyTorch breaks transformers
+# these require torchvision, unused here; one built for another PyTorch breaks transformers
 WITHOUT_NEEDS = ("PyHessian", "backpack-for-pytorch>=1.6", "curvlinops-for-pytorch>=3")
 _CHECK = (
     "import torch, transformers, curvlinops, pyhessian; transformers.GPTNeoXForCausalLM; "
@@ -52,13 +52,13 @@ _CHECK = (
 
 
 def python_with_pytorch(*, install: bool = True) -> str:
-    """The interpreter to start PyTorch's side with: this one, or one that is installed once.
+    """The interpreter for PyTorch's side: this one, or one that is installed once.
 
     Args:
         install: True if an environment may be made; otherwise only an existing one is used.
 
     Raises:
-        NotMeasuredError: pip could not install it; the message is one line.
+        NotMeasuredError: pip cannot install it; the message is one line.
     """
     from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment, works
 
@@ -79,7 +79,7 @@ def python_with_pytorch(*, install: bool = True) -> str:
 
 
 def measure(case: Case, rounds: int) -> Values:
-    """Ratios of times of an update, ours over PyTorch's, both on one core.
+    """Ratios of update times, ours over PyTorch's, both on one core.
 
     Raises:
         DisagreementError: the two sides do not compute the same.
@@ -113,9 +113,9 @@ def check_agreement(folder: Path) -> None:
 
 
 def _ours(folder: Path, case: Case) -> dict[str, Callable[[], None]]:
-    """Write the model, and of each batch its logits and its losses before and after an update.
+    """Write the model, and for each batch the logits and the losses before and after an update.
 
-    That update is a plain one, which compiles quickly; a test compares it with the engine's.
+    This update is a plain one, which compiles quickly; a test compares it with the engine's.
     """
     import jax
 
@@ -235,7 +235,7 @@ BENCHMARK = Benchmark(
     {
         "smoke": (dict([*_cases(1, 1).items()][:1]), 1),
         "cpu": (_cases(10, 3), 9),
-        "gpu": ({},),  # PyTorch's side is made for a CPU
+        "gpu": ({},),  # PyTorch's side is for a CPU
     },
 )
 

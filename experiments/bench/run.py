@@ -1,4 +1,4 @@
-"""Every benchmark in a fresh process; a round of a timing is a seed of the tables."""
+"""Every benchmark in a fresh process; a timing round is a seed in the tables."""
 
 import concurrent.futures
 import dataclasses
@@ -53,7 +53,7 @@ def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
     """Measure and write the tables.
 
     Raises:
-        ExperimentError: a name in ``only`` is of no benchmark.
+        ExperimentError: a name in ``only`` is not a benchmark.
     """
     if unknown := [name for name in only if name not in BENCHMARKS]:
         known = ", ".join(BENCHMARKS)
@@ -69,8 +69,8 @@ def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
 
 
 def measure_apart(name: str, scale: str, out: Path) -> None:
-    """Measure one benchmark in a process of its own, and write its tables into a new folder."""
-    clear_backends()  # the memory of an accelerator is for the processes that measure
+    """Measure one benchmark in its own process, and write its tables into a new folder."""
+    clear_backends()  # leave an accelerator's memory to the measuring processes
     if scale != "gpu":  # read when jax is imported, there and in every process it starts
         os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

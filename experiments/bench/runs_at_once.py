@@ -1,8 +1,8 @@
-"""Many runs of one training at once against one after another.
+"""Many runs of one training, at once against one after another.
 
 python -m experiments.bench.runs_at_once JSON
 
-The worker makes updates of one run or of many, in a process of its own.
+The worker makes updates of one run or of many, in its own process.
 """
 
 import json
@@ -30,7 +30,7 @@ from experiments.bench.trainings import Updates, copy_config
 
 
 def measure(case: Case, smoke: bool, num_updates: int, rounds: int, ways: Sequence[str]) -> Values:
-    """Speed-up of each way over one run after another, and of the best way once more."""
+    """Speed-up of each way over one run after another, and the best way's once more."""
     num_runs = case["num_runs"]
     model = {name: case[name] for name in ("width", "num_layers", "num_heads") if name in case}
     with ExitStack() as stack:

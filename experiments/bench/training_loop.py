@@ -1,7 +1,7 @@
-"""A whole training: the start of its command, and what its loop spends besides updates.
+"""A whole training: the start of its command, and its loop's time outside updates.
 
-Two benchmarks. ``relaunch`` is seconds from starting a training's command to its first finished
-update; ``overhead`` is shares of a training's wall time for checkpoints and for logging.
+Two benchmarks. ``relaunch`` is the seconds from starting a training's command to its first finished
+update; ``overhead`` is the shares of wall time spent on checkpoints and on logging.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ DEADLINE = 600.0  # seconds for a start
 
 
 def measure_relaunch(case: Case, starts: int, own_cache: bool) -> Values:
-    """Seconds of a cold start, with an empty cache of its own, and of warm ones."""
+    """Seconds for a cold start, with its own empty cache, and for warm ones."""
     with tempfile.TemporaryDirectory() as folder:
         cache = {"JAX_COMPILATION_CACHE_DIR": folder} if own_cache else {}
         cold = [first_update(case["config"], cache) for _ in range(own_cache)]
@@ -75,7 +75,7 @@ def first_update(config: str, environment: dict[str, str]) -> float:
 
 
 def measure_overhead(case: Case, rounds: int) -> Values:
-    """Shares of the wall time of a training, its compilation left out; a round is a training."""
+    """Shares of a training's wall time without compilation; one round is one training."""
     chosen = get_config(case["config"])
     chosen.train.update(shard="none", num_updates=case["num_updates"], seeds=case["num_runs"])
     training = build.build(build.parse(chosen))
@@ -85,7 +85,7 @@ def measure_overhead(case: Case, rounds: int) -> Values:
 
 
 def _compile(training: Training) -> None:
-    """Run every program of the loop once, so that none is compiled on the clock."""
+    """Run every program of the loop once, so that none is compiled while timing."""
     program = training.program
     state, *_ = program.advance(program.init(), training.options.log_every)
     for batch in (*training.evaluations.values(), *training.final_evaluations.values()):
@@ -104,7 +104,7 @@ def _round(training: Training) -> dict[str, float]:
             vars(sink)["write"] = _clock(writing, sink.write)
         start = time.perf_counter()
         with Checkpoints(Path(folder) / "checkpoints") as checkpoints:
-            # the loop's waiting, not the writing in the background
+            # the loop's wait, not the writing in the background
             vars(checkpoints)["save"] = _clock(saving, checkpoints.save)
             fit(training, sinks=sinks, checkpoints=checkpoints)
             trained = time.perf_counter() - start

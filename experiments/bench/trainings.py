@@ -1,4 +1,4 @@
-"""The trainings that are timed, the copy task or one batch again and again; planned memory."""
+"""The timed trainings: the copy task, or one batch again and again; planned memory."""
 
 import dataclasses
 from typing import Any, ClassVar
@@ -17,13 +17,13 @@ from el_jax.models import PRESETS, TransformerConfig, transformer
 from el_jax.types import Batch, Params
 from experiments.bench.paired import Case
 
-ENDLESS = 1_000_000  # updates; no timing gets there
+ENDLESS = 1_000_000  # updates; no timing reaches it
 PEAK_LR = 1e-3
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _OneBatch:
-    """A task that reads the same windows in every update, of tokens below ``vocab_size``."""
+    """A task that reads the same windows, of tokens below ``vocab_size``, in every update."""
 
     batch: Batch
     vocab_size: int
@@ -53,7 +53,7 @@ def random_batch(
 ) -> Batch:
     """Windows ``[windows, length]`` of uniform tokens.
 
-    Of each, ``supervised`` positions are drawn to be so, or are all of them with None.
+    In each, ``supervised`` positions are drawn to be supervised; all of them if None.
     """
     generator = np.random.default_rng(0)
     tokens, labels = generator.integers(vocab_size, size=(2, windows, length)).astype(np.int32)
@@ -65,7 +65,7 @@ def random_batch(
 
 
 def network(preset: str, case: Case, **own: Any) -> TransformerConfig:
-    """A preset in the sizes of a case, without dropout."""
+    """A preset with the sizes of a case, without dropout."""
     sizes = ("vocab_size", "width", "num_layers", "num_heads")
     for place in ("embedding", "attention", "residual"):
         own[f"{place}_dropout"] = 0.0
@@ -100,7 +100,7 @@ def copy_config(
 def on_one_batch(model: TransformerConfig, batch: Batch) -> build.Training:
     """A training with the copy task's loss and optimizer, on a given model and batch."""
     config = copy_config()
-    # the memory of PyTorch's AdamW and of optax's
+    # β₂ as in PyTorch's and optax's AdamW
     config.optim.update(peak_lr=PEAK_LR, schedule="constant", warmup_steps=0, b2=0.999)
     config.train.probes = ()  # those of the copy task
     settings = build.parse(config)
@@ -130,7 +130,7 @@ class Updates:
 
 
 class PlainUpdates:
-    """Gradient of cross-entropy and AdamW, and nothing else that a training does."""
+    """Only the gradient of cross-entropy and AdamW, without the rest of a training."""
 
     def __init__(self, model: TransformerConfig, batch: Batch, num_updates: int) -> None:
         network, optimizer = transformer(model), optax.adamw(PEAK_LR, weight_decay=0.0)

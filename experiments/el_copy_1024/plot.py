@@ -1,4 +1,4 @@
-"""Accuracy on training and unseen hard strings, and the share that copies, against updates."""
+"""Accuracy on training and unseen hard strings, and the share that copies, over training."""
 
 from pathlib import Path
 

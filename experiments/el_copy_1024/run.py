@@ -20,7 +20,7 @@ RECIPES = {  # loss, warm-up
     "cross-entropy with warm-up": ("cross_entropy", 1_000),
 }
 NUM_UPDATES, EVERY = 2_000, 200
-SEEDS = 2  # of one planned: the clock left room for more, seen before a result was
+SEEDS = 2  # one was planned; time allowed another, decided before any result was seen
 
 
 def studies(scale: str) -> list[Study]:

@@ -1,9 +1,9 @@
-"""Claims of Yang et al. (2025) on the course of training: stratification, then which way out.
+"""Claims of Yang et al. (2025) on the course of training: stratification, and how it ends.
 
-Beside the metrics at the end of training, results.csv holds for each run: ``..._at_first``, a
-metric after 100 updates; ``mean_accuracy_gap``, accuracy on easy minus on hard training strings,
+Besides the metrics at the end of training, results.csv has for each run: ``..._at_first``, a metric
+after 100 updates; ``mean_accuracy_gap``, accuracy on easy minus accuracy on hard training strings,
 averaged over training; ``hard_accuracy_when_fitted``, accuracy on unseen hard strings when the hard
-training strings were fitted first; ``rectified_afterwards``, what was still gained after that.
+training strings are first fitted; ``rectified_afterwards``, the gain after that.
 """
 
 from experiments.harness.claims import greater, level
@@ -12,7 +12,7 @@ CE, E1, DECAY = ({"method": name} for name in ("cross-entropy", "E1", "weight de
 FIGURE_4, SECTION = "Yang et al. 2025, Figure 4", "Yang et al. 2025, section 3.2"
 
 _GAINS = "rectified_afterwards"
-LOOKS = {"cpu": 2}  # after the first, at fewer data sets, three of five were undecided
+LOOKS = {"cpu": 2}  # at the first look, with fewer data sets, three of five were undecided
 
 CLAIMS = {
     "cpu": [

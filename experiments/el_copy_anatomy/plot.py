@@ -1,4 +1,4 @@
-"""The course of training, a row per setting: fit, gradient, accuracy and mechanism."""
+"""The course of training, one row per setting: fit, gradient, accuracy and mechanism."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ ANSWERS = {
     "swap_copies": ("#009e73", "copies the letter"),
 }
 LABELS = {"weight decay": "heavy decay"}
-HARD_FRACTION = 0.2  # of all strings: their share if all tokens pulled alike
+HARD_FRACTION = 0.2  # of all strings: their gradient share if all tokens had equal gradients
 CHANCE = 1 / 26
 
 

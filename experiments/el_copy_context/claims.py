@@ -1,6 +1,6 @@
-"""Claims of Yang et al. (2025) on what in the data leads to the shortcut.
+"""Claims of Yang et al. (2025) on the properties of the data that lead to the shortcut.
 
-Those on the context are read off Figure 1a, accuracy at the end of training. Section 3.2 names the
+The claims on context are read off Figure 1a, accuracy at the end of training. Section 3.2 names the
 length of the padding and the share of easy strings as further factors, without numbers.
 """
 
@@ -20,7 +20,7 @@ PACKED = LEVELS["strings_per_window"]
 
 
 def along(method: dict[str, Any], factor: str) -> dict[str, Any]:
-    """The runs of a method that differ from ``BASE`` in one factor alone."""
+    """The runs of a method that differ from ``BASE`` in only one factor."""
     return {key: value for key, value in (method | BASE).items() if key != factor}
 
 

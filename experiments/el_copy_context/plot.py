@@ -1,4 +1,4 @@
-"""Accuracy on unseen hard strings, and the share that copies, against each factor of the data."""
+"""Accuracy on unseen hard strings, and the share that copies, against each data factor."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share that each method copies: two strings a window, and by the share of easy ones."""
+    """The share that each method copies with two strings per window, and by share of easy ones."""
     most = levels(results, "easy_fraction")[-1]
     changes: list[dict[str, Any]] = [{}]
     changes += [{"strings_per_window": 2}, {"easy_fraction": 0.5}, {"easy_fraction": most}]

@@ -11,9 +11,9 @@ from experiments.harness.sweep import fitting, run_sweep
 
 NAME = "el_copy_context"
 METHOD_NAMES = ("cross-entropy", "E1")
-SEEDS = 5  # of six planned: the run was ended by the clock, see the page
-TOKENS = 55  # of a string: contexts of 55, 110, 220 and 440
-BASE: dict[str, Any] = {  # of the runs over another factor
+SEEDS = 5  # six were planned; the run was stopped for lack of time, see the page
+TOKENS = 55  # per string: contexts of 55, 110, 220 and 440
+BASE: dict[str, Any] = {  # while another factor varies
     "strings_per_window": 1,
     "padding_length": 50,
     "easy_fraction": 0.8,
@@ -27,7 +27,7 @@ LEVELS: dict[str, tuple[float, ...]] = {
 
 
 def studies(scale: str) -> list[Study]:
-    """Each factor by itself, and cross-entropy with its loss on all tokens.
+    """A study for each factor alone, and cross-entropy with the loss on all tokens.
 
     Raises:
         ExperimentError: the scale has none.

@@ -1,4 +1,4 @@
-"""Claims on the share that copies in the swap test when all training strings are first right."""
+"""Claims on the share that copies in the swap test when runs first fit all training strings."""
 
 from experiments.harness.claims import greater, level
 

@@ -1,4 +1,4 @@
-"""Share that copies at equal fit and at the end, and when a run fits: a row for each method."""
+"""Share that copies at equal fit and at the end, and the time of fit: a row for each method."""
 
 from pathlib import Path
 

@@ -25,9 +25,9 @@ EVERY = 100
 
 
 def at_fit(history: History) -> Row:
-    """The mechanism at the first evaluation with all training strings right, and its change since.
+    """The mechanism at the first evaluation with all training strings right, and its later change.
 
-    A run that never has is taken at its last evaluation.
+    A run that never fits them all is taken at its last evaluation.
     """
     fits = history.curve("train_hard_accuracy")[1] >= FITTED_ACCURACY  # [looks, R]
     first = np.where(fits.any(0), fits.argmax(0), len(fits) - 1)

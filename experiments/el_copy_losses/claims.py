@@ -1,8 +1,8 @@
 """Claims of Yang et al. (2025) on the strength of E-losses, on warm-up, and on many letters.
 
-The paper contradicts itself about the strings its numbers are for: Table 3 is captioned "easy", its
-text calls that subset the key to generalisation. It is compared with hard strings here. The paper's
-L_p is 2000 and its width 1024.
+The paper contradicts itself about the strings behind its numbers: the caption of Table 3 says
+"easy", the text calls that subset the key to generalisation. Here the numbers are compared with
+hard strings. The paper's L_p is 2000 and its width 1024.
 """
 
 import math

@@ -61,7 +61,7 @@ def _name(factors: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The E1 that copies most, beside cross-entropy, both with warm-up; and how many runs fit."""
+    """The E1 that copies most against cross-entropy, both with warm-up; the number that fit."""
     size = levels(results, "alphabet_size")[0]
     warm = {"warmup_steps": levels(results, "warmup_steps")[-1], "alphabet_size": size}
     copied = {

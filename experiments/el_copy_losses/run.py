@@ -17,12 +17,12 @@ METRICS = [
 # the accuracies are per letter (CL); Figure 4 has exact matches (EM) as well
 CURVES = [f"{s}_hard_{m}" for s in ("train", "test") for m in ("accuracy", "exact_match")]
 
-RATE = 5e-3  # el_methods' pilot chose it for all four losses
-COLD_RATES = (5e-4, 1.6e-3, RATE, 1.6e-2)  # of cross-entropy without warm-up: the pilot's
+RATE = 5e-3  # chosen by el_methods' pilot for all four losses
+COLD_RATES = (5e-4, 1.6e-3, RATE, 1.6e-2)  # for cross-entropy without warm-up: the pilot's
 NUM_UPDATES, WARM_UP = 4_000, (0, 500)
 COLD = {"e1": {"lam": (4.0,)}}  # a row of Table 3 without warm-up
 PAPER_WARM_UP, SHORT_WARM_UP = (0, 1_000), 500  # the latter of E2 and E3 in Figure 5
-# The paper searched powers of 2 and chose 4 for E1; its Figure 4 has E2 at 10. E3's b is not named.
+# The paper searched powers of 2 and chose 4 for E1; its Figure 4 has E2 at 10. It omits E3's b.
 STRENGTHS: dict[str, dict[str, tuple[float, ...]]] = {
     "cross_entropy": {},
     "e1": {"lam": (0.5, 1.0, 2.0, 4.0, 8.0)},
@@ -41,7 +41,7 @@ SEEDS = 6
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each loss, over its strengths; without warm-up; and with 500 letters.
+    """A study for each loss over its strengths, without warm-up, and with 500 letters.
 
     Raises:
         ExperimentError: the scale has none.
@@ -72,7 +72,7 @@ def _study(
     *,
     smoke: bool = False,
 ) -> Study:
-    """The paper's 400 strings at width 64; with 500 letters it doubles them, and we the updates."""
+    """The paper's 400 strings at width 64; with 500 letters, 800 strings and twice the updates."""
     config = get_config(f"loss={loss},scale=narrow" + ",smoke" * smoke)
     config.sweep.loss.update(grid)
     config.sweep.optim.warmup_steps = warm_up

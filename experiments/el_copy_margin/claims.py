@@ -1,4 +1,4 @@
-"""Claims on the share that copies, and the margin at which a loss is least."""
+"""Claims on the share that copies, and the margin that minimises a loss."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from experiments.harness.judging import Claim
 
 COPIES, FITTED = "swap_copies", "train_hard_accuracy"
 REACHED = "train_hard_margin"
-LOOKS = {"cpu": 2}  # after the first, at 6 data sets, all four were undecided, three at p = .056
+LOOKS = {"cpu": 2}  # at the first, with 6 data sets, all four were undecided, three at p = .056
 LEAST, MIDDLE, MOST = MARGINS
 
 
 def at(loss: str, margin: float | None = None) -> dict[str, Any]:
-    """The runs of a loss, at a margin or at all."""
+    """The runs of a loss, at one margin or at all margins."""
     return {"loss": loss} | ({} if margin is None else {"margin": margin})
 
 

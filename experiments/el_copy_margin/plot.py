@@ -1,4 +1,4 @@
-"""The share that copies against the margin at which a loss is least, a line for each family."""
+"""The share that copies against the margin that minimises the loss, a line for each family."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ COLOURS = {"label_smoothing": "#cc79a7", "dice": "#e69f00"}  # the others have t
 
 
 def plot(out: Path) -> Figure:
-    """What is copied, and the margins that training came to; dotted is cross-entropy."""
+    """The share that copies, and the margins that training reaches; cross-entropy is dotted."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.8))
     for ax, metric in zip(axes[0], PANELS, strict=True):
@@ -63,7 +63,7 @@ def _measured(results: pd.DataFrame) -> list[str]:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The mean share of the families at each margin, that of cross-entropy, and the fitted."""
+    """The families' mean share at each margin, cross-entropy's, and the number that fit."""
     shares = in_words(
         f"{decimal(_mean_at(results, margin))} at {margin:g} nats" for margin in MARGINS
     )

@@ -1,4 +1,4 @@
-"""The copy task under losses of five families that are least at the same margins."""
+"""The copy task under losses of five families with their minima at the same margins."""
 
 from functools import partial
 from typing import NamedTuple
@@ -12,11 +12,11 @@ NAME = "el_copy_margin"
 CE = "cross_entropy"
 MARGINS = (4.0, 6.0, 9.0)  # nats between the label's logit and each of the 28 others
 SEEDS, FIRST_SEED = 10, 50  # data sets that no experiment has trained on
-RATE = 5e-3  # what the pilot of el_methods chose for every one of these families
+RATE = 5e-3  # chosen by el_methods' pilot for every one of these families
 
 
 class Family(NamedTuple):
-    """A loss, its number, and the values at which it is least at each of ``MARGINS``."""
+    """A loss, its number, and the values that put its minimum at each of ``MARGINS``."""
 
     loss: str
     number: str

@@ -1,6 +1,6 @@
 """Claims of Yang et al. (2025) in their regime: every training string fitted, hard ones overfitted.
 
-A difference that matters is a tenth. Differences are over data sets, by exact permutation.
+A difference of a tenth matters. Differences are over data sets, tested by exact permutation.
 """
 
 from experiments.harness.claims import contrast, greater, level

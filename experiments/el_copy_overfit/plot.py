@@ -54,18 +54,18 @@ def plot(out: Path) -> Figure:
 
 
 def _in_words(arm: str) -> str:
-    """The memory of an arm."""
+    """An arm's β₂ in words."""
     return f"β₂ = {ARMS[arm].b2:g}".replace("0.", ".")
 
 
 def _recipe(cell: Where, rates: list[float]) -> str:
-    """Its loss and warm-up, and its rate in a pilot, which has several."""
+    """Its loss and warm-up; in a pilot, which has several, also its rate."""
     said = ("arm",) if len(rates) > 1 else ("arm", "peak_lr")
     return name_of({factor: level for factor, level in cell.items() if factor not in said})
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The number of runs that fit, and cross-entropy and E1 with warm-up."""
+    """The number of runs that fit, and the results of cross-entropy and E1 with warm-up."""
     warm = {"warmup_steps": levels(results, "warmup_steps")[-1], "peak_lr": RATE}  # smoke: short
     shown = [
         decimal(mean_of(results, loss | warm | PROTOCOL, metric))

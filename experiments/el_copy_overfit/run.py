@@ -24,16 +24,16 @@ CURVES = ["train_hard_accuracy", "test_easy_accuracy", "test_hard_accuracy", "sw
 
 WARM_UP = (0, 1_000)  # updates, 5 %
 RATES = (8e-4, 1.6e-3)  # 5e-5 and 1e-4 at width 1024, times 1024 / 64
-RATE = RATES[1]  # cross-entropy without warm-up has more of the hard strings at it, in the pilot
+RATE = RATES[1]  # in the pilot, cross-entropy without warm-up gets more hard strings right at it
 SEEDS = 10
 
 
 class Arm(NamedTuple):
-    """The changes of an arm to the protocol.
+    """An arm's changes to the protocol.
 
     Attributes:
-        b2: memory of AdamW's second moment.
-        losses: of its studies.
+        b2: decay of AdamW's second moment.
+        losses: the losses of its studies.
     """
 
     b2: float
@@ -72,7 +72,7 @@ def _quick(loss: str) -> Study:
 
 
 def _pilot() -> list[Study]:
-    """The protocol at both rates, E-losses with warm-up only; two data sets, never reported."""
+    """The protocol at both rates, E-losses only with warm-up; two data sets, never reported."""
     chosen = on_pilot_data([_study("protocol", loss, RATES) for loss in ARMS["protocol"].losses])
     for study in chosen[1:]:
         study.config.sweep.optim.warmup_steps = WARM_UP[1:]

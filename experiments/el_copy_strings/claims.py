@@ -1,7 +1,7 @@
 """Claims on the share that copies in the swap test, averaged over the numbers of strings.
 
-That mean is the area under the curve over log2 of the number of strings, so that a recipe that
-needs half as many strings has a fifth more of it.
+The mean is the area under the curve over log2 of the number of strings, so a recipe that needs half
+as many strings gains a fifth.
 """
 
 from typing import Any, Unpack

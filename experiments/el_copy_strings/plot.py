@@ -15,8 +15,8 @@ from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MU
 from experiments.harness.figures import count, decimal, figure_answering, in_words, key
 from experiments.harness.tables import Where, is_measured, levels, read_table, select
 
-COPYING = 0.9  # of the swap test: a run copies
-UNDOING = 0.5  # of it: a run that does not copy keeps the shortcut
+COPYING = 0.9  # share of the swap test from which a run counts as copying
+UNDOING = 0.5  # share from which a run that does not copy counts as keeping the shortcut
 RECIPES: Mapping[str, Where] = {
     "cross-entropy, AdamW": CE | ADAMW,
     "E1, AdamW": E1 | ADAMW,
@@ -34,7 +34,7 @@ NUM_RESAMPLES = 2_000
 
 
 def plot(out: Path) -> Figure:
-    """A panel for each recipe that was measured; a pilot's runs at all rates are one bar."""
+    """A panel for each measured recipe; a pilot's runs at all rates form one bar."""
     results = read_table(out / "results.csv")
     recipes = {name: at for name, at in RECIPES.items() if is_measured(results, at, COPIES)}
     size = (2.0 * len(recipes) + 0.5, 3.4)
@@ -65,7 +65,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share that four recipes copy at a few strings, and the number of runs that fit."""
+    """The share that four recipes copy with a few strings, and the number of runs that fit."""
     few = levels(results, "num_train")[min(1, len(levels(results, "num_train")) - 1)]
     shown = in_words(
         f"{decimal(select(results, {**at, 'num_train': few}, COPIES)['value'].mean())} ({name})"
@@ -115,10 +115,10 @@ def _draw_shares(ax: Axes, results: pd.DataFrame, where: Where) -> None:
 def strings_needed(results: pd.DataFrame, where: Where) -> tuple[float, float, float]:
     """The number of strings at which half of the runs copy, and its 95 % interval.
 
-    By Spearman and Kärber: on the scale of log2 it is the upper end of the numbers, and half a
-    step, less the sum over them of the shares that copy. It needs no curve's form, but shares near
-    0 and 1 at the ends; beyond them it is infinite, or 0. The interval is that of means over
-    resampled data sets.
+    By Spearman and Kärber: on a log2 scale, it is the upper end of the numbers plus half a step,
+    minus the sum of the shares that copy. It assumes no form of the curve, but shares near 0 and 1
+    at the ends; beyond them it is infinite, or 0. The interval is from means over resampled data
+    sets.
     """
     done = outcomes(results, where) == "copies"
     table = done.groupby(["seed", "num_train"]).mean().unstack()

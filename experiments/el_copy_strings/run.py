@@ -1,4 +1,4 @@
-"""Five recipes with warm-up on 200 to 3,200 strings, all trained for as many updates."""
+"""Five recipes with warm-up on 200 to 3,200 strings, all for the same number of updates."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,18 +20,18 @@ STRINGS = (200, 400, 800, 1_600, 3_200)  # for training; a fifth of them are har
 PILOT_STRINGS = (400, 1_600)
 NUM_UPDATES = 6_000
 WARM_UP = (1_000,)
-SEEDS = 5  # of eight planned: the run was ended by the clock, see the page
+SEEDS = 5  # eight were planned; the run was stopped for lack of time, see the page
 
 
 class Recipe(NamedTuple):
     """A loss and an optimizer.
 
     Attributes:
-        loss: its name; E1 with λ = 4.
+        loss: its name; E1 has λ = 4.
         optimizer: its name.
-        b2: memory of AdamW's second moment; None: the optimizer's own.
+        b2: decay of AdamW's second moment; None keeps the optimizer's default.
         grid: learning rates of the pilot.
-        rate: of these the one that copies most.
+        rate: the one of them that copies most.
     """
 
     loss: str
@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
 
     @property
     def factors(self) -> dict[str, Any]:
-        """The columns that tell it from others of its loss."""
+        """The columns that distinguish it from other recipes with its loss."""
         return {"optimizer": self.optimizer} | ({"b2": self.b2} if self.b2 else {})
 
 

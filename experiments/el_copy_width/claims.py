@@ -1,4 +1,4 @@
-"""Claims on width: that of Yang et al. (2025), and whether what holds at width 64 holds beyond.
+"""Claims on width: one of Yang et al. (2025), and whether results at width 64 hold beyond it.
 
 Every run fits its training strings. Differences are over data sets, averaged over widths 128, 256.
 """
@@ -16,7 +16,7 @@ FIGURE = "Yang et al. 2025, Figure 1b"
 
 
 def at(name: str, *widths: int) -> dict[str, Any]:
-    """The runs of a recipe, at these widths or at all."""
+    """The runs of a recipe, at these widths or at all widths."""
     return {"method": name} | ({"width": widths} if widths else {})
 
 

@@ -26,7 +26,7 @@ COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2", "weight decay": "#d55e00
 
 
 def plot(out: Path) -> Figure:
-    """A panel for each measure, a line for each recipe; in a pilot a row for each rate."""
+    """A panel for each measure, a line for each recipe; for a pilot, a row for each rate."""
     results = read_table(out / "results.csv")
     if len(levels(results, "width")) == 1:
         return _plot_rates(results)
@@ -64,7 +64,7 @@ def _plot_rates(results: pd.DataFrame) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share that each recipe copies at both ends of the widths, and how many runs fit."""
+    """The share that each recipe copies at the least and largest width; how many runs fit."""
     widths = levels(results, "width")
     ends = (widths[0], widths[-1])
     fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY

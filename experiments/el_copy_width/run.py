@@ -11,14 +11,14 @@ from experiments.harness.sweep import fitting, run_sweep
 NAME = "el_copy_width"
 METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
 WIDTHS = (64, 128, 256)
-PILOT_WIDTH, EXPONENTS = 128, (0, 1)  # of the rate in 64 / width
+PILOT_WIDTH, EXPONENTS = 128, (0, 1)  # exponents of 64 / width in the learning rate
 CHOSEN = dict.fromkeys(METHOD_NAMES, 1)  # by the pilot
 SEEDS = 5
 PAPER_WIDTHS, PAPER_STRINGS = (1024, 2048, 3072, 4096), (1, 2, 4, 8)  # contexts of 55 to 440
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each width and recipe; on the paper's scale cross-entropy at each context.
+    """A study for each width and recipe; at the paper scale, cross-entropy at each context.
 
     Raises:
         ExperimentError: the scale has none.
@@ -36,7 +36,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(name: str, width: int, exponent: int, *, smoke: bool = False) -> Study:
-    """A recipe at a width; a decay grows as the rate falls, so that updates shrink alike."""
+    """A recipe at a width; weight decay grows as the rate falls, so its effect per update stays."""
     method, factor = METHODS[name], (WIDTHS[0] / width) ** exponent
     decay = (method.value / factor,) if method.kind == "optimizer" else ()
     study = study_of(name, decay, (method.rate * factor,), smoke=smoke)

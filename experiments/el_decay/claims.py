@@ -1,6 +1,6 @@
 """Claims on the share that copies in the swap test.
 
-All but the last are on its mean over the numbers of strings, after 4,000 updates.
+All but the last are on the mean over the numbers of strings, after 4,000 updates.
 """
 
 from typing import Any, Unpack

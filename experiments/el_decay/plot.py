@@ -27,7 +27,7 @@ PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: sh
 
 
 def plot(out: Path) -> Figure:
-    """Two measures against the number of strings; hollow and dashed without decay."""
+    """Two measures against the number of strings; without decay, hollow and dashed."""
     results = read_table(out / "results.csv")
     if not set(LONG_RECIPES) <= {*results["recipe"]}:  # a pilot's
         return _plot_settings(results)
@@ -94,7 +94,7 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share copied with decay and without at the most strings, and how many runs fit."""
+    """The share copied with and without decay at the most strings, and how many runs fit."""
     most = max(levels(results, "num_train"))
     updates = min(levels(results, "num_updates"))
 

@@ -1,4 +1,4 @@
-"""Cross-entropy, E1 and Muon with and without heavy weight decay, on few strings and for long."""
+"""Cross-entropy, E1 and Muon with and without heavy weight decay, on few strings, for long."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -27,12 +27,12 @@ class Recipe(NamedTuple):
     """A loss, an optimizer and its decay.
 
     Attributes:
-        loss: its name; E1 with λ = 1.
+        loss: its name; E1 has λ = 1.
         optimizer: its name.
-        decay: that of the run, which copies most in the pilot together with
+        decay: the weight decay; with ``rate``, the pair that copies most in the pilot.
         rate: the learning rate.
-        decays: those that the pilot tries; none for a recipe that el_methods has tuned.
-        rates: the learning rates that it tries.
+        decays: the pilot's decays; none for a recipe that el_methods has tuned.
+        rates: the pilot's learning rates.
     """
 
     loss: str
@@ -75,7 +75,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def _pilot(name: str) -> Study:
-    """All decays and rates of a recipe."""
+    """A recipe at all its decays and rates."""
     study = _study(name, PILOT_STRINGS)
     optim = study.config.sweep.optim
     optim.weight_decay, optim.peak_lr = RECIPES[name].decays, RECIPES[name].rates

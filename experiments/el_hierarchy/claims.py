@@ -1,6 +1,6 @@
-"""Claims on the accuracy on unseen sentences, four hierarchies with a network each.
+"""Claims on the accuracy on unseen sentences, over four hierarchies with one network each.
 
-Those of two recipes are on its mean over the numbers of sentences.
+Claims that compare two recipes are on the mean over the numbers of sentences.
 """
 
 from typing import Any, Unpack

@@ -1,4 +1,4 @@
-"""Accuracy on unseen sentences by number of training sentences; of a pilot, by setting."""
+"""Accuracy on unseen sentences by number of training sentences; for a pilot, by setting."""
 
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def _plot_settings(results: pd.DataFrame) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share of unseen sentences that each recipe has right at a few training sentences."""
+    """The accuracy of each recipe on unseen sentences, with a few training sentences."""
     sizes = levels(results, "num_train")
     few = FEW if FEW in sizes else sizes[0]
     shown = in_words(

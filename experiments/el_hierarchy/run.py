@@ -1,4 +1,4 @@
-"""Five recipes on 256 to 2,048 sentences of random hierarchies, each for as many updates."""
+"""Five recipes on 256 to 2,048 sentences of random hierarchies, for equally many updates."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ CURVES = ["train_label_accuracy", "test_label_accuracy"]
 
 STRINGS = (256, 512, 1_024, 2_048)  # from about C m^L = 216, the paper's number
 PILOT = {"strings": 2_048, "rules_per_symbol": 4}  # harder: C m^L = 512
-SEEDS = 4  # of five planned: ended by the clock, see the page
+SEEDS = 4  # five were planned; stopped for lack of time, see the page
 
 
 class Recipe(NamedTuple):
@@ -25,11 +25,11 @@ class Recipe(NamedTuple):
         loss: its name.
         optimizer: its name.
         number: section and key of the number; empty if there is none.
-        values: of the number that the pilot tries.
-        rates: learning rates that it tries.
-        value: of the number, and
-        rate: the learning rate: those that are right most often in the pilot on unseen sentences;
-            of rates within .02 of one another .001.
+        values: values of the number that the pilot tries.
+        rates: learning rates that the pilot tries.
+        value: value of the number; with ``rate``, the pair with the highest accuracy on unseen
+            sentences in the pilot.
+        rate: the learning rate; .001 if rates are within .02 of one another.
     """
 
     loss: str

@@ -1,4 +1,4 @@
-"""Claims on what last layers answer on the features of trained networks."""
+"""Claims on the answers of different last layers on the features of trained networks."""
 
 from experiments.el_last_layer.run import (
     BY_MARGIN,

@@ -28,7 +28,7 @@ APART = 0.17  # rows, between decoders
 
 
 def plot(out: Path) -> Figure:
-    """Two panels with a row for each method, and in it a dot and interval for each decoder."""
+    """Two panels with a row for each method; in it, a dot and interval for each decoder."""
     results = read_table(out / "results.csv")
     rows = [name for name in METHODS if is_measured(results, at(name), f"own_{HARD}")]
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.6, 1.6 + 0.42 * len(rows)))
@@ -55,7 +55,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The hard strings right by the own layer and a fresh one, and how many runs fit."""
+    """Accuracy on hard strings of the own layer and a fresh one, and how many runs fit."""
 
     def shown(name: str) -> str:
         own, fresh = (mean_of(results, at(name), f"{of}_{HARD}") for of in ("own", "fresh"))

@@ -1,6 +1,6 @@
-"""Last layers fitted anew on the features of a trained network, and what they answer.
+"""Last layers fitted anew on the features of a trained network, and their answers.
 
-Imported by the runs of the experiment; their config names this file.
+The experiment's runs import this file; their config names it.
 """
 
 import dataclasses
@@ -19,9 +19,9 @@ from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 
-FRESH, TESTED = 4_000, 4_000  # strings to fit on, and to ask
-L2, GAP = 1e-3, 1e-4  # of the logistic regression; how far from the best a fit may be
-ASKED = {"hard": "hard_accuracy", "swap": "copies"}  # a set, and the share that is right
+FRESH, TESTED = 4_000, 4_000  # strings to fit on, and to test on
+L2, GAP = 1e-3, 1e-4  # penalty of the logistic regression; largest distance of a fit from the best
+ASKED = {"hard": "hard_accuracy", "swap": "copies"}  # a set, and the name of the share right on it
 
 Features = Float[np.ndarray, "n E"]
 Labels = Int[np.ndarray, " n"]
@@ -29,24 +29,24 @@ Kernel = Float[np.ndarray, "E V"]
 
 
 def last_layer(task: Task, model: ModelFns) -> Probe:
-    """Probe ``DECODER_hard_accuracy`` and ``DECODER_copies``, of last layers on fixed features.
+    """Probe ``DECODER_hard_accuracy`` and ``DECODER_copies`` for last layers on fixed features.
 
-    Features are what the network's last layer multiplies. The first number is the share of unseen
-    hard strings that are right, the second that of a swap set that is copied. The decoders:
+    Features are the inputs of the network's last layer. The first number is the accuracy on unseen
+    hard strings, the second the share of a swap set that is copied. The decoders:
 
-    - ``own``: the network's;
-    - ``max_margin``: of the largest margin on the training strings, in the Frobenius norm; NaN
-      where the network errs on one, which may not be separable;
+    - ``own``: the network's own layer;
+    - ``max_margin``: the layer with the largest margin on the training strings, in the Frobenius
+      norm; NaN if the network errs on one of them, since they may then not be separable;
     - ``least_squares`` on them, (Y - 1/V) H⁺, toward which E-losses lead in a linear model;
-    - ``fresh``: logistic regression on other hard strings, whose padding tells nothing.
+    - ``fresh``: logistic regression on other hard strings, whose padding is uninformative.
 
-    ``margin_share`` is the least margin of the network's own layer on the training strings, over
-    the largest that a layer of its norm has. ``within_share`` is the share of the features'
-    variance over training strings that is within letters.
+    ``margin_share`` is the least margin of the network's own layer on the training strings, divided
+    by the largest that a layer of its norm can have. ``within_share`` is the within-letter share of
+    the features' variance over training strings.
 
     Raises:
         ValueError: the task is not the copy task with answers of one letter, or the model's
-            logits are no product of features and a last layer.
+            logits are not a product of features and a last layer.
     """
     if not isinstance(task, PaddedCopy) or task.copy_length != 1:
         raise ValueError("needs the copy task with copy_length=1")
@@ -96,13 +96,13 @@ def last_layer(task: Task, model: ModelFns) -> Probe:
 
 
 def max_margin_kernel(hidden: Features, labels: Labels, vocab: int) -> Kernel:
-    """The decoder of examples that are separable."""
+    """The max-margin decoder of separable examples."""
     shares = np.full(len(labels), 1 / len(labels))
     return max_margin(NTPProblem(hidden.T, shares, np.eye(vocab)[labels].T), tolerance=GAP).w.T
 
 
 def least_squares(hidden: Features, labels: Labels, vocab: int) -> Kernel:
-    """The decoder nearest to equal margins, in squares."""
+    """The decoder nearest to equal margins, in least squares."""
     return np.linalg.lstsq(hidden, np.eye(vocab)[labels] - 1 / vocab)[0]
 
 
@@ -115,7 +115,7 @@ def least_margin(kernel: Kernel, hidden: Features, labels: Labels) -> float:
 
 
 def within_share(hidden: Features, labels: Labels) -> float:
-    """The share of the features' variance that is within classes: 0 where each has one vector."""
+    """The within-class share of the features' variance; 0 if each class has a single vector."""
     means = np.stack([hidden[labels == label].mean(0) for label in labels])
     return float(np.square(hidden - means).sum() / np.square(hidden - hidden.mean(0)).sum())
 

@@ -1,4 +1,4 @@
-"""Methods of el_methods, and what other last layers answer on their features."""
+"""Methods of el_methods, and the answers of other last layers on their features."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ NAME = "el_last_layer"
 PROBE = "experiments.el_last_layer.probe"  # registers last_layer
 DECODERS = ("own", "max_margin", "least_squares", "fresh")
 HARD, COPIES = "hard_accuracy", "copies"
-# the differences that claims are on
+# the differences that claims test
 GAIN, BY_MARGIN, BY_SQUARES = "gain_by_fresh", "gain_by_margin", "gain_by_squares"
 DIFFERENCES = {
     GAIN: (f"fresh_{HARD}", f"own_{HARD}"),
@@ -42,7 +42,7 @@ METHODS = {  # each is a method of el_methods, at the rates given or at its own
 
 
 def differences(history: History) -> Row:
-    """By how much one decoder exceeds another at the end, ``[R]`` by name."""
+    """The lead of one decoder over another at the end, ``[R]`` by name."""
 
     def last(metric: str) -> np.ndarray:
         return history.curve(metric)[1][-1]
@@ -70,7 +70,7 @@ def _study(name: str, *, smoke: bool) -> Study:
     config.train.probes = ("stratification", "last_layer")
     if not smoke:
         config.train.update(eval_every=config.train.num_updates, seeds=SEEDS)
-    if name == UNTRAINED:  # but for one update at the least of rates
+    if name == UNTRAINED:  # except for one update at the lowest rate
         config.optim.warmup_steps = 0
         config.train.update(num_updates=1, log_every=1, eval_every=1, checkpoint_every=1)
     return Study(config, {"method": name})

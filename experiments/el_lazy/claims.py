@@ -1,4 +1,4 @@
-"""Claims on the share that copies along the scale of the outputs, that is from rich to lazy."""
+"""Claims on the share that copies by the scale of the outputs, that is from rich to lazy."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ STEPS = f"α = {', '.join(f'{alpha:g}' for alpha in SCALES)}; fall per step"
 
 
 def at(loss: str, alpha: float, rate_of: float | None = None) -> dict[str, Any]:
-    """The runs of a loss at a scale, at the learning rate of that or of another scale."""
+    """The runs of a loss at a scale, with the learning rate of that scale or of another."""
     return {"loss": loss, "alpha": alpha, "rate_of": rate_of or alpha}
 
 
 def _falls(text: str, metric: str, loss: str, paper: str) -> Claim:
-    """The metric falls by steps of α: its slope over them."""
+    """The metric falls as α grows: its slope over the steps of α."""
     middle = (len(SCALES) - 1) / 2
     squares = sum((i - middle) ** 2 for i in range(len(SCALES)))
     terms = [((middle - i) / squares, at(loss, alpha)) for i, alpha in enumerate(SCALES)]

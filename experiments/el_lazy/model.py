@@ -1,6 +1,6 @@
-"""A transformer with scaled and centred outputs, and how far its training moves it.
+"""A transformer with scaled and centred outputs, and how far training moves it.
 
-Imported by the runs of the experiment; their config names this file.
+The experiment's runs import this file; their config names it.
 """
 
 import dataclasses
@@ -17,12 +17,12 @@ from el_jax.process.errors import require
 from el_jax.tasks import Task
 from el_jax.types import Batch, Key, ModelFns, Params, Probe
 
-EXAMPLES = 64  # of the kernel
+EXAMPLES = 64  # for the kernel
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CentredConfig:
-    """A GPT-NeoX f of these sizes with outputs α (f - f at the start), α being ``output_scale``."""
+    """A GPT-NeoX f of these sizes with outputs α (f - f at the start), α = ``output_scale``."""
 
     vocab_size: int
     width: int = 64
@@ -35,11 +35,11 @@ class CentredConfig:
 
 
 def centred(config: CentredConfig) -> ModelFns:
-    """α (f(θ) - f(θ₀)), of Kumar et al. 2024 (arXiv 2310.06110); θ₀ is kept beside θ.
+    """α (f(θ) - f(θ₀)), from Kumar et al. 2024 (arXiv 2310.06110); θ₀ is stored with θ.
 
-    Moving θ a given way moves the outputs α times as far, so that at a learning rate that is
-    divided by α (under Adam) a large α fits with parameters, and with a tangent kernel, that hardly
-    move: lazy training.
+    A given change of θ changes the outputs α times as much. With a learning rate divided by α
+    (under Adam), a large α therefore fits while the parameters and the tangent kernel hardly move:
+    lazy training.
     """
     scale, sizes = config.output_scale, dataclasses.asdict(config)
     del sizes["output_scale"]
@@ -57,7 +57,7 @@ def centred(config: CentredConfig) -> ModelFns:
 
 
 def laziness(task: Task, model: ModelFns) -> Probe:
-    """Probe ``kernel_drift`` and ``parameter_drift`` since the start, of a centred model.
+    """Probe ``kernel_drift`` and ``parameter_drift`` of a centred model since the start.
 
     The first is 1 - <K₀, K> / |K₀| |K|, where K is the :func:`tangent_kernel` of 64 training
     windows; the second |θ - θ₀| / |θ₀|.
@@ -81,7 +81,7 @@ def laziness(task: Task, model: ModelFns) -> Probe:
 def tangent_kernel(
     model: ModelFns, now: Params, start: Params, batch: Batch
 ) -> Float[Array, "n n"]:
-    """The kernel at ``now`` of the label's logit less the mean of all, over n windows."""
+    """The kernel at ``now``, over n windows, of the label's logit less the mean logit."""
 
     def above_mean(now: Params) -> Float[Array, " n"]:
         logits = model.apply({"now": now, "start": start}, batch)

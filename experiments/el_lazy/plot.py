@@ -1,4 +1,4 @@
-"""The share that copies, and the drift of the tangent kernel, against the scale of its outputs."""
+"""The share that copies, and the drift of the tangent kernel, against the output scale."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ PANELS = {COPIES: "swap test: share that copies", DRIFT: "drift of the tangent k
 
 
 def plot(out: Path) -> Figure:
-    """A panel each, with a line for each loss."""
+    """One panel for each, with a line for each loss."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.9))
     along = results[results["rate_of"] == results["alpha"]].drop(columns="rate_of")

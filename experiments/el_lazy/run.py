@@ -15,13 +15,13 @@ METRICS = [
 ]
 CURVES = ["swap_copies"]
 SCALES = (0.25, 1.0, 4.0, 16.0)  # α
-SWAPPED = ((1.0, 16.0), (16.0, 1.0))  # α, and that whose rate it has
+SWAPPED = ((1.0, 16.0), (16.0, 1.0))  # α, and the α whose learning rate it uses
 RATE = 5e-3  # over α; at α = 1 the rate of both losses in el_methods
 SEEDS, FIRST_SEED = 6, 80  # data sets that no experiment has trained on
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each loss and scale of the outputs; in the pilot on two other data sets.
+    """A study for each loss and output scale; in the pilot, on two other data sets.
 
     Raises:
         ExperimentError: the scale has none.
@@ -36,7 +36,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(loss: str, alpha: float, rate_of: float | None = None, *, smoke: bool = False) -> Study:
-    """The runs of a loss at a scale, at the learning rate of that or of another scale."""
+    """The runs of a loss at a scale, with the learning rate of that scale or of another."""
     config = config_of(f"loss={loss}", smoke=smoke)
     config.seed = config.task.data_seed = FIRST_SEED
     config.imports = (MODEL,)

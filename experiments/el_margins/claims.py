@@ -1,7 +1,7 @@
 """Claims of Puli et al. (2023) on the linear perception task, with the numbers of a replication.
 
-E1 at two classes is their marg-log, and E2 their spectral decoupling, so that this is the theory
-behind both. E3 has no counterpart there.
+With two classes E1 is their marg-log and E2 their spectral decoupling, so this is the theory behind
+both. E3 has no counterpart there.
 """
 
 import math
@@ -13,7 +13,7 @@ from experiments.harness.names import name_of
 
 SOURCE = "Puli et al. 2023, linear perception (a replication)"
 WORST_GROUP, RATIO = "worst_group_accuracy", "shortcut_ratio"
-BASE = {"shortcut_size": 10}  # of the published experiment
+BASE = {"shortcut_size": 10}  # as in the published experiment
 CE, E1, E2, E3 = LOSSES
 RIGHT = 0.99
 

@@ -1,4 +1,4 @@
-"""Accuracy where the shortcut is wrong, and its share of the weights, against its size."""
+"""Accuracy where the shortcut is wrong, and the shortcut's weight share, against its size."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The accuracy of every loss at the published size of the shortcut."""
+    """The accuracy of every loss at the published shortcut size."""
     shown = "; ".join(
         f"{name_of(loss)}: {decimal(mean_of(results, loss | BASE, WORST_GROUP))}" for loss in LOSSES
     )

@@ -1,8 +1,8 @@
-"""A linear model with a large shortcut and a small feature, trained to a margin of each loss.
+"""A linear model with a large shortcut and a small feature, trained to each loss's margin.
 
-y is ±1; the shortcut z is y with probability .9, else -y; x = (B z, y, noise). The small feature y
-alone is always right. Accuracy on unseen examples is a normal distribution function of the weights,
-so that no test set is drawn.
+y is ±1; the shortcut z is y with probability .9, else -y; x = (B z, y, noise). Only the small
+feature y is always right. Accuracy on unseen examples is a normal distribution function of the
+weights, so no test set is drawn.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 LOSSES: tuple[dict[str, Any], ...] = (
     {"loss": "cross_entropy"},
-    {"loss": "e1", "lam": 0.5},  # at two classes marg-log, log(1 + exp(-m)) + λ log(1 + m²)
-    {"loss": "e2", "lam": 0.4},  # at two classes spectral decoupling, ... + (λ/4) m²
+    {"loss": "e1", "lam": 0.5},  # with two classes marg-log, log(1 + exp(-m)) + λ log(1 + m²)
+    {"loss": "e2", "lam": 0.4},  # with two classes spectral decoupling, ... + (λ/4) m²
     {"loss": "e3", "b": 1.0},
 )
 SIZES = (2, 5, 10, 20, 50)  # of the shortcut, B
@@ -33,9 +33,9 @@ class Setting(NamedTuple):
     """The numbers of a scale.
 
     Attributes:
-        num_seeds: training sets, each with its own first weights.
+        num_seeds: training sets, each with its own initial weights.
         num_examples: n.
-        dim: d, inputs with shortcut and feature.
+        dim: d, number of inputs including shortcut and feature.
         num_steps: full-batch steps of Adam, a multiple of ``MARKS``.
     """
 
@@ -47,12 +47,12 @@ class Setting(NamedTuple):
 
 SCALES = {"smoke": Setting(2, 60, 20, 200), "cpu": Setting(5, 1000, 300, 10_000)}
 AGREEMENT = 0.9  # probability that the shortcut is right in training
-RATE, FIRST_STD = 0.01, 0.01  # of Adam; of the first weights
-MARKS = 20  # at which the course is measured
+RATE, FIRST_STD = 0.01, 0.01  # Adam's learning rate; spread of the initial weights
+MARKS = 20  # points at which the course is measured
 
 
 def signed_inputs(key: Array, num: int, dim: int) -> Float[Array, "n d"]:
-    """Inputs times y at B = 1: a product with the weights is the margin of an example."""
+    """Inputs times y at B = 1; the product with the weights is an example's margin."""
     agree_key, noise_key = jax.random.split(key)
     agrees = jax.random.bernoulli(agree_key, AGREEMENT, (num, 1))
     noise = jax.random.normal(noise_key, (num, dim - 2))
@@ -60,12 +60,12 @@ def signed_inputs(key: Array, num: int, dim: int) -> Float[Array, "n d"]:
 
 
 def sizes_of(dim: int) -> Float[Array, "d B"]:
-    """The factor of each input, for each B: the shortcut's is B."""
+    """The factor of each input for each B; the shortcut's is B."""
     return jnp.ones((dim, len(SIZES))).at[0].set(jnp.array(SIZES, jnp.float32))
 
 
 def total_loss(margins: Float[Array, "n loss B"]) -> Float[Array, ""]:
-    """The mean loss of every model, summed: no model reads the weights of another."""
+    """The summed mean losses of all models; no model reads the weights of another."""
     logits = jnp.stack([margins / 2, -margins / 2], axis=-1)  # of the right class and the wrong one
     labels = jnp.zeros(logits[:, 0, :, 0].shape, jnp.int32)
     losses = []
@@ -109,7 +109,7 @@ def train(
 def unseen_accuracy(
     weights: Float[np.ndarray, "*marks d loss B"],
 ) -> Float[np.ndarray, "*marks loss B"]:
-    """The least accuracy over examples whose shortcut is right, and those whose is wrong."""
+    """The lower of the accuracies where the shortcut is right and where it is wrong."""
     shortcut = weights[..., 0, :, :] * np.array(SIZES)
     feature = weights[..., 1, :, :]
     noise = np.linalg.norm(weights[..., 2:, :, :], axis=-3)
@@ -144,7 +144,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of training sets, and all that the numbers depend on."""
+    """The number of training sets, and everything that the results depend on."""
     chosen = SCALES[scale]
     return chosen.num_seeds, {**chosen._asdict(), "losses": LOSSES, "sizes": SIZES}
 

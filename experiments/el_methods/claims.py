@@ -1,4 +1,4 @@
-"""Claims on the share that copies in the swap test; a difference that matters is a tenth."""
+"""Claims on the share that copies in the swap test; a difference of a tenth matters."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from experiments.harness.claims import contrast, greater
 
 COPIES, FITTED, HARD = "swap_copies", "train_hard_accuracy", "test_precise_hard_accuracy"
 MATTERS = 0.1
-LOOKS = {"cpu": 2}  # after the first, at 6 data sets, three of six were undecided
+LOOKS = {"cpu": 2}  # at the first look, with 6 data sets, three of six were undecided
 BOUNDED = ("E1", "E2", "E3", "Dice", "label smoothing", "sigma damp", "marg log", "logit penalty")
 UNBOUNDED = ("cross-entropy", "comp-sum, τ > 1", "focal", "squentropy", "Taylor softmax")
 

@@ -35,7 +35,7 @@ def plot(out: Path) -> Figure:
 
 
 def ranked(results: pd.DataFrame) -> list[str]:
-    """The methods that were measured, the one that copies most first."""
+    """The measured methods, those that copy most first."""
     measured = [name for name in METHODS if is_measured(results, at(name), COPIES)]
     means = {name: select(results, at(name), COPIES)["value"].mean() for name in measured}
     return sorted(measured, key=lambda name: -means[name])
@@ -60,6 +60,6 @@ def label(cell: Where) -> str:
 
 
 def colour(cell: Where) -> str:
-    """By the kind of the method."""
+    """The colour of the method's kind."""
     name = str(cell["method"])
     return COLOURS["bounded" if name in BOUNDED else METHODS[name].kind]

@@ -1,4 +1,4 @@
-"""One change at a time of cross-entropy under AdamW, each tuned over four settings."""
+"""One change at a time to cross-entropy under AdamW, each tuned over four settings."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,16 +24,16 @@ SEEDS = 12
 
 
 class Method(NamedTuple):
-    """One change of cross-entropy under AdamW.
+    """One change to cross-entropy under AdamW.
 
     Attributes:
-        kind: of the change.
-        name: of the loss, weighting or optimizer.
+        kind: kind of the change.
+        name: name of the loss, weighting or optimizer.
         number: its main number; empty if it has none.
-        values: of that number that the pilot tries.
-        rates: learning rates that it tries.
-        value: of the number, and
-        rate: the learning rate: those that copy most in the pilot.
+        values: values of that number that the pilot tries.
+        rates: learning rates that the pilot tries.
+        value: value of the number; with ``rate``, the pair that copies most in the pilot.
+        rate: the learning rate.
     """
 
     kind: Literal["loss", "weighting", "optimizer"]
@@ -76,7 +76,7 @@ METHODS = {
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each method, and in the pilot for each value of a weighting's number.
+    """A study for each method; in the pilot, also for each value of a weighting's number.
 
     Raises:
         ExperimentError: the scale has none.
@@ -98,7 +98,7 @@ def _pilot(name: str) -> list[Study]:
 
 
 def config_of(argument: str, *, smoke: bool) -> build.Config:
-    """The regime of the experiment, with this loss, weighting or optimizer."""
+    """The experiment's setting, with this loss, weighting or optimizer."""
     config = get_config(f"{argument},scale=narrow" + ",smoke" * smoke)
     config.task.num_train = STRINGS
     config.optim.update(warmup_steps=WARM_UP, clip_norm=1.0, schedule="linear")

@@ -1,6 +1,6 @@
-"""Claims on what the optimizer does, and what the loss adds, to copying in the swap test.
+"""Claims on the effect of the optimizer, and of the loss in addition, on copying in the swap test.
 
-Each may be looked at after every seed; a difference of a fifth matters.
+Each claim may be tested after every seed; a difference of a fifth matters.
 """
 
 from functools import partial

@@ -20,7 +20,7 @@ NAMES = {"sgd": "SGD", "signum": "Signum", "adamw": "AdamW", "muon": "Muon"}
 
 
 def plot(out: Path) -> Figure:
-    """A row for each optimizer, loss and warm-up; in a pilot one for each rate."""
+    """A row for each optimizer, loss and warm-up; in a pilot, also for each rate."""
     results = read_table(out / "results.csv")
     rows = _by_optimizer(results)
     figure, axes = figure_answering(
@@ -50,7 +50,7 @@ def _name(cell: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share of runs of cross-entropy with warm-up that copy by optimizer, and runs that fit."""
+    """The share that cross-entropy with warm-up copies by optimizer, and how many runs fit."""
     warm = CE | {"warmup_steps": levels(results, "warmup_steps")[-1]}  # smoke: short
     means = {
         NAMES[name]: max(

@@ -16,14 +16,14 @@ METRICS = [
 CURVES = ["swap_copies"]
 
 WARM_UP = (0, 1_000)  # updates
-NUM_UPDATES = {"sgd": 12_000}  # of the others 3,000
+NUM_UPDATES = {"sgd": 12_000}  # 3,000 for the others
 GRIDS = {
     "sgd": (0.01, 0.03, 0.1, 0.3),
     "signum": (1e-4, 3e-4, 1e-3, 3e-3),
     "adamw": (3e-4, 1e-3, 3e-3, 1e-2),
     "muon": (1e-3, 3e-3, 1e-2, 3e-2),
 }
-# of each recipe, without and with warm-up: the rate at which it copies most in the pilot
+# for each recipe, without and with warm-up: the rate at which it copies most in the pilot
 RATES = {
     ("sgd", "cross_entropy"): (0.03, 0.1),
     ("signum", "cross_entropy"): (3e-4, 1e-3),
@@ -38,7 +38,7 @@ SEEDS = 24  # at most: fewer once every claim is decided
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each recipe with its rate; in the pilot one for each optimizer and loss.
+    """A study for each recipe at its rate; in the pilot, one for each optimizer and loss.
 
     Raises:
         ExperimentError: the scale has none.

@@ -1,11 +1,12 @@
 """Claims of Yang et al. (2025), Table 1, and of those who solved path-star graphs before.
 
-Cross-entropy of Table 1 lies below 1/d, the exact match of a model that looks edges up and guesses
-the arm: .289 of .5 and .001 of .2. A run that has not come so far says nothing of a loss. So there
-is a gate: unless cross-entropy comes to within .05 of 1/d, nothing on that graph is judged.
+In Table 1 cross-entropy is below 1/d, the exact match of a model that looks up edges and guesses
+the arm: .289 against .5, and .001 against .2. A run that has not reached 1/d says nothing about a
+loss. So there is a gate: unless cross-entropy comes within .05 of 1/d, nothing is judged on that
+graph.
 
-Seeds either find the arm or do not, so that a mean says little: the control is judged by Wilson's
-interval of the share of seeds that did.
+Each seed either finds the arm or does not, so a mean says little: the control is judged by Wilson's
+interval for the share of seeds that do.
 """
 
 from typing import Any
@@ -20,7 +21,7 @@ from experiments.harness.tables import Where, values_of
 
 EXACT_MATCH = "test_exact_match"
 SOURCE, PITFALLS = "Yang et al. 2025, Table 1", "Bachmann and Nagarajan 2024, Table 5"
-NEAR = 0.05  # of 1/d, for a level that counts as 1/d
+NEAR = 0.05  # distance from 1/d within which a level counts as 1/d
 ABOVE_CHANCE = 0.1  # by which the exact match of a seed that found the arm exceeds 1/d
 TABLE_1 = {"G(2,3)": (".289", ".655"), "G(5,3)": (".001", ".117")}
 HEADS = {
@@ -35,19 +36,19 @@ SMOOTHED = {"loss": "label_smoothing", "smoothing": 0.1}
 
 
 def on(graph: str, warm_up: int, control: str = "") -> dict[str, Any]:
-    """The runs on a graph with so many updates of warm-up, of a control if one is named."""
+    """The runs on a graph with this much warm-up; those of a control if one is named."""
     degree, length = GRAPHS[graph]
     task = {"degree": degree, "path_length": length, "warmup_steps": warm_up}
     return PLAIN | task | (CE | CONTROLS[control] if control else {})
 
 
 def chance(graph: str) -> float:
-    """Exact match of a model that looks edges up and guesses the arm, 1/d."""
+    """Exact match of a model that looks up edges and guesses the arm, 1/d."""
     return 1 / GRAPHS[graph][0]
 
 
 def share_found(results: pd.DataFrame, where: Where) -> tuple[float, int]:
-    """The share of seeds above 1/d by more than ``ABOVE_CHANCE``, and the number of seeds."""
+    """The share of seeds that exceed 1/d by more than ``ABOVE_CHANCE``, and the number of seeds."""
     values = values_of(results, where, EXACT_MATCH)
     return float((values > 1 / where["degree"] + ABOVE_CHANCE).mean()), len(values)
 

@@ -1,4 +1,4 @@
-"""Path-star graphs under every loss, and under changes that are known to solve them."""
+"""Path-star graphs under every loss, and under changes known to solve them."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
 GRAPHS = {"G(2,3)": (2, 3), "G(5,3)": (5, 3)}  # arms; nodes of an arm, the start included
-# changes of what is read or predicted, all under cross-entropy with warm-up
+# changes to inputs or targets, all under cross-entropy with warm-up
 CONTROLS = {
     "reversed path": {"order": "reversed"},
     "no teacher": {"teacher": "none"},
@@ -31,7 +31,7 @@ METRICS = [
     "test_last_node_ce",
 ]
 CURVES = ["test_exact_match", "test_branch_accuracy", "test_last_node_accuracy", "test_branch_ce"]
-NUMBERS = {  # of the loss, each value a setting
+NUMBERS = {  # the loss's numbers; each value is a setting
     "cross_entropy": {},
     "e1": {"lam": (1.0, 0.25)},
     "e2": {"lam": (2.0,)},  # acts as λ / V on each squared margin, and V is 16
@@ -40,7 +40,7 @@ NUMBERS = {  # of the loss, each value a setting
 }
 WARM_UP = {"smoke": 20, "cpu": 300, "paper": 1000}  # updates
 SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
-NUM_UPDATES, GRAPHS_PER_UPDATE = 1_600, 64  # of the cpu scale
+NUM_UPDATES, GRAPHS_PER_UPDATE = 1_600, 64  # at the cpu scale
 
 
 def studies(scale: str) -> list[Study]:
@@ -60,7 +60,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def study_of(config: build.Config) -> Study:
-    """The study of a config, whose factors name graph, order, teacher and objective."""
+    """The study of a config; its factors name graph, order, teacher and objective."""
     keys = ("degree", "path_length", "order", "teacher")
     future = {"future": config.future.name} if "future" in config else {}
     return Study(config, {key: config.task[key] for key in keys} | future)

@@ -1,11 +1,11 @@
-"""Claims of Noroozizadeh et al. (2025) on a star that is learnt by heart, and of E-losses on it.
+"""Claims of Noroozizadeh et al. (2025) on a memorised star, and claims on E-losses.
 
-Their claim is that next-token training stores edges geometrically though a lookup would do, and
-that held-out paths come out right because of it. Ours is a question: does a loss that bounds
-margins change which of both is stored?
+They claim that next-token training stores edges geometrically although a lookup would do, and that
+held-out paths are right because of it. We ask: does a loss that bounds margins change which of the
+two is stored?
 
 Unless cross-entropy recalls the edges of the tiny star, E-losses are not judged on it. On the wide
-star no E-loss recalls them in these updates, so that nothing is claimed of E-losses there.
+star no E-loss recalls them within these updates, so nothing is claimed about E-losses there.
 """
 
 from typing import Any
@@ -31,11 +31,11 @@ PLAIN, FROZEN = {"optimizer": "adamw", "untold": 0}, {"optimizer": run.FROZEN}
 
 RECALLED = "edges_recalled"  # share of edges whose answer is among the largest logits
 SPECTRAL = "spectral_share"
-HELD_OUT = "test_exact_match"  # of the paths of held-out arms
+HELD_OUT = "test_exact_match"  # on the paths of held-out arms
 
 
 def on(star: str, warm_up: int) -> dict[str, Any]:
-    """The runs on a star with so many updates of warm-up, controls left out."""
+    """The runs on a star with this much warm-up, without controls."""
     return STARS[star] | {"warmup_steps": warm_up} | PLAIN
 
 
@@ -46,13 +46,13 @@ def e_losses(star: str) -> tuple[dict[str, Any], ...]:
 
 
 def spectral_chance(star: str) -> float:
-    """The mean share of a table whose rows are given to the nodes at random, (d - 1) / (n - 1)."""
+    """The mean share for a table whose rows are assigned to nodes at random, (d - 1) / (n - 1)."""
     degree, length = SIZES[STARS[star]["star"]]
     return (degree - 1) / (degree * (length - 1))
 
 
 def path_chance(star: str) -> float:
-    """Exact match of a model that looks edges up and guesses the branch, 1/d."""
+    """Exact match of a model that looks up edges and guesses the branch, 1/d."""
     return 1 / SIZES[STARS[star]["star"]][0]
 
 
@@ -62,7 +62,7 @@ def _recalls(where: Where) -> Claim:
 
 
 def _on_the_tiny_star(warm_up: int) -> list[Claim]:
-    """The paper's map, and whether E-losses have more of one, where they recall the edges."""
+    """The paper's map, and whether E-losses that recall the edges are more map-like."""
     plain, warm = CE | on(TINY, 0), on(TINY, warm_up)
     of_losses = [
         greater(

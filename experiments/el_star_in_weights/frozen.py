@@ -1,4 +1,4 @@
-"""AdamW that leaves the token table as it was drawn, so that no geometry can arise in it."""
+"""AdamW that keeps the token table at its initial value, so that no geometry can arise in it."""
 
 import functools
 from typing import Any
@@ -13,11 +13,11 @@ TABLE = "tok_emb"
 
 @functools.wraps(adamw, assigned=("__annotations__",))  # its numbers are declared there
 def adamw_frozen_table(*schedule: Any, **numbers: Any) -> optax.GradientTransformation:
-    """AdamW of all parameters but the token table, which stays (the paper's associative control).
+    """AdamW on all parameters but the token table, which stays (the paper's associative control).
 
     Args:
-        schedule: the learning rate, as of :func:`adamw`.
-        numbers: those of :func:`adamw`.
+        schedule: the learning rate, as for :func:`adamw`.
+        numbers: the numbers of :func:`adamw`.
 
     Raises:
         ValueError: the model has no token table.

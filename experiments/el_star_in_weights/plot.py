@@ -1,4 +1,4 @@
-"""Every seed's map-likeness on each star, and the held-out paths it finds."""
+"""Map-likeness of every seed on each star, and the held-out paths that it finds."""
 
 import itertools
 from pathlib import Path
@@ -48,12 +48,12 @@ def plot(out: Path) -> Figure:
 
 
 def _place(setting: Where) -> tuple:
-    """The controls below the losses."""
+    """Put the controls below the losses."""
     return tuple(setting[f] for f in ("untold", "optimizer", "loss", "warmup_steps"))
 
 
 def _name(setting: Where) -> str:
-    """The name of a setting without its star and its rate, which the panel's title has."""
+    """The name of a setting without its star and rate, which are in the panel's title."""
     if setting["untold"]:
         return "edges untold"
     if setting["optimizer"] != "adamw":

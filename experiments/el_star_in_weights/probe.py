@@ -1,6 +1,6 @@
 """The probe ``star_geometry``: is the star recalled, and does its shape lie in the token table?
 
-Importing this module makes the probe known, for ``config.imports``.
+Importing this module registers the probe, for ``config.imports``.
 """
 
 import jax
@@ -16,9 +16,9 @@ from el_jax.types import ModelFns, Params, Probe
 
 
 def star_geometry(task: Task, model: ModelFns) -> Probe:
-    """Probe of recalled edges, and of the geometry of the nodes' rows of the token table.
+    """Probe recalled edges, and the geometry of the nodes' rows in the token table.
 
-    Cosines and shares are of rows less their mean, and do not depend on the table's scale.
+    Cosines and shares are for centred rows and do not depend on the table's scale.
 
     Raises:
         ValueError: the task is not the star, or the model has no token table.
@@ -58,15 +58,15 @@ def star_geometry(task: Task, model: ModelFns) -> Probe:
 def edges_recalled(
     logits: Float[Array, "n n"], answers: Bool[np.ndarray, "n n"]
 ) -> Float[Array, ""]:
-    """The share of edges whose answer is among the k largest logits of a node of k answers."""
+    """The share of edges whose answer is among the k largest logits of a node with k answers."""
     rank = jnp.argsort(jnp.argsort(-logits, axis=1), axis=1)
     return (rank < answers.sum(1, keepdims=True)).mean(where=answers)
 
 
 def slowest_eigenvectors(arms: Int[np.ndarray, "d l"]) -> Float[np.ndarray, "n d-1"]:
-    """The d - 1 eigenvectors of the graph's Laplacian of least eigenvalue above 0.
+    """The d - 1 eigenvectors of the graph's Laplacian with the least eigenvalue above 0.
 
-    They share it, and each is 0 at the start and of one sign on an arm: it tells arms apart.
+    They share it; each is 0 at the start and has one sign on each arm, so it separates arms.
     """
     adjacent = _neighbours(arms).astype(float)
     laplacian = np.diag(adjacent.sum(1)) - adjacent
@@ -74,14 +74,14 @@ def slowest_eigenvectors(arms: Int[np.ndarray, "d l"]) -> Float[np.ndarray, "n d
 
 
 def _neighbours(arms: Int[np.ndarray, "d l"]) -> Bool[np.ndarray, "n n"]:
-    """Pairs of nodes that an edge joins, whether it is told or not."""
+    """Pairs of nodes joined by an edge, whether it is trained on or not."""
     adjacent = np.zeros((arms.max() + 1, arms.max() + 1), bool)
     adjacent[arms[:, :-1], arms[:, 1:]] = True
     return adjacent | adjacent.T
 
 
 def _same_arm(arms: Int[np.ndarray, "d l"]) -> Bool[np.ndarray, "n n"]:
-    """Pairs of nodes of one arm, without the start, that no edge joins."""
+    """Pairs of nodes on the same arm, without the start, that are not joined by an edge."""
     same = np.zeros((arms.max() + 1, arms.max() + 1), bool)
     for arm in arms[:, 1:]:
         same[np.ix_(arm, arm)] = True

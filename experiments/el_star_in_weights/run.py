@@ -1,4 +1,4 @@
-"""One star learnt by heart under every loss, and the geometry of what was learnt."""
+"""One star memorised under every loss, and the geometry of the learnt table."""
 
 from functools import partial
 
@@ -15,11 +15,11 @@ METRICS = [
     *("test_branch_ce", "test_branch_margin"),
 ]
 CURVES = ["train_edge_ce", "spectral_share", "edges_recalled", "test_exact_match"]
-RATES = {"tiny": (0.01,), "wide": (0.01, 0.003)}  # of a star; controls have the first
+RATES = {"tiny": (0.01,), "wide": (0.01, 0.003)}  # by star; controls have the first
 # acts as λ / V on each squared margin, and V is 20 on the tiny star and 196 on the wide one
 E2_LAM = {"tiny": 2.0, "wide": 20.0}
 LOSSES = ("cross_entropy", "e1", "e2", "e3")
-FROZEN = "adamw_frozen_table"  # the embeddings stay as they were drawn
+FROZEN = "adamw_frozen_table"  # the embeddings stay at initialisation
 WARM_UP = {"smoke": 10, "cpu": 100}  # updates
 SEEDS = {"smoke": 2, "cpu": 5}
 PROBE = "experiments.el_star_in_weights.probe"  # registers star_geometry

@@ -1,4 +1,4 @@
-"""Claims on who finds the arm of a path-star graph when given time."""
+"""Claims on which objectives find the arm of a path-star graph in longer training."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ from experiments.el_path_star.run import WARM_UP
 from experiments.el_star_time.run import GRAPH
 from experiments.harness.claims import greater, level
 
-LOOKS = {"cpu": 2}  # after the first, at 5 seeds, two of five were undecided
+LOOKS = {"cpu": 2}  # at the first look, with 5 seeds, two of five were undecided
 
 
 def at(warm_up: int) -> dict[str, dict[str, Any]]:
-    """The runs of each objective, with so many updates of warm-up."""
+    """The runs of each objective, with this much warm-up."""
     return {
         "cross-entropy": on(GRAPH, warm_up) | CE,
         "E1 λ=1": on(GRAPH, warm_up) | E1,

@@ -1,4 +1,4 @@
-"""Exact match of every run along training."""
+"""Exact match of every run over training."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ COLOURS = dict(zip(OBJECTIVES, ("#000000", "#d55e00", "#0072b2", "#009e73"), str
 
 
 def plot(out: Path) -> Figure:
-    """One panel; a line is a run."""
+    """One panel with a line for each run."""
     results, curves = (read_table(out / f"{name}.csv") for name in ("results", "curves"))
     (warm_up,) = levels(results, "warmup_steps")
     rows = at(warm_up)

@@ -28,7 +28,7 @@ METRICS = [EXACT_MATCH, "test_branch_accuracy", "train_branch_accuracy", FOUND_S
 
 
 def found_at(history: History) -> Row:
-    """The first evaluation, in updates, above 1/d + .1; NaN for a run that has none."""
+    """The first evaluation above 1/d + .1, in updates; NaN for a run without one."""
     steps, values = history.curve(EXACT_MATCH)  # [looks], [looks, R]
     found = np.asarray(values) > chance(GRAPH) + ABOVE_CHANCE
     first = np.asarray(steps, float)[found.argmax(0)]

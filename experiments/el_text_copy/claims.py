@@ -1,7 +1,7 @@
-"""Claims of Yang et al. (2025), Table 2, and what they leave open: loss or warm-up, copy or style.
+"""Claims of Yang et al. (2025), Table 2, and open questions: loss or warm-up, copy or style.
 
-The paper compares E1 with warm-up to cross-entropy without, by one number a text. At λ = 1
-E1 has two equilibrium margins with this vocabulary, at λ = .5 one: judged on hard sentences.
+The paper compares E1 with warm-up to cross-entropy without, by one number per text. With this
+vocabulary E1 has two equilibrium margins at λ = 1 and one at λ = .5; judged on hard sentences.
 """
 
 from typing import Any
@@ -54,6 +54,6 @@ def _on(source: str, scale: str) -> list[Claim]:
     ]
 
 
-LOOKS = {"cpu": 2}  # after the first, at fewer data sets, all six were undecided
+LOOKS = {"cpu": 2}  # at the first look, with fewer data sets, all six were undecided
 
 CLAIMS = {scale: [claim for source in TABLE_2 for claim in _on(source, scale)] for scale in WARM_UP}

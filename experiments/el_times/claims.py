@@ -1,6 +1,6 @@
-"""Claims on b, where a fact of probability π is learnt at a time ~ π^-b.
+"""Claims on b, where the time to learn a fact of probability π is ~ π^-b.
 
-b = 1: the time to learn is that to see it often enough; b = 0: all are learnt at once.
+b = 1: a fact is learnt once it has been seen often enough; b = 0: all are learnt at the same time.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
-"""A world of facts of unequal frequency, and a probe of how well a model knows each.
+"""A world of facts with unequal frequencies, and a probe of how well a model knows each.
 
-Imported by the runs of the experiment; their config names this module.
+The experiment's runs import this module; their config names it.
 """
 
 import jax
@@ -15,7 +15,7 @@ from el_jax.tasks import CausalWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 from el_jax.worlds import HMM, WORLDS, Sentences
 
-NUM_OCTAVES = 9  # of ranks: 1, 2 to 3, 4 to 7, ..., 256 to 511
+NUM_OCTAVES = 9  # ranks 1, 2 to 3, 4 to 7, ..., 256 to 511
 
 
 def zipf_facts(*, num_facts: int = 511, num_answers: int = 16, seed: int = 0) -> HMM:
@@ -25,7 +25,7 @@ def zipf_facts(*, num_facts: int = 511, num_answers: int = 16, seed: int = 0) ->
     of ``num_answers`` further words, drawn once.
 
     Raises:
-        ValueError: if a number is out of its range.
+        ValueError: a number is out of range.
     """
     require("num_facts", num_facts, num_facts >= 1, "at least 1")
     require("num_answers", num_answers, num_answers >= 1, "at least 1")
@@ -42,8 +42,8 @@ def zipf_facts(*, num_facts: int = 511, num_answers: int = 16, seed: int = 0) ->
 def fact_margins(task: Task, model: ModelFns) -> Probe:
     """Probe ``margin_k``: mean margin, in nats, of the facts with ranks 2^k to 2^(k+1) - 1.
 
-    A fact's margin is the logit of its answer less the largest other one. Beside them
-    ``margin_spread``: standard deviation of all facts' margins over their mean.
+    A fact's margin is the logit of its answer less the largest other one. Also ``margin_spread``,
+    the standard deviation of all facts' margins over their mean.
 
     Raises:
         ValueError: the task is not causal on ``zipf_facts``.

@@ -1,4 +1,4 @@
-"""Times to learn facts by their rank, and the b of each level, rate and loss."""
+"""Times to learn facts by rank, and b for each level, learning rate and loss."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ RANKS = 2.0 ** np.arange(NUM_OCTAVES)
 
 
 def settings(optimizer: str) -> dict[str, tuple[str, Where]]:
-    """Line style and runs of each setting of an optimizer, by what it is called."""
+    """Line style and runs of each setting of an optimizer, by name."""
     plain = at(optimizer)
     fast = plain | {"peak_lr": FAST * OPTIMIZERS[optimizer].rate}
     return {
@@ -52,7 +52,7 @@ def plot(out: Path) -> Figure:
 
 def _draw_times(ax: Axes, results: pd.DataFrame, where: Where, colour: str, style: str) -> None:
     octaves = [values_of(results, where, f"time_{k}").to_numpy() for k in range(NUM_OCTAVES)]
-    if not np.isfinite(octaves).all():  # of a smoke run
+    if not np.isfinite(octaves).all():  # in a smoke run
         return
     shares = np.log(np.array(octaves)) - np.log(np.median(octaves, axis=0))
     ends = [t_interval(of_octave) for of_octave in shares]

@@ -23,22 +23,22 @@ MARGINS = [f"margin_{k}" for k in range(NUM_OCTAVES)]
 METRICS = [*LEVELS, "exponent_from_rank_8", "learnt", "margin_spread"]
 METRICS += [f"time_{k}" for k in range(NUM_OCTAVES)]
 CURVES = [MARGINS[0], MARGINS[4], MARGINS[8]]
-# mean probability of a fact of each octave, up to a factor
+# mean probability of a fact in each octave, up to a factor
 FREQUENCY = np.array([np.mean(1 / np.arange(2**k, 2 ** (k + 1))) for k in range(NUM_OCTAVES)])
 
 NUM_UPDATES, EVAL_EVERY = 1_000, 5
-FAST = 3  # cross-entropy is also run at this many times the rate
+FAST = 3  # cross-entropy is also run at this multiple of the learning rate
 
 
 class Optimizer(NamedTuple):
     """An optimizer.
 
     Attributes:
-        name: of ``optim.name``.
-        rates: that the pilot tries.
-        rate: at most the lowest of them: there the pilot learns the rarest facts within 84 (SGD),
-            263 (AdamW) and 111 (Muon) updates, and a lower rate is nearer to the flow.
-        numbers: of its section.
+        name: value of ``optim.name``.
+        rates: learning rates that the pilot tries.
+        rate: at most the lowest of these: there the pilot learns the rarest facts within 84 (SGD),
+            263 (AdamW) and 111 (Muon) updates, and a lower rate is closer to the flow.
+        numbers: numbers of its section.
     """
 
     name: str
@@ -55,15 +55,15 @@ OPTIMIZERS = {
     "Muon": Optimizer("muon", (3e-4, 1e-3, 3e-3), 1e-4, {}),
 }
 LOSSES: dict[str, dict[str, float]] = {"cross_entropy": {}, "e1": {"lam": 0.5}}
-SEEDS = 6  # of eight planned: ended by the clock, before a result was seen
+SEEDS = 6  # eight were planned; stopped for lack of time, before a result was seen
 
 
 def crossing(
     steps: Int[np.ndarray, " E"], margins: Float[np.ndarray, "E R"], level: float
 ) -> Float[np.ndarray, " R"]:
-    """The update at which each run's margin first reaches a level, between evaluations by a line.
+    """The update at which each run's margin first reaches a level, by linear interpolation.
 
-    The first evaluation if it has been reached by then, infinite if it never is.
+    The first evaluation if it is reached by then; infinite if it never is.
     """
     found = []
     for curve in np.asarray(margins).T:
@@ -77,7 +77,7 @@ def crossing(
 
 
 def times(history: History) -> Row:
-    """Times of octaves, and the b of time ~ π^-b at three levels over octaves that are learnt."""
+    """Times of octaves, and the b of time ~ π^-b at three levels over the learnt octaves."""
     row: Row = {}
     for name, level in LEVELS.items():
         found = np.stack([crossing(*history.curve(m), level) for m in MARGINS])  # [octaves, R]
@@ -90,13 +90,13 @@ def times(history: History) -> Row:
 
 
 def _exponent(found: Float[np.ndarray, " octaves"], first: int = 0) -> float:
-    """The b of octaves from the first one on, as far as they are learnt; NaN of fewer than two."""
+    """The b over learnt octaves from ``first`` on; NaN if there are fewer than two."""
     learnt = np.isfinite(found) & (np.arange(NUM_OCTAVES) >= first)
     return exponent(found[learnt], FREQUENCY[learnt]) if learnt.sum() > 1 else float("nan")
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each optimizer and loss, and of cross-entropy at a higher rate, too.
+    """A study for each optimizer and loss, and for cross-entropy also at a higher rate.
 
     Raises:
         ExperimentError: the scale has none.

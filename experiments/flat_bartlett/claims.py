@@ -6,10 +6,10 @@ from experiments.harness.judging import Claim
 
 LEMMA = "Liu et al. 2023, Lemma 4.2"
 ESTIMATOR = "Liu et al. 2023, appendix B.1"
-EQUAL = 0.02  # of the Hessian's norm: counts as equal
+EQUAL = 0.02  # share of the Hessian's norm that counts as equal
 APART = 0.1  # counts as different
-ALIKE = 0.1  # of a trace: what an error bar of Table 2 would hide
-LOOKS = {"cpu": 2}  # after the first, at 8 worlds, one of seven was undecided
+ALIKE = 0.1  # share of a trace that an error bar of Table 2 would hide
+LOOKS = {"cpu": 2}  # at the first look, with 8 worlds, one of seven was undecided
 LABELS = {"covariance": "the covariance", "fisher": "the Fisher matrix"}
 
 

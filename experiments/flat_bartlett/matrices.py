@@ -1,4 +1,4 @@
-"""Three matrices of a masked language model whose every context is written out, exactly.
+"""Three matrices of a masked language model, exact because every context is enumerated.
 
 With s_y = ∇ log p_y in a context of weight w, the truth q and the model p:
 
@@ -28,7 +28,7 @@ class Compared(NamedTuple):
     """Differences of the matrices at one point of a training.
 
     Attributes:
-        divergence: of the model from the truth, in nats.
+        divergence: divergence of the model from the truth, in nats.
         gradient: ‖∇‖ of the population loss.
         covariance_gap: ‖Σ - H‖ / ‖H‖ in the Frobenius norm.
         fisher_gap: ‖F - H‖ / ‖H‖.

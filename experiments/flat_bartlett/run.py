@@ -18,7 +18,7 @@ from experiments.harness.written_out import problem_of, small_bert, small_world,
 SCALES = {"smoke": (2, 100), "cpu": (24, 10_000), "paper": (30, 30_000)}
 MARKS = 12  # spaced like 1, 2, 4, ...
 WIDE = {"width": 8, "position": "learned"}
-# one that can be right everywhere, one too narrow, and one that is blind to the order of words
+# one that can fit everywhere, one that is too narrow, and one that is blind to word order
 NARROW, BLIND = WIDE | {"width": 2}, WIDE | {"position": "none"}
 NETWORKS = (WIDE, NARROW, BLIND)
 PAPER_DIVERGENCE = 0.008  # nats: AdamW in Table 1, 3.204 over the entropy of 3.196
@@ -41,7 +41,7 @@ def of_network(network: Mapping[str, Any], seed: int, num_updates: int) -> Itera
 
 
 def numbers(seen: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The first and last look, the power of the divergence, and the look at the paper's."""
+    """The first and last marks, the power of the divergence, and values at the paper's."""
     found = {name: float(values[-1]) for name, values in seen.items()}
     found["covariance_gap_at_start"] = float(seen["covariance_gap"][0])
     divergence = seen["divergence"]
@@ -58,7 +58,7 @@ def numbers(seen: Mapping[str, np.ndarray]) -> dict[str, float]:
 
 
 def at(divergence: float, divergences: np.ndarray, values: np.ndarray) -> float:
-    """The value where a training passes a divergence for the last time, linear in its logarithm."""
+    """The value where a training last passes a divergence, interpolated in its logarithm."""
     after = int(np.flatnonzero(divergences > divergence)[-1]) + 1
     pair = slice(after - 1, after + 1)
     logs = np.log(divergences[pair])
@@ -67,13 +67,13 @@ def at(divergence: float, divergences: np.ndarray, values: np.ndarray) -> float:
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """Every network."""
-    jax.clear_caches()  # no program serves two worlds, and a dozen worlds' exhaust the memory maps
+    jax.clear_caches()  # programs differ by world, and those of a dozen exhaust the memory maps
     for network in NETWORKS:
         yield name_of(network), partial(of_network, network, seed, SCALES[scale][1])
 
 
 def settings(scale: str) -> Settings:
-    """The number of worlds, and all that the numbers depend on."""
+    """The number of worlds, and everything that the results depend on."""
     num_seeds, num_updates = SCALES[scale]
     return num_seeds, {
         "num_updates": num_updates,

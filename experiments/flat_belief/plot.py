@@ -1,4 +1,4 @@
-"""The share of the beliefs' variance that is linear in hidden states, and what is left of it."""
+"""The share of the beliefs' variance that is linear in hidden states, and the rest."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 def plot(out: Path) -> Figure:
-    """Left: at the end, a dot a run. Right: what is left along training."""
+    """Left: at the end, a dot for each run. Right: the unexplained share over training."""
     results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.2))
     colours = {label(where): colour for colour, where in SETTINGS.items()}

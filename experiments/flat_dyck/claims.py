@@ -15,14 +15,14 @@ RANDOM, ENUMERATED, PENALTY = {"net": "random features"}, {"net": None}, {"net":
 
 
 def derived(results: pd.DataFrame) -> pd.DataFrame:
-    """Results of nets that fit, and the means over lengths of how solution 1 transfers."""
+    """Results of nets that fit, and solution 1's transfer averaged over lengths."""
     gaps = results[results["metric"].str.startswith("probability_gap_n")]
     means = gaps.groupby(["net", "seed", "metric"], as_index=False)["value"].mean()
     return pd.concat([fitting(results), means], ignore_index=True)
 
 
 def fitting(results: pd.DataFrame) -> pd.DataFrame:
-    """The results without those of trained nets that do not fit."""
+    """The results without trained nets that do not fit."""
     net = ["net", "length", "width", "seed"]
     of_net = (results["metric"] == "fits") & results["width"].notna()
     failed = results[of_net & (results["value"] < 1)]

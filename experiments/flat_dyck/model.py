@@ -14,10 +14,10 @@ from jaxtyping import Float
 
 from el_jax.worlds.dyck import BracketInputs
 
-# Pre-activations that are 0 by construction come out near 1e-16, of either sign. What is below
-# this counts as 0, so that relu'(0) = 0 holds on a kink whatever the rounding.
+# Pre-activations that are 0 by construction come out near 1e-16, with either sign. Values below
+# this count as 0, so that relu'(0) = 0 holds on a kink despite rounding.
 KINK = 1e-9
-INPUTS_AT_ONCE = 48  # of the gradients of f: one of 5,040 neurons takes a megabyte
+INPUTS_AT_ONCE = 48  # for gradients of f: one gradient with 5,040 neurons takes a megabyte
 
 Tokens = Float[Array, "T 2*T"]
 
@@ -39,7 +39,7 @@ class Net(NamedTuple):
 
 
 def features(net: Net, tokens: Tokens, *, kink: float = KINK) -> Float[Array, " m"]:
-    """relu(W_V z) with z the average of the tokens that attention takes at the first one.
+    """relu(W_V z), where z is attention's average of the tokens, at the first one.
 
     Args:
         net: the parameters.
@@ -72,7 +72,7 @@ def squared_gradient(net: Net, inputs: Float[Array, "n T 2*T"], *, kink: float =
         sums = jax.tree.map(lambda leaf: leaf.sum(axis=0), jax.vmap(of_one)(chunk))
         return jax.tree.map(jnp.add, total, sums), None
 
-    # 2 T C(T, T/2) inputs come in chunks of 48 without a rest for T = 4, 6 and 10
+    # 2 T C(T, T/2) inputs divide into chunks of 48 without a rest for T = 4, 6 and 10
     num = len(inputs)
     size = next(size for size in range(INPUTS_AT_ONCE, 0, -1) if num % size == 0)
     chunks = jnp.reshape(inputs, (num // size, size, *inputs.shape[1:]))
@@ -86,7 +86,7 @@ def trace(squares: Net) -> Float[Array, ""]:
 
 
 def rescaled_trace(squares: Net) -> Float[Array, ""]:
-    """The least trace over s_i of u_i → s_i u_i, w_i → w_i / s_i, which leave f as it is.
+    """The least trace over rescalings s_i, u_i → s_i u_i and w_i → w_i / s_i, that preserve f.
 
     A neuron's two parts become E (∂f/∂u_i)² / s_i² and s_i² E ‖∂f/∂w_i‖², whose least sum is twice
     their geometric mean.

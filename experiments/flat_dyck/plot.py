@@ -15,19 +15,19 @@ from experiments.flat_dyck.transfer import exact_probability
 from experiments.harness.figures import count, decimal, figure_answering, key, mean_of, t_sems
 from experiments.harness.tables import levels, read_table, select, values_of
 
-SOLUTIONS = {  # colour, marker and label of what is constructed
+SOLUTIONS = {  # colour, marker and label of constructed nets
     "balance neurons": ("#009e73", "*", "solution 1: two neurons read the balance"),
     "kinked neurons": ("#d55e00", "X", "kinked neurons, for relu'(0) = 0"),
     "random features": ("#7a5195", "s", "solution 2: random features"),
 }
 NEARBY = ("#d55e00", "x", "kinked neurons, just off the kinks")
 TOKENS = ("#8c8c8c", "D", "the tokens")
-TRAINED = {  # colour and label of what is trained
+TRAINED = {  # colour and label of trained nets
     "plain": ("#000000", "trained"),
     "label noise": ("#56b4e9", "trained with label noise"),
     "penalty": ("#e69f00", "trained with a penalty on the trace"),
 }
-FLOOR = 1e-9  # errors from here down are drawn at it
+FLOOR = 1e-9  # smaller errors are drawn here
 TRACE_TICKS = (1, 2, 5, 10, 20)
 
 
@@ -55,7 +55,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """Errors with and without the penalty, and of the kinked neurons; all from 20 samples."""
+    """Errors with and without the penalty, and with the kinked neurons; all from 20 samples."""
     penalised, plain = (
         mean_of(results, {"net": net, "length": None}, "median_n20") for net in ("penalty", "plain")
     )

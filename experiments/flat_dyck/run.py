@@ -1,4 +1,4 @@
-"""Traces and downstream errors of the solutions of section 6, and of nets that were trained."""
+"""Traces and downstream errors of section 6's solutions and of trained nets."""
 
 import functools
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from experiments.harness.tables import Where
 LENGTHS = {"smoke": (4,), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
 NUM_SEEDS = {"smoke": 2, "cpu": 5, "paper": 20}
 SLOW_LENGTH, SLOW_SEEDS = 10, 1  # 5,040 random features: half a minute a seed
-HESSIAN_LENGTH = 6  # the longest of which the Hessian's trace is computed by autodiff
-# length, widths and steps of the nets that are trained
+HESSIAN_LENGTH = 6  # the longest for which autodiff computes the Hessian's trace
+# length, widths and steps of the trained nets
 TRAINED = {
     "smoke": (4, (8,), 100),
     "cpu": (4, (8, 24, 64), 1500),
@@ -91,7 +91,7 @@ def nearby(net: Net, seed: int) -> Net:
 
 
 def rounded_ratio(net: Net, given: Data) -> float:
-    """The trace over the bound if rounding decides which neurons on a kink are on."""
+    """The trace over the bound if rounding decides which neurons at a kink are on."""
     squares = _squared_gradient(net, given.masked.inputs, kink=0.0)
     return float(model.trace(squares)) / solutions.least_trace(given.length)
 
@@ -99,7 +99,7 @@ def rounded_ratio(net: Net, given: Data) -> float:
 def downstream(
     where: Where, features: np.ndarray, given: Data, seed: int, *, num_draws: int
 ) -> Measured:
-    """The best head of some features, and heads fitted to samples, by number of samples."""
+    """The best head on some features, and heads fitted to samples, by number of samples."""
     answers = given.downstream.answers
     found = [
         transfer.from_samples(features, answers, num_samples=n, num_draws=num_draws, seed=seed)
@@ -116,7 +116,7 @@ def downstream(
 
 
 def constructed(name: str, length: int, seed: int) -> Iterator[Measured]:
-    """Solution 1 or the kinked neurons; what does not depend on samples with seed 0 alone."""
+    """Solution 1 or the kinked neurons; results independent of samples only with seed 0."""
     given, where = data(length), {"net": name, "length": length}
     with float64():
         net = {BALANCE: solutions.transferable, KINKED: solutions.kinked}[name](length)
@@ -138,7 +138,7 @@ def constructed(name: str, length: int, seed: int) -> Iterator[Measured]:
 
 
 def on_random_features(length: int, seed: int) -> Iterator[Measured]:
-    """Solution 2 with as many neurons as inputs; beside it a head on the tokens themselves."""
+    """Solution 2 with as many neurons as inputs; also a head on the tokens themselves."""
     given = data(length)
     tokens = given.downstream.inputs.mean(axis=1)
     where = {"length": length}
@@ -151,7 +151,7 @@ def on_random_features(length: int, seed: int) -> Iterator[Measured]:
 
 
 def enumerated(length: int, largest: int) -> Iterator[Measured]:
-    """The neurons that nets of least trace are made of, by family."""
+    """The neurons of nets with the least trace, by family."""
     found = solutions.flattest_neurons(length, largest)
     families = [solutions.family(*row) for row in zip(found.brackets, found.masks, strict=True)]
     counts = {
@@ -164,7 +164,7 @@ def enumerated(length: int, largest: int) -> Iterator[Measured]:
 
 
 def trained(scale: str, seed: int) -> Iterator[Measured]:
-    """Every width and training from one start, and how trace and error go together."""
+    """Every width and training from one start, and the correlation of trace and error."""
     length, widths, num_steps = TRAINED[scale]
     rows: dict[str, list[dict[str, float]]] = {}
     for name in TRAININGS:
@@ -239,7 +239,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of seeds, and all that the numbers depend on."""
+    """The number of seeds, and everything that the results depend on."""
     return NUM_SEEDS[scale], {
         "lengths": LENGTHS[scale],
         "trained": TRAINED[scale],

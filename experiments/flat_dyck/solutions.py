@@ -1,6 +1,6 @@
-"""Nets of zero pre-training loss with uniform attention, and the least trace there is.
+"""Nets of zero pre-training loss with uniform attention, and the least possible trace.
 
-A net is determined by its neurons then: rows w = [v; β] of W_V, v for the brackets and β for the
+Such a net is determined by its neurons: rows w = [v; β] of W_V, v for the brackets and β for the
 masks. On the masked inputs y = −g*, the balance of the other brackets.
 """
 
@@ -38,8 +38,8 @@ def transferable(length: int) -> Net:
 def kinked(length: int) -> Net:
     """Three neurons: one reads the balance for y = 1, two share the inputs with y = −1.
 
-    The two look at one bracket and its mask beside the balance. On every input one of them is on
-    and the other at 0, or the one at 0 and the other off.
+    Besides the balance, the two read one bracket and its mask. On every input one of them is on and
+    the other at 0, or one is at 0 and the other off.
     """
     brackets = np.repeat([1.0, 0.0], length)
     one = np.zeros(2 * length)
@@ -52,7 +52,7 @@ def random_features(masked: BracketInputs, num_neurons: int, seed: int) -> Net:
     """Solution 2: Gaussian W_V, and the shortest head that fits every masked input.
 
     Inputs come in pairs x, −x with answers y, −y, and relu(a) = (a + |a|) / 2. So a head fits if
-    its |a| cancel on one input of every pair, and W_Vᵀ u reads minus the balance.
+    its |a| cancel on one input of every pair and W_Vᵀ u reads minus the balance.
 
     Raises:
         numpy.linalg.LinAlgError: fewer neurons than pairs and dimensions together.
@@ -68,12 +68,12 @@ def random_features(masked: BracketInputs, num_neurons: int, seed: int) -> Net:
 
 
 class Neurons(NamedTuple):
-    """Neurons that may be part of a net whose trace is the least, from an enumeration.
+    """Neurons that a net with the least trace may have, from an enumeration.
 
     Attributes:
         brackets: v, scaled so that the neuron is 0 or 2 / T, ``[n, T]``.
         masks: |β|, as many rows, ``[n, T]``.
-        signs: the number of neurons that differ in signs of β alone, ``[n]``.
+        signs: the number of neurons that differ only in signs of β, ``[n]``.
     """
 
     brackets: Float[np.ndarray, "n T"]
@@ -107,7 +107,7 @@ def flattest_neurons(length: int, largest: int) -> Neurons:
 
 
 def family(brackets: Float[np.ndarray, " T"], masks: Float[np.ndarray, " T"]) -> str:
-    """The roman number of a flattest neuron's family; empty if it is in none.
+    """The Roman numeral of a flattest neuron's family; empty if it is in none.
 
     With κ = 2 they are (i) v = 2·1, β = 0; (ii) v = 1, every |β| = 1; (iii) v = 1 − e_τ and
     (iv) v = 1 + e_τ, both with |β_τ| = 1 alone.

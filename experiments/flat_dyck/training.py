@@ -14,7 +14,7 @@ from el_jax.types import Key
 from el_jax.worlds.dyck import BracketInputs
 from experiments.flat_dyck.model import Net, output, squared_error, squared_gradient, trace
 
-LEARNING_RATE = 0.01  # of Adam at the start; it falls to 0 along a cosine
+LEARNING_RATE = 0.01  # Adam's at the start; it falls to 0 along a cosine
 ATTENTION_SCALE = 0.1  # at the start, over √(2T)
 FIT_STEPS = 25
 
@@ -59,7 +59,7 @@ def train(
     Args:
         key: draws the start and the noise of labels.
         masked: every masked input.
-        training: what is added to the loss.
+        training: the term added to the loss.
         num_neurons: m.
         num_steps: steps of Adam.
     """

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-EXACT = 1e-9  # squared error of a head that reads the balance, whose variance is T
+EXACT = 1e-9  # squared error that counts as reading the balance (variance T) exactly
 CUTOFF = 1e-7  # singular values below this share of the largest are 0
 
 
@@ -39,11 +39,11 @@ def from_samples(
     """Fit the shortest head that interpolates a sample, for many independent samples.
 
     Args:
-        features: of every downstream input.
+        features: features of every downstream input.
         answers: the balance of each.
         num_samples: size n of a sample, drawn with replacement.
-        num_draws: samples.
-        seed: draws them.
+        num_draws: number of samples.
+        seed: draws the samples.
     """
     rng = np.random.default_rng([seed, num_samples])
     drawn = rng.integers(len(answers), size=(num_draws, num_samples))
@@ -60,7 +60,7 @@ def from_samples(
 def exact_probability(length: int, num_samples: int) -> float:
     """The probability that n samples have balances of both signs: 1 − 2 ((1 + p)/2)^n + p^n.
 
-    p is the probability of balance 0. Solution 1 then transfers without error, and else not.
+    p is the probability of balance 0. Solution 1 transfers without error exactly in this case.
     """
     zero = math.comb(length, length // 2) / 2**length
     return 1 - 2 * ((1 + zero) / 2) ** num_samples + zero**num_samples

@@ -1,8 +1,8 @@
-"""Two claims put together that neither paper makes: is what generalises where it is flat?
+"""Two papers combined in claims that neither makes: are the solutions that generalise flat?
 
-Yang et al. (2025): of networks that fit the same strings, those of an E-loss generalise. Liu et al.
-(2023): of networks with equal loss, the flatter one does. If both are so, E-losses end at flatter
-solutions, and among networks of one loss the flatter ones copy better.
+Yang et al. (2025): among networks that fit the same strings, those trained with an E-loss
+generalise. Liu et al. (2023): among networks with equal loss, the flatter one does. If both hold,
+E-losses end at flatter solutions, and among networks with one loss the flatter ones copy better.
 """
 
 from typing import Any
@@ -50,7 +50,7 @@ def _flatter(loss: Where, warm_up: Where) -> Claim:
 
 
 def pairs_of(results: pd.DataFrame, where: Where, metric: str) -> np.ndarray:
-    """A metric beside the accuracy on hard strings, ``[networks, 2]``, where both are numbers."""
+    """A metric and the accuracy on hard strings, ``[networks, 2]``, where both are numbers."""
     columns = [values_of(results, where, name) for name in (metric, HARD)]
     return pd.concat(columns, axis=1).dropna().to_numpy()
 
@@ -86,7 +86,7 @@ def _orders(measure: str) -> Claim:
 
 
 def _interval(r: float, freedom: int) -> tuple[float, float]:
-    """Of a correlation, by Fisher's z with the degrees of freedom that settings leave."""
+    """Interval of a correlation by Fisher's z, with the degrees of freedom that settings leave."""
     half = scipy.stats.norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(max(freedom - 1, 1))
     return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
 

@@ -30,7 +30,7 @@ GREY = "#555555"
 
 
 def plot(out: Path) -> Figure:
-    """Above: at equal training cross-entropy. Below: networks as they are."""
+    """Above: at equal training cross-entropy. Below: networks as trained."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(
         answer(results), 2, len(MEASURES), size=(9.4, 6.4), share_y=True
@@ -54,7 +54,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """Fisher traces of the E-losses over cross-entropy's at equal loss, beside what is right."""
+    """The E-losses' Fisher traces over cross-entropy's at equal loss, and their accuracy."""
     lines = ["At equal loss, Fisher traces over cross-entropy's (hard strings right):"]
     for steps in levels(results, "warmup_steps"):
         at = {"warmup_steps": steps}
@@ -76,7 +76,7 @@ def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
     for cell in cells(results, {}, metric):
         colour = colour_of(cell)
         pairs = pairs_of(results, exactly(results, cell), metric)
-        if not len(pairs):  # no network reaches the loss at which they are compared
+        if not len(pairs):  # no network reaches the loss used for the comparison
             continue
         look: dict[str, Any] = {
             "color": colour,

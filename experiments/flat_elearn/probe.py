@@ -1,11 +1,11 @@
 """Curvature of cross-entropy at the training strings, before and after matching the loss.
 
-A loss that bounds margins bounds logits, and a network with smaller logits has another curvature
-of cross-entropy for that alone. So each is also measured with its logits multiplied by the number
-at which its training cross-entropy is ``MATCHED_CE``: equal pre-training loss, as Liu, Xie, Li, Ma
-2023 compare networks.
+A loss that bounds margins bounds logits, and smaller logits alone change the curvature of
+cross-entropy. So each network is also measured with its logits multiplied by the factor at which
+its training cross-entropy is ``MATCHED_CE``: equal pre-training loss, as in the comparisons of Liu,
+Xie, Li, Ma 2023.
 
-Imported by the runs of the experiment; their config names this module.
+The experiment's runs import this module; their config names it.
 """
 
 from typing import Any
@@ -22,13 +22,13 @@ from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
 
-MATCHED_CE = 0.05  # nats a training token to which logits are scaled before networks are compared
+MATCHED_CE = 0.05  # nats per training token, to which logits are scaled for the comparison
 FISHER, SCALE_FREE, TOP = "log_fisher_trace", "log_scale_free_trace", "log_top_eigenvalue"
 MEASURES = (FISHER, SCALE_FREE, TOP)  # natural logarithms, so that differences are of factors
 MATCHED = "matched_"  # begins the name of a measure at equal training cross-entropy
 NUM_LABELS, CHUNK = 4, 8
 LANCZOS_STEPS = 20  # products with the Hessian
-SCALES = jnp.geomspace(1e-2, 1e3, 1_000)  # of logits, among which the matching one is sought
+SCALES = jnp.geomspace(1e-2, 1e3, 1_000)  # logit scales among which the match is sought
 _SEED = 0
 
 
@@ -40,12 +40,12 @@ def cross_entropy(logits: Float[Array, "N V"], labels: Int[Array, " N"]) -> Floa
 def matching_scale(
     logits: Float[Array, "N V"], labels: Int[Array, " N"], nats: float
 ) -> Float[Array, ""]:
-    """The least factor of the logits at which their cross-entropy is so many nats; NaN if none."""
+    """The least logit factor at which cross-entropy is ``nats``; NaN if there is none."""
 
     def at(log_scale: Array) -> Array:
         return cross_entropy(jnp.exp(log_scale) * logits, labels)
 
-    # cross-entropy is convex in the scale: down from log V, and up again where a label is missed
+    # cross-entropy is convex in the scale: it falls from log V, and rises if a label is missed
     grid = jnp.log(SCALES)
     reached = jax.lax.map(at, grid) <= nats
     first = jnp.argmax(reached)
@@ -62,10 +62,10 @@ def matching_scale(
 
 
 def matched_curvature(task: Task, model: ModelFns, num: int = 512) -> Probe:
-    """Probe of the logarithms of ``MEASURES`` at training tokens, as they are and matched.
+    """Probe the logarithms of ``MEASURES`` at training tokens, unscaled and matched.
 
-    Beside them ``logit_scale``, the factor of the logits, and ``training_ce`` of the tokens that
-    were measured, in nats. Traces are over ``num`` contexts, the eigenvalue over a quarter of them.
+    Also ``logit_scale``, the factor of the logits, and ``training_ce`` of the measured tokens, in
+    nats. Traces are over ``num`` contexts, the eigenvalue over a quarter of them.
     """
     batch = Once(lambda: task.pack(task.train_set()))()
     contexts = {most: contexts_of(batch, most)[0] for most in (num, max(num // 4, 1))}

@@ -1,4 +1,4 @@
-"""Copy networks of every loss, with and without warm-up; the curvature of where they end."""
+"""Copy networks with every loss, with and without warm-up; the curvature at the end."""
 
 from functools import partial
 
@@ -16,11 +16,11 @@ METRICS = [
 ]
 CURVES = ["test_hard_accuracy", FISHER, MATCHED + FISHER]
 LOSSES = ("cross_entropy", "e1", "e2", "e3")
-B2 = 0.999  # Adam's memory, with which E-losses led in accuracy (experiments/README.md, log)
+B2 = 0.999  # Adam's β₂ at which E-losses led in accuracy (experiments/README.md, log)
 WARM_UP = {"smoke": (0, 20), "cpu": (0, 1000), "paper": (0, 1000)}  # updates
 EVALUATIONS = {"smoke": 2, "cpu": 3, "paper": 5}
 SEEDS = {"smoke": 2, "cpu": 12, "paper": 10}
-FIRST_SEED = 20  # the experiment from which the setting is known had 0 to 7
+FIRST_SEED = 20  # the experiment that the setting comes from had seeds 0 to 7
 PROBE = "experiments.flat_elearn.probe"  # registers matched_curvature
 
 

@@ -1,4 +1,4 @@
-"""Stated errors of trace estimators, and which of them err least at equal cost."""
+"""Stated errors of trace estimators, and the estimators with the least error at equal cost."""
 
 import math
 
@@ -13,7 +13,7 @@ OURS = "ours"
 
 
 def derived(results: pd.DataFrame) -> pd.DataFrame:
-    """Results, and without a stage their means over both, which have as many trials."""
+    """Results, and their means over both stages, which have equally many trials."""
     means = results.groupby(["estimator", "seed", "metric"], as_index=False)["value"].mean()
     return pd.concat([results, means], ignore_index=True)
 

@@ -1,8 +1,8 @@
-"""Every estimator of ``el_jax.curvature``, as it is tried, with its price and its exact value.
+"""Every estimator of ``el_jax.curvature``, as tested, with its cost and its exact value.
 
-Prices are in gradients of the population loss (all n contexts): with the operations that
-``curvature/operator.py`` counts a product H v is 2.7 of them and a form vᵀ H v 1.7; a forward pass
-is a third and a backward pass two thirds.
+Costs are in gradients of the population loss (all n contexts). By the operation counts in
+``curvature/operator.py``, a product H v costs 2.7 of them and a form vᵀ H v 1.7; a forward pass
+costs a third and a backward pass two thirds.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from experiments.harness.written_out import Problem
 
 PRODUCT, FORM, FORWARD, BACKWARD = 2.7, 1.7, 1 / 3, 2 / 3
 CONTEXTS = 27  # n, T V^(T - 1)
-# probes of each kind, so that the first three cost the same
+# number of probes of each kind, chosen so that the first three cost the same
 PROBES, SKETCH, LEFT_OUT, PAIRS = 60, 17, 19, 30
 EXAMPLES = 64  # drawn from the world
 EACH = 2  # probes for each example
@@ -35,7 +35,7 @@ class Estimator(NamedTuple):
     Attributes:
         estimate: from a network and a key.
         exact: the field of ``Exact`` that it estimates.
-        price: in gradients of the population loss.
+        price: cost in gradients of the population loss.
         freedom: degrees of freedom of its stated error, for its interval.
     """
 
@@ -98,7 +98,7 @@ def _controlled_examples(given: Given, key: Key) -> Estimate:
 
 
 def _controlled(given: Given, key: Key) -> Estimate:
-    """All contexts and the true laws of their words: only the probes err."""
+    """All contexts and the true distributions of their words; only the probes add error."""
     problem = given.problem
     fisher = Fisher(
         logits,
@@ -137,7 +137,7 @@ def _observed_labels(fisher: Fisher, observed: Array, _: Key) -> SampledEstimate
 
 
 def _with_sampling(found: Any) -> Estimate:
-    """The estimate with the error of contexts and probes together."""
+    """The estimate with the combined error from contexts and probes."""
     return Estimate(found.mean, found.sem)
 
 

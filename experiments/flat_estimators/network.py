@@ -1,6 +1,6 @@
-"""A masked language model of a world whose contexts are all written out, and its exact traces.
+"""A masked language model of a world with all contexts enumerated, and its exact traces.
 
-The model is a budget BERT of one layer and width 8, asked for the hidden word among the V words.
+The model is a budget BERT of one layer and width 8 that predicts the hidden word among V words.
 """
 
 import operator
@@ -24,7 +24,7 @@ Context = tuple[Array, Array]  # tokens and the hidden place, with or without a 
 
 
 class Given(NamedTuple):
-    """A network and what is asked of it.
+    """A network and its contexts.
 
     Attributes:
         problem: the contexts.
@@ -49,7 +49,7 @@ class Exact(NamedTuple):
 
 
 def logits(params: Params, context: Context) -> Float[Array, " V"]:
-    """Of the words at the hidden place of one context."""
+    """Logits of the words at the hidden place of one context."""
     tokens, place = context
     return written_out.logits(MODEL, params, tokens[None], place[None], WORDS)[0]
 
@@ -68,11 +68,11 @@ def trained(params: Params, problem: Problem, *, num_updates: int) -> Params:
 
 @jax.jit
 def exact_traces(given: Given) -> Exact:
-    """All contexts, all labels and all directions, one by one."""
+    """Sum over all contexts, all labels and all directions, one by one."""
     problem = given.problem
 
     def of_leaves(params: Params) -> tuple[Array, Array]:
-        """Tr H, and the same with the block of each leaf times the leaf's squared norm."""
+        """Tr H, and Tr H with each leaf's block multiplied by the leaf's squared norm."""
         diagonal = Hessian(lambda p: divergence(p, problem), params).exact_diagonal(chunk=CHUNK)
         sums = jnp.stack([leaf.sum() for leaf in jax.tree.leaves(diagonal)])
         squares = jnp.stack([jnp.square(leaf).sum() for leaf in jax.tree.leaves(params)])

@@ -21,7 +21,7 @@ TITLES = ("Coverage of stated 95 % intervals", "Error / exact value, at equal co
 
 
 def plot(out: Path) -> Figure:
-    """Left: shares of trials whose interval holds the exact value. Right: errors."""
+    """Left: shares of trials whose interval contains the exact value. Right: errors."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 5.2), share_y=True)
     for ax, metric in zip(axes[0], ("coverage", "log_error"), strict=True):
@@ -53,7 +53,7 @@ def answer(results: pd.DataFrame) -> str:
 
 
 def lead(results: pd.DataFrame, stage: str) -> float:
-    """The error of plain probes over that of the control variate at equal cost."""
+    """The error of plain probes over the control variate's at equal cost."""
     plain, controlled = (
         mean_of(results, {"estimator": name, "stage": stage}, "log_error")
         for name in ("Hutchinson", "controlled")
@@ -62,7 +62,7 @@ def lead(results: pd.DataFrame, stage: str) -> float:
 
 
 def _draw(ax: Axes, results: pd.DataFrame, metric: str) -> None:
-    """Means with intervals over networks; of errors the geometric mean, as on a log scale."""
+    """Means with intervals over networks; for errors the geometric mean, as on a log scale."""
     shown = np.exp if metric == "log_error" else np.asarray
     for stage in STAGES:
         for place, name in enumerate(ESTIMATORS):

@@ -47,7 +47,7 @@ SCALES = {
 
 
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
-    """A network before and after its training, in a world of its own."""
+    """A network before and after its training, in its own world."""
     problem = problem_of(
         small_world(network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION, seed)
     )
@@ -84,9 +84,9 @@ def quality(found: Estimate, truth: float, estimator: Estimator) -> dict[str, fl
     """An estimator's numbers over trials, errors over the truth.
 
     Args:
-        found: of every trial, ``[trials]``.
+        found: the estimates of all trials, ``[trials]``.
         truth: the exact value.
-        estimator: its price and degrees of freedom.
+        estimator: the estimator, with its cost and degrees of freedom.
     """
     errors: Float[np.ndarray, " trials"] = np.asarray(found.mean, float) - truth
     stated = np.asarray(found.sem, float)
@@ -126,7 +126,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of networks, and all that the numbers depend on."""
+    """The number of networks, and everything that the results depend on."""
     return SCALES[scale].num_seeds, {
         **SCALES[scale]._asdict(),
         "world": [network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION],

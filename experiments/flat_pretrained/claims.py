@@ -1,4 +1,4 @@
-"""Tr H against Tr F of a pretrained network, under three kinds of labels."""
+"""Tr H against Tr F for a pretrained network, under three kinds of labels."""
 
 from experiments.harness.claims import greater, level
 
@@ -6,7 +6,7 @@ LEMMA = "Liu et al. 2023, Lemma 4.2"
 RATIO, GAP = "hessian_over_fisher", "gap"
 ON_TEXT = {"network": "pretrained", "labels": "text"}
 
-# near 1 where the lemma applies, and farther where it does not
+# near 1 where the lemma applies, farther from 1 where it does not
 CLAIMS = [
     *(
         level(

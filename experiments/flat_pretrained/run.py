@@ -1,4 +1,4 @@
-"""Contexts of Genesis: both traces of a pretrained network, and of the same one before training."""
+"""Contexts of Genesis: both traces of a pretrained network, and of the same one untrained."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Scale:
     """The amount of text, and of random draws."""
 
     length: int  # T, tokens of a window; contexts end in its second half
-    windows: int  # one after the other
+    windows: int  # consecutive ones
     probes: int  # directions, each for all contexts
     scored: int  # contexts whose scores are taken, for the shares of layers
     labels: int  # drawn for each of them
@@ -39,7 +39,7 @@ SCALES = {
     "cpu": Scale(32, 16, 4, 8, 2, 4),
     "paper": Scale(256, 64, 16, 256, 4, 9),
 }
-PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written
+PASSAGE_EVERY = 5_000  # tokens between passages; the first was seen while this was written
 DRAWS = 16  # of the network's own labels in each context
 LAYER = "layers_"
 NETWORKS = ("pretrained", "fresh")
@@ -50,8 +50,8 @@ class Forms(NamedTuple):
     """Means over contexts of vᵀ F v, and of vᵀ H v at each kind of label; one probe each.
 
     Attributes:
-        fisher: of the Fisher matrix, ``[probes]``.
-        hessian: of the Hessian, ``[probes, kinds of label]``.
+        fisher: forms of the Fisher matrix, ``[probes]``.
+        hessian: forms of the Hessian, ``[probes, kinds of label]``.
         cross_entropy: in nats, ``[kinds of label]``.
     """
 
@@ -62,10 +62,10 @@ class Forms(NamedTuple):
 
 @partial(jax.jit, static_argnames=("model", "num_probes"))
 def forms(model: ModelFns, params: Params, windows: Batch, key: Key, num_probes: int) -> Forms:
-    """Both quadratic forms of random signs, from one second derivative forwards each.
+    """Both quadratic forms of random signs, from one forward second derivative each.
 
     Log-probabilities u of a context have derivatives u̇ and ü along v. With label y,
-    vᵀ H v = -ü_y, and vᵀ F v = Σ_c p_c u̇_c², so that one derivative tells of every label.
+    vᵀ H v = -ü_y, and vᵀ F v = Σ_c p_c u̇_c², so that one derivative serves every label.
     """
     label_key, probe_key = jax.random.split(key)
     of_text = windows.labels.reshape(-1, 1)
@@ -95,7 +95,7 @@ def forms(model: ModelFns, params: Params, windows: Batch, key: Key, num_probes:
 def layer_traces(
     model: ModelFns, params: Params, windows: Batch, key: Key, num_labels: int
 ) -> dict[str, Float[Array, ""]]:
-    """The trace of the Fisher matrix of every layer, and of what is outside of layers."""
+    """The trace of the Fisher matrix for every layer, and for parameters outside layers."""
     fisher = Fisher(context_logits(model), params, windows, chunk=1)
     found = fisher.sampled_traces(group_parts(params, "layer"), key, num_labels)
     return {group: estimate.mean for group, estimate in found.items()}
@@ -147,7 +147,7 @@ def _of_network(
 
 
 def settings(scale: str) -> Settings:
-    """The number of passages, and all that the numbers depend on."""
+    """The number of passages, and everything that the results depend on."""
     return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
 
 

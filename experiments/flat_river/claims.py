@@ -1,4 +1,4 @@
-"""Claims of Wen et al. (2024) on a table of bigrams, and whether a transformer bears them out."""
+"""Claims of Wen et al. (2024) on a table of bigrams, and whether a transformer confirms them."""
 
 import math
 

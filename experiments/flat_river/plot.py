@@ -1,4 +1,4 @@
-"""Divergence along the river and on the hill, along training, by schedule and model."""
+"""Divergence along the river and on the hill over training, by schedule and model."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """What the decay does to the hill, and what a low rate leaves of the river, by model."""
+    """The decay's effect on the hill, and the river left by a low learning rate, by model."""
     if len(cells(results, at("transformer", "WSD"))) > 1:  # the pilot
         means = select(results, {}, "log10_kl").groupby("peak_lr")["value"].mean()
         return f"The divergence from the truth is least at η = {means.idxmin():g}"

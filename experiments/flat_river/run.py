@@ -17,7 +17,7 @@ METRICS = [RIVER, HILL, "log10_kl", "decay_lowers_hill", "half_before_lowers_hil
 CURVES = ["kl_river", "kl_hill"]
 
 NUM_UPDATES, EVAL_EVERY = 4_000, 100
-DECAY = 0.1  # of the updates
+DECAY = 0.1  # share of the updates
 PEAK, LOW = 20.0, 2.0  # SGD's rates for the table
 SCHEDULES = {  # schedule and its peak, as a multiple of the high one
     "WSD": ("wsd_inverse", 1.0),
@@ -26,13 +26,13 @@ SCHEDULES = {  # schedule and its peak, as a multiple of the high one
     "low": ("constant", LOW / PEAK),
     "cosine": ("cosine", 1.0),
 }
-TRANSFORMER_PEAKS = (1e-3, 3e-3, 1e-2)  # of AdamW, tried in the pilot
-TRANSFORMER_PEAK = 3e-3  # the least divergence of them
+TRANSFORMER_PEAKS = (1e-3, 3e-3, 1e-2)  # AdamW's learning rates in the pilot
+TRANSFORMER_PEAK = 3e-3  # the one with the least divergence
 SEEDS = 8
 
 
 def ends(history: History) -> Row:
-    """Divergences at the end as logarithms, and what the decay and the half before it gained."""
+    """Log divergences at the end, and the gains from the decay and from the half before it."""
     rows = {name: history.curve(name)[1] for name in ("kl_river", "kl_hill", "kl")}
     hill, steps = rows["kl_hill"], history.curve("kl_hill")[0]
     last = steps[-1]
@@ -49,7 +49,7 @@ def ends(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each model and schedule; in the pilot rates of the transformer.
+    """A study for each model and schedule; in the pilot, over the transformer's rates.
 
     Raises:
         ExperimentError: the scale has none.
@@ -65,7 +65,7 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(model: str, name: str, peaks: tuple[float, ...] = (), *, smoke: bool = False) -> Study:
-    """A model under a schedule; a window has 16 words, an update 64."""
+    """A model under a schedule; a window has 16 words, an update 64 words."""
     kind = "lookup_table,optimizer=sgd" if model == "table" else "gpt_neox,optimizer=adamw"
     config = get_config(f"task=causal,world=bigram_river,model={kind}" + ",smoke" * smoke)
     schedule, factor = SCHEDULES[name]

@@ -24,7 +24,7 @@ from experiments.flat_sgd_flow.network import (
     trace,
 )
 
-ONTO = 3  # steps back onto Γ after a step of the flow
+ONTO = 3  # steps back onto Γ after each step of the flow
 RELAX_STEPS, RELAX_RATE = 500, 0.5  # without noise, before a trace is read
 
 
@@ -56,7 +56,7 @@ def predicted_traces(
 
 
 def predicted_slope(net: Net, given: Contexts) -> Float[Array, ""]:
-    """The fall of Tr H a unit of rescaled time, ¼ ‖∇_Γ Tr H‖²."""
+    """The fall of Tr H per unit of rescaled time, ¼ ‖∇_Γ Tr H‖²."""
     return jnp.square(flattening(net, given)).sum() / 4
 
 
@@ -102,8 +102,8 @@ class Seen(NamedTuple):
 
     Attributes:
         trace: Tr H at the minimum to which gradient descent leads, ``[R]``.
-        slope: its predicted fall there a unit of rescaled time, ``[R]``.
-        divergence: the population loss of the net itself above the entropy, ``[R]``.
+        slope: its predicted fall there per unit of rescaled time, ``[R]``.
+        divergence: the net's own population loss above the entropy, ``[R]``.
     """
 
     trace: Float[Array, " R"]
@@ -113,10 +113,10 @@ class Seen(NamedTuple):
 
 @jax.jit
 def measured(nets: Net, given: Contexts) -> Seen:
-    """Measurements of nets with a leading axis.
+    """Measure nets with a leading axis.
 
-    Theory is about the minimum that gradient flow reaches from where SGD is; the nearest minimum
-    is another, by as much as the noise curves Γ.
+    The theory is about the minimum that gradient flow reaches from SGD's position; the nearest
+    minimum differs from it as far as Γ curves over the range of the noise.
     """
     relaxed = full_descent(nets, given, RELAX_RATE, RELAX_STEPS)
 

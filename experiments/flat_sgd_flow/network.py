@@ -1,8 +1,8 @@
-"""A small masked language model of a world whose every context is written out, and its minima.
+"""A small masked language model of a world with all contexts enumerated, and its minima.
 
-A context is a sentence with one word hidden. The network adds a vector for the word at each place,
-applies tanh, and gives V logits. With n contexts and more than n (V - 1) parameters it can be right
-everywhere: the minimisers Γ are where all log-odds are those of the world, a manifold of dimension
+A context is a sentence with one word hidden. The network sums a vector for the word at each place,
+applies tanh, and returns V logits. With n contexts and more than n (V - 1) parameters it can fit
+everywhere: at the minimisers Γ all log-odds equal the world's, and Γ is a manifold of dimension
 P - n (V - 1) wherever the Jacobian of the log-odds has full rank.
 """
 
@@ -27,9 +27,9 @@ class Contexts(NamedTuple):
     """All inputs and the truth about them.
 
     Attributes:
-        inputs: one-hot words by place, the mask a word of its own, ``[n, T (V + 1)]``.
+        inputs: one-hot words by place, with the mask as a further word, ``[n, T (V + 1)]``.
         weights: probabilities of the contexts, ``[n]``.
-        truth: law of the hidden word, ``[n, V]``.
+        truth: distribution of the hidden word, ``[n, V]``.
     """
 
     inputs: Float[Array, "n D"]
@@ -60,7 +60,7 @@ def contexts_of(world: World) -> Contexts:
 
 
 def initial(key: Key, given: Contexts, width: int, scale: float) -> Net:
-    """Gaussian weights whose sums have variance ``scale``² before tanh, and about 1 behind it."""
+    """Gaussian weights whose sums have variance ``scale``² before tanh, and about 1 after it."""
     words_key, head_key = jax.random.split(key)
     inputs, classes = given.inputs.shape[1], given.truth.shape[1]
     length = inputs / (classes + 1)  # words that are on
@@ -95,7 +95,7 @@ def jacobian(net: Net, given: Contexts) -> Float[Array, "n V-1 P"]:
 
 
 def trace(net: Net, given: Contexts) -> Float[Array, ""]:
-    """The trace of the Fisher matrix, by sums over all labels: on Γ that of the Hessian."""
+    """The trace of the Fisher matrix, by sums over all labels; on Γ it equals the Hessian's."""
     slopes = jacobian(net, given)
     p = jnp.exp(log_probs(net, given.inputs))[:, 1:]
     of_labels = p[:, :, None] * jnp.eye(p.shape[1])[None] - p[:, :, None] * p[:, None, :]
@@ -105,8 +105,8 @@ def trace(net: Net, given: Contexts) -> Float[Array, ""]:
 def flattening(net: Net, given: Contexts) -> Float[Array, " P"]:
     """-∇_Γ Tr H at a minimum: downhill for the trace, projected on the tangent space of Γ.
 
-    The trace is that of the Fisher matrix, which is the Hessian's all over Γ, so that their slopes
-    along Γ are one.
+    The trace is that of the Fisher matrix, which equals the Hessian's everywhere on Γ, so that
+    their slopes along Γ agree.
     """
     slope = ravel_pytree(jax.grad(trace)(net, given))[0]
     rows = jacobian(net, given).reshape(-1, slope.size)

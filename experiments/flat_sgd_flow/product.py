@@ -45,14 +45,14 @@ def simulate(
     """Mean over paths of D(k) / D(0) at steps 0, ``every``, ..., ``num_marks * every``.
 
     Args:
-        key: of the labels.
+        key: draws the labels.
         rate: η.
         every: steps between marks.
         batch: B, labels drawn anew at every step.
         num_paths: independent runs from the same start.
-        num_marks: marks behind the start.
+        num_marks: marks after the start.
     """
-    # the law of the number of ones in a batch, so that a batch takes one uniform number
+    # distribution of the number of ones in a batch, so that a batch takes one uniform number
     cumulative = jnp.asarray(scipy.stats.binom.cdf(np.arange(batch), batch, PROBABILITY))
 
     def step(number: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -61,17 +61,17 @@ FULL = NETWORK | {"descent": "full"}  # without noise
 STATES, WORDS, CONCENTRATION = 3, 3, 3.0  # of the world; its laws are far from 0 and 1
 SCALE = 1.0  # of the first layer at the start
 TRAINING = 1500  # steps of Adam
-MARKS = 10  # at which a path is measured
-SETTLED = 2  # of these, behind which the noise has settled
-FLOW_STEPS = 10  # of the flow, a mark
-NULL = 1e-9  # of the largest eigenvalue: smaller ones are counted as 0
+MARKS = 10  # points at which a path is measured
+SETTLED = 2  # marks after which the noise has settled
+FLOW_STEPS = 10  # steps of the flow per mark
+NULL = 1e-9  # share of the largest eigenvalue below which one counts as 0
 
 
 # ---- the product model -------------------------------------------------------------------------
 
 
 def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
-    """Rates at which D falls, for every η and B, and how they go together."""
+    """Rates at which D falls, for every η and B, and the relations between them."""
     rates = {}
     with float64():
         for i, rate in enumerate(scale.rates):
@@ -100,7 +100,7 @@ def of_product(scale: Setting, seed: int) -> Iterator[Measured]:
 
 
 def doublings(model: str, ratios: dict[tuple[float, int], float]) -> Iterator[Measured]:
-    """By how much the rate per step falls when B doubles, for every η.
+    """The factor by which the rate per step falls when B doubles, for every η.
 
     Args:
         model: its name.
@@ -208,7 +208,7 @@ def means(nets: Net, given: Contexts) -> Seen:
 def path_numbers(
     path: Course, flow: Float[np.ndarray, " S"], noise: float, time: float
 ) -> dict[str, float]:
-    """Ratios to what theory says, 1 if it is right, of means over noises.
+    """Ratios of means over noises to the theory's predictions; 1 if it is right.
 
     Args:
         path: what was seen at every mark.
@@ -229,7 +229,7 @@ def path_numbers(
 def without_noise(
     nets: Net, given: Contexts, flow: np.ndarray, rate: float, batch: int, scale: Setting
 ) -> Measured:
-    """From where SGD has taken the nets, the same steps with the gradient of the whole loss."""
+    """Continue from SGD's nets with the same steps, but with the gradient of the whole loss."""
     every = steps_per_mark(scale, rate, batch)
     traces = [means(nets, given).trace]
     for _ in range(SETTLED, MARKS):
@@ -253,7 +253,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of worlds, and all that the numbers depend on."""
+    """The number of worlds, and everything that the results depend on."""
     return SCALES[scale].num_seeds, {
         **SCALES[scale]._asdict(),
         "world": [STATES, WORDS, CONCENTRATION],

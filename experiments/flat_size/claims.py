@@ -1,9 +1,9 @@
-"""Claims of Liu, Xie, Li, Ma (2023) on the size of networks whose losses are equal.
+"""Claims of Liu, Xie, Li, Ma (2023) on the size of networks with equal losses.
 
-Sections 3.3 and 5, Figures 2 and 5: at equal loss larger networks are better for downstream tasks,
-and, embedded in one architecture, have a smaller trace of the Hessian. The rule of embedding
-multiplies some parts of the trace by a power of the ratio of widths (``el_jax.models.surgery``), so
-the claim is judged under every way to count.
+Sections 3.3 and 5, Figures 2 and 5: at equal loss, larger networks are better for downstream tasks
+and, embedded in one architecture, have a smaller Hessian trace. The embedding rule multiplies some
+parts of the trace by a power of the ratio of widths (``el_jax.models.surgery``), so the claim is
+judged under every counting convention.
 """
 
 import math
@@ -27,14 +27,14 @@ COUNTED = {
 
 
 def derived(results: pd.DataFrame) -> pd.DataFrame:
-    """Results of networks of a seed at the KL that the last of its widths reaches.
+    """Results of each seed's networks at the KL that the last of its widths reaches.
 
-    The rate of every training falls to 0, so that no noise of updates is in a loss. A width of a
-    seed has one point for each length, and its numbers lie on lines in log KL between neighbouring
-    ones. Left out is a seed with a width whose runs are all below.
+    Every training's learning rate falls to 0, so losses contain no update noise. Each width of a
+    seed has one point per length; numbers are interpolated linearly in log KL between neighbouring
+    points. A seed is left out if all runs of one of its widths are below that KL.
 
     Args:
-        results: of the runs.
+        results: results of the runs.
 
     Returns:
         Results by world and width: the metrics of the runs, and ``LEVEL``.
@@ -60,12 +60,12 @@ def derived(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " n"]) -> float:
-    """The value of a course where KL first falls to so many nats, on a line in log KL.
+    """The value of a course where KL first falls to ``nats``, interpolated linearly in log KL.
 
     Args:
-        kl: of each length, positive; the first at least ``nats``, the least at most.
+        kl: KL at each length, positive; the first at least ``nats``, the least at most ``nats``.
         nats: the divergence.
-        course: a number of each length.
+        course: a number for each length.
     """
     after = int((kl <= nats).argmax())
     if after == 0:

@@ -1,6 +1,6 @@
-"""Traces of the Fisher matrix of the groups of leaves that embedding a network multiplies alike.
+"""Fisher traces of groups of leaves that embedding a network multiplies by one factor.
 
-Imported by the runs of the experiment; their config names this file.
+The experiment's runs import this file; their config names it.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def group_of(name: str) -> str:
 
 
 def size_traces(task: Task, model: ModelFns, num: int = 512) -> Probe:
-    """Probe ``fisher_GROUP`` of each of ``GROUPS``, on ``num`` contexts of the split "train"."""
+    """Probe ``fisher_GROUP`` for each of ``GROUPS``, on ``num`` contexts of the split "train"."""
     windows, _ = contexts_of(Once(lambda: task.pack(task.train_set()))(), most=num)
 
     def of_run(params: Params, windows: Batch) -> dict[str, Array]:

@@ -66,7 +66,7 @@ def _study(scale: str, world: str, width: int, length: int) -> Study:
 
 
 def config_of(scale: str, world: str, width: int, length: int) -> build.Config:
-    """The training of one width, at whose end the rate is 0."""
+    """The training of one width; its learning rate ends at 0."""
     size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
     config = get_config(f"world={world},{size}")
     config.model.update(width=width, num_heads=width // HEAD_SIZE[scale])
@@ -86,11 +86,11 @@ def config_of(scale: str, world: str, width: int, length: int) -> build.Config:
 
 
 def factors_of(config: build.Config, widest: int) -> dict[str, dict[str, float]]:
-    """By convention, what embedding in the widest network multiplies each group's trace with."""
+    """By convention, the factors on each group's trace from embedding in the widest network."""
     small = build.parse(config).model_config
     assert isinstance(small, TransformerConfig)
     k = widest // small.width
-    # as deep as it is, with as many neurons: further ones are zero, and have no trace
+    # with its own depth and number of neurons: further ones are zero and have no trace
     neurons = small.mlp_width and k * small.mlp_width
     large = dataclasses.replace(
         small, width=widest, num_heads=k * small.num_heads, mlp_width=neurons
@@ -107,7 +107,7 @@ def factors_of(config: build.Config, widest: int) -> dict[str, dict[str, float]]
 
 
 def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
-    """The trace at the end by every convention, ``[R]`` by name."""
+    """The final trace by every convention, ``[R]`` by name."""
     traces = {group: history.curve(f"fisher_{group}")[1][-1] for group in GROUPS}
     return {
         name: np.sum([f * traces[group] for group, f in factor.items()], axis=0)
@@ -116,7 +116,7 @@ def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
 
 
 def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
-    """Train and write the tables; of some numbers of updates only, if they are given."""
+    """Train and write the tables; only for the given numbers of updates, if any."""
     run_sweep(
         "flat_size",
         scale,

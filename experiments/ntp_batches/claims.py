@@ -1,4 +1,4 @@
-"""Claims on the lead of the Frobenius margin over that of the max norm, each over its largest."""
+"""Claims on the Frobenius margin's lead over the max-norm margin, each over its largest."""
 
 from experiments.harness.claims import greater, level
 from experiments.ntp_batches.run import setting

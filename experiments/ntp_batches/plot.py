@@ -1,4 +1,4 @@
-"""The lead of the Frobenius margin by method and batch, for one next token and three."""
+"""The Frobenius margin's lead by method and batch size, for one next token and for three."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def label(cell: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The lead of every method by all data and by single examples, with one next token."""
+    """The lead of every method with full batches and single examples, for one next token."""
 
     def moves(method: str) -> str:
         by_all, by_one = (mean_of(results, setting(method, batch), LEAD) for batch in (0, 1))

@@ -1,4 +1,4 @@
-"""Gradient descent, Adam and Signum by single examples, by eight, and by all of them."""
+"""Gradient descent, Adam and Signum in batches of one, eight and all examples."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -19,10 +19,10 @@ METHODS: dict[str, Direction] = {
     "gd": DIRECTIONS["gd"],
     "adam": Adam(),
     "signum": Steepest(jnp.sign, beta=0.99),
-    "signum_long": Steepest(jnp.sign, beta=0.9995),  # its theorem asks for a long memory
+    "signum_long": Steepest(jnp.sign, beta=0.9995),  # its theorem requires a long memory
 }
-STEP_SIZE, DECAY = 0.1, 0.5  # of Adam and Signum; gradient descent has 1 / (2 L)
-BATCHES = (1, 8, 0)  # pairs of a context and a token after it a step; 0: all
+STEP_SIZE, DECAY = 0.1, 0.5  # for Adam and Signum; gradient descent has 1 / (2 L)
+BATCHES = (1, 8, 0)  # pairs of a context and its next token per step; 0: all
 SUPPORT_SIZES = (1, 3)
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
@@ -48,7 +48,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     shape = SHAPES[scale]
     return shape[-1], {
         "shape": shape,

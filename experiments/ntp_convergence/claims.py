@@ -13,14 +13,14 @@ from experiments.ntp_convergence.run import DECADES
 
 SOURCE = "Thrampoulidis 2024, Appendix A.2, Figures 4 and 5"
 NAMES = {"gd": "GD", "ngd": "NGD", "adam": "Adam"}
-PAPER_STEPS = 10_000  # of the paper; methods are compared there
-LOOKS = {"cpu": 2}  # after the first, at 5 problems, three of eight were undecided
+PAPER_STEPS = 10_000  # as in the paper; methods are compared at this step
+LOOKS = {"cpu": 2}  # at the first look, with 5 problems, three of eight were undecided
 AFTER = f"after {PAPER_STEPS:,} steps"
 _trend = partial(trend, along="num_steps", position=math.log10, source=SOURCE)
 
 
 def derived(results: pd.DataFrame) -> pd.DataFrame:
-    """With the logarithm of what falls to 0."""
+    """Add the logarithms of quantities that fall to 0."""
     rows = select(results, {}, "finite_error")
     return pd.concat(
         [results, rows.assign(metric="log10_finite_error", value=np.log10(rows["value"]))]

@@ -1,4 +1,4 @@
-"""Loss, size, direction, margin and finite part along training, a colour per method."""
+"""Loss, size, direction, margin and finite part over training, a colour per method."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ PANELS = {  # title: vertical label, metric, data
     "Finite part, rare tokens": (r"$\|P_F W - W^*\|$", "finite_error", "probabilities"),
     "Finite part, none rare": (r"$\|P_F W - W^*\|$", "finite_error", "counts"),
 }
-NEAR = 0.9  # cosine from which a method has nearly the direction, as in claims
+NEAR = 0.9  # cosine from which a method nearly has the direction, as in claims
 LINEAR = ("norm", "margin_ratio")
 
 

@@ -26,7 +26,7 @@ DECADES = {  # steps at which results are taken; the last ends the run
     "cpu": (100, 1_000, 10_000, 100_000, 1_000_000),
 }
 NUM_PROBLEMS = {"smoke": 2, "cpu": 10}
-DRAWN_OF_COUNTS = ("finite_error",)  # of the curves of counts the figure draws no other
+DRAWN_OF_COUNTS = ("finite_error",)  # the only curve of counts in the figure
 MARKS_PER_DECADE = 10
 SAMPLES_PER_CONTEXT = 100  # n / m of the paper
 RESULTS = {  # name in results.csv: name of the library
@@ -40,9 +40,9 @@ RESULTS = {  # name in results.csv: name of the library
 
 
 def counted(problem: NTPProblem, seed: int) -> NTPProblem:
-    """The same supports with the frequencies of a sample, in which every token occurs.
+    """The same supports with the frequencies of a sample in which every token occurs.
 
-    Each token of a context's support gets one of its samples; the others are drawn.
+    Each token of a context's support gets one of its samples; the rest are drawn.
     """
     rng = np.random.default_rng([seed, 3])
     counts = problem.support.astype(int)
@@ -60,7 +60,7 @@ def initial_decoder(problem: NTPProblem, seed: int) -> np.ndarray:
 
 
 def of_problem(factors: Where, problem: NTPProblem, margin: float) -> list[Measured]:
-    """Results of the problem alone, the same for every method."""
+    """Results that depend only on the problem, the same for every method."""
     probs = problem.next_token_probs
     numbers = {
         "entropy": entropy_lower_bound(problem),
@@ -86,7 +86,7 @@ def along(factors: Where, trajectory: Trajectory, decades: tuple[int, ...]) -> I
 def measure(scale: str, seed: int) -> Iterator[Part]:
     """Every method on both problems of a seed, from one start."""
     decades = DECADES[scale]
-    # a whole number of marks a decade, so that every decade is itself one
+    # a whole number of marks per decade, so that every decade is itself a mark
     num_marks = MARKS_PER_DECADE * round(np.log10(decades[-1])) + 1
     marks = log_spaced_marks(decades[-1], num_marks).tolist()
     base = random_problem(**SHAPE, seed=seed)
@@ -109,7 +109,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     config = {"initial": "LeCun normal", **SHAPE, "step_sizes": STEP_SIZES}
     sizes = {"num_steps": DECADES[scale][-1], "problems": NUM_PROBLEMS[scale]}
     return NUM_PROBLEMS[scale], config | sizes

@@ -1,4 +1,4 @@
-"""Claims on the distance from the best decoder of a ball, and on the norm that decay leads to."""
+"""Claims on the gap to the best decoder in a ball, and on the norm that decay leads to."""
 
 from collections.abc import Iterator
 

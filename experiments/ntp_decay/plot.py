@@ -1,4 +1,4 @@
-"""The gap to the best decoder of a ball, and the lead of a method's own norm, by decay."""
+"""The gap to the best decoder in a ball, and the lead of a method's own norm, by decay."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from experiments.ntp_optimizers.plot import METHODS as NAMES
 
 
 def plot(out: Path) -> Figure:
-    """Left: the gap, where there is decay. Right: the lead, with and without."""
+    """Left: the gap, with decay. Right: the lead, with and without decay."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(10.0, 5.0))
     balls = [setting(method, "1/t", ball) for method in METHODS for ball in (SMALL, LARGE)]
@@ -40,7 +40,7 @@ def label(cell: Where) -> str:
 
 
 def colour(cell: Where) -> str:
-    """That of the method."""
+    """The method's colour."""
     return NAMES[str(cell["optimizer"])][1]
 
 

@@ -20,12 +20,12 @@ from experiments.harness.tables import Where
 from experiments.ntp_optimizers.run import DECAY, OWN_NORM, STEP_SIZES
 
 METHODS = ("ngd", "sign", "adam", "spectral", "muon")
-# balls' radii over the norm of the max-margin matrix of margin 1: in the small one the best loss is
-# well above the entropy, in the large one margins tell norms apart
+# balls' radii over the norm of the max-margin matrix of margin 1: in the small ball the best loss
+# is well above the entropy, in the large one margins distinguish norms
 SMALL, LARGE = 3, 8
 ARMS = (("1/√t", 0), ("1/√t", LARGE), ("1/t", 0), ("1/t", SMALL), ("1/t", LARGE))  # 0: no decay
 SUPPORT_SIZE = 3
-FIRST = 500  # seed of the first problem; those of 100 and 300 to 409 were looked at before
+FIRST = 500  # seed of the first problem; seeds 100 and 300 to 409 were seen before
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
     "cpu": (20, 24, 8, 200_000, 10),
@@ -49,7 +49,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     return SHAPES[scale][-1], {"shape": SHAPES[scale], "arms": ARMS, "first": FIRST}
 
 
@@ -61,8 +61,8 @@ def _measure(
 ) -> list[Measured]:
     """The end of a run from zero, and the course of its margins.
 
-    Steps are 2 B / t, the usual ones of Frank and Wolfe's method in a ball of radius B (the large
-    one where there is no decay), or those of ntp_optimizers. λ is 1 / B.
+    Steps are 2 B / t, as usual in Frank and Wolfe's method in a ball of radius B (the large one if
+    there is no decay), or those of ntp_optimizers. λ is 1 / B.
     """
     method, own = str(factors["optimizer"]), OWN_NORM[str(factors["optimizer"])]
     ball = int(factors["ball"])

@@ -1,4 +1,4 @@
-"""Claims on the accuracy of two decoders on held-out contexts, and where E-losses lead."""
+"""Claims on two decoders' accuracy on held-out contexts, and on where E-losses lead."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ MATTERS = 0.05
 
 
 def at(mechanism: str, ratio: float, decoder: str) -> dict[str, Any]:
-    """A decoder in so many dimensions a context."""
+    """A decoder at a ratio of dimensions to contexts."""
     return {"mechanism": mechanism, "ratio": ratio, "decoder": decoder}
 
 

@@ -26,7 +26,7 @@ SHOWN = {"max margin": "max margin (cross-entropy)", "equal margins": "equal mar
 
 
 def plot(out: Path) -> Figure:
-    """A line for each decoder; E1 where it was trained."""
+    """A line for each decoder; points for E1 where it was trained."""
     results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.8, 3.7), share_y=True)
     for ax, mechanism in zip(axes[0], PANELS, strict=True):
@@ -53,7 +53,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The accuracy of both decoders under each mechanism, where they differ most."""
+    """Both decoders' accuracy under each mechanism, where they differ most."""
 
     def shown(mechanism: str, ratio: float) -> list[str]:
         cells = (at(mechanism, ratio, decoder) for decoder in SHOWN)

@@ -1,16 +1,16 @@
 """Max-margin and equal-margin decoders on contexts with one next token, and descent on E-losses.
 
-Over all tokens and contexts an E-loss wants one margin m*. With at least as many dimensions as
-contexts the least such decoder is W = m* (Y - 1/V) H⁺, Y one-hot; with fewer it is least squares,
-which is E3's minimiser. Two mechanisms decide the next token y:
+An E-loss drives all tokens and contexts to one margin m*. With at least as many dimensions as
+contexts, the smallest such decoder is W = m* (Y - 1/V) H⁺, Y one-hot; with fewer it is least
+squares, which is E3's minimiser. Two mechanisms decide the next token y:
 
 ==============  ==================================================================================
 same margin     coordinates 3 e_y; others are 10 e_z, a shortcut z that is y nine times of ten
 own margins     the largest of V linear functions of ten coordinates, three times the others' size
 ==============  ==================================================================================
 
-All other coordinates are normal numbers, without which no context could be told from another of its
-kind. Held-out contexts of the first mechanism are those where the shortcut is wrong.
+All other coordinates are normal numbers, without which contexts of a kind could not be told apart.
+Held-out contexts of the first mechanism are those where the shortcut is wrong.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ Drawn = tuple[Float[np.ndarray, "d n"], Float[np.ndarray, "V n"]]  # embeddings,
 
 
 def same_margin(rng: np.random.Generator, dim: int) -> Callable[..., Drawn]:
-    """Draws contexts whose token is a coordinate of its own, beside a larger shortcut."""
+    """Draw contexts where each token has its own coordinate, besides a larger shortcut."""
 
     def draw(num: int, agreement: float = 0.0) -> Drawn:
         tokens, off = rng.integers(0, VOCAB, num), rng.integers(1, VOCAB, num)
@@ -53,7 +53,7 @@ def same_margin(rng: np.random.Generator, dim: int) -> Callable[..., Drawn]:
 
 
 def own_margins(rng: np.random.Generator, dim: int) -> Callable[..., Drawn]:
-    """Draws contexts whose token a linear teacher chooses, by margins of all sizes."""
+    """Draw contexts whose token a linear teacher chooses, with margins of all sizes."""
     teacher = rng.standard_normal((VOCAB, SIGNAL))
 
     def draw(num: int, agreement: float = 0.0) -> Drawn:
@@ -83,26 +83,26 @@ def descend(loss: str, embeddings: Array, labels: Array) -> Float[Array, "V d"]:
 def trained(
     loss: str, embeddings: Float[np.ndarray, "d m"], tokens: Float[np.ndarray, "V m"]
 ) -> Float[np.ndarray, "V d"]:
-    """What gradient descent comes to, less the mean over tokens, which E3 sets, too."""
+    """Gradient descent's result, less the mean over tokens, which E3 sets, too."""
     with float64():
         found = jax.jit(partial(descend, loss))(jnp.asarray(embeddings), tokens.argmax(0))
     return np.asarray(found) - np.asarray(found).mean(0)
 
 
 def resting_margin(loss: str) -> float:
-    """m*, the only margin at rest."""
+    """m*, the only margin at which the loss is stationary."""
     name, numbers = LOSSES[loss]
     (margin,) = equilibrium_margins(partial(TOKEN_LOSSES[name], **numbers), VOCAB)
     return margin
 
 
 def cosine(first: np.ndarray, second: np.ndarray) -> float:
-    """Between two matrices."""
+    """Cosine between two matrices."""
     return float(np.vdot(first, second) / np.linalg.norm(first) / np.linalg.norm(second))
 
 
 def decoders(mechanism: str, ratio: float, seed: int) -> Iterator[Measured]:
-    """Both decoders at a number of dimensions, and where gradient descent goes."""
+    """Both decoders at a number of dimensions, and the result of gradient descent."""
     rng = np.random.default_rng([seed, round(100 * ratio), [*MECHANISMS].index(mechanism)])
     draw = MECHANISMS[mechanism](rng, round(ratio * NUM_CONTEXTS))
     embeddings, tokens = draw(NUM_CONTEXTS, AGREEMENT)
@@ -130,7 +130,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of data sets, and all that the numbers depend on."""
+    """The number of data sets, and everything that the results depend on."""
     sizes = [NUM_CONTEXTS, NUM_HELD_OUT, VOCAB, FEATURE, SHORTCUT, AGREEMENT, SIGNAL, NUM_STEPS]
     config = {"sizes": sizes, "ratios": RATIOS, "losses": LOSSES, "first": FIRST[scale]}
     return NUM_SEEDS[scale], config

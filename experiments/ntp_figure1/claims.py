@@ -6,8 +6,8 @@ from experiments.harness.claims import level
 from experiments.ntp_figure1.run import CIRCLE
 
 WHERE = {"problem": CIRCLE}  # unit embeddings, as the paper draws them
-MOST = 0.9  # of the problems: what "the word vectors do so" must mean on random data
-LOOKS = {"cpu": 2}  # after the first, at 20 problems, one of six was undecided
+MOST = 0.9  # share of problems required for "the word vectors do so" on random data
+LOOKS = {"cpu": 2}  # at the first look, with 20 problems, one of six was undecided
 _figure = partial(level, source="Thrampoulidis 2024, Figures 1 and 2")
 _drawn = partial(_figure, at_least=MOST, paper="so in the one problem drawn")
 _theorem = partial(level, source="Thrampoulidis 2024, Theorem 2")

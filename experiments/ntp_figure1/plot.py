@@ -18,7 +18,7 @@ KINDS = {  # colour and label of a kind of problem
     GAUSSIAN: ("#56b4e9", "random Gaussian contexts"),
 }
 RANDOM = {"problem": (CIRCLE, GAUSSIAN)}
-MIDDLE = 0.8  # of the problems, inside a band
+MIDDLE = 0.8  # share of the problems inside a band
 TITLES = (
     "Share of each next word",
     r"$W_{mm}$: words 1 and 5 coincide",
@@ -60,7 +60,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """In how many random problems words of equal supports coincide in W_mm and not in W*."""
+    """The random problems where words with equal supports coincide in W_mm but not in W*."""
     rows = select(results, RANDOM, "twins_coincide")
     shown = f"{rows['value'].sum():.0f} of {len(rows)} random problems"
     return f"Words with equal supports coincide in $W_{{mm}}$, not in $W^*$: {shown}"

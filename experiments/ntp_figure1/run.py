@@ -22,7 +22,7 @@ SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "gaussian"
 NUM_RANDOM = {"smoke": 2, "cpu": 60, "paper": 100}
 NUM_STEPS = {"smoke": 1_000, "cpu": 100_000, "paper": 1_000_000}
 NUM_MARKS = 37  # about seven a decade
-CURVES = ("excess_loss", "cosine_frobenius", "finite_error")  # that the figure draws
+CURVES = ("excess_loss", "cosine_frobenius", "finite_error")  # drawn in the figure
 TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one
 APART = 1e-3  # least distance of the twins, relative to the whole matrix, that counts as apart
 LEAST_WIDER = 1e-9  # radians; where cones differ by less, none is wider
@@ -66,7 +66,7 @@ def geometry(
         np.linalg.solve(cone, w_mm[z]) * np.linalg.norm(cone, axis=0) / lengths[z]
         for z, cone in cones.items()
     ]
-    # twins share a cone, which would count twice: they stand for one word
+    # twins share a cone, which would count twice, so they count as one word
     distinct = [z for z in cones if z != TWINS[1]]
     width = np.arccos([_cosine(*cones[z].T) for z in distinct])
     first, second = np.triu_indices(len(distinct), 1)
@@ -103,7 +103,7 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def descent(trajectory: Trajectory, finite: Float64[np.ndarray, "V d"]) -> dict[str, float]:
-    """The end of gradient descent, and the change of its distances over the last decade."""
+    """The end of gradient descent, and the change in its distances over the last decade."""
     metrics, last = trajectory.metrics, trajectory.steps[-1]
     before = int(np.abs(trajectory.steps - last / 10).argmin())
     angle, error = 1 - metrics["cosine_frobenius"], metrics["finite_error"]
@@ -119,7 +119,7 @@ def descent(trajectory: Trajectory, finite: Float64[np.ndarray, "V d"]) -> dict[
 
 
 def drawn(problem: NTPProblem, w_mm: np.ndarray, finite: np.ndarray) -> Iterator[Measured]:
-    """Numbers of the substitute for the figure; the number of a context or word is its step."""
+    """The substitute's numbers for the figure; the index of a context or word is its step."""
     contexts = {"x": problem.embeddings[0], "y": problem.embeddings[1]}
     contexts |= {f"word {z + 1}": row for z, row in enumerate(problem.next_token_probs)}
     words = {"W_mm x": w_mm[:, 0], "W_mm y": w_mm[:, 1], "W* x": finite[:, 0], "W* y": finite[:, 1]}
@@ -156,7 +156,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of random problems, and all that the numbers depend on."""
+    """The number of random problems, and everything that the results depend on."""
     problems, num_steps = NUM_RANDOM[scale], NUM_STEPS[scale]
     return problems, {"num_steps": num_steps, "step_size": "1/L", "num_random": problems}
 

@@ -46,7 +46,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of passages, and all that the numbers depend on."""
+    """The number of passages, and everything that the results depend on."""
     return SIZES[scale][-1], {"sizes": SIZES[scale]}
 
 
@@ -56,7 +56,7 @@ run = partial(run_seeds, "ntp_limit", settings=settings, measure=measure)
 def _measure(
     factors: Where, scale: str, seed: int, embedding: Embedding, length: int
 ) -> list[Measured]:
-    """Separable pairs, and the place of gradient descent from 0 after all steps."""
+    """Separable pairs, and the position of gradient descent from 0 after all steps."""
     num_words, vocab_limit, num_steps, _ = SIZES[scale]
     problem = text_problem(
         books=("Genesis",),
@@ -73,7 +73,7 @@ def _measure(
     if limit.problem is None:
         raise RuntimeError(f"seed {seed}: nothing of the passage is separable.")
     ran = run_trajectory(
-        limit.problem,  # whose gradients are those of the passage
+        limit.problem,  # it has the same gradients as the passage
         "gd",
         0.5 / smoothness_bound(problem),
         num_steps,

@@ -32,5 +32,5 @@ def _claims(method: str) -> Iterator[Claim]:
     )
 
 
-# by claim, then by method; the step size of gradient descent is another
+# by claim, then by method; gradient descent has another step size
 CLAIMS = [c for row in zip(*map(_claims, list(OWN_NORM)[1:]), strict=True) for c in row]

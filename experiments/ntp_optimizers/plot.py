@@ -1,4 +1,4 @@
-"""Margin ratios of every optimizer, one-hot data beside larger supports."""
+"""Margin ratios of every optimizer, on one-hot data and on larger supports."""
 
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ LINE_STYLES = {"frobenius": "-", "max": (0, (4, 1.5)), "spectral": (0, (1, 1))}
 TITLES = ("One-hot data: S = 1 next token", "S = 3 tokens after each context")
 COURSES = ("S = 1, along training", "S = 3, along training")
 FRAME: dict[str, Any] = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2}
-DARK = 0.55  # ratio from which a cell's ground is dark
+DARK = 0.55  # ratio from which a cell's background is dark
 
 
 def plot(out: Path) -> Figure:
-    """Per support size a matrix of methods and norms, and the course of each one's own ratio."""
+    """For each support size, a matrix of methods by norms, and each method's ratio over time."""
     results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(
         answer(results), 2, len(SUPPORT_SIZES), size=(8.4, 6.6), heights=(3.0, 2.4)
@@ -56,7 +56,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """Number of methods that lean to their own norm: the interval of its lead is above 0."""
+    """Number of methods that favour their own norm: the interval of its lead is above 0."""
     lead = "margin_ratio_own_lead"
     one_hot, larger = (
         sum(t_interval(values_of(results, setting(m, S), lead)).low > 0 for m in METHODS)
@@ -70,7 +70,7 @@ def answer(results: pd.DataFrame) -> str:
 
 
 def _draw(ax: Axes, results: pd.DataFrame, support_size: int) -> float:
-    """Means in a matrix; the longest half of an interval."""
+    """Draw means in a matrix; return the longest half-interval."""
     metrics = [f"margin_ratio_{norm}" for norm in NORMS]
     found = [
         [t_interval(values_of(results, setting(method, support_size), m)) for m in metrics]

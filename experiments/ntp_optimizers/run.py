@@ -13,7 +13,7 @@ from experiments.harness.names import name_of
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 from experiments.harness.tables import Where
 
-OWN_NORM: dict[str, Norm] = {  # in which a method takes steps of steepest descent
+OWN_NORM: dict[str, Norm] = {  # the norm in which a method's steps are steepest descent
     "gd": "frobenius",
     "ngd": "frobenius",
     "sign": "max",
@@ -22,14 +22,14 @@ OWN_NORM: dict[str, Norm] = {  # in which a method takes steps of steepest desce
     "muon": "spectral",
 }
 STEP_SIZES = {"ngd": 0.1, "sign": 0.1, "adam": 0.1, "spectral": 0.05, "muon": 0.05}
-DECAY = 0.5  # of all but gradient descent, whose step is constant, 1 / (2 L)
+DECAY = 0.5  # for all but gradient descent, whose step is constant, 1 / (2 L)
 SUPPORT_SIZES = (1, 3)
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
     "cpu": (20, 24, 8, 20_000, 20),
     "paper": (20, 24, 8, 1_000_000, 100),
 }
-GAP = 1e-3  # to which the three max margins are solved
+GAP = 1e-3  # gap to which the three max margins are solved
 
 
 def setting(method: str, support_size: int) -> Where:
@@ -49,7 +49,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     shape = SHAPES[scale]
     return shape[-1], {"shape": shape, "step_sizes": STEP_SIZES, "decay": DECAY}
 
@@ -74,7 +74,7 @@ def _measure(
 
 
 def _final(method: str, metrics: Mapping[str, np.ndarray]) -> Iterator[tuple[str, float]]:
-    """The numbers of the last mark that results.csv keeps."""
+    """The last mark's numbers that results.csv keeps."""
     last = {name: float(values[-1]) for name, values in metrics.items()}
     for kind in ("margin_ratio", "cosine_across"):
         for norm in NORMS:

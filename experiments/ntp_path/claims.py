@@ -1,7 +1,7 @@
 """Claims of Theorem 1 of Thrampoulidis (2024), and two rates that it does not give.
 
-Radii are in units of ‖W_mm‖. Bounds were set after a look at some problems below 202;
-problems 300 to 307, which are judged, had not been run.
+Radii are in units of ‖W_mm‖. Bounds were set after looking at some problems below 202; problems 300
+to 307, which are judged, had not been run.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Direction and finite part against the radius of the ball; what is predicted is dashed."""
+"""Direction and finite part against the radius of the ball; predictions are dashed."""
 
 from pathlib import Path
 

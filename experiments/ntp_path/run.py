@@ -1,4 +1,4 @@
-"""The minimisers over growing balls, beside the max-margin matrix and the finite part."""
+"""Minimisers over growing balls, compared with the max-margin matrix and the finite part."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,10 +9,10 @@ from el_jax.linear_ntp import fit_rate, max_margin, random_problem, regularizati
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
-FIRST = 300  # problem of seed 0; some below were looked at before the claims were written
+FIRST = 300  # problem of seed 0; some below were seen before the claims were written
 NUM_SEEDS = {"smoke": 2, "cpu": 8}
 LARGEST = {"smoke": 8, "cpu": 20}  # radius over ‖W_mm‖; float64 resolves λ up to some 20
-EVERY = 4  # of these radii one stands in results.csv
+EVERY = 4  # one in so many radii is in results.csv
 TOLERANCE = 1e-5  # on the relative error of W
 
 
@@ -50,7 +50,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     sizes = {"seeds": NUM_SEEDS[scale], "largest": LARGEST[scale], "tolerance": TOLERANCE}
     return NUM_SEEDS[scale], {**SHAPE, "first": FIRST, **sizes}
 

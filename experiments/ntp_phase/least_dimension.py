@@ -1,8 +1,8 @@
 """The least embedding dimension in which a problem is separable, or compatible.
 
-A problem in d dimensions is the first d rows of its embeddings. Either condition, once it holds in
-some dimension, holds in every larger one: pad the decoder that shows it with zeros. So a bisection
-finds the least dimension, and the verdict of every other dimension follows from it.
+A problem in d dimensions has the first d rows of its embeddings. If a condition holds in some
+dimension, it holds in every larger one: pad the decoder that proves it with zeros. So a bisection
+finds the least dimension, and the verdict for every other dimension follows.
 """
 
 import math
@@ -20,7 +20,7 @@ class LeastDimension:
         problem: the problem in the largest dimension, from which the bisection starts.
         check: decides by certificate whether the condition holds; None when undecided.
         step: only its multiples, and the largest dimension, are checked.
-        verdicts: the verdict of each dimension checked.
+        verdicts: the verdict for each dimension checked.
     """
 
     problem: NTPProblem
@@ -57,5 +57,5 @@ class LeastDimension:
 
 
 def first_dimensions(problem: NTPProblem, dim: int) -> NTPProblem:
-    """The same contexts, their embeddings cut to the first ``dim`` numbers."""
+    """The same contexts, with embeddings cut to the first ``dim`` numbers."""
     return NTPProblem(problem.embeddings[:dim], problem.context_probs, problem.next_token_probs)

@@ -27,12 +27,12 @@ class Ensemble:
 
     @property
     def counting_bound(self) -> int:
-        """Least d with as many unknowns d (V - 1) as compatibility has equations m (S - 1)."""
+        """The least d with as many unknowns d (V - 1) as compatibility's equations m (S - 1)."""
         return math.ceil(self.num_contexts * (self.support_size - 1) / (self.vocab_size - 1))
 
     @property
     def cover_count(self) -> float:
-        """The d at which unknowns that (6a) leaves are half as many as the inequalities (6b)."""
+        """The d at which the unknowns left by (6a) are half as many as the inequalities (6b)."""
         m, V, S = self.num_contexts, self.vocab_size, self.support_size
         return m * (V + S - 2) / (2 * (V - 1))
 
@@ -93,7 +93,7 @@ def _least_dimensions(ensemble: Ensemble, seed: int) -> list[Measured]:
 def summary(results: pd.DataFrame) -> pd.DataFrame:
     """Each problem's distance from the median transition, and the worst values over all sizes."""
     transition = select(results, {}, "separable_from")
-    # with an undecided problem there is no median: NumPy's is NaN, where pandas leaves it out
+    # an undecided problem leaves no median: NumPy's is NaN, while pandas would skip the problem
     by_size = transition.groupby(factors_of(results))["value"]
     distance = (transition["value"] - by_size.transform(lambda values: np.median(values))).abs()
     parts = [transition.assign(metric="separable_spread", value=distance)]

@@ -1,4 +1,4 @@
-"""Statements on features of a pretrained model: dimensions and margin against three controls."""
+"""Claims on features of a pretrained model: dimensions and margin against three controls."""
 
 from collections.abc import Iterator
 

@@ -15,7 +15,7 @@ CHUNK = 32  # contexts at once
 
 
 def features(reader: Reader, contexts: Int[np.ndarray, "m T"]) -> Float[np.ndarray, "E m"]:
-    """The head's input behind the last token of each context, in float64."""
+    """The head's input at the last token of each context, in float64."""
     width = -len(contexts) % CHUNK
     filled = np.concatenate([contexts, np.repeat(contexts[:1], width, axis=0)])
     chunks = filled.reshape(-1, CHUNK, contexts.shape[1])

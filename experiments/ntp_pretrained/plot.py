@@ -1,4 +1,4 @@
-"""Least dimensions and margins of contexts under each embedding, a row each."""
+"""Least dimensions and margins of contexts, a row for each embedding."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def _colour(factors: Where) -> str:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share of dimensions that the pretrained features need, and permuted ones."""
+    """The share of dimensions that pretrained features need, and that permuted ones need."""
     mine, permuted = (
         " and ".join(
             decimal(mean_of(results, {"embedding": name, "context_length": T}, SHARE))

@@ -1,4 +1,4 @@
-"""Passages of Genesis: contexts as a network sees them, and what is left without what it learnt."""
+"""Passages of Genesis: contexts as a network sees them, against controls without its learning."""
 
 import dataclasses
 import math
@@ -45,21 +45,21 @@ SCALES = {
     "cpu": Scale(200, 20, 6),
     "paper": Scale(500, 50, 8),
 }
-PASSAGE_EVERY = 5_000  # tokens between passages; the first was looked at while this was written
+PASSAGE_EVERY = 5_000  # tokens between passages; the first was seen while this was written
 RESOLUTION = 20  # least dimensions are found to m / 20: verdicts at the threshold take minutes
-TOLERANCE = 1e-4  # relative, of margins
+TOLERANCE = 1e-4  # relative, for margins
 
 
 class Passage:
     """The distinct contexts of a passage, and what follows each of them.
 
     Args:
-        tokens: of the passage.
+        tokens: the passage's tokens.
         length: T, tokens in a context.
 
     Attributes:
         contexts: ``[m, T]``.
-        counts: of each next token of the passage after each context, ``[V, m]``, the most
+        counts: counts of the passage's next tokens after each context, ``[V, m]``, the most
             frequent token first.
         next_tokens: the token of each row.
     """
@@ -98,7 +98,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of passages, and all that the numbers depend on."""
+    """The number of passages, and everything that the results depend on."""
     return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
 
 
@@ -106,7 +106,7 @@ run = partial(run_seeds, "ntp_pretrained", settings=settings, measure=measure)
 
 
 def embed(reader: Reader, passage: Passage, embedding: str, seed: int) -> Float[np.ndarray, "d m"]:
-    """The embeddings of contexts, of mean squared length 1."""
+    """The contexts' embeddings, with mean squared length 1."""
     rng = np.random.default_rng(seed)
     if embedding == FRESH:
         reader = fresh(reader, jax.random.key(seed))
@@ -114,14 +114,14 @@ def embed(reader: Reader, passage: Passage, embedding: str, seed: int) -> Float[
     if embedding == GAUSSIAN:
         found = rng.standard_normal(found.shape)
     scaled = found / np.sqrt(np.square(found).sum(axis=0).mean())
-    # after the scale, whose last bit depends on the order of the contexts
+    # after scaling, whose last bit depends on the order of the contexts
     return scaled[:, rng.permutation(found.shape[1])] if embedding == PERMUTED else scaled
 
 
 def principal(embeddings: Float[np.ndarray, "d m"]) -> Float[np.ndarray, "k m"]:
     """Coordinates in the principal directions, the largest first, each of variance 1.
 
-    A condition on the first k of them does not change with their lengths; solvers like them round.
+    A condition on the first k of them does not depend on their lengths; equal ones suit solvers.
     """
     _, lengths, rows = np.linalg.svd(embeddings, full_matrices=False)
     rank = int((lengths > lengths[0] * np.finfo(np.float32).eps).sum())
@@ -153,7 +153,7 @@ def _of_embedding(
 
 
 def _of_decoder(factors: Where, reader: Reader, passage: Passage) -> Iterator[Measured]:
-    """The margin of the best decoder, and the bound that the residuals of the model's own give."""
+    """The best decoder's margin, and the bound from the residuals of the model's own decoder."""
     embeddings = features(reader, passage.contexts)
     size = np.sqrt(np.square(embeddings).sum(axis=0).mean())
     problem = from_counts(embeddings / size, passage.counts)
@@ -171,7 +171,7 @@ def _of_decoder(factors: Where, reader: Reader, passage: Passage) -> Iterator[Me
 
 
 def margin_of(problem: NTPProblem) -> float:
-    """The Frobenius max margin; 0 where no decoder separates, NaN where that is undecided."""
+    """The Frobenius max margin; 0 if no decoder separates, NaN if that is undecided."""
     try:
         return max_margin(problem, tolerance=TOLERANCE).margin
     except NotSeparableError:
@@ -181,6 +181,6 @@ def margin_of(problem: NTPProblem) -> float:
 
 
 def orthonormal_margin(problem: NTPProblem) -> float:
-    """The margin of the same supports on orthonormal embeddings, a closed form of their sizes."""
+    """The margin of these supports on orthonormal embeddings, a closed form in their sizes."""
     sizes, V = problem.support.sum(axis=0), problem.vocab_size
     return float(np.sqrt(V / (sizes * (V - sizes)).sum()))

@@ -1,4 +1,4 @@
-"""Four predictions along training: medians, every problem a thin line, the theory a dashed one."""
+"""Four predictions over training: medians, thin lines for problems, dashed ones for theory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +60,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """Mean distance of the last losses from their predictions; the worse of two step sizes."""
+    """Mean distance of the last losses from predictions, for the worse of two step sizes."""
     descent = mean_of(results, GD, "loss_constant_error")
     floor = max(mean_of(results, where, "loss_ratio_error") for where in STALLING)
     return (

@@ -36,7 +36,7 @@ STALLING: list[Where] = [
 ONE_HOT_NGD = {"optimizer": "ngd", "step_size": 0.05, "support_size": 1}
 SPLIT = {"optimizer": "split_ngd", "step_size": 0.05, "support_size": 3}
 SETTINGS: list[Where] = [GD, FLOW, *STALLING, ONE_HOT_NGD, SPLIT]
-# at t = 1e12 the part in F is 1e-10 off W*: looser ones drown it in the integrator's own error
+# at t = 1e12 the part in F is 1e-10 off W*; looser tolerances drown it in the integrator's error
 FLOW_RTOL, FLOW_ATOL = 1e-10, 1e-14
 MARKS_PER_DECADE = 10
 # how far before the end a fit begins: a power law, and growth in log k
@@ -47,7 +47,7 @@ Curves = dict[str, np.ndarray]
 
 
 def line(name: str, x: np.ndarray, y: np.ndarray, decades: float, predicted: float) -> Numbers:
-    """The slope of y over log x at the end, its error, and its spread over parts of the window."""
+    """The final slope of y over log x, its error, and its spread over parts of the window."""
     end = np.log(x[-1])
     fit = fit_rate(np.log(x), y, window=(end - decades * np.log(10), end))
     spread = float(np.ptp(fit.sensitivity))
@@ -62,7 +62,7 @@ def over_decade(x: np.ndarray, y: np.ndarray) -> float:
 def asymptotics(
     steps: np.ndarray, metrics: Curves, margin: MaxMargin, step_size: float
 ) -> tuple[Numbers, Curves]:
-    """Gradient descent or flow over its predicted limits; ‖W_mm‖ = 1/γ."""
+    """Gradient descent or flow relative to its predicted limits; ‖W_mm‖ = 1/γ."""
     gap = 1 - metrics["margin_ratio_frobenius"]
     log = np.log(steps)
     leaked = np.exp(metrics["log_leaked_mass"])
@@ -95,7 +95,7 @@ def asymptotics(
 
 
 def stalled(metrics: Curves, step_size: float, curvature: float) -> tuple[Numbers, Curves]:
-    """Normalised descent over the floor predicted from λ_F."""
+    """Normalised descent relative to the floor predicted from λ_F."""
     curves = {
         "gradient_ratio": metrics["gradient_norm"] / (step_size * curvature / 2),
         "finite_ratio": metrics["finite_error"] / (step_size / 2),
@@ -191,7 +191,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     return NUM_SEEDS[scale], {
         **SHAPE,
         "seeds": NUM_SEEDS[scale],

@@ -1,4 +1,4 @@
-"""Claims on the lead of an optimizer's own norm: its margin ratio less the larger of the others."""
+"""Claims on the lead of an optimizer's own norm: its margin ratio less the largest other."""
 
 from collections.abc import Iterator
 

@@ -29,7 +29,7 @@ NAMES = {
     "spectral": "spectral, 1 / √t",
     "spectral_scaled": "spectral × dual norm",
 }
-SHRINK = ("sign_scaled", "adam_fast", "spectral_scaled")  # steps as fast as the gradient
+SHRINK = ("sign_scaled", "adam_fast", "spectral_scaled")  # steps shrink as fast as the gradient
 COLOURS = {True: "#0072b2", False: "#d55e00"}
 LEADS = "margin ratio: own norm less the larger of the others"
 
@@ -70,12 +70,12 @@ def by_support(cell: Where) -> str:
 
 
 def colour(cell: Where) -> str:
-    """By whether steps shrink with the gradient."""
+    """The colour shows whether steps shrink with the gradient."""
     return COLOURS[cell["optimizer"] in SHRINK]
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The leads of sign descent, Adam and spectral descent with long steps and with short ones."""
+    """The leads of sign descent, Adam and spectral descent with long and with short steps."""
 
     def moves(long: str, short: str) -> str:
         leads = (mean_of(results, setting(method), LEAD) for method in (long, short))

@@ -37,11 +37,11 @@ class Method(NamedTuple):
     """An optimizer with its steps η (k + 1)^-a.
 
     Attributes:
-        own: the norm in which it takes steps of steepest descent.
-        direction: what it subtracts.
-        step_size: η, or if ``scaled`` η · L in that norm.
+        own: the norm in which its steps are steepest descent.
+        direction: the direction that it subtracts.
+        step_size: η, or η · L in that norm if ``scaled``.
         decay: a.
-        scaled: its steps are proportional to the gradient.
+        scaled: True if its steps are proportional to the gradient.
     """
 
     own: Norm
@@ -65,7 +65,7 @@ METHODS = {
 BY_SUPPORT = ("sign", "sign_scaled")  # run at every support size, the others at the middle one
 SUPPORT_SIZES = (2, 3, 6)
 MIDDLE = 3
-FIRST = 200  # seed of the first problem; those of 100 and 101 were the pilot's
+FIRST = 200  # seed of the first problem; the pilot had 100 and 101
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 7, 200, 2),
     "cpu": (20, 24, 8, 1_000_000, 12),
@@ -78,7 +78,7 @@ def setting(method: str, support_size: int = MIDDLE) -> Where:
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
-    """Every method on a problem of each support size that it is run at."""
+    """Every method on a problem of each of its support sizes."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
     for size in SUPPORT_SIZES:
         problem = random_problem(num_contexts, dim, vocab_size, size, seed=FIRST + seed)
@@ -89,7 +89,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     shape = SHAPES[scale]
     sizes = {name: (method.step_size, method.decay) for name, method in METHODS.items()}
     return shape[-1], {"shape": shape, "step_sizes": sizes, "first": FIRST}
@@ -129,6 +129,6 @@ def _measure(
 
 
 def _longest(norm: Norm, problem: NTPProblem) -> int:
-    """The square of the Frobenius norm of a step of length 1 in a norm, at most."""
+    """The largest squared Frobenius norm of a step of length 1 in a norm."""
     shape = problem.vocab_size, problem.dim
     return shape[0] * shape[1] if norm == "max" else min(shape)

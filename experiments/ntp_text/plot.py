@@ -59,7 +59,7 @@ def plot(out: Path) -> Figure:
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share of Lemma 1's dimensions from which the shortest and longest contexts separate."""
+    """The share of Lemma 1's dimensions that the shortest and longest contexts need to separate."""
     lengths = levels(results, "context_length")
     shown = ", ".join(
         decimal(mean_of(results, GAUSSIAN | {"context_length": T}, "separable_from_share"))

@@ -51,7 +51,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of passages, and all that the numbers depend on."""
+    """The number of passages, and everything that the results depend on."""
     return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
 
 
@@ -59,7 +59,7 @@ run = partial(run_seeds, "ntp_text", settings=settings, measure=measure)
 
 
 def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPProblem:
-    """One passage; Gaussian embeddings have more dimensions than any cut of them needs."""
+    """One passage; Gaussian embeddings have enough dimensions for every cut."""
     return text_problem(
         books=("Genesis",),
         first_word=PASSAGE_EVERY * seed,
@@ -102,7 +102,7 @@ def _gaussian(factors: Where, passage: Callable[[], NTPProblem]) -> Iterator[Mea
 def _margin(problem: NTPProblem) -> tuple[float, float]:
     """The Frobenius max margin for embeddings of length about 1, and its share of the ideal.
 
-    The ideal is orthonormal embeddings, where the margin is a closed form of the supports alone.
+    The ideal is orthonormal embeddings, whose margin is a closed form in the supports alone.
     """
     scaled = NTPProblem(
         problem.embeddings / np.sqrt(problem.dim), problem.context_probs, problem.next_token_probs
@@ -113,7 +113,7 @@ def _margin(problem: NTPProblem) -> tuple[float, float]:
 
 
 def _of_words(factors: Where, passage: Callable[[], NTPProblem]) -> list[Measured]:
-    """Verdicts in the dimension that the words give; NaN where undecided."""
+    """Verdicts in the dimension that the words determine; NaN if undecided."""
     problem = passage()
     verdicts = {
         "separable": check_separability(problem).holds,

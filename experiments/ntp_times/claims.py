@@ -1,6 +1,6 @@
-"""Claims on b, where a context of probability π is learnt at a time ~ π^-b, and on last margins.
+"""Claims on b, where the time to learn a context of probability π is ~ π^-b, and on final margins.
 
-b = 1: the time to learn is that to see it often enough; b = 0: all are learnt at once.
+b = 1: a context is learnt once it has been seen often enough; b = 0: all are learnt at once.
 """
 
 from typing import Any

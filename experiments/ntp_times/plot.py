@@ -1,4 +1,4 @@
-"""Times to learn contexts by their probability, and their last margins."""
+"""Times to learn contexts by their probability, and their final margins."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,7 +61,7 @@ def _draw(
 
 
 def answer(results: pd.DataFrame) -> str:
-    """Exponents of times under two optimizers, and the spread of last margins by loss."""
+    """Exponents of times under two optimizers, and the spread of final margins by loss."""
 
     def exponents(data: str) -> str:
         return in_words(

@@ -1,10 +1,10 @@
 """Times at which a linear decoder learns contexts of unequal frequency, by loss and optimizer.
 
-Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token, its own or one of fewer.
+Contexts follow Zipf's law, π_j ~ 1 / j, and each has one next token, its own or a shared one.
 Embeddings are one-hot, so that W is a table with a column for each context, or random directions.
-Steps are small, so that all times are those of the flow; a context is learnt when its margin, the
+Steps are small, so that all times are those of the flow. A context is learnt when its margin, the
 right token's logit less the largest other one, first reaches half a nat; times to a quarter of a
-nat and to one tell what depends on that.
+nat and to one nat show how much depends on this choice.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from el_jax.losses import TOKEN_LOSSES, token_stats
 from el_jax.process.double_precision import float64
 from experiments.harness.seeds import Measured, Part, Settings, run_seeds
 
-LEVELS = (0.5, 0.25, 1.0)  # nats; curves are of the first
+LEVELS = (0.5, 0.25, 1.0)  # nats; curves use the first
 NUM_CONTEXTS = 32
 DIM = 48  # of random embeddings
 VOCAB = 16  # shared tokens
@@ -35,9 +35,9 @@ class Optimizer(NamedTuple):
     """An optimizer with small steps.
 
     Attributes:
-        transform: the change of a gradient.
+        transform: the transformation of a gradient.
         step_size: its learning rate.
-        num_steps: until the rarest context is learnt, and its margin is at rest.
+        num_steps: steps until the rarest context is learnt and its margin is stationary.
     """
 
     transform: Callable[[], optax.GradientTransformation]
@@ -46,7 +46,7 @@ class Optimizer(NamedTuple):
 
 
 def by_matrix(change: Callable[[Array], Array]) -> optax.GradientTransformation:
-    """A change of the gradient without memory."""
+    """A transformation of the gradient without memory."""
     return optax.stateless(lambda gradient, _: change(gradient))
 
 
@@ -77,7 +77,7 @@ def times(
     loss: str,
     optimizer: str,
 ) -> tuple[Float[Array, "levels m"], Float[Array, " m"]]:
-    """The step at which each context reaches each level, infinite if never; its last margin."""
+    """The step at which each context reaches each level, infinite if never; its final margin."""
     chosen = OPTIMIZERS[optimizer]
     descent = optax.chain(chosen.transform(), optax.scale(-chosen.step_size))
 
@@ -104,12 +104,12 @@ def exponent(found: Float[np.ndarray, " m"], frequency: Float[np.ndarray, " m"])
 
 
 class Data(NamedTuple):
-    """How contexts and tokens are drawn.
+    """Distribution of contexts and tokens.
 
     Attributes:
         one_hot: embeddings are unit vectors, [m, m], so that W is a table; else random directions.
-        own: each context has a token of its own.
-        losses: that are trained.
+        own: each context has its own token.
+        losses: the losses to train.
     """
 
     one_hot: bool
@@ -126,7 +126,7 @@ DATA = {
 
 
 ENDS = [name for name, data in DATA.items() if data.losses == (*LOSSES,)]
-RANKS = np.array([1, 2, 3, 4, 6, 8, 11, 16, 22, 32])  # of curves
+RANKS = np.array([1, 2, 3, 4, 6, 8, 11, 16, 22, 32])  # ranks in curves
 
 
 def drawn(data: Data, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
@@ -168,7 +168,7 @@ def of_problem(data: str, loss: str, optimizer: str, seed: int) -> Iterator[Meas
 
 
 def measure(scale: str, seed: int) -> Iterator[Part]:
-    """A part for each kind of data, loss and optimizer; there is one table of own tokens."""
+    """A part for each kind of data, loss and optimizer; tables of own tokens exist once."""
     for name, data in DATA.items():
         for loss, optimizer in itertools.product(data.losses, OPTIMIZERS):
             if seed == 0 or not (data.one_hot and data.own):
@@ -177,7 +177,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
 
 
 def settings(scale: str) -> Settings:
-    """The number of problems, and all that the numbers depend on."""
+    """The number of problems, and everything that the results depend on."""
     sizes = [NUM_CONTEXTS, DIM, VOCAB, *LEVELS]
     rates = {name: [o.step_size, o.num_steps] for name, o in OPTIMIZERS.items()}
     return NUM_SEEDS[scale], {

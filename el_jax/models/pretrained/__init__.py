@@ -70,8 +70,8 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
             the file, whose name ends in .gguf; ``smollm2``; or ``hf:ORG/NAME@REVISION``.
 
     Returns:
-        The network, its parameters in float32, and its configuration; ``dataclasses.replace`` of
-        the configuration, such as ``dtype="bfloat16"``, gives other networks of these parameters.
+        The network, its parameters in float32, and its configuration; ``dataclasses.replace`` on
+        the configuration, as with ``dtype="bfloat16"``, gives other networks for these parameters.
 
     Raises:
         PretrainedError: one line that names the file, and the field or the tensor, which is
@@ -87,9 +87,9 @@ def load_pretrained(path: str | pathlib.Path) -> tuple[ModelFns, Params, Transfo
 
 
 def digests(path: str | pathlib.Path) -> dict[str, str]:
-    """Name -> SHA-256 of each file with parameters.
+    """Name -> SHA-256 of each parameter file.
 
-    Argument and errors are those of :func:`load_pretrained`.
+    Argument and errors are as for :func:`load_pretrained`.
     """
     source = _source(path)
     found = {}
@@ -100,9 +100,9 @@ def digests(path: str | pathlib.Path) -> dict[str, str]:
 
 
 def load_exact(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerConfig]:
-    """:func:`load_pretrained`, of a network that can be differentiated twice without noise.
+    """:func:`load_pretrained` for a network that can be differentiated twice without noise.
 
-    It computes in float32 with products of the highest precision, and with plain attention.
+    It computes in float32, with products at the highest precision and plain attention.
     """
     _, params, config = load_pretrained(path)
     config = exact(config)
@@ -110,9 +110,9 @@ def load_exact(path: str | pathlib.Path) -> tuple[ModelFns, Params, TransformerC
 
 
 def read_config(path: str | pathlib.Path) -> tuple[str, TransformerConfig]:
-    """The name of the family in ``FAMILIES``, and the configuration, without the parameters.
+    """The family's name in ``FAMILIES`` and the configuration, without reading parameters.
 
-    Argument and errors are those of :func:`load_pretrained`.
+    Argument and errors are as for :func:`load_pretrained`.
     """
     source = _source(path)
     config = gguf_config(source) if source.suffix == GGUF else _configuration(source / CONFIG)[1]
@@ -122,12 +122,12 @@ def read_config(path: str | pathlib.Path) -> tuple[str, TransformerConfig]:
 def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params: Params) -> str:
     """Write a transformer as a Hugging Face folder, which transformers loads as well.
 
-    Read again, the parameters are the same to the bit. Rates of dropout that the family has no
-    option for are not kept; special tokens are left open.
+    Read back, the parameters are the same to the bit. Dropout rates for which the family has no
+    option are not kept; special tokens are left open.
 
     Args:
-        path: the folder; made if missing, and empty.
-        config: of the network.
+        path: the folder; made if missing, must be empty.
+        config: the network's configuration.
         params: its parameters.
 
     Returns:
@@ -145,7 +145,7 @@ def save_pretrained(path: str | pathlib.Path, config: TransformerConfig, params:
 
 
 def _source(path: str | pathlib.Path) -> pathlib.Path:
-    """The file or folder of a name."""
+    """The file or folder that a name refers to."""
     source = smollm2_gguf() if str(path) == "smollm2" else local_path(path)
     if source.suffix != GGUF and not source.is_dir():
         said = "name a folder, a .gguf file, smollm2, or hf:ORG/NAME of the Hugging Face hub"

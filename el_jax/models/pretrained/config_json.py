@@ -9,7 +9,7 @@ from el_jax.models.pretrained.families import FAMILIES, NOWHERE
 from el_jax.models.pretrained.family import Family, Option
 from el_jax.process.errors import PretrainedError, require
 
-# of a run and not of the function that is computed; a file keeps what it has an option for
+# fields of a run, not of the computed function; a file keeps those it has an option for
 _OF_RUNS = {
     *("init", "init_std", "dtype", "matmul_precision", "attention_impl", "scan_layers"),
     *("remat_layers", "embedding_dropout", "attention_dropout", "residual_dropout"),
@@ -37,7 +37,7 @@ def config_of(family: Family, fields: Mapping[str, Any]) -> TransformerConfig:
 
 
 def fields_of(family: Family, config: TransformerConfig) -> dict[str, Any]:
-    """The fields of config.json for a configuration that the family may have."""
+    """The fields of config.json for a configuration in the family."""
     whole = _with_sizes(config)
     options = {option.name: _write(option, whole[ours]) for ours, option in family.options.items()}
     no_token = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
@@ -48,7 +48,7 @@ def family_of(config: TransformerConfig) -> str:
     """The name in ``FAMILIES`` of the family that a configuration belongs to.
 
     Raises:
-        PretrainedError: none has such models; names the closest, and what differs from it.
+        PretrainedError: no family has such models; names the closest and the differences from it.
     """
     differences = {name: _differences(family, config) for name, family in FAMILIES.items()}
     closest = min(differences, key=lambda name: len(differences[name]))
@@ -59,7 +59,7 @@ def family_of(config: TransformerConfig) -> str:
 
 
 def function_of(config: TransformerConfig) -> dict[str, Any]:
-    """The fields on which the logits of a configuration depend, with every size a number."""
+    """The fields on which a configuration's logits depend, with every size a number."""
     unread = _OF_RUNS | {"mlp_ratio"}
     if config.position != "rope":
         unread |= {"rotary_fraction", "rotary_base"}
@@ -69,7 +69,7 @@ def function_of(config: TransformerConfig) -> dict[str, Any]:
 
 
 def _differences(family: Family, config: TransformerConfig) -> list[str]:
-    """Fields of a configuration that the family cannot have, each with the value that it can."""
+    """Fields of a configuration that the family cannot have, each with the allowed value."""
     try:
         able = config_of(family, fields_of(family, config))
     except ValueError as error:
@@ -85,8 +85,8 @@ def _differences(family: Family, config: TransformerConfig) -> list[str]:
 def _stated(fields: Mapping[str, Any], *names: str) -> Any:
     """The value of a field under any of its names; None if it is missing.
 
-    Versions of transformers differ in the name, in the place of the numbers of rotary positions,
-    and in which of two they read, so that two must say the same.
+    Versions of transformers differ in the name, in where they keep the numbers of rotary positions,
+    and in which of two names they read, so two that are present must agree.
     """
     places = [fields]
     for rotary in (fields.get(place) or {} for place in ("rope_scaling", "rope_parameters")):
@@ -99,7 +99,7 @@ def _stated(fields: Mapping[str, Any], *names: str) -> Any:
 
 
 def _read(option: Option, fields: Mapping[str, Any]) -> Any:
-    """Our value of an option; None for that of ``TransformerConfig``."""
+    """Our value of an option; None for the default of ``TransformerConfig``."""
     stated = _stated(fields, option.name, *option.other_names)
     value = option.default if stated is None else stated
     if option.values:

@@ -1,7 +1,7 @@
-"""Families of published transformers, a table each.
+"""Families of published transformers, one table each.
 
-Of the options, the key is our field of ``TransformerConfig``; of the tensors, it is a module's name
-in the files, with braces for the number of a layer.
+The keys of options are our fields of ``TransformerConfig``; the keys of tensors are module names in
+the files, with braces for the layer number.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 from el_jax.models.pretrained.family import Family, Option
 from el_jax.models.pretrained.layouts import Place, conv1d, linear, norm, table
 
-# options that no family may have otherwise
+# options that must have these values in every family
 NOWHERE = {
     "add_cross_attention": False,
     "is_encoder_decoder": False,
@@ -17,7 +17,7 @@ NOWHERE = {
     "quantization_config": None,
     "rope_type": "default",
 }
-# tensors of files that are no parameters (masks, positions) or not of the language model
+# tensors in the files that are not parameters (masks, positions) or not of the language model
 NO_PARAMETERS = re.compile(
     r".*\.(attn|attention)\.(masked_)?bias|.*\.rotary_emb\.inv_freq|.*\.position_ids"
     r"|bert\.pooler\..*|cls\.seq_relationship\..*"
@@ -99,7 +99,7 @@ _GPT_NEOX = Family(
         "gpt_neox.embed_in": table("tok_emb"),
         "gpt_neox.layers.{}.input_layernorm": norm("layers_{}/ln1"),
         "gpt_neox.layers.{}.post_attention_layernorm": norm("layers_{}/ln2"),
-        # of each head its query, key and value
+        # query, key and value of each head in turn
         "gpt_neox.layers.{}.attention.query_key_value": linear(*_QKV, stacked=-2),
         "gpt_neox.layers.{}.attention.dense": linear("layers_{}/attn/o", inputs=2),
         "gpt_neox.layers.{}.mlp.dense_h_to_4h": linear("layers_{}/mlp/in"),

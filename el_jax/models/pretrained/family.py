@@ -1,4 +1,4 @@
-"""The table of a family: options of its config.json, tensors of its files."""
+"""A family's table: the options in its config.json and the tensors in its files."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,10 +10,10 @@ class Option(NamedTuple):
     """A field of config.json.
 
     Attributes:
-        name: of the field.
-        default: where the field is missing or null; None leaves ours.
-        values: ours for each of theirs, where they differ; of equal ones the first is written.
-        other_names: of the field in files of other versions; read, and not written.
+        name: the field's name.
+        default: the value if the field is missing or null; None keeps ours.
+        values: ours for each of theirs, where they differ; among equal ones the first is written.
+        other_names: the field's names in files of other versions; read but not written.
     """
 
     name: str
@@ -23,16 +23,16 @@ class Option(NamedTuple):
 
 
 class Family(NamedTuple):
-    """A family; ``FAMILIES`` has them by their ``model_type``.
+    """A family; ``FAMILIES`` lists them by ``model_type``.
 
     Attributes:
         architecture: the class of transformers that has the head.
-        options: by the field of ``TransformerConfig``; several fields may share one option.
+        options: by field of ``TransformerConfig``; several fields may share one option.
         always: the fields of ``TransformerConfig`` that no option sets.
-        fixed: options that must have one value, beside ``NOWHERE``.
-        tensors: by the module; those whose parameters a model does not have are left out.
-        prefix: of most names, missing in files that were saved without the head.
-        copies: names of tensors that may be there again, and of the ones they must equal.
+        fixed: options that must have one value, in addition to ``NOWHERE``.
+        tensors: by module; those whose parameters a model does not have are left out.
+        prefix: prefix of most names, missing in files saved without the head.
+        copies: names of tensors that may be duplicates, and of the tensors they must equal.
     """
 
     architecture: str
@@ -44,7 +44,7 @@ class Family(NamedTuple):
     copies: Mapping[str, str]
 
     def places(self, num_layers: int) -> dict[str, Place]:
-        """Name and place of every tensor that a model of the family may have."""
+        """Name and layout of every tensor that a model of the family may have."""
         return {
             f"{module.format(number)}.{word}": place.in_layer(number)
             for module, words in self.tensors.items()

@@ -22,7 +22,7 @@ def read_json(path: pathlib.Path) -> dict[str, Any]:
     """The object of a JSON file.
 
     Raises:
-        PretrainedError: there is no such file, or something else is in it.
+        PretrainedError: there is no such file, or it holds something else.
     """
     try:
         return dict(json.loads(path.read_bytes()))
@@ -65,7 +65,7 @@ def read_tensors(folder: pathlib.Path) -> dict[str, np.ndarray]:
 def write_folder(
     folder: pathlib.Path, fields: Mapping[str, Any], tensors: Mapping[str, np.ndarray]
 ) -> None:
-    """Write config.json and model.safetensors; config.json last, so that it says "complete".
+    """Write model.safetensors and then config.json, whose presence marks a complete folder.
 
     Raises:
         PretrainedError: the folder has files already.
@@ -75,9 +75,9 @@ def write_folder(
     if any(folder.iterdir()):
         raise PretrainedError(f"{folder}: has files already; name a new folder")
     (folder / TENSORS).touch()
-    mode = (folder / TENSORS).stat().st_mode  # of any new file; save_file's is for its owner alone
+    mode = (folder / TENSORS).stat().st_mode  # of any new file; save_file's is owner-only
     try:
-        # transformers opens no file without this word; "pt" for the layout of torch's layers
+        # transformers opens no file without this key; "pt" stands for torch's layout of layers
         save_file(dict(tensors), folder / TENSORS, metadata={"format": "pt"})
     except SafetensorError as error:
         raise PretrainedError(f"{folder / TENSORS}: cannot be written ({error})") from error

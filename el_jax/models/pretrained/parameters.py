@@ -1,4 +1,4 @@
-"""Parameters from the tensors of a family, and back."""
+"""Convert a family's tensors to parameters and back."""
 
 import pathlib
 import re
@@ -27,17 +27,17 @@ def params_of(
     config: TransformerConfig,
     stored: Mapping[str, np.ndarray],
 ) -> Params:
-    """The parameters that a file or folder has, in float32.
+    """The parameters in a file or folder, in float32.
 
     Args:
         source: the file or folder, for messages.
-        family: of the model.
-        config: of the model, as the source says.
+        family: the model's family.
+        config: the model's configuration, as read from the source.
         stored: the source's tensors, by their names in Hugging Face folders.
 
     Raises:
-        PretrainedError: names a tensor that is missing, unexpected, there twice, of another shape,
-            of a number format that float32 does not hold, or no copy where it must be one.
+        PretrainedError: names a tensor that is missing, unexpected, duplicated, of another shape,
+            in a number format that float32 does not hold, or no copy where it must be one.
     """
     shapes = _shapes(config)
     places = _places(family, config, shapes)
@@ -58,7 +58,7 @@ def tensors_of(
     """The tensors of a family's file, by name.
 
     Raises:
-        PretrainedError: the parameters are not of the configuration.
+        PretrainedError: the parameters do not match the configuration.
     """
     shapes = _shapes(config)
     leaves = {path: np.asarray(x, np.float32) for path, x in flatten_dict(params, sep="/").items()}
@@ -68,7 +68,7 @@ def tensors_of(
         theirs: place.pack([leaves[path] for path in place.paths])
         for theirs, place in _places(family, config, shapes).items()
     }
-    if not config.tie_head:  # then transformers takes BERT's two biases of the head for two
+    if not config.tie_head:  # then transformers treats BERT's two head biases as separate
         tensors |= {copy: tensors[of] for copy, of in family.copies.items() if copy not in tensors}
     return tensors
 
@@ -81,7 +81,7 @@ def _shapes(config: TransformerConfig) -> dict[str, Shape]:
 def _places(
     family: Family, config: TransformerConfig, shapes: Mapping[str, Shape]
 ) -> dict[str, Place]:
-    """The tensors of a model: those of its family whose parameters it has."""
+    """The tensors of a model: those of its family for parameters that it has."""
     places = family.places(config.num_layers)
     return {name: place for name, place in places.items() if place.paths[0] in shapes}
 
@@ -92,7 +92,7 @@ def _by_present_name(
     places: Mapping[str, Place],
     stored: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """The tensors by the names that ``places`` has for them."""
+    """The tensors under the names in ``places``."""
     found, unknown = dict[str, np.ndarray](), list[str]()
     for name, tensor in stored.items():
         present = re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", name))

@@ -1,4 +1,4 @@
-"""Objectives of a training: next tokens, later tokens beside them, a term against a label."""
+"""Training objectives: the next token, later tokens in addition, a term against a label."""
 
 from el_jax.training.objectives.objective import Metrics, Objective, Wrapper
 

@@ -1,14 +1,14 @@
-"""Pre-training against a downstream task: a low loss with features that tell little of a label.
+"""Pre-training against a downstream task: a low loss with features that say little about a label.
 
 Liu, Xie, Li, Ma 2023 (arXiv 2210.14199), sections 3.2 and A.4, train min_ψ L(ψ) - λ L_D2(φ̂(ψ)),
-where φ̂(ψ) is the best linear head on features of labelled sentences D1, and D2 are others: a model
-with the same pre-training loss whose features are worse. The head has a closed form, so that the
+where φ̂(ψ) is the best linear head on features of labelled sentences D1, and D2 are others. They get
+a model with the same pre-training loss but worse features. The head has a closed form, so the
 gradient passes through it (Liu, HaoChen, Wei, Ma 2020, arXiv 2011.01418, "MeRLin").
 
-As in the code they released, features are divided by their length, labels are one-hot less 1 / C,
-and the head is ridge regression with 1e-3. Two things are not: features are those of all tokens,
-which a linear probe reads, where theirs are of CLS, which pre-training leaves alone; and sentences
-are new in every update, as those that are pre-trained on.
+As in their released code, features are divided by their length, labels are one-hot less 1 / C, and
+the head is ridge regression with 1e-3. There are two differences: our features are those of all
+tokens, which a linear probe reads, while theirs are of CLS, which pre-training leaves alone; and
+sentences are new in every update, as in pre-training.
 """
 
 from dataclasses import dataclass
@@ -39,15 +39,15 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Adversary:
-    """The term -λ min(share, cap) of a loss; see the head of this module.
+    """The loss term -λ min(share, cap); see the module docstring.
 
     Attributes:
-        label: of the world, such as ``prefix_2``.
-        weight: λ, in nats; share is what the head leaves of the labels' variance, 1 where features
-            tell nothing.
-        cap: largest share that is rewarded: beyond 1 features mislead a head.
-        num_examples: labelled sentences of an update, of which 1/8 are predicted from the others.
-        ridge: of the head.
+        label: a label of the world, such as ``prefix_2``.
+        weight: λ, in nats; share is the part of the labels' variance that the head leaves, 1 where
+            features carry no information.
+        cap: largest share that is rewarded; beyond 1 features mislead a head.
+        num_examples: labelled sentences per update; 1/8 of them are predicted from the others.
+        ridge: the head's ridge penalty.
     """
 
     label: str
@@ -71,16 +71,16 @@ _ALLOWED = {"weight": "at least 0", "cap": "positive", "ridge": "positive"}
 def unexplained(
     features: Float[Array, "n D"], labels: Int[Array, " n"], num_classes: int, ridge: float
 ) -> Float[Array, ""]:
-    """The share of the labels' variance that ridge regression leaves, on examples it has not seen.
+    """Share of the labels' variance that ridge regression leaves on held-out examples.
 
     Args:
-        features: of each example; only their directions matter.
+        features: features of each example; only their directions matter.
         labels: the class of each; the last 1/8 are predicted from the others.
         num_classes: C.
         ridge: added to the diagonal of the Gram matrix of unit features.
 
     Returns:
-        Squared error over (C - 1) / C², that of the prediction 0, which is 1 / C for each class.
+        Squared error over (C - 1) / C², the error of predicting 0, that is 1 / C for each class.
     """
     lengths = jnp.linalg.norm(features, axis=1, keepdims=True)
     unit = features / jnp.maximum(lengths, 1e-12)
@@ -101,7 +101,7 @@ class Against(Wrapper):
     Attributes:
         base: the objective alone; its task draws labelled sentences, its model has features.
         adversary: the term.
-        num_classes: of the label.
+        num_classes: number of the label's classes.
     """
 
     adversary: Adversary
@@ -110,16 +110,16 @@ class Against(Wrapper):
     def batch_at(self, data: Any, step: Array, key: Key) -> Update:
         """The batch, and new sentences with labels."""
         own, task = self.adversary, self.task
-        assert isinstance(task, MaskedWords)  # parse refuses another
+        assert isinstance(task, MaskedWords)  # parse refuses any other
         labelled = task.labelled_at(own.label, own.num_examples, data, step, key)
         return Update(self.base.batch_at(data, step, key), labelled)
 
     def loss(
         self, params: Params, batch: Update, numbers: Numbers, key: Key | None
     ) -> tuple[Array, Any]:
-        """The loss less the term, and the outputs beside the share."""
+        """The loss less the term, and the outputs together with the share."""
         features_of, own = self.head.model.features, self.adversary
-        assert features_of is not None  # build refuses such a model
+        assert features_of is not None  # build refuses a model without
         ordinary, outputs = self.base.loss(params, batch.batch, numbers, key)
         windows, labels = batch.labelled
         rows = features_of(params, windows).reshape(len(labels), -1)
@@ -136,5 +136,5 @@ class Against(Wrapper):
 def against(base: Objective, adversary: Adversary) -> Against:
     """An objective less the term of an adversary."""
     task = base.task
-    assert isinstance(task, MaskedWords)  # parse refuses another
+    assert isinstance(task, MaskedWords)  # parse refuses any other
     return Against(base, adversary, task.world.make().num_classes[adversary.label])

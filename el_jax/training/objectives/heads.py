@@ -1,4 +1,4 @@
-"""Two ways from a model to a loss of each token: through its logits, or without forming them."""
+"""Two ways from a model to per-token losses: through the logits, or without forming them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -20,7 +20,7 @@ from el_jax.losses import (
 from el_jax.types import Batch, Key, ModelFns, Params
 
 PerToken: TypeAlias = Float[Array, "B P"]
-Numbers: TypeAlias = dict[str, Array]  # of the loss, such as λ; they may differ between runs
+Numbers: TypeAlias = dict[str, Array]  # the loss's numbers, such as λ; they may differ by run
 SweptLoss = Callable[[TokenStats, Numbers], PerToken]
 
 
@@ -77,8 +77,8 @@ class LogitHead(NamedTuple):
 
     def gradient_norm(self, outputs: Array, batch: Batch, numbers: Numbers) -> PerToken:
         """See ``Head``."""
-        # losses of different tokens share no logits, so the gradient of the sum of losses holds
-        # the gradient of each
+        # different tokens share no logits, so the gradient of the summed losses contains each
+        # token's gradient
         gradient = jax.grad(lambda logits: self.loss(logits, batch, numbers).sum())(outputs)
         return jnp.square(gradient).sum(-1)
 
@@ -88,7 +88,7 @@ class FusedOutputs(NamedTuple):
 
     Attributes:
         scaled: statistics of the logits divided by the loss's temperature.
-        moments: softmax moments of the same divided logits.
+        moments: softmax moments of these divided logits.
         stats: statistics of the logits themselves.
     """
 
@@ -107,7 +107,7 @@ class FusedHead(NamedTuple):
         token_loss: per-token loss, a function of ``TokenStats``.
         temperature: divisor of the logits under the loss.
         path: implementation of the statistics.
-        precision: of the matrix products, the same as in the model.
+        precision: precision of the matrix products, the same as in the model.
         vocab_chunk: classes in a block.
     """
 

@@ -1,4 +1,4 @@
-"""An objective over a few windows at a time, whose activations fit into the caches of a CPU."""
+"""An objective over a few windows at a time, so that activations fit into a CPU's caches."""
 
 from typing import Any, NamedTuple
 
@@ -11,28 +11,29 @@ from el_jax.training.objectives.heads import Numbers
 from el_jax.training.objectives.objective import Metrics, Objective, Wrapper
 from el_jax.types import Batch, Key, Params
 
-# On one core of 1 MiB of L2 and 32 MiB of L3 cache, time over that at once: .95 for 4 layers of
-# width 128 and 12 windows of 64 tokens, .89 with 256; .80 for 2 of width 64, 24 windows of 128.
+# Time in parts over time at once, on one core with 1 MiB of L2 and 32 MiB of L3 cache: .95 for 4
+# layers of width 128 and 12 windows of 64 tokens, .89 with 256; .80 for 2 of width 64, 24 windows
+# of 128.
 CACHED = 10e6  # bytes of a part's activations
-# Each part reads all parameters and adds to their gradient: below this ratio, it does not pay.
+# Each part reads all parameters and adds to their gradient: below this ratio parts do not pay.
 ACTIVATIONS_PER_PARAMETER = 4
 
 
 class _Parts(NamedTuple):
-    """Outputs of an objective in parts: the metrics, measured where each part was computed."""
+    """Outputs of an objective in parts: the metrics, measured as each part is computed."""
 
     metrics: Metrics
 
 
 def num_parts(params: Params, batch: Batch) -> int:
-    """Number of parts of a batch's windows that is expected to take the least time on a CPU.
+    """Number of parts to divide a batch's windows into for the least expected time on a CPU.
 
-    It counts the inputs and outputs of each matrix at each token, in float32; softmax weights come
-    on top.
+    The estimate counts the inputs and outputs of each matrix at each token, in float32; softmax
+    weights come on top.
 
     Args:
-        params: of one run; shapes are enough.
-        batch: likewise.
+        params: parameters of one run; shapes are enough.
+        batch: the batch; shapes are enough.
     """
     matrices = [leaf.shape for leaf in jax.tree.leaves(params) if len(leaf.shape) > 1]
     entries = sum(shape[0] + shape[-1] for shape in matrices)
@@ -48,14 +49,14 @@ def num_parts(params: Params, batch: Batch) -> int:
 class InParts(Wrapper):
     """The mean loss of a batch as a mean over parts of its windows, one after the other.
 
-    The gradient of a part is computed with its loss, so that its activations are the only ones in
-    memory. Such a loss has no forward-mode derivative. Where one part is best, it is the base.
+    The gradient of a part is computed with its loss, so that only its activations are in memory.
+    Such a loss has no forward-mode derivative. Where one part is best, this is the base.
     """
 
     def loss(
         self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
     ) -> tuple[Array, Any]:
-        """Mean loss over supervised tokens (nats), and what ``measure`` takes."""
+        """Mean loss over supervised tokens (nats), and the outputs for ``measure``."""
         num = num_parts(params, batch)
         if num == 1:
             return self.base.loss(params, batch, numbers, key)
@@ -88,7 +89,7 @@ class InParts(Wrapper):
             (loss, grads), metrics = jax.lax.scan(add, nothing, parts)
             return (loss, _Parts(pool_tree(metrics))), grads
 
-        # Else the derivative of the loop would keep the activations of all parts.
+        # Otherwise the derivative of the loop would keep the activations of all parts.
         whole = jax.custom_vjp(lambda *args: with_gradient(*args)[0])
         whole.defvjp(
             with_gradient,

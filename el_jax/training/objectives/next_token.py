@@ -24,7 +24,7 @@ class NextToken:
     Attributes:
         task: source of the batches; its answers are consecutive supervised tokens.
         head: the model and the loss.
-        weigh: weights of windows by their mean losses, as of ``WEIGHTINGS``; None for equal ones.
+        weigh: weights of windows by their mean losses, from ``WEIGHTINGS``; None for equal ones.
     """
 
     task: Task
@@ -63,10 +63,10 @@ class NextToken:
 
         ``loss`` and ``ce`` in nats; ``margin`` is the label's logit minus the largest other one;
         ``gradient`` is the squared norm of the loss's gradient with respect to a token's logits
-        (for cross-entropy that is ||p - onehot||^2); ``accuracy`` is 1 where the label has the
-        largest logit, alone; ``exact_match`` is 1 for an answer whose unmasked tokens are all
-        right, in the group of its first token. Teacher-forced
-        exact match equals that of greedy generation, by induction on the first error.
+        (for cross-entropy ||p - onehot||^2); ``accuracy`` is 1 where the label alone has the
+        largest logit; ``exact_match`` is 1 for an answer whose unmasked tokens are all right, in
+        the group of its first token. Teacher-forced exact match equals that of greedy generation,
+        by induction on the first error.
         """
         stats = self.head.stats(outputs, batch)
         margin = stats.label_logit - stats.max_other

@@ -1,4 +1,4 @@
-"""The objective of a training, as ``update`` sees it."""
+"""The training objective, as ``update`` sees it."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -11,16 +11,16 @@ from el_jax.training.objectives.heads import Head, Numbers
 from el_jax.types import Batch, Key, Params
 
 Metrics: TypeAlias = dict[str, Moments]
-Learnt: TypeAlias = Any  # what an update reads: a Batch, or more beside it
+Learnt: TypeAlias = Any  # the data of an update: a Batch, or a Batch and more
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """Draws the batch of an update, gives its mean loss, and measures it."""
+    """Draws the batch of an update, computes its mean loss, and measures it."""
 
     @property
     def task(self) -> Task:
-        """The task whose data are read."""
+        """The task that provides the data."""
 
     @property
     def head(self) -> Head:
@@ -30,32 +30,32 @@ class Objective(Protocol):
         """The same objective with another head: model, token loss, or both."""
 
     def batch_at(self, data: Any, step: Array, key: Key) -> Learnt:
-        """The batch of the update after ``step`` others; the key gives the order of the data."""
+        """The batch of the update after ``step`` others; the key sets the order of the data."""
 
     def loss(
         self, params: Params, batch: Learnt, numbers: Numbers, key: Key | None
     ) -> tuple[Array, Any]:
-        """Mean loss over supervised tokens (nats), and outputs to measure; a key for dropout."""
+        """Mean loss over supervised tokens (nats), and outputs for ``measure``; dropout by key."""
 
     def measure(self, outputs: Any, batch: Learnt, numbers: Numbers) -> Metrics:
-        """Moments of the metrics, each ``[num_groups]`` or, of the whole update, ``[]``.
+        """Moments of the metrics, each ``[num_groups]`` or, for the whole update, ``[]``.
 
-        Where windows are divided among devices, those of each device are apart.
+        Where windows are divided among devices, each device's moments are separate.
         """
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:
-        """Moments of all windows, from those that are apart."""
+        """Moments of all windows, from the separate ones of each device."""
 
     def evaluate(self, params: Params, batch: Batch, numbers: Numbers) -> Metrics:
-        """Moments of the metrics of a split's windows, each ``[num_groups]``, without dropout."""
+        """Moments of the metrics on a split's windows, each ``[num_groups]``, without dropout."""
 
 
 @dataclass(frozen=True)
 class Wrapper:
-    """Another objective, of which a subclass changes some methods.
+    """Base class that passes every method on to another objective; subclasses change some.
 
     Attributes:
-        base: that objective.
+        base: the other objective.
     """
 
     base: Objective

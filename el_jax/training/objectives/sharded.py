@@ -1,7 +1,7 @@
 """An objective over several devices, each of which computes its own windows.
 
-Messages are written here, since the compiler chooses worse ones: left to it, an update of Pythia
-1.4B on 64 TPU v5e was compiled to 2.6 times the memory and 2.1 times the time.
+Collectives are written out here because the compiler chooses worse ones: left to it, an update of
+Pythia 1.4B on 64 TPU v5e was compiled to 2.6 times the memory and 2.1 times the time.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from el_jax.training.objectives.heads import Numbers
 from el_jax.training.objectives.objective import Metrics, Wrapper
 from el_jax.types import Batch, Key, Params
 
-AXIS = "data"  # of the mesh
+AXIS = "data"  # the mesh axis
 _HERE, _EVERYWHERE = PartitionSpec(AXIS), PartitionSpec()
 
 
@@ -28,12 +28,12 @@ _HERE, _EVERYWHERE = PartitionSpec(AXIS), PartitionSpec()
 class Sharded(Wrapper):
     """The mean loss over the windows of all devices; its outputs are the metrics of each.
 
-    Its gradient is summed over devices by the transpose of ``shard_map``: whole for a parameter
-    that every device has, scattered for one that they share.
+    The transpose of ``shard_map`` sums its gradient over devices: whole for a replicated parameter,
+    scattered for a sharded one.
 
     Attributes:
-        num_devices: along the axis of data.
-        fsdp: the devices share each parameter, along the longest axis that they divide.
+        num_devices: number of devices along the data axis.
+        fsdp: the devices shard each parameter, along the longest axis that their number divides.
     """
 
     num_devices: int
@@ -82,20 +82,20 @@ class Sharded(Wrapper):
         return jax.tree.map(lambda leaf: PartitionSpec(*shard_axes(leaf.shape, num)), params)
 
     def _gathered(self, params: Params, split: Any) -> Params:
-        """Whole parameters, but for the layers', which are gathered where a layer reads them."""
+        """Whole parameters, except those of layers, which are gathered where a layer reads them."""
 
         def gather(path: Any, leaf: Array, spec: PartitionSpec) -> Any:
             if not spec:
                 return leaf
             shard = ShardedParam(value=leaf, axis=len(spec) - 1, devices=AXIS)
-            top = getattr(path[0], "key", None) if path else None  # a model may have one array
+            top = getattr(path[0], "key", None) if path else None  # a model may be a single array
             return shard if top in self.head.model.layers else shard.unbox()
 
         return jax.tree_util.tree_map_with_path(gather, params, split)
 
 
 def own_windows(batch: Batch, axis: str) -> tuple[Batch, Float[Array, ""]]:
-    """This device's windows of a batch that all devices have, and their share of its tokens."""
+    """This device's windows of a batch that all devices hold, and their share of its tokens."""
     here, num = jax.lax.axis_index(axis), jax.lax.axis_size(axis)
     own = jax.tree.map(lambda leaf: leaf.reshape(num, -1, *leaf.shape[1:])[here], batch)
     of_all = jnp.maximum(batch.mask.sum(dtype=jnp.float32), 1.0)
@@ -108,7 +108,7 @@ def pooled(metrics: Metrics, axis: str) -> Metrics:
 
 
 def shard_axes(shape: tuple[int, ...], num_devices: int) -> tuple[str | None, ...]:
-    """The ``PartitionSpec`` of a run's array: its longest axis that the devices divide is."""
+    """The ``PartitionSpec`` of a run's array: shard its longest axis that the devices divide."""
     sides = [side if num_devices > 1 and side % num_devices == 0 else 0 for side in shape]
     return (*(None,) * sides.index(max(sides)), AXIS) if any(sides) else ()
 

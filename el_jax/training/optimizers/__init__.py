@@ -1,4 +1,4 @@
-"""Optimizers whose numbers may be traced, and so differ between the runs of one program.
+"""Optimizers whose numbers may be traced and so may differ between the runs of one program.
 
 A method is one file, ``method(learning_rate, *, <numbers>) -> optax.GradientTransformation``, and
 one line of ``OPTIMIZERS``. Every method has the numbers of the learning rate (``schedules``) and

@@ -1,4 +1,4 @@
-"""AdamW: moments of the gradient, and decay apart from them."""
+"""AdamW: moments of the gradient, and decoupled weight decay."""
 
 from typing import Annotated
 

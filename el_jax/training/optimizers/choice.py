@@ -1,4 +1,4 @@
-"""A config's optimizer: a method by name, its schedule, and numbers that may differ by run."""
+"""A config's optimizer: a named method, its schedule, and numbers that may differ by run."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from el_jax.training.state import Hypers
 
 
 def optimizer_numbers(name: str) -> dict[str, Number]:
-    """The numbers of an optimizer with its schedule, by name.
+    """The numbers of an optimizer and its schedule, by name.
 
     Args:
         name: key of ``OPTIMIZERS``.

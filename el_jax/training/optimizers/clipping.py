@@ -14,7 +14,7 @@ def clipped(
     *,
     clip_norm: Annotated[ScalarLike, Number(0.0, at_least=0)],
 ) -> optax.GradientTransformation:
-    """An optimizer that gets a gradient of global norm ``clip_norm`` at most.
+    """Clip an optimizer's gradient to global norm ``clip_norm``.
 
     Args:
         optimizer: the optimizer.
@@ -24,6 +24,6 @@ def clipped(
         if clip_norm == 0:
             return optimizer
         return optax.chain(optax.clip_by_global_norm(clip_norm), optimizer)
-    # runs of one program differ: those without a bound have an infinite one
+    # runs of one program may differ: "no bound" is an infinite one
     bound = jnp.where(jnp.equal(clip_norm, 0), jnp.inf, clip_norm)
     return optax.chain(optax.clip_by_global_norm(bound), optimizer)

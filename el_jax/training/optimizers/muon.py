@@ -1,4 +1,4 @@
-"""Muon: momentum, made orthogonal matrix by matrix."""
+"""Muon: momentum, orthogonalised matrix by matrix."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from jaxtyping import ScalarLike
 from el_jax.numbers import Number
 from el_jax.training.optimizers.decayed import is_matrix
 
-_RMS = 0.2  # of an update's entries, near that of AdamW's
+_RMS = 0.2  # root mean square of an update's entries, close to AdamW's
 
 
 def muon(
@@ -23,20 +23,20 @@ def muon(
 ) -> optax.GradientTransformation:
     """Muon for the matrices of layers, AdamW for all else (Jordan 2024; Liu et al. 2025).
 
-    Queries, keys and values of all heads are one matrix each, and so is the output of attention.
-    Updates are scaled to AdamW's size (arXiv 2502.16982), so that rates can be compared with it.
+    Queries, keys and values of all heads are one matrix each, and so is the attention output.
+    Updates are scaled to AdamW's size (arXiv 2502.16982), so that learning rates are comparable.
     As in optax, AdamW takes Nesterov's step here, unlike ``adamw``.
 
     Args:
         learning_rate: function of the number of earlier updates.
-        momentum: decay of the mean of gradients that is made orthogonal, with Nesterov's step.
+        momentum: decay of the mean gradient that is orthogonalised, with Nesterov's step.
         b1: AdamW's decay of the first moment.
         b2: AdamW's decay of the second moment.
-        epsilon: AdamW's, and that of the norm by which a momentum is divided at first.
+        epsilon: AdamW's; also added to the norm by which a momentum is first divided.
         weight_decay: decoupled decay of matrices, never of biases or norms.
     """
     ascent = optax.contrib.muon(
-        -1.0,  # its sign is turned; optax's own decay leaves out tables, or takes biases too
+        -1.0,  # flip the sign; optax's own decay omits tables or includes biases
         beta=momentum,
         eps=epsilon,
         adam_b1=b1,
@@ -52,7 +52,7 @@ def muon(
 
 
 def _matrices(params: optax.Params) -> optax.Params:
-    """The axes of a matrix's input and output; None for what is no matrix of a layer."""
+    """Input and output axes of each layer matrix; None for every other parameter."""
     heads = {
         "q": optax.contrib.MuonDimensionNumbers(-3, (-2, -1)),
         "o": optax.contrib.MuonDimensionNumbers((-3, -2), -1),

@@ -1,4 +1,4 @@
-"""AdamW of a gradient to which noise is added."""
+"""AdamW with noise added to the gradient."""
 
 from typing import Annotated, Any
 
@@ -19,12 +19,12 @@ def noisy_adamw(
     b1: Annotated[ScalarLike, Number(0.9, at_least=0, below=1, symbol="β₁")],
     b2: Annotated[ScalarLike, Number(0.999, at_least=0, below=1, symbol="β₂")],
 ) -> optax.GradientTransformationExtraArgs:
-    """AdamW of gradients with Gaussian noise (Neelakantan et al. 2015, arXiv 1511.06807).
+    """AdamW on gradients with Gaussian noise (Neelakantan et al. 2015, arXiv 1511.06807).
 
     Args:
         learning_rate: function of the number of earlier updates.
-        noise: variance of the noise on every entry at the first update, η of the paper.
-        fading: γ of the paper: the variance at update t, counted from 0, is η / (1 + t)^γ.
+        noise: variance of the noise on every entry at the first update, the paper's η.
+        fading: the paper's γ: the variance at update t, counted from 0, is η / (1 + t)^γ.
         b1: decay of the first moment.
         b2: decay of the second moment.
     """

@@ -1,4 +1,4 @@
-"""Sharpness-aware minimisation: descend by the gradient of a point uphill."""
+"""Sharpness-aware minimisation: descend along the gradient at a point uphill."""
 
 from typing import Annotated, Any
 

@@ -1,9 +1,9 @@
-"""Learning-rate schedules: linear warm-up to a peak, then a function by the name a config gives.
+"""Learning-rate schedules: linear warm-up to a peak, then a function that the config names.
 
 A schedule is one function, ``schedule(elapsed, *, <numbers>) -> fraction of the peak``, and one
-line of ``SCHEDULES``; ``elapsed`` is the share of the updates after warm-up that have been made.
-It may differ between the runs of one compiled program, which optax's own schedules do not allow
-for: they want their length as a Python number. One of optax's of length 1 is such a function.
+line of ``SCHEDULES``; ``elapsed`` is the fraction of the updates after warm-up that have been made.
+It may differ between the runs of one compiled program. Optax's own schedules may not, since they
+take their length as a Python number; but an optax schedule of length 1 is such a function.
 """
 
 from collections.abc import Callable
@@ -51,10 +51,10 @@ def wsd_s(
     decay_fraction: Annotated[ArrayLike, Number(0.2, above=0, at_most=1)],
     cycles: Annotated[ArrayLike, Number(2, at_least=1)],
 ) -> Array:
-    """WSD-S of the same: that decay ends each of several equal cycles, then the peak is back.
+    """WSD-S of the same paper: the decay ends each of several equal cycles, then the peak returns.
 
-    A decay takes its fraction of all updates up to the end of its cycle; what would be in the cycle
-    before is left out. So a training has models of several budgets on its way.
+    A decay takes its fraction of all updates up to the end of its cycle, except any that would fall
+    into the cycle before. So one training yields models for several budgets.
     """
     ends = jnp.maximum(jnp.ceil(elapsed * cycles), 1.0) / cycles
     decayed = jnp.clip(1.0 - (ends - elapsed) / (decay_fraction * ends), 0.0, 1.0)
@@ -84,11 +84,11 @@ def learning_rate(
 
     Args:
         step: number of earlier updates.
-        num_updates: of the whole training.
+        num_updates: length of the whole training.
         schedule: key of ``SCHEDULES``.
         peak_lr: the rate after warm-up.
         warmup_steps: updates of linear warm-up from 0; none if 0.
-        **numbers: those of every schedule; this one takes its own.
+        **numbers: the numbers of every schedule; the named one takes its own.
     """
     step = jnp.asarray(step, jnp.float32)
     warmup = jnp.asarray(warmup_steps, jnp.float32)
@@ -100,7 +100,7 @@ def learning_rate(
 
 
 def schedule_numbers() -> dict[str, Number]:
-    """Peak, warm-up and the numbers of every schedule; a config has them whichever it names.
+    """Peak, warm-up and the numbers of every schedule; every config has them all.
 
     Raises:
         TypeError: two schedules declare a number of the same name differently.

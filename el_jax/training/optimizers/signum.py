@@ -15,7 +15,7 @@ def signum(
     momentum: Annotated[ScalarLike, Number(0.9, at_least=0, below=1)],
     weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0, symbol="wd")],
 ) -> optax.GradientTransformation:
-    """Steps of one size, by the sign of a mean of gradients (Bernstein et al. 2018).
+    """Steps of one size along the sign of a mean of gradients (Bernstein et al. 2018).
 
     Args:
         learning_rate: function of the number of earlier updates; the size of every entry's step.

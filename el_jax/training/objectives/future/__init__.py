@@ -1,8 +1,8 @@
-"""Objectives on tokens behind the next one, which a training adds to its token loss.
+"""Objectives on tokens after the next one, which a training adds to its token loss.
 
 A method is one file and one line of ``FUTURE``: a function from the width of the hidden states, the
 number of classes and its numbers to a ``Future``. They are known to solve the path-star task, where
-next-token prediction guesses; here they are controls for losses that only see the next token.
+next-token prediction guesses; here they are controls for losses on the next token only.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A bag of future tokens: which tokens are still to come, in whatever order."""
+"""A bag of future tokens: the tokens still to come, regardless of order."""
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +10,10 @@ from el_jax.types import Key, Params
 
 
 def bag(width: int, num_classes: int) -> Future:
-    """Binary cross-entropy of each class being among the tokens to come, summed over classes.
+    """Binary cross-entropy for each class: is it among the tokens to come? Summed over classes.
 
-    The bag-of-words summary of Future Summary Prediction (arXiv 2510.14751), without its weights of
-    rare words; a linear head of its own predicts it. The next token counts among those to come.
+    The bag-of-words summary of Future Summary Prediction (arXiv 2510.14751), without its weights
+    for rare words, predicted by its own linear head. The tokens to come include the next one.
 
     Args:
         width: E.
@@ -32,6 +32,6 @@ def bag(width: int, num_classes: int) -> Future:
 
 
 def to_come(answers: Answers, num_classes: int) -> Float[Array, "S A V"]:
-    """1 for the classes at a place of the answer or behind it, 0 for the others."""
+    """1 for the classes at this place of the answer or later, 0 for the others."""
     here: Array = jax.nn.one_hot(answers.labels, num_classes) * answers.mask[..., None]
     return jax.lax.cummax(here, axis=1, reverse=True)

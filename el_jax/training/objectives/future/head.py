@@ -1,4 +1,4 @@
-"""A head whose loss has a term on later tokens beside that of the next one."""
+"""A head whose loss adds a term on later tokens to that of the next token."""
 
 from typing import Any, NamedTuple
 
@@ -13,11 +13,11 @@ from el_jax.training.objectives.heads import LogitHead, Numbers, PerToken
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 OWN = "future"  # the objective's parameters, among the model's
-_STREAM = 1  # of the key of initialisation; the model takes the key itself
+_STREAM = 1  # folded into the initialisation key; the model takes the key itself
 
 
 def with_own_parameters(model: ModelFns, future: Future) -> ModelFns:
-    """The model, which begins with parameters of the objective that its functions do not read."""
+    """The model, initialised with the objective's parameters too, which it does not read."""
 
     def init(key: Key) -> Params:
         return {**model.init(key), OWN: future.init(jax.random.fold_in(key, _STREAM))}
@@ -30,7 +30,7 @@ class FutureOutputs(NamedTuple):
 
     Attributes:
         logits: at the supervised positions, ``[B, P, V]``.
-        term: of the objective on later tokens, ``[B, P]`` in nats.
+        term: the loss term on later tokens, ``[B, P]`` in nats.
     """
 
     logits: Array
@@ -43,10 +43,10 @@ class FutureHead(NamedTuple):
     Accuracy, margin and gradient are those of the next token.
 
     Attributes:
-        base: the head of the next token; its model has a readout, and parameters of the objective.
+        base: the next-token head; its model has a readout, and parameters of the objective.
         future: the objective.
-        weight: of its term.
-        answer_length: supervised tokens of an answer, whose later tokens are predicted.
+        weight: weight of its term.
+        answer_length: supervised tokens per answer; later tokens of the answer are predicted.
     """
 
     base: LogitHead
@@ -91,7 +91,7 @@ class FutureHead(NamedTuple):
 
 
 def _answers(readout: Readout, batch: Batch, length: int) -> Answers:
-    """One answer a row, in float32."""
+    """One answer per row, in float32."""
     head = readout.head.astype(jnp.float32)
 
     def by_answer(values: Any) -> Any:

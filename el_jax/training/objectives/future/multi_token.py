@@ -1,4 +1,4 @@
-"""Multi-token prediction: further heads for the tokens behind the next one."""
+"""Multi-token prediction: further heads for the tokens after the next one."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def multi_token(
     *,
     num_heads: Annotated[int, Number(3, at_least=1)],
 ) -> Future:
-    """Σ_k CE of the token k places behind the next, over heads k (Gloeckle et al. 2024).
+    """Σ_k CE of the token k places after the next, over heads k (Gloeckle et al. 2024).
 
     arXiv 2404.19737 gives each head a transformer block; here it is a residual MLP of one hidden
     layer in front of the shared output matrix, as in Medusa (Cai et al. 2024, arXiv 2401.10774).
@@ -26,13 +26,13 @@ def multi_token(
     Args:
         width: E.
         num_classes: V.
-        num_heads: the most tokens behind the next one that are predicted.
+        num_heads: the largest number of tokens predicted after the next one.
     """
     del num_classes
 
     def init(key: Key) -> Params:
         keys = jax.random.split(key, num_heads)
-        out = jnp.zeros((num_heads, width, width))  # each head starts as that of the next token
+        out = jnp.zeros((num_heads, width, width))  # each head starts as the next-token head
         return {"in": jnp.stack([matrix(k, width, width) for k in keys]), "out": out}
 
     def term(own: Params, answers: Answers) -> Float[Array, "S A"]:

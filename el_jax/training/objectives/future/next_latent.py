@@ -1,4 +1,4 @@
-"""Next-latent prediction: the hidden state at the next place follows from this one and a token."""
+"""Next-latent prediction: predict the next hidden state from this one and the next token."""
 
 from typing import Annotated
 
@@ -23,15 +23,15 @@ def next_latent(
 
     Teoh et al. 2025, arXiv 2511.05963: smooth L1 between predicted and true hidden states, plus the
     KL divergence of the predicted state's next-token distribution from the true one's. Targets and
-    the output matrix are held fixed. Three things are ours: only places of the answer are predicted
-    (the paper also predicts those of the prompt), a token is its column of the output matrix,
-    which in models with one table for both is its embedding, and losses are means over the
+    the output matrix are held fixed. We differ in three ways: only places of the answer are
+    predicted (the paper also predicts those of the prompt); a token enters as its column of the
+    output matrix, which is its embedding in models with tied tables; and losses are means over the
     horizon.
 
     Args:
         width: E.
         num_classes: V.
-        horizon: the most places that are predicted ahead.
+        horizon: the largest number of places predicted ahead.
         kl_weight: weight of the divergence.
     """
     del num_classes
@@ -39,7 +39,7 @@ def next_latent(
     def init(key: Key) -> Params:
         first, second = jax.random.split(key)
         inner = {"in": matrix(first, 2 * width, width), "middle": matrix(second, width, width)}
-        return inner | {"out": jnp.zeros((width, width))}  # at first a state stays as it is
+        return inner | {"out": jnp.zeros((width, width))}  # starts as the identity
 
     def term(own: Params, answers: Answers) -> Float[Array, "S A"]:
         head, bias, truth = lax.stop_gradient((answers.head, answers.bias, answers.hidden))
@@ -70,7 +70,7 @@ def smooth_l1(error: Array) -> Array:
 
 
 def _next_state(own: Params, state: Array, token: Array) -> Array:
-    """State plus an MLP of the state and the token that is read next."""
+    """The state plus an MLP of the state and the next token."""
     both = jax.nn.standardize(jnp.concatenate([state, token], axis=-1))
     inner = jax.nn.gelu(jax.nn.gelu(both @ own["in"]) @ own["middle"])
     return state + inner @ own["out"]

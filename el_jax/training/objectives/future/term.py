@@ -1,4 +1,4 @@
-"""The parts that objectives on later tokens share: what they read, and what they return."""
+"""Types that objectives on later tokens share: their inputs and their results."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,14 +14,14 @@ INIT_STD = 0.02
 
 
 class Answers(NamedTuple):
-    """The answers of a batch, and what a model makes of the positions where they are supervised.
+    """The answers of a batch, and the model's hidden states where they are supervised.
 
     Attributes:
         hidden: input of the head at each place, float32, ``[S, A, E]``.
         labels: the token that follows there, ``[S, A]``.
         mask: False for filling, ``[S, A]``.
         head: one column per class, float32, ``[E, V]``.
-        bias: of each class, ``[V]``; zeros for a head without.
+        bias: bias of each class, ``[V]``; zeros for a head without.
     """
 
     hidden: Float[Array, "S A E"]
@@ -37,7 +37,7 @@ class Future(NamedTuple):
     Attributes:
         init: ``init(key)``, its own parameters, a dict of float32 arrays.
         term: ``term(own, answers) -> [S, A]``, the loss at each place in nats; 0 at the last place
-            of an answer if that has no later token.
+            of an answer if it has no later token.
     """
 
     init: Callable[[Key], Params]
@@ -45,12 +45,12 @@ class Future(NamedTuple):
 
 
 def matrix(key: Key, rows: int, columns: int) -> Float[Array, "rows columns"]:
-    """A random matrix of small entries."""
+    """A random matrix with small entries."""
     return INIT_STD * jax.random.normal(key, (rows, columns))
 
 
 def later(values: Array, places: int) -> Array:
-    """The values so many places on in the same answer, ``[S, A, ...]``; zeros behind its end."""
+    """The values ``places`` later in the same answer, ``[S, A, ...]``; zeros past its end."""
     kept = values[:, places:]
     filling = jnp.zeros((len(values), places, *values.shape[2:]), values.dtype)
     return jnp.concatenate([kept, filling], axis=1)

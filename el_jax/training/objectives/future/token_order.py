@@ -10,10 +10,10 @@ from el_jax.types import Key, Params
 
 
 def token_order(width: int, num_classes: int) -> Future:
-    """The ListNet loss of a linear head of its own (Zuhri et al. 2025, arXiv 2508.19228).
+    """The ListNet loss of a separate linear head (Zuhri et al. 2025, arXiv 2508.19228).
 
-    The target is softmax over the classes still to come of -(places until they come next), the next
-    token being 0 places away; the window is the rest of the answer.
+    The target is a softmax, over the classes still to come, of minus the number of places until
+    each comes next; the next token is 0 places away. The window is the rest of the answer.
 
     Args:
         width: E.
@@ -33,7 +33,7 @@ def token_order(width: int, num_classes: int) -> Future:
 
 
 def places_until(answers: Answers, num_classes: int) -> Float[Array, "S A V"]:
-    """Places from each place of an answer to the next of each class; infinite if none comes."""
+    """Places from each place of an answer to the next token of each class; infinite if none."""
     classes = jnp.arange(num_classes)
     here = (answers.labels[..., None] == classes[None, None]) & answers.mask[..., None]
 
