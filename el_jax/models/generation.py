@@ -76,7 +76,7 @@ def decode(
     The prompt is read at once. Logits equal those of the model without a cache, up to rounding.
     """
     length = prompt.shape[1]
-    # the cache needs every layer apart; flash attention does not suit a prompt or a single token
+    # the cache needs every layer apart; for one token at a time flash attention brings nothing
     config = dataclasses.replace(config, scan_layers=False, attention_impl="xla")
 
     def read(
