@@ -13,18 +13,23 @@ from experiments.harness.judging import Claim
 FIGURE_1, FIGURE_3 = "Liu et al. 2023, Figure 1", "Liu et al. 2023, Figure 3"
 THEOREM = "Liu et al. 2023, Theorem 4.3"
 RATIO = 5.0  # of the two rates of SGD
-NEARER, TRACE = (f"{metric}_since_saturation" for metric in (ACCURACIES[0], TRACES[0]))
+TRACE = f"{TRACES[0]}_since_saturation"
+# The label that has room: of the grammar's nearer one a probe has .998 at saturation.
+ASKED = {"pcfg": ("farther", ACCURACIES[1]), "hmm": ("nearer", ACCURACIES[0])}
 DRAWN = "yes, values only drawn"
-POINTS = {"pcfg": 1.6, "hmm": 4.0}  # gained along the plateau of Figure 3; less is too small
+PAPER_POINTS = {"pcfg": 1.6, "hmm": 4.0}  # gained along the plateau of Figure 3
+# Less is too small. The probe of the hidden Markov model is within 2.6 points of Bayes here.
+MATTERS = {"pcfg": 0.016, "hmm": 0.01}
 
 
 def _gains(world: str, way: str, words: str, paper: str, source: str) -> Claim:
+    label, accuracy = ASKED[world]
     return level(
-        f"{world.upper()}, then {words}: the probe of the nearer label gains",
-        NEARER,
+        f"{world.upper()}, then {words}: the probe of the {label} label gains",
+        f"{accuracy}_since_saturation",
         {"world": world, "afterwards": way},
         at_least=0.0,
-        matters=POINTS[world] / 100,
+        matters=MATTERS[world],
         paper=paper,
         source=source,
     )
@@ -58,7 +63,7 @@ CLAIMS = [
     for world in WORLDS
     for claim in (
         _gains(world, "adamw", "AdamW", DRAWN, FIGURE_1),
-        _gains(world, "sgd", "SGD", f"+{POINTS[world]} points", FIGURE_3),
+        _gains(world, "sgd", "SGD", f"+{PAPER_POINTS[world]} points", FIGURE_3),
         *_of_trace(world),
     )
 ]

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import DASHED, SOLID, add_legend, add_titles, plot_curve
+from experiments.flat_time.claims import ASKED
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
 from experiments.harness.figures import (
     curve_of,
@@ -30,6 +31,7 @@ ROWS = {
 }
 FACTORS = {0.25: "1/4", 0.5: "1/2", 1.0: "1", 1.5: "1.5"}  # labelled ones of a trace
 GREY = "#555555"
+SAME = {"afterwards": "sgd"}  # the first phase is one for all
 
 
 def plot(out: Path) -> Figure:
@@ -61,13 +63,17 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The change of KL, probe and trace after saturation in every setting."""
-    lines = ["Probe and (Fisher trace) after the loss has levelled off"]
+    nats = []
+    for world in WORLDS:
+        kl = mean_of(results, {"world": world} | SAME, "kl_at_saturation")
+        nats.append(f"{decimal(kl, 3)} nats ({world.upper()})")
+    lines = [f"Probe and (Fisher trace) after KL has come to {in_words(nats)}"]
     for world in WORLDS:
         shown = []
         for way, name in SHORT.items():
             gain, log_factor = (
                 mean_of(results, {"world": world, "afterwards": way}, f"{metric}_since_saturation")
-                for metric in ("accuracy_1", "fisher_trace")
+                for metric in (ASKED[world][1], "fisher_trace")
             )
             points = decimal(100 * gain, 1, signed=True)
             shown.append(f"{name} {points} points (× {decimal(np.exp(log_factor))})")

@@ -43,7 +43,11 @@ SATURATED_AT = {"smoke": 2, "cpu": 4, "paper": 15}  # evaluations of the first p
 NUM_UPDATES = {"cpu": 12_000, "paper": 60_000}
 WARM_UP = 360
 SEEDS = {"smoke": 2, "cpu": 5, "paper": 5}
-SENTENCES = 64  # an update: the noise that the theory speaks of falls as their number grows
+SENTENCES = 128  # an update: the noise that the theory speaks of falls as their number grows
+# A grammar and networks that come within .01 nats of the truth in 6,000 updates; the paper has the
+# LSTM on hidden Markov models, too.
+EASY_GRAMMAR = {"symbols_per_level": 3, "vocab_size": 12, "words_per_symbol": 4}
+LEARNERS = {"pcfg": "budget_bert", "hmm": "bidirectional_lstm"}
 
 
 def studies(scale: str) -> list[Study]:
@@ -65,19 +69,31 @@ def names_of(labels: Sequence[str]) -> dict[str, str]:
     return {f"downstream_{label}": name for label, name in zip(labels, ACCURACIES, strict=True)}
 
 
+def saturable_config(scale: str, world: str) -> build.Config:
+    """A world and a network that learns it: at the cpu scale to within .01 nats of the truth."""
+    if scale == "paper":
+        return get_config(f"world={world},scale=paper")
+    size = "smoke" if scale == "smoke" else "scale=small"
+    config = get_config(f"world={world},model={LEARNERS[world]},{size}")
+    if world == "pcfg":
+        config.model.init = "width"
+    if scale == "cpu":
+        config.task.sentences_per_update = SENTENCES
+        if world == "pcfg":
+            config.task.world.update(EASY_GRAMMAR)
+    return config
+
+
 def config_of(scale: str, world: str, afterwards: str) -> build.Config:
     """The training of one setting."""
     import_all((OPTIMIZER,))
-    size = {"smoke": "smoke", "cpu": "scale=small", "paper": "scale=paper"}[scale]
-    config = get_config(f"world={world},{size}")
+    config = saturable_config(scale, world)
     config.imports = (OPTIMIZER,)
     config.task.downstream = LABELS[scale][world]
     train, num_updates = config.train, NUM_UPDATES.get(scale, config.train.num_updates)
     train.update(num_updates=num_updates, seeds=SEEDS[scale])
     train.eval_every = train.checkpoint_every = num_updates // EVALUATIONS[scale]
     train.probes = ("true_conditional", "curvature", "downstream")
-    if scale == "cpu":
-        config.task.sentences_per_update = SENTENCES
     config.optim = common.optim(
         "adamw_then",
         schedule="wsd",
