@@ -125,6 +125,8 @@ def _make_small(config: ConfigDict) -> None:
     """Seconds instead of minutes: to see that everything runs, not to learn."""
     if config.model.name == "transformer":
         config.model.update(width=16, num_layers=1, num_heads=2)
+    elif config.model.name == "bidirectional_lstm":
+        config.model.update(width=16, num_layers=1)
     config.optim.warmup_steps = 10
     config.task.sentences_per_update = 32
     config.train.update(num_updates=40, seeds=2, log_every=10, eval_every=20, checkpoint_every=20)
