@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
+from el_jax import build
 from el_jax.training.sinks import History
 from experiments.flat_time import phases, run
 
@@ -68,3 +70,15 @@ def test_changes_are_counted_from_saturation_to_the_end():
     np.testing.assert_allclose(found["accuracy_2_since_saturation"], [8 - 2, 27 - 3])
     expected = [np.log(4), np.log(9)]
     np.testing.assert_allclose(found["fisher_trace_since_saturation"], expected)
+
+
+@pytest.mark.parametrize(
+    ("world", "model"), [("pcfg", "TransformerConfig"), ("hmm", "BidirectionalLSTMConfig")]
+)
+def test_a_smoke_run_has_the_kind_of_network_of_the_cpu_scale_but_smaller(world, model):
+    smoke, cpu = (
+        build.parse(run.config_of(scale, world, "sgd")).model_config for scale in ("smoke", "cpu")
+    )
+    assert type(smoke).__name__ == type(cpu).__name__ == model
+    assert smoke.width < cpu.width
+    assert smoke.num_layers < cpu.num_layers
