@@ -11,6 +11,7 @@ from el_jax.training.optimizers.noisy_adamw import noisy_adamw
 from el_jax.training.optimizers.sam import sam
 from el_jax.training.optimizers.sgd import sgd
 from el_jax.training.optimizers.signum import signum
+from el_jax.training.optimizers.sophia import sophia
 
 OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {
     "adamw": adamw,
@@ -20,4 +21,5 @@ OPTIMIZERS: dict[str, Callable[..., optax.GradientTransformation]] = {
     "sam": sam,
     "sgd": sgd,
     "signum": signum,
+    "sophia": sophia,
 }
