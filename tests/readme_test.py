@@ -284,15 +284,25 @@ EVERY_RUN = [
     for block in blocks(readme.read_text())
     if block.run
 ]
+WITH_PYTHON = [
+    readme
+    for readme in READMES
+    if any(b.language == "python" and not b.file for b in blocks(readme.read_text()))
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with all files that READMEs write."""
+    folder = tmp_path_factory.mktemp("files")
+    for readme in READMES:
+        write_files(readme.read_text(), folder)
+    return folder
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND)
-def test_command_is_understood(command: str, tmp_path: pathlib.Path, parser: Parser):
-    for readme in READMES:
-        write_files(readme.read_text(), tmp_path)
-    here = [
-        word.replace("--import=", f"--import={tmp_path}{os.sep}") for word in shlex.split(command)
-    ]
+def test_command_is_understood(command: str, files: pathlib.Path, parser: Parser):
+    here = [word.replace("--import=", f"--import={files}{os.sep}") for word in shlex.split(command)]
     assert not (fault := fault_of_command(here, parser)), fault
 
 
@@ -316,7 +326,7 @@ def test_marked_block_runs(readme: pathlib.Path, script: str, copy_of_root: path
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("readme", READMES, ids=relative)
+@pytest.mark.parametrize("readme", WITH_PYTHON, ids=relative)
 def test_python_blocks_run(readme: pathlib.Path, copy_of_root, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(copy_of_root)
     with unittest.mock.patch.dict(TOKEN_LOSSES):  # a page may add one
