@@ -29,7 +29,7 @@ def hessian(params, v):
 
 
 def in_pieces(weigh):
-    """The Hessian from pieces of 5 and 3 contexts, each a mean, with the weights given."""
+    """The weighted sum of two mean Hessians, over pieces of 5 and 3 contexts."""
 
     def matvec(params, v):
         parts = [

@@ -1,4 +1,4 @@
-"""The problems have the answers they say, ours gives them, and what breaks a law is named."""
+"""The problems have the answers they state, our operator gives them, and a broken law is named."""
 
 import sys
 
@@ -23,7 +23,7 @@ def problem(network, data="one batch", matrix="hessian"):
 
 @pytest.mark.parametrize("given", EXACT, ids=lambda p: p.name)
 def test_the_known_answers_are_second_differences(given):
-    """Of the loss along a direction; for Gauss-Newton, along the change of the logits."""
+    """Differences of the loss along a direction; for Gauss-Newton, along the change of logits."""
     data, step = given.all_data(), 1e-4
     with jax.enable_x64(True):
         flat, tree_of = ravel_pytree({n: jnp.asarray(x) for n, x in given.params.items()})
@@ -60,7 +60,7 @@ def test_ours_passes(network):
 
 
 def batches_alike(given):
-    """Batches weigh alike, whatever they hold: the fault of many tools."""
+    """Weigh all batches alike, whatever they hold, as many tools wrongly do."""
     parts = [ours.product(given.on(batch)) for batch in given.batches]
     return lambda v: {
         name: sum(np.asarray(part(v)[name]) for part in parts) / len(parts) for name in v

@@ -1,8 +1,8 @@
-"""Stated errors: how often the truth is within two and within three of them.
+"""The share of trials in which the truth is within two and within three stated errors.
 
 Each trial has draws of its own and, where the estimator states the error of a sample, contexts of
-its own. All trials of an estimator are one program. Of ``hutch_plus_plus`` there is none: its
-error is of few probes, so that three of it are too few (Student's t).
+its own. All trials of an estimator are one program. ``hutch_plus_plus`` has no such test: its error
+comes from few probes, so that three errors are too few (Student's t).
 """
 
 import jax
@@ -79,7 +79,7 @@ def test_stated_errors_cover_the_truth_as_often_as_they_say(estimate):
     truth = float(jax.jit(TRUTHS[estimate])())
     found = jax.jit(jax.vmap(estimate))(jax.random.split(jax.random.key(1), TRIALS))
     off = np.abs(np.asarray(found.mean) - truth) / np.asarray(found.sem)
-    assert 0.93 <= (off < 2.0).mean() <= 0.97  # of normal numbers .954
+    assert 0.93 <= (off < 2.0).mean() <= 0.97  # .954 for normal numbers
     assert (off[:300] < 3).mean() >= 0.99
 
 

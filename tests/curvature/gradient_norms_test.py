@@ -1,4 +1,4 @@
-"""Squared norms of gradients without the gradients, against the gradients."""
+"""Squared norms found without the gradients, compared with those of the gradients."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ def cotangents_of(value):
 
 
 def both(function, params):
-    """The squared norms of each leaf by cotangent, ours and those of the gradients themselves."""
+    """Squared norms by cotangent and leaf, ours and those of the gradients themselves."""
 
     def ours(params):
         value, norms = gradient_norms(function, params)
@@ -54,7 +54,7 @@ def language_model(preset, **changes):
     [
         ("budget_bert", {}),
         ("llama", {"num_kv_heads": 1}),
-        ("gpt_neox", {"scan_layers": True}),  # whose products are in a loop: squared as they are
+        ("gpt_neox", {"scan_layers": True}),  # in a loop gradients are squared directly
         ("gpt2", {"remat_layers": True}),
     ],
 )
@@ -100,4 +100,4 @@ def test_gradients_of_matrices_are_not_made():
     assert wide in {leaf.shape for leaf in jax.tree.leaves(params)}
     assert wide not in made
     assert wide[::-1] not in made
-    assert (5, 4 * SIZES["width"]) in made  # what comes back to the rows of that matrix
+    assert (5, 4 * SIZES["width"]) in made  # cotangents of that matrix's product

@@ -1,4 +1,4 @@
-"""Means over parts of data against the mean at once."""
+"""Means over parts of the data, compared with the mean over all of it at once."""
 
 from functools import partial
 

@@ -29,7 +29,7 @@ def direction(params, seed):
 
 
 def finite_difference_hessian(loss, params, step=1e-4):
-    """Fourth differences of loss values alone: no derivative of JAX is trusted."""
+    """Differences of four loss values for each entry: no derivative of JAX is trusted."""
     flat, unravel = ravel_pytree(params)
     steps = step * np.eye(flat.size)
     at = jax.jit(lambda x: loss(unravel(x)))
@@ -144,7 +144,7 @@ def test_products_of_several_runs_are_those_of_each():
 
 
 def test_a_compiled_form_is_that_of_single_operations_and_of_float64():
-    sizes = {"hidden": (33, 40), "bias": (40,), "out": (40, 17)}  # past the sizes of XLA's faults
+    sizes = {"hidden": (33, 40), "bias": (40,), "out": (40, 17)}  # large enough for XLA's faults
     rng = np.random.default_rng(0)
     params = {k: jnp.asarray(rng.normal(size=s) / 6, jnp.float32) for k, s in sizes.items()}
     inputs, labels = jnp.asarray(rng.normal(size=(5, 33)), jnp.float32), jnp.arange(5)
@@ -165,7 +165,7 @@ def test_a_block_is_the_diagonal_block_of_the_hessian():
         matrix, at = symmetric_matrix(), tree_of(np.arange(19.0))
         found = Hessian(quadratic(matrix), at).restrict(lambda name: name.startswith("layer/"))
         assert list(found.params) == ["layer/bias", "layer/kernel"]
-        order = [*range(12, 15), *range(12)]  # the bias comes first among the names
+        order = [*range(12, 15), *range(12)]  # the bias comes first in order of names
         np.testing.assert_allclose(found.dense(), matrix[np.ix_(order, order)], atol=1e-12)
         np.testing.assert_allclose(found.value(), quadratic(matrix)(at), rtol=1e-12)
 
@@ -215,14 +215,14 @@ def test_a_group_without_parameters_is_refused():
 
 
 def blockwise(params):
-    """A loss over blocks of classes, whose derivatives are of its own."""
+    """A loss over blocks of classes, with a derivative rule of its own."""
     hidden, labels = jnp.ones((2, 2)), jnp.zeros(2, int)
     stats, _ = fused_stats_and_moments(hidden, params["w"], labels, path="chunked")
     return stats.label_logit.sum()
 
 
 def without_a_rule(params):
-    """A loss with an operation as cuDNN's attention is to jax."""
+    """A loss with an operation for which JAX has no rule, like cuDNN's attention."""
     operation = Primitive("attention_of_a_card")
     operation.def_abstract_eval(lambda x: x)
     return operation.bind(params["w"]).sum()

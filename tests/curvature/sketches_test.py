@@ -68,7 +68,7 @@ def test_it_errs_less_than_plain_probes_of_the_same_price(estimator):
 
 @each
 def test_of_two_lapack_calls_one_waits_for_the_other(estimator):
-    """Else each holds a thread of XLA's pool until others have done its batch: two cores hang."""
+    """Independent calls would each hold a thread of XLA's pool until done: two cores would hang."""
     loss, at = quadratic(DECAYING), tree_of(AT)
     keys = jax.random.split(KEY, 3)
     program = (
@@ -88,7 +88,7 @@ def test_of_two_lapack_calls_one_waits_for_the_other(estimator):
         return seen
 
     calls = [name for name, (_, lapack) in needs.items() if lapack]
-    assert len(calls) >= 2  # of a factorisation
+    assert len(calls) >= 2  # those of one factorisation
     for first, second in itertools.combinations(calls, 2):
         assert first in all_needs(second) or second in all_needs(first), (first, second)
 

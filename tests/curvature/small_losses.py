@@ -1,10 +1,10 @@
-"""Losses whose curvature is known: a quadratic, and a tiny classifier of known density."""
+"""Losses for tests of curvature: a quadratic with a known Hessian, and a tiny classifier."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-SIZES = ((4, 3), (3,), (2, 2))  # of the leaves of a quadratic, P = 19
+SIZES = ((4, 3), (3,), (2, 2))  # shapes of the leaves of a quadratic, P = 19
 NUM_CONTEXTS, NUM_INPUTS, NUM_CLASSES, WIDTH = 8, 3, 4, 3
 
 
@@ -29,7 +29,7 @@ def symmetric_matrix(seed=0, size=19, eigenvalues=None):
 
 
 def quadratic(matrix, dtype=None):
-    """θ ↦ ½ θᵀ A θ + sum θ, of a tree as ``tree_of`` makes it."""
+    """θ ↦ ½ θᵀ A θ + sum θ, for a tree made by ``tree_of``."""
     matrix = jnp.asarray(matrix, dtype)
 
     def loss(params):

@@ -156,7 +156,7 @@ def broken(params):
 
 def test_a_start_within_a_block_finds_the_block_s_largest_eigenvalue():
     with jax.enable_x64(True):
-        matrix = symmetric_matrix() - 9 * np.eye(19)  # negative definite: off the block lies 0
+        matrix = symmetric_matrix() - 9 * np.eye(19)  # eigenvalues < 0; those off the block are 0
         inside, nowhere = np.arange(19) >= 15, tree_of(np.zeros(19))
 
         def of_block(step):

@@ -1,10 +1,10 @@
-"""Verdicts and max margins of data that float64 finds hard, beside exact arithmetic.
+"""Verdicts and max margins of data that are hard in float64, compared with exact arithmetic.
 
-Right: separability is that of rational arithmetic; separable data have a solution, inseparable data
-have none, in every norm; each certificate is valid in rational arithmetic; the margin is
-known within 1e-6. Nothing may be undecided. Near-duplicates are 1e-6 to 1e-3 apart: nearer ones
-may be undecided, and where they are inseparable there may be a decoder whose spread is below 1e-6
-of its margin, which counts as one that separates.
+An outcome is right if separability is that of rational arithmetic; separable data have a solution
+and inseparable data have none, in every norm; each certificate is valid in rational arithmetic; and
+the margin is known within 1e-6. Nothing may be undecided. Near-duplicates are 1e-6 to 1e-3 apart:
+nearer ones may be undecided. Where nearer ones are inseparable, a decoder may have a spread below
+1e-6 of its margin, and it then counts as one that separates.
 """
 
 import warnings
@@ -111,7 +111,7 @@ def _product(left, right):
 
 
 def separates(problem, w):
-    """True if W has, at embeddings of length 1, a spread of at most 1e-6 of its margin."""
+    """True if the spread of W, at embeddings of length 1, is at most 1e-6 of its margin."""
     logits = _product(_exact(w), _exact(problem.embeddings))
     spreads, margins = [], []
     for context, length in enumerate(np.linalg.norm(problem.embeddings, axis=0)):
@@ -127,7 +127,7 @@ def separates(problem, w):
 
 
 def contradicts(problem, certificate):
-    """True if B is in D, up to rounding of its column sums, and B Hᵀ is 1e-9 of its terms."""
+    """True if B is in D, up to rounding of column sums, and B Hᵀ is at most 1e-9 of its terms."""
     b, whole = certificate.b, _exact(certificate.b)
     if certificate.rest is not None:
         b, pairs = b + certificate.rest, zip(whole, _exact(certificate.rest), strict=True)

@@ -21,7 +21,7 @@ from el_jax.linear_ntp import (
     top_curvature,
 )
 
-# In a process of its own, since the types of arguments are checked in this one.
+# These calls run in another process, since this one checks the types of arguments.
 CALLS = {
     "ntp.margin_upper_bound(p, W, norm='nuclear')": "norm='nuclear' must be",
     "ntp.max_margin(p, 'nuclear')": "norm='nuclear' must be",

@@ -23,7 +23,7 @@ from el_jax.linear_ntp import (
 
 
 def incompatibility(problem):
-    """Largest error of the in-support log ratios of W* against the data's, context by context."""
+    """Largest difference, over contexts, of the in-support log ratios of W* and of the data."""
     logits = finite_component(problem) @ problem.embeddings
     worst = 0.0
     for j in range(problem.num_contexts):
@@ -82,7 +82,7 @@ def test_orthonormal_embeddings_and_their_finite_component():
 @given(dim=st.integers(1, 4), seed=st.integers(0, 99))
 def test_a_teacher_is_compatible_however_small_d(dim, seed):
     assert incompatibility(teacher_problem(12, dim, 5, 3, seed=seed)) < 1e-7
-    if dim < 3:  # the same supports with arbitrary probabilities are not
+    if dim < 3:  # with arbitrary probabilities the same supports are not
         assert incompatibility(random_problem(12, dim, 5, 3, seed=seed)) > 1e-3
 
 
@@ -95,7 +95,7 @@ def test_a_teacher_is_compatible_however_small_d(dim, seed):
 )
 def test_facets_are_separable_and_compatible_with_few_dimensions(dim, num_classes, seed, spread):
     problem = facet_problem(20, dim, 7, num_classes, seed=seed, spread=spread)
-    # the witness: a class vector for every token, as the builder drew them first
+    # the witness: every token has the vector of its class, which the builder draws first
     drawn = np.random.default_rng(seed).standard_normal((dim, num_classes))
     centres = drawn / np.linalg.norm(drawn, axis=0)
     assert separates(problem, centres.T[np.arange(7) % num_classes])

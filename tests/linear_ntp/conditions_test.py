@@ -107,7 +107,7 @@ def test_crowded_contexts_are_counted():
     verdict = assert_compatibility(crowded_problem(), False)
     assert "contexts 0, 1, 2, 3, 4 together" in verdict.reason
     assert verdict.reason.endswith("ask for 5 log ratios of 3 unknowns")
-    # three contexts apart from the crowd are not its members
+    # contexts apart from the crowd are not its members
     crowd = crowded_problem()
     embeddings = np.zeros((6, 7))
     embeddings[:3, :5], embeddings[3:5, 5:] = crowd.embeddings, np.eye(2)

@@ -1,4 +1,4 @@
-"""The spectral norm by a cone program, where it is small."""
+"""Max margins in the spectral norm by a cone program, for small problems."""
 
 import numpy as np
 import pytest

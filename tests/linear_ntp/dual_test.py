@@ -9,7 +9,7 @@ from el_jax.linear_ntp.theory.norms import logit_margin
 
 
 def projection_by_sorting(column, inside):
-    """The τ of every possible number of tokens below it; the one that is consistent."""
+    """The projection: tries every number of tokens below τ until one is consistent."""
     below = np.sort(column[~inside])
     for count in range(len(below) + 1):
         level = (column[inside].sum() + below[:count].sum()) / (inside.sum() + count)
@@ -41,7 +41,7 @@ def test_first_guess_does_not_matter(level):
 
 
 def test_projection_ends_where_rounding_puts_tokens_on_either_side():
-    # the mean of three equal numbers is not that number: its tokens go in and out for ever
+    # rounding moves the mean of three equal numbers off them: tokens would go in and out for ever
     support = np.zeros((3, 200), bool)
     support[0] = True
     matrix = np.tile(np.linspace(0.1, 0.7, 200), (3, 1))

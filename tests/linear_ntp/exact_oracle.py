@@ -22,7 +22,7 @@ def is_separable(problem):
 
 
 def _farkas_system(problem):
-    """Rows over the free entries of B, in supports, then -B off them, then the right side."""
+    """Rows with columns for B in supports (free), for -B off supports, and for the right side."""
     H, support = problem.embeddings, problem.support
     inside, outside = np.argwhere(support).tolist(), np.argwhere(~support).tolist()
     entries = [(v, j, 1) for v, j in inside] + [(v, j, -1) for v, j in outside]
@@ -40,7 +40,7 @@ def _farkas_system(problem):
 
 
 def _reduced(rows, num_free):
-    """The rows that are left when the free variables are eliminated, without those variables."""
+    """The rows left after elimination of the free variables, without the columns of these."""
     rows = [row for row in rows if any(row)]
     for column in range(num_free):
         pivot = next((row for row in rows if row[column]), None)

@@ -101,7 +101,7 @@ def test_near_duplicates_are_solved(apart):
 
 
 def contradictory_near_duplicate(seed):
-    """Two embeddings 1e-6 apart whose equal supports, with the others', leave no decoder."""
+    """Inseparable data, in which two contexts of equal support have embeddings 1e-6 apart."""
     rng = np.random.default_rng([seed, 15])
     embeddings = rng.standard_normal((4, 5))
     supports = [set(rng.choice(5, rng.choice([1, 2, 3]), replace=False)) for _ in range(5)]

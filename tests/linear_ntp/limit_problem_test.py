@@ -1,4 +1,4 @@
-"""Data that are not separable: what training separates of them, and what it comes to."""
+"""Data that are not separable: the pairs that training separates, and its limit."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from el_jax.linear_ntp import (
     verify_certificate,
 )
 
-# 9 of 18 pairs are separable, and 3 of 5; none is; all are, of incompatible and of compatible data
+# separable pairs: 9 of 18 and 3 of 5; none; all, of incompatible data; all, of compatible data
 PARTLY = random_problem(9, 7, 5, 3, seed=45), random_problem(5, 3, 6, 5, seed=112)
 NOTHING = random_problem(9, 4, 6, 5, seed=1)
 WHOLLY = random_problem(10, 7, 5, 2, seed=0)
@@ -30,7 +30,7 @@ def softmax(logits):
 
 
 def separable_by_linear_program(problem):
-    """The most pairs that one W with equal logits in supports has at least 1 below them."""
+    """The most pairs that one W with equal logits in supports puts at least 1 below them."""
     H, support = problem.embeddings, problem.support
     first = support.argmax(axis=0)
     difference = np.zeros((*support.shape, problem.vocab_size, problem.dim))

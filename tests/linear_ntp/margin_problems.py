@@ -13,7 +13,7 @@ def with_embeddings(problem, embeddings):
 
 
 def with_contexts(problem, embeddings, like):
-    """New embeddings, and context j with the probabilities of context ``like[j]``."""
+    """The problem with new embeddings; context j has the probabilities of context ``like[j]``."""
     return NTPProblem(embeddings, problem.context_probs, problem.next_token_probs[:, like])
 
 
@@ -61,7 +61,7 @@ def duplicate(seed):
 
 
 def balanced(seed):
-    """Embeddings of one support that a positive combination takes to 0; no pair collides."""
+    """A positive combination of embeddings with one support is 0, but no pair collides."""
     base = random_problem(**SHAPE, support_size=3, seed=seed)
     count = 3 + seed % 4
     embeddings = base.embeddings.copy()

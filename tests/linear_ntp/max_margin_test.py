@@ -32,7 +32,7 @@ def small(seed=1):
 
 
 def constraint_violation(problem, w):
-    """Equalities and inequalities at unit margin, one pair of tokens at a time."""
+    """The largest violation of the constraints at unit margin, one pair of tokens at a time."""
     worst = 0.0
     for j in range(problem.num_contexts):
         logits, inside = w @ problem.embeddings[:, j], problem.support[:, j]
@@ -63,7 +63,7 @@ def test_reference_values():
     appendix_a2 = max_margin(random_problem(50, 60, 10, 6, seed=0))
     np.testing.assert_allclose(np.linalg.norm(appendix_a2.w), 3.000102, atol=5e-7)
     figure1 = max_margin(figure1_problem())
-    rows = [[-1.039, 0.6], [1.27, 0.6], [0.693, -0.4], [0.115, -1.4], [-1.039, 0.6]]  # near
+    rows = [[-1.039, 0.6], [1.27, 0.6], [0.693, -0.4], [0.115, -1.4], [-1.039, 0.6]]  # rounded
     np.testing.assert_allclose(np.linalg.norm(figure1.w), 2.7325, atol=5e-5)
     np.testing.assert_allclose(figure1.w, rows, atol=1e-3)
 
@@ -183,7 +183,7 @@ def test_finite_component_is_orthogonal(problem):
 
 
 def test_two_classes_are_a_binary_support_vector_machine():
-    # rows ±w/2, and w the least vector with y_j w·h_j >= 1: on a line its closest points decide
+    # rows ±w/2; w is the shortest vector with y_j w·h_j >= 1; on a line the closest points decide
     embeddings = np.array([[2.0, 5.0, -3.0, -4.0], [0.0, 0.0, 0.0, 0.0]])
     probs = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
     found = max_margin(NTPProblem(embeddings, np.full(4, 0.25), probs))

@@ -22,7 +22,7 @@ from el_jax.linear_ntp.theory.objective import arrays, excess_parts, logit_piece
 
 
 def with_full_support():
-    """A problem one of whose contexts is followed by every token."""
+    """A problem in which the support of one context is the whole vocabulary."""
     problem = random_problem(4, 3, 5, 2, seed=1)
     probs = problem.next_token_probs.copy()
     probs[:, 2] = [0.1, 0.2, 0.3, 0.3, 0.1]
@@ -100,7 +100,7 @@ def test_inputs_may_be_jax_arrays_in_float32():
 
 
 def test_both_parts_keep_their_digits_where_cross_entropy_has_none():
-    """Orthonormal embeddings, so that the logits are ours to set, in closed form."""
+    """Orthonormal embeddings let us set the logits, so that both parts have a closed form."""
     problem = orthonormal_problem(3, 3, 4, 2, seed=1)
     support, probs = problem.support, problem.next_token_probs
     logits = np.where(support, np.log(np.where(support, probs, 1)), -200.0)

@@ -47,7 +47,7 @@ def test_stationarity_is_what_numpy_says_down_to_a_ridge_of_1e_10():
         relative = np.linalg.norm(slope) / (lam * np.linalg.norm(W))
         assert error / 4 < relative < error * 4  # both gradients are rounded
     assert path.converged.all()
-    independent = [0.62, 0.27, 0.062, 0.0098]  # by another program's L-BFGS
+    independent = [0.62, 0.27, 0.062, 0.0098]  # from L-BFGS in another program
     np.testing.assert_allclose(path.metrics["finite_error"][:4], independent, rtol=0.01)
 
 

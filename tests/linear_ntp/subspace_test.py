@@ -75,7 +75,7 @@ def test_finite_component_lies_in_the_subspace_and_meets_the_ratios():
 @pytest.mark.parametrize("dense", [True, False])
 def test_finite_component_of_incompatible_data_is_the_least_squares_one(dense):
     problem = crowded_problem(2, num_contexts=6)
-    # two tokens: one contrast a context, so plain regression of the log odds on h
+    # two tokens give one contrast a context, so this is plain regression of the log odds on h
     odds = np.log(problem.next_token_probs[0] / problem.next_token_probs[1])
     slope = np.linalg.lstsq(problem.embeddings.T, odds, rcond=None)[0] / 2
     expected = np.stack([slope, -slope, np.zeros(2)])

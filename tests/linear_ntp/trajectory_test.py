@@ -1,4 +1,4 @@
-"""Methods against loops of NumPy, and long runs against the predictions of theory."""
+"""Methods compared with loops in NumPy, and long runs with the predictions of theory."""
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,7 @@ def greedy(g):
     return np.where(np.abs(g) == np.abs(g).max(), g, 0)
 
 
-# by what each memoryless method moves W for step size 1, from the problem, W and the gradient
+# the step of each memoryless method at step size 1, from the problem, W and the gradient
 RULES = {
     "gd": lambda problem, W, g: g,
     "ngd": lambda problem, W, g: g / np.linalg.norm(g),
@@ -136,7 +136,7 @@ def test_newton_schulz_brings_singular_values_near_one(shape):
         near = np.asarray(newton_schulz(jnp.asarray(g)))
     values = np.linalg.svd(near)[1]
     assert (abs(values - 0.95) < 0.3).all()
-    np.testing.assert_allclose((near @ g.T), (near @ g.T).T, atol=1e-12)  # it shares U and V
+    np.testing.assert_allclose((near @ g.T), (near @ g.T).T, atol=1e-12)  # it has U and V of g
 
 
 def test_polar_factor_leaves_out_the_direction_in_which_gradients_vanish():
@@ -255,7 +255,7 @@ def test_gradient_descent_has_the_predicted_asymptotics():
 
 @pytest.mark.parametrize("alpha", [0.3, 0.9])
 def test_the_part_across_the_subspace_is_turned_to_the_max_margin_without_loss(alpha):
-    """Lemma 5, from the size on that its proof prints, for directions near and far."""
+    """Lemma 5 for directions near and far, at the size from which its proof holds."""
     problem = random_problem(6, 8, 4, 2)
     subspace, finite, w_mm = data_subspace(problem), finite_component(problem), solve(problem).w
     length = np.linalg.norm(w_mm)
@@ -273,7 +273,7 @@ def test_the_part_across_the_subspace_is_turned_to_the_max_margin_without_loss(a
             across = draw - subspace.project(draw)
             other = w_mm / length + noise * across / np.linalg.norm(across)
             assert 0 < turned <= excess(other, 1)
-            assert noise < 100 or excess(other, 1 + alpha) > excess(w_mm, 1)  # not so of others
+            assert noise < 100 or excess(other, 1 + alpha) > excess(w_mm, 1)  # not so of far ones
 
 
 def test_normalised_descent_is_pinned_at_the_edge_of_stability():
@@ -292,7 +292,7 @@ def test_splitting_the_step_brings_back_the_rate_of_separable_data():
     metrics = run.metrics
     assert all(np.isfinite(values[1:]).all() for values in metrics.values())
     assert metrics["log_leaked_mass"][-1] < -1000  # the leak itself is below the smallest float
-    late = run.steps >= 100  # after one step the gap is rounding, of either sign
+    late = run.steps >= 100  # after one step the gap is only rounding, of either sign
     gap = 1 - metrics["margin_ratio_frobenius"][late]
     window = (np.log(100), np.log(3000))
     rate = fit_rate(np.log(run.steps[late]), np.log(gap), window=window)
@@ -351,7 +351,7 @@ def test_what_cannot_be_run_is_refused(change, message):
 def test_rare_example_is_separated_after_as_many_steps_as_tyurin_prints(method, rate, steps):
     """Tyurin 2024 (arXiv 2412.08424), Table 1: one example against 999 of the other class.
 
-    His θ is the difference of our two rows, which a step moves twice as far.
+    The paper's θ is the difference of our two rows; a step moves this difference twice as far.
     """
     embeddings = np.array([[0.5, -0.5], [-1.0, -1.0]])
     problem = NTPProblem(embeddings, [1e-3, 1 - 1e-3], np.eye(2))

@@ -12,7 +12,7 @@ from loss_definitions import DEFINITIONS
 
 from el_jax.losses import TOKEN_LOSSES, e1, e2, e3, equilibrium_margins
 
-# (loss, lam, V) -> each local minimum as (margin, probability of the label there)
+# (loss, lam, V) -> (margin, probability of the label) at each local minimum
 TABLE = {
     ("e1", 0.25, 29): [("5.71", ".915")],
     ("e1", 0.25, 54): [("6.48", ".925")],

@@ -1,4 +1,4 @@
-"""Token statistics without the logits matrix, against the statistics of the matrix."""
+"""Token statistics found without the logits matrix, compared with those of the matrix."""
 
 import functools
 import inspect
@@ -125,7 +125,7 @@ def test_in_fewer_bits(path, dtype, tolerance):
     fields, gradients = compiled(path, 40)(hidden, head, bias, labels)
     assert {f.dtype for f in fields.values()} == {jnp.dtype(jnp.float32)}
     assert [g.dtype for g in gradients] == [dtype, dtype, jnp.float32]
-    assert_close(fields, expected[0], 1e-5)  # whatever the operands, sums are in float32
+    assert_close(fields, expected[0], 1e-5)  # sums are in float32 for all operands
     assert_close(gradients, expected[1], tolerance)
 
 
@@ -152,7 +152,7 @@ def test_losses_under_a_mask(name, path):
         expected = loss_gradients(name, path="plain")(hidden, head, bias, labels, mask)
         fused = loss_gradients(name, path=path, vocab_chunk=4)
         assert_close(fused(hidden, head, bias, labels, mask), expected, 1e-12)
-        filled = hidden.at[2].set(1e3)  # what stands in a masked slot does not matter
+        filled = hidden.at[2].set(1e3)  # values in a masked slot do not matter
         other = fused(filled, head, bias, labels, mask)
         assert_close(other, expected, 1e-12)
 
@@ -191,7 +191,7 @@ def test_a_loss_of_traced_strength_reads_the_softmax():
 
 @pytest.mark.parametrize("path", PATHS)
 def test_what_all_classes_have_in_common_costs_few_more_digits_than_in_the_logits(path):
-    """The loss is blind to a common part of the classes; its rounding in the logits is harmless."""
+    """A part common to all classes leaves the loss as it is; its rounding in logits is harmless."""
     name = "e2"
     hidden, head, bias, labels = problem(3, (32, 8, 64), np.float32, offset=1e4)
     mask = labels >= 0
@@ -220,7 +220,7 @@ def test_finite_at_extreme_logits(path, name):
 
 
 def equations(function, *operands):
-    """Every equation of a program, those of inner programs included."""
+    """Every equation of a program and of its inner programs."""
     todo = [jax.make_jaxpr(function)(*operands).jaxpr]
     while todo:
         for eqn in todo.pop().eqns:
@@ -250,7 +250,7 @@ def test_precision_reaches_every_product(path):
 
 @pytest.mark.parametrize("path", ["plain", *PATHS])
 def test_products_of_bfloat16_are_summed_in_float32(path):
-    # not seen in the numbers: XLA may keep more digits than it is asked for
+    # the values would not show it: XLA may keep more digits than it is asked for
     hidden, head, bias, labels = problem(dtype=np.float32)
     operands = (hidden.astype(jnp.bfloat16), head.astype(jnp.bfloat16), bias, labels)
     run = partial(all_fields, path=path)

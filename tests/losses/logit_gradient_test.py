@@ -1,4 +1,4 @@
-"""The squared norm of dL/dlogits from statistics, against the gradient itself."""
+"""The squared norm of dL/dlogits from statistics, compared with that of the gradient itself."""
 
 import functools
 from functools import partial
@@ -48,7 +48,7 @@ def draw(seed, tokens=6, classes=11, scale=3.0, shift=0.0):
 def test_the_closed_form_is_the_norm_of_the_gradient(name, classes):
     with jax.enable_x64(True):
         closed, direct = norms(name)(*draw(0, classes=classes))
-        # of two classes the standard score is 1 or -1, and has no gradient
+        # with two classes the standard score is 1 or -1, and has no gradient
         np.testing.assert_allclose(closed, direct, rtol=1e-10, atol=1e-20)
 
 
@@ -72,7 +72,7 @@ def test_of_cross_entropy_it_keeps_its_digits_at_confident_tokens():
     logits = jnp.zeros((1, 5)).at[0, 0].set(30.0)
     label = jnp.zeros(1, jnp.int32)
     stats, moments = token_stats(logits, label), softmax_moments(logits, label)
-    wrong = np.exp(-30.0)  # of each wrong class; p_k = 1 - 4 of these
+    wrong = np.exp(-30.0)  # probability of each wrong class; p_k = 1 - 4 wrong
     found = squared_gradient_norm(cross_entropy, stats, moments)
     np.testing.assert_allclose(found, [(4 * wrong) ** 2 + 4 * wrong**2], rtol=1e-5)
 

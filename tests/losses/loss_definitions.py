@@ -145,7 +145,7 @@ SHIFT_DEPENDENT = {
     *("taylor_softmax", "spherical_softmax"),
 }
 
-# the strength that turns the loss into plain cross-entropy by being 0
+# the strength whose value 0 turns the loss into plain cross-entropy
 VANISHING_STRENGTH = {
     "e1": "lam",
     "e2": "lam",

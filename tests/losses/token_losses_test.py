@@ -96,7 +96,7 @@ def test_equals_definition(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_to_second_order_under_vmap(name):
-    """Along a line t -> logits + t·direction, in either mode, against differences."""
+    """Derivatives along t -> logits + t·direction, in either mode, compared with differences."""
     logits, labels = random_tokens(1, scale=1.5)
     direction, _ = random_tokens(2, scale=1.0)
 

@@ -43,7 +43,7 @@ def test_normed_queries_and_keys_do_not_grow_with_their_matrices():
         fns.attention(larger, batch), fns.attention(params, batch), atol=1e-3
     )
     plain = fns.attention(jax.tree.map(lambda leaf: 2 * leaf, params), batch)
-    assert not np.allclose(plain, fns.attention(params, batch), atol=1e-2)  # scales count
+    assert not np.allclose(plain, fns.attention(params, batch), atol=1e-2)  # the scales do count
 
 
 @pytest.mark.parametrize("name", ["gpt_neox", "bert"])

@@ -1,4 +1,4 @@
-"""The bidirectional LSTM against loops in NumPy float64, its documents, and its sizes."""
+"""The bidirectional LSTM compared with loops in NumPy float64, its documents, and its sizes."""
 
 import dataclasses
 
@@ -39,7 +39,7 @@ def normed(x, params):
 
 
 def stream_by_hand(params, tokens):
-    """The stream of one window behind its last norm, in NumPy."""
+    """The stream of one window after its last norm, in NumPy."""
     x = params["tok_emb"][tokens] + params["pos_emb"][: len(tokens)] + params["type_emb"][0]
     x = normed(x, params["emb_ln"])
     for layer in (params["layers_0"], params["layers_1"]):
@@ -103,7 +103,7 @@ def test_sizes_are_those_of_the_paper(width, num_layers, millions):
     config = BidirectionalLSTMConfig(vocab_size=30_528, width=width, num_layers=num_layers)
     params = jax.eval_shape(bidirectional_lstm(config).init, jax.random.key(0))
     count = sum(leaf.size for leaf in jax.tree.leaves(params))
-    assert abs(count / 1e6 - millions) < 0.1  # PyTorch's LSTM has every bias twice
+    assert abs(count / 1e6 - millions) < 0.1  # PyTorch's LSTM has two copies of each bias
 
 
 def test_a_task_whose_labels_follow_refuses_it():

@@ -1,4 +1,4 @@
-"""budget_bert, which transformers does not have, against a slow float64 forward pass of its own.
+"""budget_bert, which transformers does not have, compared with a slow forward pass in float64.
 
 The other presets are compared with transformers' logits in pretrained_test.py.
 """

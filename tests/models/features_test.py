@@ -14,7 +14,7 @@ FEW = batch_of(random_tokens(), supervised=[[5, 0], [2, 2]])
 
 
 def head_of(config, params, features):
-    """From features to logits, in NumPy."""
+    """Logits from features, in NumPy."""
     x, params = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), (features, params))
     if config.head_transform:
         x = x @ params["head_dense"]["kernel"] + params["head_dense"]["bias"]

@@ -1,4 +1,4 @@
-"""GGUF files of Llama's form, written by the gguf package, give the model they were made of."""
+"""GGUF files of Llama's form, written by the gguf package, give the model they were made from."""
 
 import pathlib
 
@@ -32,7 +32,7 @@ NAMES = {
 
 
 def in_llama_cpp_order(weights, heads):
-    """As llama.cpp's convert_hf_to_gguf.py permutes queries and keys."""
+    """Permute queries and keys as llama.cpp's convert_hf_to_gguf.py does."""
     turned = weights.reshape(heads, 2, weights.shape[0] // heads // 2, *weights.shape[1:])
     return turned.swapaxes(1, 2).reshape(weights.shape)
 
@@ -88,7 +88,7 @@ def test_a_file_gives_the_parameters_it_was_made_of(tmp_path):
 
 
 def four_bits(weights):
-    """Q4_1 of ggml-quants.c: 32 numbers in a row in 16 steps from the least to the most."""
+    """Q4_1 of ggml-quants.c: 32 numbers in a row, on 16 levels from the least to the largest."""
     blocks = weights.reshape(-1, 32)
     least = blocks.min(1, keepdims=True)
     step = (blocks.max(1, keepdims=True) - least) / 15
@@ -104,7 +104,7 @@ def eight_bits(weights):
 
 
 def test_numbers_in_four_and_eight_bits_become_float32(tmp_path):
-    """The formats of SmolLM2's file, queries among them, whose order differs from ours."""
+    """The formats of SmolLM2's file, also for queries, whose order differs from ours."""
     rng = np.random.default_rng(0)
     sizes = {"attn_q": (32, 32), "attn_k": (16, 32), "attn_v": (16, 32), "attn_output": (32, 32)}
     sizes |= {"ffn_gate": (64, 32), "ffn_up": (64, 32), "ffn_down": (32, 64)}

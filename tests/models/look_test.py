@@ -59,7 +59,7 @@ def test_a_patch_at_a_position_acts_there_and_later_only(part):
     np.testing.assert_array_equal(getattr(patched, part)[0][:, 4], 1)
     same = look(
         MODEL, PARAMS, BATCH, {(0, part, np.int64(4)): jnp.ones((2, 16))}
-    )  # of a NumPy scan
+    )  # the position as a NumPy integer
     np.testing.assert_array_equal(same.logits, patched.logits)
 
 

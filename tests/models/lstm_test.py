@@ -1,4 +1,4 @@
-"""The LSTM against a loop in NumPy float64, and its state at the start of documents."""
+"""The LSTM compared with a loop in NumPy float64, and its state at the start of documents."""
 
 import dataclasses
 

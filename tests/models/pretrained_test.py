@@ -1,4 +1,4 @@
-"""Hugging Face folders against transformers' own logits, and through both ways to the bit.
+"""Hugging Face folders give transformers' own logits, and are read and written to the bit.
 
 The folders in tests/models/pretrained are made by: python -m tests.peers.make_fixtures
 """
@@ -21,7 +21,7 @@ from el_jax.models.pretrained.config_json import config_of, function_of
 
 FIXTURES = pathlib.Path(__file__).parent / "pretrained"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())
-# transformers wrote these otherwise: without prefix, in bfloat16, with a second head
+# transformers wrote these in another form: without prefix, in bfloat16, with a second head
 CHANGED = {"gpt2_without_head", "llama_bfloat16_in_shards", "bert_with_pooler"}
 
 
@@ -73,7 +73,7 @@ def test_what_was_read_is_written_to_the_bit(name, tmp_path):
         ours, theirs = (load_file(f / "model.safetensors") for f in (folder, FIXTURES / name))
         assert ours.keys() == theirs.keys()
         modes = {path.stat().st_mode for path in folder.iterdir()}
-        assert len(modes) == 1  # that of any new file, not for its owner alone
+        assert len(modes) == 1  # the mode of any new file, not one for the owner alone
         equal_trees(ours, theirs)
 
 
@@ -139,12 +139,12 @@ def test_the_presets_are_the_defaults_of_the_families():
 
 @pytest.fixture
 def copy(tmp_path):
-    """Copies a fixture; gives the folder."""
+    """A function that copies a fixture and returns the folder."""
     return lambda name: pathlib.Path(shutil.copytree(FIXTURES / name, tmp_path / name))
 
 
 def rewrite(folder, change):
-    """Write model.safetensors with the tensors that ``change`` makes of its own."""
+    """Replace the tensors of model.safetensors by what ``change`` makes of them."""
     tensors = load_file(folder / "model.safetensors")
     save_file(change(tensors), folder / "model.safetensors")
 

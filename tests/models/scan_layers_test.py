@@ -1,4 +1,4 @@
-"""Blocks in a loop, or computed again for the backward pass, are the blocks one after the other."""
+"""Blocks in a loop, or computed again for the backward pass, give the same as plain blocks."""
 
 import dataclasses
 
@@ -78,7 +78,7 @@ def test_the_blocks_are_one_program_whatever_their_number(num_layers):
     config = dataclasses.replace(both("gpt_neox")[1], num_layers=num_layers)
     batch = batch_of(random_tokens(), SUPERVISED)
     program = str(jax.make_jaxpr(transformer(config).apply)(random_params(config), batch))
-    blocks = min(num_layers, 2)  # the last, and the body of the loop
+    blocks = min(num_layers, 2)  # the last block, and the body of the loop
     assert program.count(" scan[") == blocks - 1
     assert program.count(" dot_general[") == 8 * blocks + 1
 

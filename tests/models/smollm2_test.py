@@ -12,7 +12,7 @@ from el_jax.tasks.king_james import verses
 from el_jax.tokenizers import load_tokenizer, smollm2_gguf
 from el_jax.types import Batch
 
-LENGTH = 256  # tokens that are predicted in each of the two windows
+LENGTH = 256  # tokens predicted in each of the two windows
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_the_first_two_windows_of_genesis(network, windows):
     model, params = network
     stats = token_stats(model.apply(params, batch), batch.labels)
     nats, right = cross_entropy(stats), stats.label_logit > stats.max_other
-    assert nats.mean() == pytest.approx(1.6155, abs=1e-3)  # another program's; a guess has 10.8
+    assert nats.mean() == pytest.approx(1.6155, abs=1e-3)  # by another program; a guess has 10.8
     assert nats.mean() == pytest.approx(1.61596, abs=5e-5)  # by a forward pass in float64
     assert nats[:, :64].mean() == pytest.approx(2.40, abs=5e-3)
     assert nats[:, -64:].mean() == pytest.approx(1.55, abs=5e-3)

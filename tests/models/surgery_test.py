@@ -209,7 +209,7 @@ def test_hessian_factors_are_others_elsewhere():
     with jax.enable_x64(True):
         found = hessian_factors(BERT_1, widened(BERT_1, 2), 0.5, lambda z: jax.nn.softmax(-z))
     assert abs(found["matrices"] - 1) > 0.01
-    assert found["head_bias"] == pytest.approx(1)  # in which the logits are linear
+    assert found["head_bias"] == pytest.approx(1)  # the logits are linear in it
 
 
 REFUSED = {

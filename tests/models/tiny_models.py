@@ -26,7 +26,7 @@ TINY: dict[str, TransformerConfig] = {
     "bert": dataclasses.replace(PRESETS["bert"], **SIZES),
     "budget_bert": dataclasses.replace(PRESETS["budget_bert"], **SIZES),
     "llama": dataclasses.replace(PRESETS["llama"], **SIZES | {"num_heads": 4, "num_kv_heads": 2}),
-    # what no preset has: a narrow token table, norms after the branches in a causal model
+    # no preset has a narrow token table, or norms after the branches in a causal model
     "opt_350m": dataclasses.replace(
         PRESETS["opt"], **SIZES, embedding_width=6, norm_placement="post", final_norm=False
     ),

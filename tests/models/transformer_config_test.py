@@ -68,7 +68,7 @@ def test_sizes_left_open_follow_the_width():
     assert config.rotary_dim == 8
 
 
-# published parameter counts; tied tables count once, BERT is with its masked-LM head
+# published parameter counts; tied tables count once, BERT includes its masked-LM head
 PUBLISHED = {
     "gpt2": 124_439_808,
     "opt": 125_239_296,

@@ -197,7 +197,7 @@ def test_the_readout_has_the_number_format_of_the_product():
     assert jax.eval_shape(fns.apply, random_params(config), batch).dtype == jnp.float32
 
 
-@pytest.mark.slow  # the Hessian products below are compared in every order of differentiation
+@pytest.mark.slow  # the next test compares Hessian products in every order of differentiation
 def test_gradients_to_second_order():
     config = dataclasses.replace(TINY["gpt_neox"], num_layers=1)
     with jax.enable_x64(True):
@@ -307,7 +307,7 @@ def test_bfloat16_is_close_to_float32(name):
     exact, logits = (f.apply(params, batch) for f in (fns, rounded))
     assert logits.dtype == jnp.float32
     error = np.abs(logits - exact).max() / np.abs(exact).max()
-    assert 1e-4 < error < 0.03  # a bfloat16 has 8 bits
+    assert 1e-4 < error < 0.03  # a bfloat16 has 8 significant bits
     gradient = jax.eval_shape(jax.grad(cross_entropy(rounded, batch)), params)
     assert {x.dtype for x in jax.tree.leaves(gradient)} == {jnp.dtype("float32")}
 

@@ -42,7 +42,7 @@ def test_derivatives_are_products_of_bfloat16_and_near_those_of_float32(derivati
     exact = derivative(*(array.astype(jnp.float32) for array in operands))
     for found, expected in zip(derivative(*operands), exact, strict=True):
         error = np.abs(np.asarray(found, np.float32) - expected).max() / np.abs(expected).max()
-        assert error < 0.02  # a bfloat16 has 8 bits
+        assert error < 0.02  # a bfloat16 has 8 significant bits
 
 
 def test_wider_operands_are_multiplied_as_before():

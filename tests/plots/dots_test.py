@@ -18,7 +18,7 @@ def ax():
 
 
 def bar_ends(container, axis):
-    """Lower and upper end of an error bar along an axis; None when it has no bar."""
+    """Lower and upper end of each error bar along an axis; empty if there is no bar."""
     _, _, bars = container.lines
     return [segment[:, axis] for bar in bars for segment in bar.get_segments()]
 

@@ -63,7 +63,7 @@ def test_nothing_is_predicted_of_other_methods_than_gradient_descent():
 
 
 def test_names_lie_on_no_line_no_point_and_no_other_name():
-    """Three words are nearly aligned with contexts, so that names outward of them would collide."""
+    """Three words are nearly aligned with contexts, so names placed outward would collide."""
     contexts = np.array([[0.0, -0.87, 0.87], [1.0, -0.5, -0.5]])
     words = np.array([[-0.4, 0.5], [0.6, -0.2], [0.7, -0.4], [-0.1, 1.4], [-0.8, -1.3]])
     figure, axes = new_figure(size=(2.6, 2.6))

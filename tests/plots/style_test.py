@@ -32,7 +32,7 @@ def test_a_figure_built_again_is_the_same_file(tmp_path):
         style.save_figure(figure, tmp_path / name)
     first = (tmp_path / "a.png").read_bytes()
     assert first.startswith(b"\x89PNG")
-    assert b"Matplotlib" not in first  # a new version of it alone does not change the file
+    assert b"Matplotlib" not in first  # so that a new version leaves the file as it is
     assert first == (tmp_path / "b.png").read_bytes()
 
 

@@ -20,7 +20,7 @@ MIX = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)
 
 
 def model_of(hidden_of):
-    """A model that is only its hidden states, a function of the words and one parameter."""
+    """A model with hidden states alone, a function of the words and of one parameter."""
 
     def features(params, batch):
         return jnp.pad(hidden_of(params, batch.tokens[:, 1:]), ((0, 0), (1, 0), (0, 0)))
@@ -49,7 +49,7 @@ def test_all_layers_of_a_transformer_have_at_least_what_the_last_has_and_what_th
     params = jax.vmap(model.init)(jax.random.split(jax.random.key(1), 2))
     found = belief(TASK, model, num=1024).of_params(params)
     assert (found["belief_r2_of_layers"] > found["belief_r2"] - 0.01).all()
-    assert (found["belief_r2_of_layers"] > found["belief_r2_of_word"]).all()  # the first stream
+    assert (found["belief_r2_of_layers"] > found["belief_r2_of_word"]).all()  # in the first stream
     batch = TASK.pack(TASK.test_set(1024))
     one = jax.tree.map(lambda leaf: leaf[1], params)
     streams = look(model, one, batch).residual
@@ -68,7 +68,7 @@ def test_no_two_batches_of_lapack_calls_are_side_by_side():
     params = jax.vmap(model.init)(jax.random.split(jax.random.key(1), 3))
     traced = str(jax.make_jaxpr(belief(TASK, model, num=64).of_params)(params))
     values = re.findall(r"(\w+):f32\[([\d,]*)\] \w+:f32\S* \w+:f32\S* = svd\[", traced)
-    assert len(values) == 2  # of the last layer, and of all
+    assert len(values) == 2  # for the last layer, and for all
     assert all("," not in shape for _, shape in values)  # singular values of one matrix each
 
 
@@ -83,7 +83,7 @@ def test_the_word_alone_explains_what_it_explains():
 
 def test_what_is_left_is_a_multiple_of_what_fresh_networks_leave():
     def blurred(params, tokens):
-        """Beliefs under noise that the parameter takes away; fresh networks have 0."""
+        """Beliefs with noise that the parameter, 0 in fresh networks, removes."""
         noise = jax.random.normal(jax.random.key(1), (*tokens.shape, 8))
         return TASK.world.make().belief(tokens) @ MIX + (1 - params) * noise
 
@@ -96,7 +96,7 @@ def test_what_is_left_is_a_multiple_of_what_fresh_networks_leave():
 
 @pytest.mark.parametrize("seed", [5, 145])
 def test_directions_without_digits_do_no_harm(seed):
-    """Three directions of 128 hold everything; normal equations had .72 and .83 of it here."""
+    """Three of 128 directions explain everything; normal equations found .72 and .83 of it here."""
     rng = np.random.default_rng(seed)
     y = rng.standard_normal((100, 9, 3)).astype(np.float32)
     x = y @ rng.standard_normal((3, 128)) + 5e-4 * rng.standard_normal((100, 9, 128))

@@ -1,4 +1,4 @@
-"""Contexts one by one: the same logits as in their batch, evenly chosen, filling slots left out."""
+"""Single contexts have the logits of their batch, are chosen evenly, and omit filling slots."""
 
 import dataclasses
 

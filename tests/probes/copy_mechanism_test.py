@@ -39,7 +39,7 @@ def apply(mechanism, batch, key=None):
 
 
 def attention(mechanism, batch):
-    """Two layers of two heads, all even over the padding, but for one head of a copying run."""
+    """Two layers of two heads, all even over the padding except one head of a copying run."""
     answer, _ = places(batch)
     position = jnp.arange(batch.tokens.shape[1])[None, None]
     start = (answer // TASK.string_length * TASK.string_length)[..., None]

@@ -1,4 +1,4 @@
-"""Traces along a training, of a model whose curvature is known in closed form."""
+"""Traces in a training, for a model whose curvature is known in closed form."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ V = TASK.vocab_size
 
 
 def unigram():
-    """Logits w in every context, and a leaf that is unused: the Fisher trace is 1 - |p|²."""
+    """Logits w in every context, and an unused leaf: the Fisher trace is 1 - |p|²."""
 
     def apply(params, batch, key=None):
         del key
@@ -46,7 +46,7 @@ def test_traces_of_a_unigram_model_are_those_of_the_formula():
         assert (np.abs(found[name] - exact) < 4 * error).all()
     length = np.linalg.norm(params["w"], axis=1)
     np.testing.assert_allclose(found["weight_norm"], length, rtol=1e-5)
-    # the same draws at the same weights, so no error separates the two
+    # both use the same draws at the same weights, so no error separates them
     np.testing.assert_allclose(found["scale_free_trace"], length**2 * found["fisher_trace"], 1e-4)
 
 

@@ -35,7 +35,7 @@ def model_of(features):
 
 
 def posterior(params, batch):
-    """The posterior of the state, as features of the first token; nothing of the others."""
+    """The posterior of the state as features of the first token; those of the others are 0."""
     known = jnp.exp(WORLD.make().log_posteriors(batch.tokens[:, 1:])["state_2"])
     features = jnp.zeros((*batch.tokens.shape, known.shape[-1])).at[:, 0].set(known)
     return features * params

@@ -1,4 +1,4 @@
-"""Fine-tuning: of a model solved by hand, of a transformer, and mistakes."""
+"""Fine-tuning of a model solved by hand and of a transformer, and its refusal of mistakes."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from tests.models.tiny_models import bert_of
 TASK = MaskedWords(world=choose_world("hmm", {"num_states": 4, "vocab_size": 8, "length": 4}))
 KEY = jax.random.key(0)
 WINDOWS = TASK.whole(TASK.downstream_set(400).tokens)
-FIRST_WORD = np.asarray(WINDOWS.tokens[:, 1])  # behind CLS
+FIRST_WORD = np.asarray(WINDOWS.tokens[:, 1])  # after CLS
 QUICK = FineTuning(num_epochs=60, batch_size=40, peak_lr=1e-2)
 
 
@@ -26,7 +26,7 @@ def bert():
 
 
 def table():
-    """The first token's vector is the same in every window: nothing can be told from it."""
+    """A model whose first vector is the same in every window and so predicts nothing."""
 
     def features(params, batch):
         return params["rows"][batch.tokens]

@@ -12,9 +12,9 @@ TASK = PathStar(degree=2, path_length=3, num_nodes=12, graphs_per_update=8)
 
 
 def follow(params, batch, key=None):
-    """Logits of a network that writes the start, a neighbour of it, and where that one leads.
+    """Logits of a network that writes the start, one of its neighbours, and the node after that.
 
-    Where ``params`` is 1 the neighbour is the right one, otherwise that of the first edge.
+    If ``params`` is 1 the neighbour is the right one, otherwise the one on the first edge.
     """
     edges = jnp.stack([batch.tokens[:, 3 * e : 3 * e + 2] for e in range(TASK.num_edges)], axis=1)
     query = batch.tokens[:, 3 * TASK.num_edges : 3 * TASK.num_edges + 2]
@@ -36,7 +36,7 @@ def test_a_guesser_ends_at_the_goal_of_one_graph_in_d_though_its_last_node_is_al
     assert guesser == pytest.approx(TASK.chance, abs=0.07)  # 3 standard errors
     assert found["greedy_path_accuracy"].tolist() == [guesser, knower]
     batch = TASK.pack(TASK.test_set(512))
-    assert (jnp.argmax(follow(0, batch), -1) == batch.labels)[:, -1].all()  # given the path
+    assert (jnp.argmax(follow(0, batch), -1) == batch.labels)[:, -1].all()  # when given the path
 
 
 @pytest.mark.parametrize("changes", [{"order": "reversed"}, {"teacher": "none"}])
@@ -53,7 +53,7 @@ def test_the_goal_is_found_where_it_stands(changes):
 
 
 def test_masked_diffusion_writes_first_what_it_is_surest_of():
-    """A network that knows the goal, and the node before one that it sees: it has to go back."""
+    """A network that knows the goal and the predecessor of a node it sees must write backwards."""
     task = PathStar(degree=3, path_length=4, num_nodes=12, teacher="diffusion")
     num_edges = task.num_edges
 
@@ -71,7 +71,7 @@ def test_masked_diffusion_writes_first_what_it_is_surest_of():
     assert found["greedy_path_accuracy"].tolist() == [1, 0]
     batch = task.pack(task.test_set(64))
     at_once = jnp.argmax(backwards(9.0, batch), -1) == batch.labels
-    assert not at_once[:, :-1].all(0).any()  # none of the others, were all written at once
+    assert not at_once[:, :-1].all(0).any()  # all at once, no other place is always right
 
 
 def test_other_tasks_are_refused():

@@ -1,4 +1,4 @@
-"""Linear probes against formulas in NumPy, and the certificate of their minimum."""
+"""Linear probes compared with formulas in NumPy, and the certificate of their minimum."""
 
 import importlib
 
@@ -27,7 +27,7 @@ KEY = jax.random.key(0)
 
 
 def clouds(num=N, width=D, classes=C, distance=1.0, seed=0):
-    """Gaussian clouds around random centres, in units in which no two features agree."""
+    """Gaussian clouds around random centres, with a different unit for each feature."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(classes, size=num)
     centres = distance * rng.normal(size=(classes, width))
@@ -51,7 +51,7 @@ def objective(weights, x, labels, l2):
 
 
 def weights_of(classifier, x):
-    """Kernel and bias of standardised features."""
+    """Kernel and bias for standardised features."""
     kernel = classifier.kernel * x.std(0)[:, None]
     return np.vstack([kernel, classifier.bias + x.mean(0) @ classifier.kernel])
 
@@ -76,7 +76,7 @@ def test_the_gap_is_as_small_as_asked_for_where_classes_are_rare():
 
 
 def test_two_examples_have_the_kernel_of_their_equation():
-    """W = (-w, w), and log(1 + exp(-2w)) + l2 (1 + δ) w² has the derivative of this equation."""
+    """W = (-w, w), and the equation sets the slope of log(1 + exp(-2w)) + l2 (1 + δ) w² to 0."""
     given = np.array([[-1.0], [1.0]]), np.array([0, 1])
     found = logistic_regression(*given, 2, l2=0.05, shrinkage=0.5)
     w = brentq(lambda w: 0.05 * 1.5 * w - expit(-2 * w), 0, 20)
@@ -89,7 +89,7 @@ def test_the_dual_value_is_below_every_objective_and_meets_the_least():
     best = logistic_regression(features, labels, C, l2=0.01)
     weights = weights_of(best, features)
     least = objective(weights, x, labels, 0.01)
-    root = np.linalg.cholesky(np.linalg.inv(moments(x)))  # x @ root has a round penalty
+    root = np.linalg.cholesky(np.linalg.inv(moments(x)))  # the penalty of x @ root is ‖K‖²
 
     def dual(weights):
         kernel = np.linalg.solve(root, weights[:-1])
@@ -104,7 +104,7 @@ def test_the_dual_value_is_below_every_objective_and_meets_the_least():
 
 
 def test_an_unfinished_minimum_is_refused(monkeypatch):
-    module = importlib.import_module("el_jax.probes.linear_probe")  # the room's is the function
+    module = importlib.import_module("el_jax.probes.linear_probe")  # the module, not the function
     monkeypatch.setattr(module, "MAX_ITERATIONS", 3)
     with pytest.raises(RuntimeError, match=r"^duality gap .* after 3 iterations: must be at most "):
         logistic_regression(*clouds(), C)
@@ -124,7 +124,7 @@ def test_an_affine_change_of_features_changes_nothing(fit):
 @pytest.mark.parametrize("fit", [logistic_regression, naive_bayes])
 def test_absent_classes_and_constant_features_have_no_part(fit):
     features, labels = clouds()
-    rounding = 3 + 1e-7 * np.random.default_rng(2).normal(size=N)  # that of float32
+    rounding = 3 + 1e-7 * np.random.default_rng(2).normal(size=N)  # as in float32
     wider = np.column_stack([features, np.full(N, 7.0), rounding])
     found, plain = fit(wider, 2 * labels, 2 * C), fit(features, labels, C)
     elsewhere = np.column_stack([features, np.full(N, -100.0), rounding + 100])

@@ -1,4 +1,4 @@
-"""Divergences by the entropy of the next word, against those of a table that is known."""
+"""Divergences by the entropy of the next word, compared with those of a known table."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ MODEL = lookup_table(LookupTableConfig(vocab_size=RIVER.vocab_size))
 
 
 def test_divergences_are_those_of_the_rows():
-    """After certain words their successor leads by 5 nats, after others all words are alike."""
+    """A certain successor leads by 5 nats; after the other words all words are alike."""
     table = RIVER.world.make().transition
     logits = np.zeros((RIVER.vocab_size + 1, RIVER.vocab_size), np.float32)
     logits[:4, :8] = 5 * table[:4]
@@ -23,8 +23,8 @@ def test_divergences_are_those_of_the_rows():
     logits[4:8, 8:] = -np.inf
     found = river_hill(RIVER, MODEL).of_params({"logits": jnp.asarray(logits)[None]})
     np.testing.assert_allclose(found["kl_river"], [np.log1p(7 * np.exp(-5))], rtol=1e-4)
-    # after the others the truth has four words and the model eight; before the first word, which is
-    # of the hill, it has eight and the model ten
+    # after the others the truth has four words and the model eight; for the first word, which
+    # belongs to the hill, the truth has eight and the model ten
     first, later = np.log(10 / 8), np.log(2)
     tokens = np.asarray(RIVER.test_set(256).tokens)
     weights = len(tokens), (tokens[:, :-1] >= 4).sum()
@@ -58,7 +58,7 @@ def test_the_last_bracket_is_of_the_river_and_several_lengths_are_refused(tmp_pa
     of_brackets = CausalWords(world=choose_world("dyck", {"length": 4}))
     model = lookup_table(LookupTableConfig(vocab_size=of_brackets.vocab_size))
     found = river_hill(of_brackets, model).of_params({"logits": np.zeros((1, 5, 4), np.float32)})
-    np.testing.assert_allclose(found["kl_river"], [np.log(4)], rtol=1e-5)  # of four tokens one
+    np.testing.assert_allclose(found["kl_river"], [np.log(4)], rtol=1e-5)  # one of four tokens
     path = tmp_path / "grammar.txt"
     path.write_text("S A A 0.5\nS a 0.5\nA b 1.0\n", encoding="utf-8")
     words = CausalWords(world=choose_world("grammar_file", {"path": str(path), "length": 2}))

@@ -1,4 +1,4 @@
-"""The divergence from the true conditional: zero for the truth, known for a model that is known."""
+"""The divergence from the true conditional: zero for the truth, a known value for known models."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -116,7 +116,7 @@ def next_words_of(task):
         for length, table in enumerate(tables):
             code = seen[:, :length] @ size ** np.arange(length)[::-1]
             mass = jnp.asarray(table)[code]
-            mass = jnp.where(mass.sum(-1, keepdims=True) > 0, mass, 1)  # behind the end
+            mass = jnp.where(mass.sum(-1, keepdims=True) > 0, mass, 1)  # after the end
             rows.append(jnp.log(mass))
         return jnp.stack(rows, 1) + params
 

@@ -1,4 +1,4 @@
-"""A hundred kilobytes of text: scripture, with all that tokenizers are known to differ in."""
+"""A hundred kilobytes of text: scripture, with all on which tokenizers are known to differ."""
 
 from el_jax.tasks.king_james import verses
 
@@ -12,7 +12,7 @@ ODD = (
 
 
 def sample_text() -> str:
-    """Verses with their numbers; after every tenth of them a line of another kind."""
+    """Verses with their numbers; a line of another kind follows every tenth verse."""
     lines = []
     for number, (book, verse) in enumerate(verses()):
         lines.append(f"{book} {number // 25}:{number % 25} {verse}\n")

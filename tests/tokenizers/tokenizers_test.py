@@ -1,4 +1,4 @@
-"""Tokenizers against other programs, on 100 kB of text; vocabularies read and made."""
+"""Tokenizers compared with other programs, on 100 kB of text; vocabularies read and made."""
 
 import hashlib
 import importlib.metadata
@@ -24,11 +24,11 @@ from el_jax.tokenizers import (
 )
 from tests.tokenizers.texts import ODD, sample_text
 
-# of the ids, as int32, that llama.cpp gives for the sample by SmolLM2's file: POST /tokenize to the
-# server in the package xllamacpp 2026.10.11549, without special tokens; 29,120 ids
+# SHA-256 of the ids, as int32, that llama.cpp gives for the sample with SmolLM2's file: POST
+# /tokenize to the server in the package xllamacpp 2026.10.11549, without special tokens; 29,120 ids
 LLAMA_CPP = "d146f7ab8c3ec254af835bdffda9036794be0ebc71093ca6c99dbfbc05bb3f17"
 WORDS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-# the same behind a cut around each digit, in one expression: space before a digit ends its piece
+# the same after a cut around each digit, in one expression: space before a digit ends its piece
 DIGITS_APART = r"\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 
 
@@ -41,14 +41,14 @@ def tiktokens(tokenizer, pattern, text):
         for token, number in tokenizer.get_vocab().items()
         if token not in special
     }
-    # tiktoken asks for every byte; none of those that are missing is in the text
+    # tiktoken needs every byte; those that are missing do not occur in the text
     ranks |= {bytes([byte]): 10**6 + byte for byte in range(256) if bytes([byte]) not in ranks}
     theirs = tiktoken.Encoding("", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     return theirs.encode(text)
 
 
 def letter_of(byte):
-    """GPT-2's letter for a byte: itself where it can be seen, else one from 256 on."""
+    """GPT-2's letter for a byte: the byte itself if it is visible, else a letter from 256 on."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     return chr(byte if byte in shown else 256 + byte - sum(other < byte for other in shown))
 

@@ -1,4 +1,4 @@
-"""Weights of windows: their definition, what all share, and a training under them."""
+"""Weights of windows: their definition, the properties of all, and a training with them."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Bigrams of which half are certain: their table, and the entropy that follows from it."""
+"""Bigrams, half of them certain: their table, and the entropy that follows from it."""
 
 import jax
 import numpy as np

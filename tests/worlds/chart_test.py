@@ -1,4 +1,4 @@
-"""Grammars in Chomsky normal form against the distribution built up from their rules."""
+"""Grammars in Chomsky normal form, compared with the distribution built up from their rules."""
 
 import math
 import os

@@ -101,7 +101,7 @@ def test_the_transferable_solution_is_as_flat_as_any_and_transfers(length):
 
 
 def test_a_solution_on_the_kinks_is_as_flat_and_does_not_transfer():
-    length = 4  # whose powers round so that pre-activations on a kink are exactly 0
+    length = 4  # its powers round so that pre-activations on a kink are exactly 0
     world, half = Dyck(length), length**0.75 / 2
     place, mask = np.eye(2 * length)[[1, length + 1]]
     ones = np.repeat([1.0, 0.0], length)

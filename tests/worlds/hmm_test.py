@@ -1,4 +1,4 @@
-"""Hidden Markov models against sums over every path of states."""
+"""Hidden Markov models compared with sums over every path of states."""
 
 import itertools
 

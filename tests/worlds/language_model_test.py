@@ -14,7 +14,7 @@ from el_jax.worlds import every_sentence, restricted_model
 
 TOKENS, BEGIN, LENGTH = 7, 5, 3
 COUNTS = np.array([4, 9, 0, 4, 7, 99, 1])
-WORDS = [1, 4, 0]  # of tokens 0 and 3, equally frequent, the lower one
+WORDS = [1, 4, 0]  # tokens 0 and 3 are equally frequent: the lower one is taken
 SMALL = {"vocab_size": TOKENS, "width": 8, "num_layers": 2}
 MODELS = {
     "gpt2": transformer(dataclasses.replace(PRESETS["gpt2"], num_heads=2, max_length=8, **SMALL)),
@@ -43,7 +43,7 @@ def world_of(teacher, **changes):
 
 
 def next_law(teacher, earlier):
-    """The law of the word after some words, from the network's logits behind them alone."""
+    """The law of the word after ``earlier``, from the network's logits there alone."""
     model, params = teacher
     tokens = jnp.array([[BEGIN, *(WORDS[word] for word in earlier)]])
     place = jnp.array([[len(earlier)]])
@@ -78,7 +78,7 @@ def test_candidates_in_uneven_chunks_give_the_same(monkeypatch):
     world = world_of((MODELS["lstm"], MODELS["lstm"].init(jax.random.key(0))))
     tokens = jax.random.randint(jax.random.key(1), (2, LENGTH), 0, 3)
     whole = world.log_conditionals(tokens)
-    monkeypatch.setattr("el_jax.worlds.language_model.AT_ONCE", 4)  # of 18
+    monkeypatch.setattr("el_jax.worlds.language_model.AT_ONCE", 4)  # of 18 candidates
     np.testing.assert_allclose(world.log_conditionals(tokens), whole, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Mess3 and RRXOR against their tokens' own matrices, and beliefs against sums over states."""
+"""Mess3 and RRXOR compared with their tokens' matrices, and beliefs with sums over states."""
 
 import itertools
 
@@ -8,7 +8,7 @@ import pytest
 
 from el_jax.worlds import every_sentence, mess3, rrxor
 
-# of token A, as printed by Shai et al. 2024 for alpha = .85 and x = .05; the others by symmetry
+# token A, as printed by Shai et al. 2024 for alpha = .85 and x = .05; the others by symmetry
 PRINTED = np.array(
     [[0.765, 0.00375, 0.00375], [0.0425, 0.0675, 0.00375], [0.0425, 0.00375, 0.0675]]
 )
@@ -16,7 +16,7 @@ LABELLED = [np.roll(PRINTED, (token, token), (0, 1)) for token in range(3)]
 
 
 def law(initial, labelled, tokens):
-    """Law of the state together with the tokens so far, after each of them, ``[T, S]``."""
+    """Joint law of the state and the tokens so far, after each token, ``[T, S]``."""
     state, states = initial, []
     for token in tokens:
         state = state @ labelled[token]

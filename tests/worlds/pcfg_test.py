@@ -1,4 +1,4 @@
-"""Grammars of full trees against the distribution built up from their rules."""
+"""Grammars of full trees, compared with the distribution built up from their rules."""
 
 import jax
 import numpy as np

@@ -1,6 +1,6 @@
-"""The laws that every world of ``WORLDS`` obeys, against all of its sentences written out.
+"""The laws that every world of ``WORLDS`` obeys, tested on all of its sentences written out.
 
-Programs are compiled by ``Once``, in a third of the time: each is run a few times.
+``Once`` compiles programs in a third of the time, which pays since each is run a few times only.
 """
 
 import functools
@@ -28,7 +28,7 @@ from el_jax.worlds import (
 from el_jax.worlds.world import categorical, categorical_of, check_rows, cumulative
 from tests.worlds.small_worlds import SMALL
 
-# tables of the class of hmm: mess3_test.py and bigram_river_test.py have what is theirs
+# the others are tables of the class of hmm, tested in mess3_test.py and bigram_river_test.py
 KINDS = [name for name in SMALL if name not in ("bigram_river", "mess3", "rrxor")]
 every_world = pytest.mark.parametrize("name", KINDS)
 few = settings(derandomize=True, deadline=None, max_examples=5)
@@ -83,9 +83,9 @@ def joint_next(tokens, probability, vocab_size):
 
 
 def test_every_world_has_a_small_one():
-    # an experiment that was imported may have registered one of its own
+    # an imported experiment may have registered a world of its own
     ours = {name for name, make in WORLDS.items() if make.__module__.startswith("el_jax.")}
-    assert SMALL.keys() == ours | {"language_model"}  # which is made of files
+    assert SMALL.keys() == ours | {"language_model"}  # that one is made from files
 
 
 @every_world
@@ -113,7 +113,7 @@ def test_next_words_follow_the_joint(name):
     tokens, probability = written_out(name)
     expected = joint_next(tokens, probability, world.vocab_size)
     np.testing.assert_allclose(np.asarray(next_of(world, tokens)), expected, atol=1e-10)
-    missing = 1 - expected.sum(axis=-1)[probability > 0]  # to 1: sentences that have ended
+    missing = 1 - expected.sum(axis=-1)[probability > 0]  # mass of sentences that have ended
     assert (np.nanmax(missing) > 0.01) == (len(world.lengths) > 1)
     stacked = next_of(world, tokens[:6].reshape(2, 3, -1))
     np.testing.assert_allclose(stacked.reshape(expected[:6].shape), expected[:6], atol=1e-10)
@@ -219,7 +219,7 @@ def test_the_sampled_floor_and_its_standard_error(name, per):
     runs = [floor_of(world, jax.random.key(i), 400, per=per) for i in range(40)]
     scores = np.array([(run.mean - exact) / max(run.sem, 1e-12) for run in runs])
     assert np.abs(scores).max() < 4
-    if exact > 0:  # of brackets nothing is uncertain
+    if exact > 0:  # brackets have no uncertainty
         assert 0.65 < scores.std() < 1.35
 
 
@@ -266,7 +266,7 @@ def test_bisection_draws_what_comparing_with_every_class_draws(num):
     rng = np.random.default_rng(num)
     table = rng.dirichlet(np.full(num, 0.2), 7).astype(np.float32) * (rng.uniform(size=num) < 0.7)
     table[:, -1] += 1e-3
-    table[0] = 0  # no law: any class, but a class
+    table[0] = 0  # not a law: any class may be drawn, but nothing else
     rows = rng.integers(7, size=20_000)
     sums, weights = cumulative(table), jnp.asarray(table[rows])
     drawn = np.asarray(categorical_of(jax.random.key(1), sums, jnp.asarray(rows)))
