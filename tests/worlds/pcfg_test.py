@@ -77,7 +77,7 @@ def test_sentences_of_32_words_are_within_float32():
     tokens = np.asarray(jax.jit(lambda: world.sample(jax.random.key(0), 20).tokens)())
     conditionals = jax.jit(world.log_conditionals)
     single = np.exp(conditionals(tokens))
-    # the exponential of the smallest is below what float32 can hold
+    # the exponential of the smallest is below the normal numbers of float32
     assert jax.jit(world.log_probability)(tokens).min() < -90
     with jax.enable_x64(True):
         np.testing.assert_allclose(single, np.exp(conditionals(tokens)), atol=1e-5)
