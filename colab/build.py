@@ -38,8 +38,8 @@ def sources() -> list[pathlib.Path]:
 def public_address(remote: str) -> str:
     """The address at which anyone can clone a remote; empty if there is none.
 
-    A path, a port or a bare host name is that of one machine or network; a user and a password are
-    not for others to read.
+    A path, a port or a bare host name belongs to one machine or network, and a user name and a
+    password are private.
     """
     host = r"([\w-]+(?:\.[\w-]+)*\.[a-z]{2,})"
     forms = (rf"(?:https|ssh)://(?:[^@/\s]+@)?{host}/([\w./~-]+)", rf"[^@/\s]+@{host}:([\w./~-]+)")
@@ -59,7 +59,7 @@ def origin() -> str:
 
 
 def address_in(target: pathlib.Path) -> str:
-    """The address that a notebook has; empty if it has none, or is not there."""
+    """The address in a notebook; empty if it has none, or if the notebook does not exist."""
     if not target.exists():
         return ""
     found = ADDRESS.search("\n".join(c.source for c in nbformat.read(target, 4).cells))
@@ -67,7 +67,7 @@ def address_in(target: pathlib.Path) -> str:
 
 
 def badge(address: str, name: str) -> list[NotebookNode]:
-    """The cell that opens the notebook in Colab, which opens those on GitHub only."""
+    """The cell that opens the notebook in Colab; none if the address is not on GitHub."""
     if not address.startswith("https://github.com/"):
         return []
     repository = address.removeprefix("https://")
@@ -110,7 +110,7 @@ def keep_figures(made: NotebookNode, old: NotebookNode) -> int:
     """Copies the outputs of another notebook, up to the first cell whose code differs.
 
     Returns:
-        The number of cells that lose theirs.
+        The number of cells that lose their outputs.
     """
     same = True
     lost = 0
@@ -127,7 +127,7 @@ def keep_figures(made: NotebookNode, old: NotebookNode) -> int:
 
 
 def figure_of(output: NotebookNode) -> NotebookNode | None:
-    """An output with its figure, table or printed lines alone; None if it has none of them."""
+    """An output reduced to its figure, table or printed lines; None if it has none of them."""
     if output.output_type == "stream" and output.name == "stdout":
         kept = [line for line in output.text.splitlines(keepends=True) if not PASSING.search(line)]
         return nbformat.v4.new_output("stream", name="stdout", text="".join(kept)) if kept else None
@@ -157,7 +157,7 @@ def execute(made: NotebookNode, folder: pathlib.Path) -> None:
 
 
 def write(path: pathlib.Path, *, run: bool) -> None:
-    """Writes one notebook, with the figures of a new run or those it had, as far as they hold."""
+    """Writes one notebook, with figures of a new run or its old ones as far as they still hold."""
     target = path.with_suffix(".ipynb")
     address = origin() or address_in(target)
     made = made_from(path, address)

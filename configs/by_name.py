@@ -7,9 +7,9 @@ Arguments after the colon: ``task``, ``model`` (a preset of the transformer, or 
 
     python -m el_jax.train --import=my_task.py --config=configs/by_name.py:task=my_task ...
 
-Published settings have their own config files (see configs/el/copy.py). Expect: a small
-transformer, five seeds, 2,000 updates at a constant learning rate of 1e-3 after 100 of warm-up. The
-Pythia suite (``model=pythia_70m`` to ``pythia_12b``) has its own sizes.
+Published settings have their own config files (see configs/el/copy.py). By default a small
+transformer trains with five seeds for 2,000 updates, at a constant learning rate of 1e-3 after 100
+of warm-up. The Pythia suite (``model=pythia_70m`` to ``pythia_12b``) has its own sizes.
 """
 
 from ml_collections import ConfigDict

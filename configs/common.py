@@ -78,7 +78,7 @@ def loss(name: str, **numbers: float | str) -> ConfigDict:
     """The loss section: its name, the logits' temperature and path, its own numbers and options.
 
     The path (auto, plain, chunked or gram; see el_jax/losses/fused.py) decides whether the logits
-    of all classes are in memory. auto avoids that only if there are many classes for the width.
+    of all classes are in memory. auto avoids that only if the classes are many for the width.
 
     Args:
         name: name of the loss.
@@ -221,7 +221,7 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "checkpoint_every": eval_every,
         "eval_at": "every",  # or log: also after 1, 2, 4, ... times log_every
         "checkpoint_at": "every",  # or log, as above; keep_checkpoints must be 0 to keep them
-        "on_non_finite": "raise",  # or stop the run; the other runs go on
+        "on_non_finite": "raise",  # or stop: this run ends, the other runs go on
         "run_axis": "vmap",  # or map: one run after the other
         "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
         # or runs, data (windows of an update), fsdp (windows and parameters), none (one device)
@@ -230,7 +230,7 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "eval_last": (),  # splits measured only at the end
         "probes": (),  # from el_jax.probes, with every evaluation
         "keep_checkpoints": 2,  # the newest; 0 keeps all
-        # a workdir, Hugging Face folder, hf:ORG/NAME@REVISION or GGUF file: its parameters
+        # a workdir, Hugging Face folder, hf:ORG/NAME@REVISION or GGUF file to take parameters from
         "init_from": "",
         "tracker": "",  # or tensorboard, trackio, wandb
         "profile": (),  # first and last update of a device trace

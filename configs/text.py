@@ -8,10 +8,11 @@ its tokenizer), ``loss=NAME``, ``optimizer=NAME``, ``smoke`` (seconds, for a fir
 ``python -m el_jax.generate runs/mine "..." seed=0`` continues a text, and ``el_jax.export`` writes
 a Hugging Face folder.
 
-From scratch: a GPT-2 of 4 layers and width 128 on windows of 128 tokens, byte pairs of the text
-itself; 2,000 updates of 16 windows, ten minutes of CPU time. A pretrained model is fine-tuned in
-200 updates at 5e-5. The last tenth of the text is the test set. Expect (king_james, from scratch) a
-perplexity of 29 on the training text and 74 on the test set, the last books of the Bible.
+A model from scratch is a GPT-2 of 4 layers and width 128. It reads windows of 128 tokens (byte
+pairs of the text itself) and trains for 2,000 updates of 16 windows, ten minutes of CPU time. A
+pretrained model is fine-tuned in 200 updates at 5e-5. The last tenth of the text is the test set.
+Expect (king_james, from scratch) a perplexity of 29 on the training text and 74 on the test set,
+the last books of the Bible.
 
 Needs the packages of requirements.txt.
 """
@@ -53,7 +54,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     config.task.update(window=32, windows_per_update=4, trained_size=300)
     if not config.train.init_from:
         config.model.update(width=16, num_layers=1, num_heads=2)

@@ -1,1 +1,1 @@
-"""Makes the tests a package, which precedes a `tests` that other distributions install."""
+"""Makes the tests a package, which is found before a `tests` that other distributions install."""

@@ -1,4 +1,4 @@
-"""No model that a config accepts sees its labels in the window, for tasks whose labels follow."""
+"""No model that a config accepts sees labels that come later in its window."""
 
 import dataclasses
 import itertools
@@ -39,7 +39,7 @@ def packed(config, packing):
 
 
 def parsed(switches, packing):
-    """Settings of the config, or None where it is refused."""
+    """Settings of the config, or None if it is refused."""
     config = packed(get_config("smoke"), packing)
     config.model.update(width=8, num_heads=2, rotary_fraction=0.5)
     with config.model.ignore_type():
@@ -51,10 +51,10 @@ def parsed(switches, packing):
 
 
 def assert_answers_unseen(settings):
-    """Logits keep their bits whatever tokens follow the supervised position."""
+    """Assert that tokens after a supervised position change no bit of its logits."""
     model = build.model_of(settings)
     batch = Once(lambda: settings.task.pack(settings.task.test_set(4)))()
-    rng = np.random.default_rng(0)  # a table that starts at 0 answers the same everywhere
+    rng = np.random.default_rng(0)  # a table of zeros gives the same logits everywhere
     params = jax.tree.map(
         lambda leaf: leaf + 0.1 * rng.standard_normal(leaf.shape, np.float32),
         Once(model.init)(jax.random.key(0)),
@@ -103,7 +103,7 @@ def test_the_check_sees_a_model_that_looks_ahead():
 def test_tasks_say_truly_whether_their_labels_follow(name):
     task = TASKS[name]()
     batch = Once(lambda key: task.batch_at(task.train_set(), 0, key))(jax.random.key(0))
-    last = batch.tokens.shape[1] - 1  # of a window of running text the last label is not in it
+    last = batch.tokens.shape[1] - 1  # the last label of running text is outside its window
     behind = jnp.take_along_axis(batch.tokens, jnp.minimum(batch.supervised + 1, last), axis=1)
     inside = batch.supervised < last
     follows = (behind == batch.labels) | ~inside

@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 
 def health():
-    """New arrays for every state, so that a test that donates them takes them from no other."""
+    """New arrays for every state, so that a test that donates them leaves other states intact."""
     return Health(*(jnp.arange(i, i + 2) for i in range(2)))
 
 
@@ -94,7 +94,7 @@ def test_nothing_to_restore(tmp_path):
 
 
 def flip(path):
-    content = bytearray(path.read_bytes() or b"x")  # one in its place, where it is empty
+    content = bytearray(path.read_bytes() or b"x")  # an empty file gets one byte
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
@@ -243,8 +243,8 @@ def let_late_callbacks_come():
     time.sleep(0.3)
 
 
-# 2026-11-21, orbax 0.12: those callbacks find that orbax has closed their event loop. The failed
-# save itself is raised, and is what these tests are about.
+# 2026-11-21, orbax 0.12: those callbacks find that orbax has closed their event loop. These tests
+# are about the error that the failed save itself raises.
 may_call_back_late = pytest.mark.filterwarnings(
     "ignore:Exception ignored in. None:pytest.PytestUnraisableExceptionWarning"
 )
@@ -291,7 +291,7 @@ def test_on_a_full_disk_the_last_checkpoint_stays(tmp_path, free):
 
 
 def test_files_that_come_after_the_error_take_no_room(tmp_path, monkeypatch):
-    """As orbax's storage writes them, which sees only later that one of them has failed."""
+    """Imitate orbax's storage, which notices only later that one of its files has failed."""
 
     writers = []
 

@@ -16,14 +16,14 @@ from el_jax import build as build_config
 ROOT = pathlib.Path(__file__).parents[1]
 SOURCE = "# %% [markdown]\n# # Title\n\n# %%\nx = 1\n"
 CELL_LIMIT = 300  # seconds for one cell
-# What a reader would fill into the forms to see only that a notebook runs.
+# Entries of the forms for a reader who only wants to see that a notebook runs.
 FORMS = {
     "equal_learning": {"SCALE": "smoke", "NUM_UPDATES": 20, "WARMUP_STEPS": 10}
     | {"OTHER_WARMUP_STEPS": 10},
     "flatness": {"SCALE": "smoke", "NUM_UPDATES": 20, "NUM_CONTEXTS": 32},
     "linear_ntp": {"NUM_STEPS": 200},
 }
-# Right answers to exercises; those that are not here stay as they are, and are not right.
+# Right answers to exercises; the other exercises keep their first entries, which are not right.
 ANSWERS = {
     "equal_learning": {"MY_LAMBDA": 0.5},
     "flatness": {"MY_PROBES": 4_000, "MY_SCALE": 2.0, "MY_ESTIMATOR": "XTrace"},
@@ -53,14 +53,14 @@ def module_names(source: pathlib.Path) -> dict[str, object]:
 
 
 def fill_cell(cell: str, form: dict[str, object]) -> str:
-    """A cell whose fields have these values."""
+    """The cell with these values in its fields."""
     for name, value in form.items():
         cell = re.sub(rf"^{name} = .*?(?=  # @param)", f"{name} = {value!r}", cell, flags=re.M)
     return cell
 
 
 def fill(notebook: nbformat.NotebookNode, form: dict[str, object]) -> None:
-    """Fills in forms; each field must stand in one cell."""
+    """Fills in forms; each field must be in exactly one cell."""
     for name, value in form.items():
         field = re.compile(rf"^{name} = .*?(?=  # @param)", re.MULTILINE)
         (cell,) = [c for c in build.code_cells(notebook) if field.search(c.source)]
@@ -216,7 +216,7 @@ def test_the_first_cell_is_the_same_everywhere_and_asks_for_an_address(tmp_path,
 
 
 def corners(cell: str) -> list[dict[str, object]]:
-    """Every combination of the ends of a form's sliders and of its choices, lengths and names."""
+    """Every combination of the ends of a form's sliders and of the entries of its lists."""
     fields: dict[str, list[object]] = {}
     for name, spec in re.findall(r"^(\w+) = .*?# @param (.*)$", cell, re.MULTILINE):
         if name in ("SEEDS", "LAMBDA", "WEIGHT", "LABEL"):

@@ -125,7 +125,7 @@ def test_bad_argument_is_named(arg, message):
 
 # ---- published settings -------------------------------------------------------------------------
 
-# What the papers print, by config file and argument; where a paper is silent the file says so.
+# Numbers that the papers print, by config file and argument. The file says where a paper is silent.
 PUBLISHED = [
     *(
         ("el.copy", f"loss={loss},scale=paper{section}", numbers | {"train.seeds": 10})

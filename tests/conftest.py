@@ -13,10 +13,10 @@ _CACHE = (
     pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "el_jax" / "xla"
 )
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
-# Small programs too: there are thousands, and together they take most of a second run's time.
+# Small programs are cached too: there are thousands, and they would take most of a second run.
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-# A worker has a core. Threads of LAPACK that wait for one take .07 s for a QR of .0002 s.
+# Each worker has one core. LAPACK threads that wait for a core take .07 s for a QR of .0002 s.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # JAX_PLATFORMS=cuda or tpu tests an accelerator
 os.environ["MPLBACKEND"] = "Agg"  # figures are files, never windows
@@ -33,7 +33,7 @@ from el_jax.process.compilation import release_freed_memory
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_legacy_prng_key", "error")
 jax.config.update("jax_enable_x64", False)
-# Two devices, so that sharded code is exercised; measured on two cores: no slower than one.
+# Two devices, so that sharded code is exercised; on two cores they are no slower than one.
 jax.config.update("jax_num_cpu_devices", 2)
 
 if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run would parse
@@ -52,7 +52,7 @@ if jax.__version_info__ < (0, 13):  # an unknown flag would end the process
 gc.set_threshold(50_000, 20, 20)
 
 MOST_MAPPINGS = 30_000
-MOST_MEMORY = 2.5e9  # bytes of a worker: two of them beside other work must fit into 16 GB
+MOST_MEMORY = 2.5e9  # bytes per worker: two workers and other programs must fit into 16 GB
 
 hypothesis.settings.register_profile("el_jax", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("el_jax")
@@ -69,8 +69,8 @@ def float64() -> Iterator[None]:
 def _forget_programs() -> Iterator[None]:
     """Forgets compiled programs before they take too much memory, or too many mappings.
 
-    Each program takes a dozen mappings or more, of which Linux gives a process 65,530, and XLA
-    crashes where it gets none. Without this a worker has 7 GB when it ends.
+    Each program takes a dozen mappings or more. Linux gives a process 65,530 mappings, and XLA
+    crashes if it gets no more. Without this a worker holds 7 GB when it ends.
     """
     yield
     maps, memory = pathlib.Path("/proc/self/maps"), pathlib.Path("/proc/self/statm")
@@ -84,7 +84,7 @@ def _forget_programs() -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what is imported by now out of every collection."""
+    """Leaves everything imported so far out of garbage collection."""
     gc.freeze()
 
 

@@ -1,7 +1,7 @@
 """The contract of every task, model, loss and optimizer that a config can name.
 
-A new one is covered by its line in the dict. The first update of each is traced at the sizes of its
-defaults and not compiled; its mathematics is tested in the file of its own.
+A new one is covered once its line is in the dict. The first update of each is traced at its default
+sizes and not compiled; its mathematics is tested in a file of its own.
 """
 
 import functools
@@ -32,11 +32,11 @@ FAMILIES = {
 }
 ALONE = [
     (family, name) for family, table in FAMILIES.items() for name in table if name != "transformer"
-]  # which is named by its presets
+]  # the transformer is named by its presets
 
 
 def make_spec(family, name):
-    both_ways = name == "bidirectional_lstm"  # the default task's labels follow
+    both_ways = name == "bidirectional_lstm"  # it would see the labels of the default task
     config = by_name.get_config(f"{family}={name}" + ",task=masked" * both_ways)
     if name == "llama":
         config.model.num_kv_heads = 1  # its own three do not divide the two heads
@@ -83,7 +83,7 @@ def test_a_task_is_a_hashable_source_of_equal_windows(name):
         assert 0 <= batch.supervised.min() <= batch.supervised.max() < task.window_length
         assert batch.groups.max() < len(task.group_names)
         assert batch.mask.any()
-    again = jax.jit(task.batch_at)(data, jnp.int32(0), key)  # a resumed training asks for it traced
+    again = jax.jit(task.batch_at)(data, jnp.int32(0), key)  # traced, as in a resumed training
     jax.tree.map(np.testing.assert_array_equal, again, first)
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
-# Rooms of mathematics are compiled by whoever calls them. linear_ntp compiles itself: its functions
-# take whole problems, enter float64 and give NumPy arrays, so no caller could.
+# The caller compiles rooms of mathematics. linear_ntp compiles itself: its functions take whole
+# problems, enter float64 and give NumPy arrays, so no caller could.
 UNCOMPILED = ("losses", "worlds", "curvature", "tasks")
 CALLERS = ("el_jax/curvature/conformance/",)  # commands in those rooms
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 300, 60
 EMPTY_NAMES = {"utils", "util", "helpers", "misc", "core", "manager", "common_utils"}
-# An absolute path into somebody's machine; an address such as https://host/home/ is none.
+# An absolute path on somebody's machine; an address such as https://host/home/ does not count.
 MACHINE_PATH = re.compile(r"(?<![\w.:/}])/(?:home|Users|root|work|mnt|scratch|tmp|content)/\w")
 
 
@@ -29,7 +29,7 @@ def jit_breaches(path: str, text: str) -> Iterator[str]:
 
 
 def functions(text: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every function with its dotted name; a name with a private part belongs to nobody else."""
+    """Every function with its dotted name; a private part in a name marks it as internal."""
 
     def walk(node: ast.AST, prefix: str) -> Iterator:
         for child in ast.iter_child_nodes(node):
@@ -85,7 +85,7 @@ def path_breaches(path: str, text: str) -> Iterator[str]:
 CODE = ("el_jax", "configs", "experiments", "colab")
 TEXT = {".py", ".md", ".sh", ".txt", ".csv", ".json", ".ipynb", ".ini", ".toml"}
 Check = Callable[[str, str], Iterator[str]]
-# Each check with the folders it holds in.
+# Each check with the folders that it applies to.
 CHECKS: dict[Check, tuple[str, ...]] = {
     jit_breaches: ("el_jax",),
     size_breaches: ("el_jax",),
@@ -96,7 +96,7 @@ CHECKS: dict[Check, tuple[str, ...]] = {
 
 
 def files(check: Check) -> list[pathlib.Path]:
-    """Every file a check reads: Python, and for paths of one machine every text."""
+    """Every file that a check reads: Python files, or all texts for paths of one machine."""
     suffixes = TEXT if check is path_breaches else {".py"}
     found = [path for folder in CHECKS[check] for path in sorted((ROOT / folder).rglob("*"))]
     if check is path_breaches:

@@ -25,7 +25,7 @@ LAYERS = (
 )
 # The shelves of linear_ntp, likewise.
 SHELVES = ("problems", "theory", "solvers")
-# Side by side, but for these: (room, what it may import).
+# Rooms of one line may not import each other, except these: (room, what it may import).
 SIBLINGS = {("linear_ntp", "losses"), ("checkpoint", "checkpoint_step")}
 # The package itself sets XLA's flags before anything computes.
 SIBLINGS |= {("__init__", "process")}

@@ -1,4 +1,4 @@
-"""The command that measures checkpoints: its table, its figure, and mistakes typed at it.
+"""The command that measures checkpoints: its table, its figure, and its messages on mistakes.
 
 README's recipe runs it on a masked model; here it measures the copy task.
 """
@@ -36,7 +36,7 @@ KINDS = ("embeddings", "matrices", "norms", "biases")
 
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
-    """A training of two seeds, by the command."""
+    """A training of two seeds, made by the command."""
     seeds = ["--config.train.seeds=2", "--config.train.keep_checkpoints=0"]
     return trainings.trained(tmp_path_factory.mktemp("copy"), *trainings.SHORT, *seeds)
 
@@ -58,7 +58,7 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
             r["metric"]: (float(r["value"]), float(r["sem"])) for r in rows if r["step"] == step
         }
         groups = [found[f"fisher_trace, {kind}"][0] for kind in KINDS]
-        # drawn labels are those of the whole, so the groups add up without an error of sampling
+        # the groups share the labels drawn for the whole, so they add up without sampling error
         np.testing.assert_allclose(sum(groups), found["fisher_trace"][0], rtol=1e-4)
         of_blocks = [found[f"eigenvalue_1, {kind}"][0] for kind in KINDS]
         # a block's largest eigenvalue is never above that of the whole
@@ -181,7 +181,7 @@ def published(tmp_path_factory):
 
 
 def small(**changes):
-    """Few contexts, no groups and no spectrum, which take a minute to compile."""
+    """A config with few contexts, and without groups and spectrum, which compile for a minute."""
     config = get_config("smoke")
     config.update({"window": 8, "lanczos_steps": 4, "groups": "none", "num_eigenvalues": 0})
     config.update(changes)
@@ -208,7 +208,7 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
     assert (tmp_path / "curvature.png").stat().st_size > 10_000
     found = numbers_of(tmp_path)
     assert found["eigenvalue_1"] > found["least_eigenvalue"]
-    # the same contexts by hand: windows of 8, the second half asked for, 64 of them evenly
+    # the same contexts by hand: windows of 8, their second halves supervised, 64 evenly spaced
     words = json.loads((published / "tokenizer.json").read_text())["model"]["vocab"]
     tokens = np.array([words.get(word, 0) for word in TEXT.split()])
     rows = tokens[: len(tokens) // 9 * 9].reshape(-1, 9)
@@ -223,7 +223,7 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
 
 def test_results_go_where_they_are_asked_for_and_the_spectrum_may_be_left_out(published, tmp_path):
     out = tmp_path / "new" / "results"
-    measure(small(out=str(out)), published)  # of the whole Bible
+    measure(small(out=str(out)), published)  # on the whole Bible
     assert not {name for name in numbers_of(out) if "eigenvalue" in name}
     assert numbers_of(out)["hessian_trace"]
     assert (out / "curvature.png").stat().st_size > 5_000

@@ -1,9 +1,9 @@
 """The commands in the READMEs run, and the targets of their links exist.
 
-Of each ```bash block, every `python -m` line must name a module that exists and flags it takes;
-a block after `<!-- test: run -->` is executed in a copy of the repository, which has the block
-after `<!-- test: file NAME -->` as the file of that name. The other ```python blocks of one README
-are executed in order, in one namespace.
+In each ```bash block, every `python -m` line must name a module that exists and flags it takes.
+A block after `<!-- test: run -->` is executed in a copy of the repository, in which the block after
+`<!-- test: file NAME -->` is the file of that name. The other ```python blocks of one README are
+executed in order, in one namespace.
 """
 
 import ast
@@ -47,9 +47,9 @@ FENCE = re.compile(
 )
 LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"")
 
-# Reads commands, one a line, and starts each as `python -m` does, up to where it has read its
-# command line and, for the mains of el_jax, its config. Answers with the exit code and the errors.
-# Each has a copy of a process that has imported what most of them need: that takes seconds.
+# Reads commands, one a line, and starts each as `python -m` does. The command ends once it has read
+# its command line and, for the mains of el_jax, its config; the answer is the exit code and the
+# errors. Each runs in a copy of a process that has made the common imports, which take seconds.
 ONLY_PARSE = """
 import argparse, json, os, runpy, signal, sys, tempfile
 import experiments.bench.run, experiments.harness.report
@@ -91,7 +91,7 @@ PARSE_LIMIT = 300  # seconds for one command
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, text, first line, and what its mark says."""
+    """One fenced block: its language, text, first line, and the words of its mark."""
 
     language: str
     text: str
@@ -105,7 +105,7 @@ class Block(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of the file that the block is; empty for a block that is none."""
+        """Name of the file that the block holds; empty if it holds none."""
         return self.mark.removeprefix("file ") if self.mark.startswith("file ") else ""
 
 
@@ -126,7 +126,7 @@ def write_files(readme: str, folder: pathlib.Path) -> None:
 
 
 def written_experiments() -> list[str]:
-    """The experiments that a README has as files."""
+    """The experiments whose files are blocks of a README."""
     files = [pathlib.Path(b.file) for readme in READMES for b in blocks(readme.read_text())]
     return [file.parent.name for file in files if file.name == "run.py"]
 

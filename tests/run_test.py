@@ -19,7 +19,7 @@ from tests import trainings
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A sweep of two seeds, by the command."""
+    """A sweep of two seeds, made by the command."""
     sweep = ["--config.sweep.loss.lam=(0.5, 2.0)", "--config.train.seeds=2"]
     return trainings.trained(tmp_path_factory.mktemp("sweep"), *trainings.SHORT, *sweep)
 

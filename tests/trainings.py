@@ -17,7 +17,7 @@ TINY = (
     "--config=configs/el/copy.py:loss=e1,smoke",
     "--config.model.width=8",
     "--config.model.num_layers=1",
-    "--config.train.shard=none",  # split over devices, sums are in another order
+    "--config.train.shard=none",  # split over devices, sums would have another order
     "--config.model.residual_dropout=0.1",
 )
 
@@ -59,7 +59,7 @@ def finish(process, workdir, timeout=300):
 
 
 def trained(workdir, *arguments, **environment):
-    """Train to the end; the workdir."""
+    """Train to the end; return the workdir."""
     finish(start(workdir, *arguments, **environment), workdir)
     return workdir
 
@@ -74,7 +74,7 @@ def arrays(workdir):
     folder = workdir / "checkpoints" / str(steps(workdir)[-1])
     about = verified(folder)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # orbax advises to say where arrays go; here: anywhere
+        warnings.simplefilter("ignore")  # orbax asks where arrays should go; any place will do
         kept = ocp.load_checkpointables(folder / ARRAYS, {"state": None})["state"]
     flat = {}
 
@@ -99,7 +99,7 @@ def rows(workdir):
 
 
 def differences(workdir, reference):
-    """Differences between two finished trainings: names of arrays, or metrics.jsonl."""
+    """Names of the arrays, and of metrics.jsonl, that differ between two finished trainings."""
     ours, theirs = arrays(workdir), arrays(reference)
     different = [
         name

@@ -11,12 +11,13 @@ window), ``smoke`` (seconds, for a first look; the small scale unless another is
 ``narrow``, the default, is the paper's protocol at width 64: 400 strings, AdamW's defaults, rates
 times 1024 / 64, a quarter of its 20,000 updates. All training strings are fitted.
 ``--config.task.num_train=0`` draws new strings for every update, so that no hard one is repeated.
-``small`` has 1,600 strings, 3,000 updates and β₂ = .95; most failures are unfinished training.
+``small`` has 1,600 strings, 3,000 updates and β₂ = .95; most of its failures are unfinished
+training.
 
 Cost (narrow): 5,000 updates of one run take 15 s on one CPU core.
 Expect (narrow, with warm-up; probe swap): cross-entropy is right on .53 of unseen hard strings and
-copies .07 where padding and letter disagree, E1 is right on .65 and copies .46
-(experiments/el_copy_overfit, quick scale, eight data sets).
+copies the letter in .07 of the strings where padding and letter disagree; E1 is right on .65 and
+copies in .46 (experiments/el_copy_overfit, quick scale, eight data sets).
 """
 
 from ml_collections import ConfigDict
@@ -64,7 +65,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
         config.optim = common.optim(given.optimizer, peak_lr=3e-3, warmup_steps=warmup_steps)
         config.optim.schedule = "wsd"
         if given.optimizer == "adamw":
-            # at .999, E-loss runs that had fitted their strings lose them for hundreds of
+            # at .999, E-loss runs that had fitted their strings no longer fit them for hundreds of
             # updates, and cross-entropy learns less (experiments/README.md, log of 27 November)
             config.optim.b2 = 0.95
         num_updates, seeds = 3_000, 5
@@ -111,7 +112,7 @@ def _model(name: str, **sizes: int) -> ConfigDict:
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     if config.model.name == "transformer":
         config.model.update(width=16, num_layers=2, num_heads=2)
     config.optim.warmup_steps = min(config.optim.warmup_steps, 10)

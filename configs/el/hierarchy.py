@@ -7,8 +7,8 @@ Arguments after the colon: ``depth=L`` (2^L words a sentence), ``synonyms=M`` of
 the transformer, or another model), ``smoke`` (seconds, for a first look). There are eight words and
 eight classes; a deep network is reported to need some 8 M^L sentences (arXiv 2307.02129).
 
-Cost: 3,000 updates of one run take about a minute on one CPU core. Expect: all training sentences
-right, and .60 of unseen ones (experiments/el_hierarchy, four hierarchies).
+Cost: 3,000 updates of one run take about a minute on one CPU core. Expect: a run is right on all
+training sentences and on .60 of unseen ones (experiments/el_hierarchy, four hierarchies).
 """
 
 from ml_collections import ConfigDict
@@ -47,7 +47,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     if config.model.name == "transformer":
         config.model.update(width=16, num_layers=1, num_heads=2)
     config.optim.warmup_steps = 10

@@ -12,9 +12,8 @@ further objective on later tokens, from el_jax/training/objectives/future), ``te
 ``smoke`` (seconds, for a first look).
 
 The paper scale follows issue 3 of that repository on the original runs: 200,000 graphs of 50
-labels, of which the last 64 of an epoch are left out here, and 500 epochs in batches of 256 at
-5e-4. Weight decay is .01, warm-up 100 updates, or 1,000 with an E-loss. The paper states none of
-these.
+labels (the last 64 of an epoch are left out here), and 500 epochs in batches of 256 at 5e-4. Weight
+decay is .01. Warm-up takes 100 updates, or 1,000 with an E-loss. The paper states none of these.
 """
 
 from ml_collections import ConfigDict
@@ -89,7 +88,7 @@ def _model(size: str) -> ConfigDict:
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     config.task.graphs_per_update = 16
     config.task.num_train = min(config.task.num_train, 64)
     config.model.update(width=16, num_layers=2, num_heads=2)

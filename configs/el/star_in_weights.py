@@ -8,9 +8,9 @@ in one update as in its large stars, a quarter of the arms held out), ``untold``
 held-out arms are left out, so that nothing reveals their paths), ``smoke`` (seconds, for a first
 look).
 
-The tiny star is the notebooks': one layer, one head, width 32, no weight decay, all edges in each
-of 500 updates, at a learning rate of .01 that falls to 0 (linearly, here). The wide star's sizes
-are ours.
+The tiny star is trained as in the notebooks: one layer, one head, width 32, no weight decay, all
+edges in each of 500 updates, at a learning rate of .01 that falls to 0 (linearly, here). The wide
+star's sizes are ours.
 
 Cost: 300 updates of one run of the wide star take 4 to 8 s on one CPU core without compilation.
 Expect, for the tiny star's edges in both directions: an accuracy of .531 (a node has one answer at
@@ -66,7 +66,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     config.task.update(degree=min(config.task.degree, 6), num_held_out=1)
     config.model.width = 16
     config.optim.warmup_steps = min(config.optim.warmup_steps, 10)

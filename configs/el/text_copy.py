@@ -63,7 +63,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     config.task.update(num_train=64, sentences_per_update=8)
     if not config.train.init_from:
         config.model.update(width=16, num_layers=1, num_heads=2)

@@ -2,8 +2,8 @@
 
     python -m el_jax.train --config=configs/flatness/masked.py:world=pcfg --workdir=runs/pcfg
 
-Arguments after the colon: ``task=masked|causal`` (causal: the next word, by a model that does not
-see it), ``world=NAME`` (pcfg, hmm, dyck, bigram_river, mess3, rrxor, random_hierarchy,
+Arguments after the colon: ``task=masked|causal`` (causal: a model that does not see the next word
+predicts it), ``world=NAME`` (pcfg, hmm, dyck, bigram_river, mess3, rrxor, random_hierarchy,
 grammar_file, language_model), ``scale=small|paper``, ``model=NAME`` (a preset of the transformer,
 or another model; ``bidirectional_lstm`` is the paper's for hmm), ``size=NAME`` (paper: a row of the
 paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME`` (``sgd`` is plain, at a
@@ -16,8 +16,8 @@ in a Hugging Face folder or GGUF file, drawn once (with ``num_train=0`` every up
 ``task.world.begin`` is the token that they begin with.
 
 Cost (small): 6,000 updates of 256 sentences, some three minutes a run on one CPU core. Expect
-(small, pcfg): a cross-entropy of 2.45 nats a masked word, .05 of which (``kl``) is divergence from
-the true conditional and the rest, 2.39, the entropy that no model changes.
+(small, pcfg): a cross-entropy of 2.45 nats a masked word. It is the divergence from the true
+conditional (``kl``), .05, and the entropy that no model changes, 2.39.
 """
 
 from ml_collections import ConfigDict
@@ -117,12 +117,12 @@ def _optim(name: str, num_updates: int) -> ConfigDict:
     warmup = num_updates * 6 // 100
     optim = common.optim(name, peak_lr=1e-3, warmup_steps=warmup, schedule="linear")
     if name == "adamw":
-        optim.update(b2=0.98, epsilon=1e-6, weight_decay=0.01)  # of the released code
+        optim.update(b2=0.98, epsilon=1e-6, weight_decay=0.01)  # as in the released code
     return optim
 
 
 def _make_small(config: ConfigDict) -> None:
-    """Seconds instead of minutes: to see that everything runs, not to learn."""
+    """Shrink the training to seconds: enough to see that everything runs, not to learn."""
     if config.model.name == "transformer":
         config.model.update(width=16, num_layers=1, num_heads=2)
     elif config.model.name == "bidirectional_lstm":

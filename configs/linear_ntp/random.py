@@ -4,7 +4,7 @@
 
 Arguments after the colon: ``m`` contexts, ``d`` dimensions, ``V`` tokens, ``S`` of them after each
 context, ``seed``, ``steps`` of gradient descent; ``teacher`` takes the probabilities from a linear
-teacher: compatible in any dimension, seldom separable in few. Cost: seconds.
+teacher, which are compatible in any dimension but seldom separable in few. Cost: seconds.
 """
 
 from ml_collections import ConfigDict

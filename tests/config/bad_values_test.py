@@ -1,7 +1,7 @@
-"""Every value that a config may not have, with the line that a user reads: one table.
+"""A table of the values that a config may not have, with the line that a user reads.
 
-The command lines around it are in tests/process/launch_test.py, any value of any key in
-tests/config/malformed_test.py.
+tests/process/launch_test.py tests the command lines around it, and tests/config/malformed_test.py
+tries any value of any key.
 """
 
 import functools
@@ -23,7 +23,7 @@ NOT_NEGATIVE, ABOVE_0 = "must be at least 0", "must be above 0"
 CAUSAL = ", ".join(sorted(name for name, preset in PRESETS.items() if preset.causal))
 LOOKS_AHEAD = f"must be one of {CAUSAL}: a model that sees later tokens reads"
 
-# Arguments of configs/el/copy.py, dotted key, its value, and the beginning of what is said of it.
+# Arguments of configs/el/copy.py, dotted key, its value, and a part of the message.
 TRAINING = [
     ("loss=e1", "optim.peak_lr", -1.0, ABOVE_0),
     ("loss=e1", "optim.peak_lr", 0.0, ABOVE_0),
@@ -119,7 +119,7 @@ TRAINING = [
     ("loss=e1", "sweep.optim.warmup_steps", (0, 50), "must be at most train.num_updates=40"),
     ("loss=e1", "parallel", "mpi", "must be one of jit, pmap"),
 ]
-# Dotted keys that are in no section, and the beginning of what is said of them.
+# Arguments of configs/el/copy.py, dotted keys in no section, and the beginning of the message.
 UNKNOWN = [
     ("loss=e1", "nope", "unknown key; config has eval, loss, model, optim"),
     ("loss=e1", "optim.lr", "unknown key; did you mean 'peak_lr'?"),
@@ -173,12 +173,12 @@ def test_an_unknown_model_is_told_all_that_there_are():
 
 
 def listed(value):
-    """The values of a sweep: the first that is wrong is named alone."""
+    """The values of a sweep, since a message names only the first wrong one."""
     return value if isinstance(value, tuple) else ()
 
 
 def parsed_and_built(config):
-    """Some values are known to be wrong only where the parts of a training meet."""
+    """Parse and build, since some values prove wrong only when the parts of a training meet."""
     return build.make_spec(training.parse(config))
 
 

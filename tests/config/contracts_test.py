@@ -1,4 +1,4 @@
-"""Mistakes in losses, tasks and models of one's own are one line before anything is compiled."""
+"""A mistake in a user's loss, task or model ends in one line before anything is compiled."""
 
 import dataclasses
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Whatever stands in place of a value, a config is accepted or refused in one line."""
+"""A config with any value for any key is accepted, or refused in one line."""
 
 import math
 

@@ -43,7 +43,7 @@ def test_sides_take_turns_so_that_a_steady_drift_cancels():
     found = compare(side("a", 2.0), side("b", 3.0), 2)
     assert order == list("abba" * 3)  # the first round warms up
     np.testing.assert_allclose(found.ratios, 1.5, rtol=1e-12)
-    np.testing.assert_allclose(found.first_seconds, [5.3, 7.7])  # of 4.4 and 6.2, of 6.8 and 8.6
+    np.testing.assert_allclose(found.first_seconds, [5.3, 7.7])  # means of 4.4, 6.2 and of 6.8, 8.6
 
 
 def test_a_worker_that_dies_says_why():
@@ -67,7 +67,7 @@ FASTER = "Runs at once are 1.2 times as fast as one after another"
         (UPDATE, 1.0 * ROUNDS, FAILS, "≤ 0.9"),
         (UPDATE, [0.5] * 5, UNDECIDED, "≤ 0.9"),  # too few rounds
         (FASTER, 1.3 * ROUNDS, HOLDS, "≥ 1.2"),
-        (MEMORY, [0.2], FAILS, "≤ 0.15"),  # counted: one is enough
+        (MEMORY, [0.2], FAILS, "≤ 0.15"),  # a count: one value is enough
     ],
 )
 def test_goals_are_judged_by_rounds(text, values, verdict, bound):

@@ -26,7 +26,7 @@ def outcome_of(claim, results):
     return found.outcome
 
 
-# seeds differ a lot from each other, the two settings by 0.10 ± 0.01 on each of them
+# seeds differ a lot from each other; on each seed the two settings differ by 0.10 ± 0.01
 PAIRED = table(a=[0.31, 0.60, 0.89], b=[0.20, 0.50, 0.80])
 
 
@@ -250,7 +250,7 @@ def test_what_could_not_be_measured_has_its_reason():
     assert [j.outcome.detail for j in found] == ["no accelerator", "judged"]
 
 
-TIMES = [0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 9.0]  # one round beside a neighbour
+TIMES = [0.80, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 9.0]  # another program slowed one round
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The losses that are compared are least at the margins that the table says."""
+"""Each loss of the comparison is least at the margin that the table gives."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ def test_each_value_gives_its_margin(family):
     config = get_config(f"loss={family.loss},scale=narrow")
     num_classes = build.parse(config).task.vocab_size
     numbers = config.loss.to_dict()
-    for key in ("path", "logit_temperature"):  # of every loss: how it is computed, and of what
+    for key in ("path", "logit_temperature"):  # keys of every loss: how it is computed, and of what
         numbers.pop(key)
     loss = TOKEN_LOSSES[numbers.pop("name")]
     for margin, value in zip(MARGINS, family.values, strict=True):

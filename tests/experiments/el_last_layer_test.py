@@ -17,7 +17,7 @@ V, L = TASK.vocab_size, TASK.alphabet_size
 
 
 def by_hand(of_letter, of_padding):
-    """Features are the letter and the first of the padding; the last layer weighs the two."""
+    """A model with the letter and the first padding letter as features, weighted by its head."""
 
     def readout(params, batch, key=None):
         del key
@@ -35,7 +35,7 @@ def numbers(model, monkeypatch, task=TASK):
     monkeypatch.setattr(probe, "TESTED", 600)
     found = probe.last_layer(task, model).of_params({"scale": jnp.array([1.0, 2.0])})
     assert all(np.shape(values) == (2,) for values in found.values())
-    for values in found.values():  # a last layer's scale changes no answer and no share
+    for values in found.values():  # the scale of a last layer changes no answer and no share
         np.testing.assert_allclose(values[0], values[1])
     return {name: float(values[0]) for name, values in found.items()}
 
@@ -52,7 +52,7 @@ def test_only_the_fresh_layer_sees_other_strings_than_those_of_training(monkeypa
     easy = dataclasses.replace(TASK, easy_fraction=1.0)
     found = numbers(by_hand(0.0, 1.0), monkeypatch, easy)
     assert found["fresh_copies"] == 1
-    assert found["max_margin_copies"] < 1  # letter and padding weigh alike
+    assert found["max_margin_copies"] < 1  # letter and padding have equal weights
     assert found["margin_share"] == pytest.approx(0.5**0.5, rel=1e-3)
 
 
@@ -72,7 +72,7 @@ def test_the_max_margin_has_the_largest_least_margin():
     assert 0 < probe.least_margin(squares, hidden, labels) < best
     logits = hidden @ squares
     np.testing.assert_allclose(logits, np.eye(5)[labels] - 0.2, atol=1e-10)  # 40 > 30 dimensions
-    shifted = squares + rng.standard_normal((40, 1))  # alike for all tokens: no margin changes
+    shifted = squares + rng.standard_normal((40, 1))  # the same shift of all tokens: equal margins
     assert probe.least_margin(shifted, hidden, labels) == pytest.approx(
         probe.least_margin(squares, hidden, labels)
     )
@@ -80,7 +80,7 @@ def test_the_max_margin_has_the_largest_least_margin():
 
 def test_the_share_within_letters_is_that_of_an_analysis_of_variance():
     labels = np.array([0, 0, 1, 1])
-    hidden = np.array([[0.0], [2.0], [4.0], [6.0]])  # 1 from a letter's mean, 1 or 3 from all's
+    hidden = np.array([[0.0], [2.0], [4.0], [6.0]])  # 1 from its letter's mean, 1 or 3 from all's
     assert probe.within_share(hidden, labels) == pytest.approx(4 / 20)
     assert probe.within_share(np.eye(3)[[0, 0, 2, 2]], labels) == 0
 

@@ -16,7 +16,7 @@ def test_the_feature_is_always_right_and_the_shortcut_mostly():
 
 
 def test_losses_are_margin_controls_at_two_classes():
-    margins = jnp.array([[[-1.0], [0.5], [2.0], [3.0]]])  # one example, a model of each loss
+    margins = jnp.array([[[-1.0], [0.5], [2.0], [3.0]]])  # one example, one model per loss
     ce, e1, e2, e3 = np.array([-1.0, 0.5, 2.0, 3.0])
     expected = np.log1p(np.exp(-ce))
     expected += np.log1p(np.exp(-e1)) + 0.5 * np.log1p(e1**2)
@@ -40,7 +40,7 @@ def test_accuracy_is_that_of_many_unseen_examples():
 
 
 def test_a_training_set_of_the_published_size_shows_the_effect():
-    """The theory behind E1 on one training set, a fifth of the experiment's steps."""
+    """The theory behind E1 holds on one training set, after a fifth of the experiment's steps."""
     scale = run.SCALES["cpu"]._replace(num_steps=2_000)
     assert (scale.num_examples, scale.dim) == (1_000, 300)
     found = [

@@ -1,4 +1,4 @@
-"""Recall and geometry against stars written down, and the frozen table."""
+"""Recall and geometry compared with stars written by hand, and the frozen table."""
 
 import itertools
 
@@ -17,7 +17,7 @@ TASK = StarInWeights(degree=3, path_length=4)
 
 
 def lookup(task, table, follow):
-    """A model whose next token is read off a matrix, with a token table beside it."""
+    """A model that reads the next token off a matrix, and has a token table besides."""
 
     def init(_):
         return {"tok_emb": table, "next": follow}
@@ -64,7 +64,7 @@ def test_eigenvectors_tell_arms_apart_at_one_eigenvalue():
     np.testing.assert_allclose(vectors[arms[0, 0]], 0.0, atol=1e-12)
     steps = [(a, b) for arm in arms.tolist() for a, b in itertools.pairwise(arm)]
     slopes = [sum((v[a] - v[b]) ** 2 for a, b in steps) for v in vectors.T]
-    least = 2 - 2 * np.cos(np.pi / 7)  # of a chain of 3 nodes whose one end is held at 0
+    least = 2 - 2 * np.cos(np.pi / 7)  # for a chain of 3 nodes with one end held at 0
     np.testing.assert_allclose(slopes, least, rtol=1e-9)
 
 
@@ -86,12 +86,12 @@ def test_recall_is_the_share_of_edges_among_the_largest_logits(directions):
     edges = np.asarray(task.taught_edges())
     follow = np.zeros((task.vocab_size, task.vocab_size))
     follow[tuple(edges.T)] = 1.0
-    follow[:, task.num_nodes :] = 9.0  # no node
+    follow[:, task.num_nodes :] = 9.0  # not nodes
     table = noise(task, 4)
     assert measured(task, table, jnp.asarray(follow))[claims.RECALLED] == 1.0
     about, _ = edges[0]
     wrong = next(iter({*range(task.num_nodes)} - {*edges[edges[:, 0] == about, 1].tolist()}))
-    follow[about, wrong] = 2.0  # one answer less is among as many as there are
+    follow[about, wrong] = 2.0  # pushes one answer out of the largest logits
     share = measured(task, table, jnp.asarray(follow))[claims.RECALLED]
     assert share == pytest.approx(1 - 1 / len(edges))
 

@@ -52,7 +52,7 @@ def test_what_it_trains_can_be_parsed_at_every_scale(name, scale):
     except (ExperimentError, UserError) as error:
         if not re.search("no .* scale|pip install|weights|EL_JAX_GPT2", str(error)):
             raise
-        pytest.skip(str(error))  # no paper scale, or a package or weights that are not here
+        pytest.skip(str(error))  # there is no paper scale, or a package or weights are missing
 
 
 @pytest.mark.parametrize("name", DRAWN)

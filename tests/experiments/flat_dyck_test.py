@@ -49,7 +49,7 @@ def test_rescaling_a_neuron_changes_the_trace_and_not_its_least_value():
 
 def test_the_squared_gradient_is_the_mean_over_inputs():
     net = training.initial(jax.random.key(0), 4, 3)
-    found = model.squared_gradient(net, GIVEN.masked.inputs[:7])  # no multiple of a chunk
+    found = model.squared_gradient(net, GIVEN.masked.inputs[:7])  # not a multiple of a chunk
     each = jax.vmap(jax.grad(model.output), (None, 0))(net, GIVEN.masked.inputs[:7])
     for leaf, expected in zip(found, each, strict=True):
         np.testing.assert_allclose(leaf, np.square(expected).mean(axis=0))

@@ -1,4 +1,4 @@
-"""The matching of losses, curvature against dense matrices, and a correlation within settings."""
+"""Losses are matched, curvature equals that of dense matrices, correlations are within settings."""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ def test_scaled_logits_have_the_cross_entropy_asked_for(nats):
 
 def test_the_least_scale_is_taken_where_two_match():
     logits = jnp.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-    labels = jnp.array([0, 0, 0, 1])  # least at log 3, and above .6 again beyond
+    labels = jnp.array([0, 0, 0, 1])  # the loss is least at scale log 3 and rises above .6 beyond
     scale = float(probe.matching_scale(logits, labels, 0.6))
     assert 0 < scale < np.log(3)
     assert float(probe.cross_entropy(scale * logits, labels)) == pytest.approx(0.6, rel=1e-3)
@@ -35,7 +35,7 @@ def test_a_loss_out_of_reach_is_not_a_number():
 
 
 def linear(task):
-    """Logits W e(token at the supervised place), a model whose matrices can be written out."""
+    """A model with logits W e(token at the supervised place): its matrices can be written out."""
     size = task.vocab_size
 
     def apply(params, batch, key=None):
@@ -100,6 +100,6 @@ def table(factor, *, right=0.0, seeds=12):
 def test_a_correlation_is_within_settings():
     results = table(0.5, right=0.0)
     rows = (results["metric"] == claims.HARD) & (results["loss"] != "cross_entropy")
-    results.loc[rows, "value"] += 10.0  # between settings flatter is better by far
+    results.loc[rows, "value"] += 10.0  # across settings, flatter networks are far better
     _, outcome = judged(claims.CLAIMS, results)[-1]
     assert outcome.verdict is Verdict.UNDECIDED

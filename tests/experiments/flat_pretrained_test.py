@@ -1,4 +1,4 @@
-"""Forms of both matrices against their definitions."""
+"""Quadratic forms of the Hessian and the Gauss-Newton matrix, compared with their definitions."""
 
 import dataclasses
 

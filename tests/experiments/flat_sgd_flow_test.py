@@ -1,4 +1,4 @@
-"""Drift along minimisers: the two models against calculus."""
+"""Drift of the two models along minimisers, compared with calculus."""
 
 import jax
 import jax.numpy as jnp

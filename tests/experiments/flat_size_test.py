@@ -1,4 +1,4 @@
-"""Equal loss by interpolation, groups and factors against enlarged networks."""
+"""Numbers at equal loss, by interpolation; groups and factors compared with enlarged networks."""
 
 import dataclasses
 
@@ -20,9 +20,9 @@ from experiments.harness.tables import tidy, values_of
 def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
     courses = {  # by seed and width: KL, and the trace
         (0, 16): ([0.4, 0.1, 0.08], [0.0, 10.0, 20.0]),
-        (0, 32): ([0.8, 0.3, 0.2], [1.0, 2.0, 3.0]),  # the last to arrive, at .2
+        (0, 32): ([0.8, 0.3, 0.2], [1.0, 2.0, 3.0]),  # the higher end, at .2, sets the level
         (1, 16): ([0.3, 0.2, 0.1], [1.0, 2.0, 3.0]),
-        (1, 32): ([0.09, 0.08, 0.07], [1.0, 1.0, 1.0]),  # below from the first
+        (1, 32): ([0.09, 0.08, 0.07], [1.0, 1.0, 1.0]),  # below the level from the start
         (2, 16): ([8.0, 4.0, 0.5], [0.0, 4.0, 8.0]),
         (2, 32): ([4.0, 2.0, 1.0], [0.0, 3.0, 7.0]),
     }
@@ -65,7 +65,7 @@ def test_factors_are_the_ratios_of_measured_traces(convention):
     small, task = settings.model_config, settings.task
     params = transformer(small).init(jax.random.key(0))
     noise = jax.random.normal(jax.random.key(1), (len(jax.tree.leaves(params)),))
-    leaves, tree = jax.tree.flatten(params)  # off the start, where some traces are 0
+    leaves, tree = jax.tree.flatten(params)  # away from the start, where some traces are 0
     params = tree.unflatten([w + 0.1 * n for w, n in zip(leaves, noise, strict=True)])
     k = large.width // small.width
     grown = enlarge(small, params, large, k ** -run.CONVENTIONS[convention])

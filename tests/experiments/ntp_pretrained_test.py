@@ -73,5 +73,5 @@ def test_the_bound_of_a_decoder_is_above_the_margin(reader):
     passage = run.Passage(reader.tokens[:25], 2)
     (measured,) = run._of_decoder({}, reader, passage)
     assert measured.numbers[run.BOUND] >= 1
-    assert 0 <= measured.numbers["own_separated_share"] < 0.5  # nobody trained it
+    assert 0 <= measured.numbers["own_separated_share"] < 0.5  # the network is untrained
     assert measured.numbers["tokens"] == len(passage.next_tokens)

@@ -1,4 +1,4 @@
-"""Settings measured again take the place of earlier ones."""
+"""Settings that are measured again replace the earlier ones."""
 
 import json
 

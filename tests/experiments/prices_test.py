@@ -17,7 +17,7 @@ def test_studies_add_up():
     one, two = small_config(seeds=1), small_config(seeds=3)
     (alone,) = prices([Study(one)], H100, compiled=False)
     both = list(prices([Study(one), Study(two)], H100, compiled=False))
-    assert both[1].device_hours == alone.device_hours.times(3)  # seeds follow one another
+    assert both[1].device_hours == alone.device_hours.times(3)  # seeds run one after another
     assert both[1].operations == 3 * alone.operations
     said = sentence(both, H100)
     assert said.startswith("h100-1: ")
@@ -30,7 +30,7 @@ def has_trainings_at_paper_scale(experiment):
         experiment.studies("paper")
     except ExperimentError:
         return False
-    except ConfigError:  # asks for the model to fine-tune, which is the user's
+    except ConfigError:  # needs a model to fine-tune, which the user provides
         return True
     return True
 

@@ -1,4 +1,4 @@
-"""Bets: by hand, exactly over all outcomes, and the claims of a simulated experiment."""
+"""Bets are checked by hand, exactly over all outcomes, and on claims of simulated experiments."""
 
 import bisect
 import itertools
@@ -77,14 +77,14 @@ def test_without_values_nothing_is_refuted():
 
 
 def drawn(rng, share, num):
-    """Accuracies of runs, of which about this share copies and the others are near chance."""
+    """Accuracies of runs: about this share of them copies, and the others are near chance."""
     return np.where(rng.random(num) < share, 1 - 0.02 * rng.random(num), 0.1 * rng.random(num))
 
 
 def looked_at(differences, matters):
-    """The verdict where one looks after every seed, and the number of seeds.
+    """The verdict of looks after every seed, and the number of seeds.
 
-    What is decided stays decided, so that the first look that decides is found by halving.
+    A decision does not change later, so bisection finds the first look that decides.
     """
 
     def verdict(seeds):
@@ -99,7 +99,7 @@ def looked_at(differences, matters):
 @pytest.mark.slow
 def test_verdicts_of_2000_simulated_claims_looked_at_after_every_seed():
     # A fixed design needs 34 seeds for power .9 at the effect that matters (paired t test,
-    # simulated); the true effects are none, that one, and half as much again.
+    # simulated); the true effects are zero, that effect, and 1.5 times that effect.
     matters, fixed, rng = 0.4, 34, np.random.default_rng(0)
     verdicts, seeds = {}, {}
     for effect in (0.0, matters, 1.5 * matters):
@@ -127,7 +127,7 @@ def test_verdicts_of_2000_simulated_claims_looked_at_after_every_seed():
         ([0.51] * 64, [0.5] * 64, Verdict.SMALL),
         ([0.95] * 3, [0.05] * 3, Verdict.UNDECIDED),
         ([], [0.5], Verdict.NOT_MEASURED),
-        ([1.5] * 14, [0.05] * 14, Verdict.UNDECIDED),  # no share
+        ([1.5] * 14, [0.05] * 14, Verdict.UNDECIDED),  # not a share
     ],
 )
 def test_a_claim_is_judged_by_bets(a, b, verdict):
@@ -142,7 +142,7 @@ def test_a_claim_is_judged_by_bets(a, b, verdict):
         ({"at_least": 0.6}, Verdict.HOLDS),
         ({"at_most": 0.6}, Verdict.FAILS),
         ({"at_most": 0.98}, Verdict.UNDECIDED),
-        ({"at_least": 1.0}, Verdict.FAILS),  # a value below 1 is proof
+        ({"at_least": 1.0}, Verdict.FAILS),  # one value below 1 refutes it
     ],
 )
 def test_a_level_is_judged_by_bets(bounds, verdict):

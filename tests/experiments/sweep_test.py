@@ -139,7 +139,7 @@ def test_finished_runs_are_kept_and_read_back(tmp_path):
 def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "KEPT", tmp_path)
     endless, another, bad = tiny(num_updates=10**8), tiny(num_updates=10**8), tiny()
-    another.seed = 1  # else it would find its folder held by the first, and say that
+    another.seed = 1  # else it would only report that the first one holds its folder
     bad.optim.peak_lr = 1e30
     started = time.monotonic()
     many = [Study(endless), Study(bad), Study(another)]

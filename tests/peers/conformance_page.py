@@ -2,7 +2,8 @@
 
     python -m tests.peers.conformance_page
 
-PyTorch is installed in the user's cache folder, once, if it must be. Takes three to nine minutes.
+PyTorch is installed once, in the user's cache folder, if it is missing. Takes three to nine
+minutes.
 """
 
 import json
@@ -33,7 +34,7 @@ def counts(text):
 
 
 def table(found):
-    """A row for each line of the report, a column for each tool; then what is not passed."""
+    """A row for each line of the report, a column for each tool; then the faults of each tool."""
     tools = [name.partition(" (")[0] for name in found]
     rows = [f"| | {' | '.join(tools)} |", f"|---|{'---|' * len(tools)}"]
     for line in found["el_jax"]:

@@ -1,4 +1,4 @@
-"""The page says what tools do today:  bash tests/run.sh --peers"""
+"""The page agrees with the tools of today:  bash tests/run.sh --peers"""
 
 import pytest
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.peers
 
 
 def test_the_table_is_that_of_the_tools_of_today():
-    """Rows of counts alone: sizes of errors differ by the machine."""
+    """Only rows of counts are compared, since sizes of errors differ between machines."""
     committed = PAGE.read_text().partition(START)[2].partition(END)[0]
     fresh = table(reports())
 

@@ -1,9 +1,9 @@
-"""Other code for curvature, as :mod:`el_jax.curvature.conformance` asks for it.
+"""Curvature by other tools, in the form that :mod:`el_jax.curvature.conformance` asks for.
 
     python -m tests.peers.curvature_tools [TOOL]
 
-Runs where both PyTorch and el_jax are, and prints the report of a tool as JSON; without a name, the
-tools with their versions.
+Needs both PyTorch and el_jax. Prints the report of a tool as JSON; without a name, prints the tools
+with their versions.
 """
 
 import importlib.metadata
@@ -16,7 +16,7 @@ import torch
 from el_jax.curvature.conformance import IGNORED, report
 
 torch.set_num_threads(1)
-warnings.simplefilter("ignore")  # of versions and deprecations, of PyTorch
+warnings.simplefilter("ignore")  # PyTorch's, about versions and deprecations
 
 
 def tensors_of(problem, tree):
@@ -51,7 +51,7 @@ def criterion():
 
 
 def in_order(problem, function):
-    """A product of lists of leaves as one of dicts."""
+    """Turn a product on lists of leaves into one on dicts."""
 
     def product(v):
         found = function([*tensors_of(problem, v).values()])
@@ -61,7 +61,7 @@ def in_order(problem, function):
 
 
 def mean_loss(problem):
-    """The mean over all supervised positions, each batch with its number of them."""
+    """The mean over all supervised positions: each batch is weighted by its number of them."""
     counts = [int((batch.labels != IGNORED).sum()) for batch in problem.batches]
     batches = [
         b._replace(tokens=torch.from_numpy(b.tokens), labels=torch.from_numpy(b.labels))
@@ -113,7 +113,7 @@ def curvlinops(problem):
     kind = HessianLinearOperator if problem.matrix == "hessian" else GGNLinearOperator
     model = Logits(problem)
     params = [*model.parameters()]
-    once = {"check_deterministic": False}  # reads the data once more
+    once = {"check_deterministic": False}  # the check reads the data once more
     return in_order(problem, kind(model, criterion(), params, data_of(problem), **once).__matmul__)
 
 
@@ -144,7 +144,7 @@ def backpack(problem):
     return in_order(problem, lambda v: ggn_vector_product(loss, outputs, model, v))
 
 
-TOOLS = {  # name -> what is asked of it, and the package that it is of
+TOOLS = {  # name -> the functions of the tool, and its package
     "torch.autograd.grad, twice": ({"product": autograd}, "torch"),
     "torch.func.jvp of grad": ({"product": over_reverse(torch.func.grad)}, "torch"),
     "torch.func.jvp of jacrev": ({"product": over_reverse(torch.func.jacrev)}, "torch"),

@@ -19,13 +19,13 @@ def _install(package: str) -> None:
 def run_peer(
     module: str, *arguments: object, packages: pathlib.Path | None = None, needs: str = ""
 ) -> str:
-    """Standard output of a module that is run there; PyTorch is installed once, if it must be.
+    """Standard output of a module run in that environment; PyTorch is installed if it is missing.
 
     Args:
         module: the module.
         arguments: of its command line.
         packages: a further folder of packages that it sees.
-        needs: a package for pip, installed there besides.
+        needs: a further package that pip installs there.
     """
     if needs:
         _install(needs)

@@ -2,7 +2,7 @@
 
     python -m tests.peers.make_fixtures
 
-The models are random; with another version of PyTorch they are others. Installs PyTorch and
+The models are random; another version of PyTorch makes other models. Installs PyTorch and
 transformers into the user's cache folder if they are not there.
 """
 

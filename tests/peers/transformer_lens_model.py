@@ -2,8 +2,8 @@
 
     python -m tests.peers.transformer_lens_model FOLDER TEXT
 
-Runs where PyTorch is and imports nothing of el_jax. Prints, as JSON, the ids of the text, logits of
-all its positions, the residual stream after each layer and the attention weights of each layer.
+Needs PyTorch and imports nothing of el_jax. Prints, as JSON, the ids of the text, logits of all its
+positions, the residual stream after each layer and the attention weights of each layer.
 """
 
 import json

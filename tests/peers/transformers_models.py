@@ -3,7 +3,7 @@
     python -m tests.peers.transformers_models write FOLDER SEED
     python -m tests.peers.transformers_models read FOLDER
 
-Runs where PyTorch is and imports nothing of el_jax. ``write`` makes a folder of each model, with
+Needs PyTorch and imports nothing of el_jax. ``write`` makes a folder of each model, with
 tokens and their logits in expected.safetensors; ``read`` loads each folder and prints, as JSON, the
 logits of the tokens in its expected.safetensors, and the keys that transformers missed or did not
 expect.

@@ -1,4 +1,4 @@
-"""Folders against transformers itself:  bash tests/run.sh --peers"""
+"""Folders compared with transformers itself:  bash tests/run.sh --peers"""
 
 import json
 import shutil
@@ -59,7 +59,7 @@ def test_what_is_written_loads_in_transformers_with_the_same_logits(folders, tmp
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_tokenizer_that_is_written_is_read_by_transformers(family, tmp_path):
-    """Whatever tokenizer the family of the model has."""
+    """The tokenizer may be that of any family of models."""
     tokenizer = train_tokenizer(sample_text().splitlines(keepends=True), 1_000)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": family}))
     write_tokenizer(tmp_path, tokenizer, SEPARATOR)

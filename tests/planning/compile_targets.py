@@ -1,9 +1,9 @@
-"""Updates of trainings compiled for machines that are not here, and what their compilers made.
+"""Compile updates of trainings for machines that are not here, and check the compiled programs.
 
     python -m tests.planning.compile_targets [WORD ...]
 
-Compiles each case whose name has all of the words, by default every case, and checks messages
-between devices and memory. compiled_programs.csv keeps what each takes, and the verdict. Installs
+Compiles each case whose name has all of the words, by default every case, and checks its memory and
+its messages between devices. compiled_programs.csv keeps these numbers and the verdict. Installs
 the compilers into the user's cache folder if need be.
 """
 
@@ -54,7 +54,7 @@ def sends_nothing(facts, _):
 
 
 def sums_gradients(most):
-    """The gradients and the loss are summed over devices in so many messages an update, or less."""
+    """Gradients and loss are summed over devices in at most ``most`` messages an update."""
 
     def check(facts, _):
         looped = [message for message in facts["messages"] if message[2] >= 1]
@@ -143,7 +143,7 @@ def _cases():
             by_pmap = copy(seeds=seeds, shard=shard, parallel="pmap")
             yield f"{machine}: copy by {shard}, pmap", by_pmap, check
     paper = copy("scale=paper", seeds=5, dtype="bfloat16", shard="data")
-    yield "tpu-v5e-4: the paper's copy by data", paper, sums_gradients(12)  # of many more arrays
+    yield "tpu-v5e-4: the paper's copy by data", paper, sums_gradients(12)  # it has more arrays
     for machine in ("tpu-v5e-1", "h100-1"):
         for loss, path in itertools.product(("cross_entropy", "e1", "e2"), ("chunked", "gram")):
             yield f"{machine}: {loss}, {path} path", language(path, loss), keeps_no_logits
@@ -161,7 +161,7 @@ def compiled(case, *, install=True):
 
 
 def row_of(case, facts):
-    """Memory and messages of one device; on TPUs also ms of an update, by the compiler."""
+    """Memory and messages of one device; on TPUs also the compiler's estimate of ms an update."""
     parts, messages, clock = facts["parts"], facts["messages"], machine_of(case.machine).chip.clock
     kinds = sorted({kind for kind, *_ in messages})
     often = {kind: sum(times for k, _, times in messages if k == kind) for kind in kinds}

@@ -1,4 +1,4 @@
-"""Messages and cycles are read in the text of a compiled program."""
+"""Messages and cycles are read from the text of a compiled program."""
 
 import jax
 import jax.numpy as jnp

@@ -19,7 +19,7 @@ A, B = jax.ShapeDtypeStruct((3, 4), jnp.float32), jax.ShapeDtypeStruct((4, 5), j
 def test_a_product_its_gradients_and_its_loops():
     assert count_products(jnp.matmul, A, B) == ({"float32": 120.0}, 4 * (12 + 20 + 15))
     gradients = jax.grad(lambda a, b: (a @ b).sum(), argnums=(0, 1))
-    # the sum's gradient is the product of ones: the forward product is dead, but traced
+    # two products with the ones of the sum's gradient; the forward product is unused but traced
     assert count_products(gradients, A, B).total == 3 * 120
     looped = count_products(
         lambda a, b: jax.lax.scan(lambda c, _: (c, a @ b), 0, None, length=7), A, B

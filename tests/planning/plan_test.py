@@ -37,7 +37,7 @@ REFUSED = COMPILED | {"parts": {"refused by the compiler": 40e9}, "of_all": 40e9
 
 @pytest.fixture
 def planned(monkeypatch):
-    """A plan with what the compiler says put in its mouth; None is no compiler."""
+    """A plan made with this report in place of the compiler's; None means no compiler."""
 
     def made(machine, compiled=None, model=(), loss=(), **train):
         config = small_config(**train)
@@ -226,7 +226,7 @@ def test_plain_attention_stands_in_where_the_choice_is_open():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tpu-v5e-4: copy by data", "h100-8: copy by runs"])
 def test_updates_compiled_for_machines_that_are_not_here(name):
-    """The suite downloads no gigabyte if nobody has installed the compilers."""
+    """Skip without installed compilers, so that the suite does not download a gigabyte."""
     try:
         facts = compile_targets.compiled(compile_targets.CASES[name], install=False)
     except NoEnvironmentError as error:

@@ -16,7 +16,7 @@ KNOWN = ("tests.planning.known_tasks",)
 
 @dataclasses.dataclass(frozen=True)
 class RandomTokens:
-    """Say the next token, at every position of windows of uniform tokens."""
+    """Predict the next token at every position of windows of uniform tokens."""
 
     vocab_size: int = 50_257
     window_length: int = 1024

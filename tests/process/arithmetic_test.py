@@ -37,7 +37,7 @@ def python(*arguments, **environment):
 
 @pytest.fixture(scope="module")
 def broken():
-    """The environment in which XLA computes wrong sums, where this jaxlib has one."""
+    """The environment in which XLA computes wrong sums; skips if this jaxlib has none."""
     code = "from el_jax.process import arithmetic; print(len(arithmetic.wrong_sums()))"
     done = python("-c", code, **BROKEN)
     if done.stdout.strip() == "0":
@@ -125,7 +125,7 @@ def test_what_the_user_has_set_stays(given, kept, tmp_path):
 
 
 def sums_in_ynn(text):
-    """Reductions of a compiled program that YNNPACK computes."""
+    """Reductions of a compiled program that YNNPACK computes, and everything that it computes."""
     bodies = dict(re.findall(r"^%?([\w.-]+) \(.*\{\n((?:  .*\n)*)\}", text, re.MULTILINE))
     called = re.findall(r"fusion\(.*calls=%?([\w.-]+),.*\"__ynn_fusion\"", text)
     return [name for name in called if re.search(r" reduce(-window)?\(", bodies[name])], called
@@ -133,14 +133,14 @@ def sums_in_ynn(text):
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="YNNPACK is for CPUs")
 def test_no_sum_of_the_training_step_is_left_to_ynnpack():
-    config = get_config("loss=e1,scale=small")  # narrower ones leave it none whatever the flags
+    config = get_config("loss=e1,scale=small")  # narrower ones leave it none, whatever the flags
     config.model.num_layers = 1
     config.train.update(seeds=1, shard="none")
     training = build.build(build.parse(config))
     state = training.program.init()
     step = jax.jit(lambda state: training.program.advance(state, 2)).lower(state).compile()
     wrong, called = sums_in_ynn(step.as_text())
-    assert called  # products are
+    assert called  # YNNPACK does compute products
     assert not wrong
 
 
@@ -204,7 +204,7 @@ def test_the_first_steps_of_several_runs_from_nothing(dim, num_contexts):
         np.testing.assert_allclose(w, exact, rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.slow  # operation by operation is a minute of compilation
+@pytest.mark.slow  # operation by operation, compilation takes a minute
 @pytest.mark.parametrize("width", [16, 40])
 def test_hessian_products_of_a_transformer(width):
     task = PaddedCopy(padding_length=6, num_train=16)

@@ -18,7 +18,7 @@ from tests.training.small_training import built, small_config
 
 
 def optimised(function):
-    """The function as a user's program, whatever flags speed up these tests."""
+    """The function compiled as for a user, whatever flags speed up these tests."""
     return jax.jit(function, compiler_options={"xla_backend_optimization_level": 3})
 
 
@@ -104,7 +104,7 @@ def test_freed_memory_goes_back_to_the_system():
     blocks = [library.malloc(10_000) for _ in range(10_000)]
     for block in blocks:
         ctypes.memset(block, 1, 10_000)
-    for block in blocks[:-1]:  # the last one lies above, so that the heap cannot shrink
+    for block in blocks[:-1]:  # the last block lies above them, so the heap cannot shrink
         library.free(block)
     before = resident()
     release_freed_memory()

@@ -18,7 +18,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture(autouse=True)
 def hub_without_network(tmp_path, monkeypatch):
-    """The hub's cache after one model of it was fetched, and no network."""
+    """The hub's cache with one fetched model, and no network."""
     _snapshot.cache_clear()
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)

@@ -1,4 +1,4 @@
-"""An environment beside the user's own is made once, and told about in one line if it cannot be."""
+"""An environment beside the user's own is made once; if it cannot be made, one line says why."""
 
 import dataclasses
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment, works
 
-PRESENT = ("--no-index", "pip")  # is there already: nothing to fetch
+PRESENT = ("--no-index", "pip")  # pip is there already: nothing to fetch
 
 
 @pytest.fixture

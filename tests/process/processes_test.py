@@ -52,13 +52,13 @@ def finish(started):
 
 # ── trainings, by the command line ───────────────────────────────────────────────────────────────
 
-NUM_UPDATES = 300  # long enough to be stopped in the midst of it
+NUM_UPDATES = 300  # long enough to be stopped midway
 TRAIN = [
     *(sys.executable, "-m", "el_jax.train", "--config=configs/el/copy.py:loss=e1,smoke"),
     *("--config.model.width=8", "--config.model.num_layers=1", "--config.task.padding_length=4"),
     *("--config.train.seeds=4", "--config.model.residual_dropout=0.1"),
 ]
-# run by run, so that the bits do not depend on how many there are on a device
+# one run after the other, so that the bits do not depend on the number of runs on a device
 LONG = [
     *trainings.pace(NUM_UPDATES, log_every=5, eval_every=20, checkpoint_every=20),
     "--config.train.run_axis=map",
@@ -130,7 +130,7 @@ def test_stopped_by_one_they_save_and_any_number_goes_on_bit_for_bit(tmp_path):
     completed(workdir, *LONG, count=2, devices=2)
     assert not trainings.differences(workdir, whole)
     assert len(trainings.steps(workdir)) == 2  # older ones are gone
-    completed(copy, *LONG)  # where an evaluation sums in another order
+    completed(copy, *LONG)  # here an evaluation sums in another order
     assert trainings.differences(copy, whole) in ([], ["metrics.jsonl"])
     assert_close_rows(copy, whole, metrics(copy)[0].keys())
     # and from one process to two

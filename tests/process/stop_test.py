@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 WAIT = 120  # seconds, for a machine that is busy with other things
 
-# in a child: busy in one long call, as a compilation is, during which Python runs no handler
+# a child process in one long call, such as a compilation, during which Python runs no handler
 _BUSY = """
 import hashlib, signal, sys, threading, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup

@@ -1,4 +1,4 @@
-"""Next words of a world: each is asked for, behind a begin token and with an end where needed."""
+"""Next words of a world: each is supervised, after a begin token, with an end token if needed."""
 
 import functools
 

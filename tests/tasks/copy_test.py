@@ -153,7 +153,7 @@ def test_train_test_and_swap_sets_are_separate_draws():
     task = PaddedCopy(alphabet_size=1000, copy_length=5, padding_length=5, num_train=48)
     sets = (task.train_set(), task.test_set(48), task.swap_set(48)[0])
     seqs = np.concatenate([strings.tokens[:, 1:6] for strings in sets])
-    assert len(np.unique(seqs, axis=0)) == 3 * 48  # chance makes 1e-11 coincidences
+    assert len(np.unique(seqs, axis=0)) == 3 * 48  # chance gives 1e-11 coincidences
 
 
 def test_no_strings_in_a_window_are_refused():
@@ -174,7 +174,7 @@ def test_updates_without_a_training_set_draw_new_strings_by_run_and_step():
     assert len(data.tokens) == 1024
     read = [batch_at(data, step, jax.random.key(run)) for run in (0, 1) for step in (0, 1)]
     windows = np.concatenate([batch.tokens for batch in read])
-    assert len(np.unique(windows[:, 1:4], axis=0)) > 40  # of 64 seqs among 125
+    assert len(np.unique(windows[:, 1:4], axis=0)) > 40  # of 64 draws among 125
     again = task.batch_at(data, 1, jax.random.key(1))
     np.testing.assert_array_equal(again.tokens, read[3].tokens)
     np.testing.assert_array_equal(again.labels, again.tokens[:, 1:4])

@@ -1,4 +1,4 @@
-"""Texts of packages, folders and data sets of tensorflow-datasets; what is spoken in a play."""
+"""Texts of packages, folders and data sets of tensorflow-datasets; the spoken text of a play."""
 
 import importlib.metadata
 import os
@@ -147,7 +147,7 @@ def test_texts_of_one_label_are_no_task(tmp_path):
 
 
 def test_a_data_set_of_tfds_gives_its_texts_without_tensorflow(tmp_path):
-    """In a program of its own, whose place of data sets is set before TFDS is imported."""
+    """Run a separate program, since TFDS needs the place of data sets before it is imported."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", BUILD, str(tmp_path)],
         capture_output=True,

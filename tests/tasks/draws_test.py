@@ -21,7 +21,7 @@ def test_every_ordered_choice_comes_equally_often(num, size):
     choices = [*itertools.permutations(range(size), num)]
     assert {*counts} == {*choices}
     expected = 24_000 / len(choices)
-    # chi square with its mean and 5 of its standard deviations
+    # chi square is at most its mean plus 5 standard deviations
     square = sum((counts[choice] - expected) ** 2 / expected for choice in choices)
     freedom = len(choices) - 1
     assert square < freedom + 5 * (2 * freedom) ** 0.5

@@ -1,4 +1,4 @@
-"""A sentence and its class: asked behind the last word, under any label of any world."""
+"""The class of a sentence is supervised after its last word, for any label of any world."""
 
 import jax
 import numpy as np

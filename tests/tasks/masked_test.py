@@ -1,4 +1,4 @@
-"""Masked words of a world: what is hidden, what is asked, and the labels that go with it."""
+"""Masked words of a world: the hidden words, the supervised positions and their labels."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ def restored(task, batch):
     _, _, pad = task.special_ids
     rows = np.arange(len(batch.tokens))[:, None]
     tokens = np.array(batch.tokens)
-    end = np.zeros((len(tokens), 1), tokens.dtype)  # where filling slots write
+    end = np.zeros((len(tokens), 1), tokens.dtype)  # filling slots write here
     tokens = np.concatenate([tokens, end], axis=1)
     tokens[rows, np.where(batch.mask, batch.supervised, -1)] = batch.labels
     words = tokens[:, 1:-1]

@@ -14,7 +14,7 @@ from el_jax.tasks.packing import epoch_order, pack_windows
 
 PAPER = PaddedCopy()
 LETTERS = PaddedCopy(copy_length=5, padding_length=7, num_train=48)  # no two strings alike
-LENGTHS = [(1, 6), (3, 7), (4, 4)]  # of the copy and of the padding; one does not divide
+LENGTHS = [(1, 6), (3, 7), (4, 4)]  # of the copy and of the padding; 3 does not divide 7
 KEY = jax.random.key(0)
 few = settings(derandomize=True, deadline=None, max_examples=10)
 
@@ -143,12 +143,12 @@ def test_a_loss_on_all_tokens_asks_for_every_next_one_of_the_same_strings():
     np.testing.assert_array_equal(batch.tokens, answers.tokens)
     places = np.concatenate(
         [np.arange(54), 55 + np.arange(54)]
-    )  # no string's end asks for the next
+    )  # the end of a string does not ask for the next string
     np.testing.assert_array_equal(batch.supervised, np.tile(places, (4, 1)))
     np.testing.assert_array_equal(batch.labels, np.asarray(batch.tokens)[:, places + 1])
     np.testing.assert_array_equal(batch.groups[:, [0, 54]], answers.groups)
     packed = task.pack(train_set)
-    assert packed.labels.shape == (8, 2)  # data sets are asked for their answers
+    assert packed.labels.shape == (8, 2)  # in data sets only the answers are supervised
 
 
 @pytest.mark.parametrize(

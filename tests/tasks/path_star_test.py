@@ -1,4 +1,4 @@
-"""Path-star graphs: their distribution, windows, what a teacher shows, and files of others."""
+"""Path-star graphs: their distribution, windows, the teacher's tokens, and published files."""
 
 import dataclasses
 import functools
@@ -113,7 +113,7 @@ def test_masking_hides_a_share_of_the_path_in_training_alone():
 
 
 def test_masked_diffusion_predicts_hidden_tokens_where_they_stand():
-    """In training a uniform number of them, at uniform places; in test all."""
+    """Training hides a uniform number of them at uniform places; the test hides all."""
     num = 4096
     forced, hidden = (
         PathStar(path_length=4, num_nodes=12, teacher=kind, graphs_per_update=num)
@@ -129,7 +129,7 @@ def test_masked_diffusion_predicts_hidden_tokens_where_they_stand():
     mask = np.asarray(batch.mask)
     error = 4 * np.sqrt(0.25 * 0.75 / num)
     assert abs(np.bincount(mask.sum(1), minlength=5) / num - [0, *4 * [0.25]]).max() < error
-    alone = mask[mask.sum(1) == 1].mean(0)  # which of four is hidden where one is
+    alone = mask[mask.sum(1) == 1].mean(0)  # shares of the four places where one is hidden
     assert abs(alone - 0.25).max() < 2 * error
     assert batch_at(hidden, 4).mask.tolist() != batch.mask.tolist()
     test = hidden.pack(hidden.test_set(8))
@@ -179,7 +179,7 @@ def test_teacher_forced_exact_match_is_that_of_greedy_decoding():
     model = lookup_table(LookupTableConfig(vocab_size=7, order=2))
     shape = jax.eval_shape(model.init, KEY)["logits"].shape
     drawn = jnp.asarray(np.random.default_rng(16).normal(size=shape), jnp.float32)
-    params = {"logits": drawn.at[:, 3:].add(-10.0)}  # a path has nodes alone
+    params = {"logits": drawn.at[:, 3:].add(-10.0)}  # a path has only nodes
     batch = task.pack(task.test_set(600))
     forced = exact_matches(model.apply(params, batch), batch.labels)
     for place in range(task.path_length):  # decode: each answer is read by the next

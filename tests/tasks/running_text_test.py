@@ -1,4 +1,4 @@
-"""Windows of a text of one's own: what is asked, what is kept for the test, and mistakes."""
+"""Windows of a user's text: their supervised positions, the test part, and mistakes."""
 
 import jax
 import numpy as np

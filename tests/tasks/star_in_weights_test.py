@@ -1,4 +1,4 @@
-"""A star learnt by heart: its edges and paths, what is told of held-out arms, and bad settings."""
+"""A memorised star: its edges and paths, the facts told of held-out arms, and bad settings."""
 
 import dataclasses
 import itertools
@@ -21,7 +21,7 @@ def lines_of(task, facts):
 
 
 def edges_of(task):
-    """The edges of a star, written down from its arms."""
+    """The edges of a star away from the start and back, taken from its arms."""
     away = {(a, b) for arm in task.arms().tolist() for a, b in itertools.pairwise(arm)}
     return away, {(b, a) for a, b in away}
 

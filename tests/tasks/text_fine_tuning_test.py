@@ -25,7 +25,7 @@ ROWS = 520  # of the token table, more than the vocabulary has
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A GPT-2 that nobody trained, with a vocabulary that somebody did."""
+    """An untrained GPT-2 with a trained tokenizer."""
     path = tmp_path_factory.mktemp("models") / "gpt2"
     config = dataclasses.replace(GPT2, vocab_size=ROWS, width=16, num_layers=1, num_heads=2)
     save_pretrained(path, config, transformer(config).init(jax.random.key(3)))
@@ -43,7 +43,7 @@ def test_a_folder_whose_texts_end_in_another_token_has_that_one_between_sentence
     ):
         build.checked(build.parse(config_of(own)))
     (own / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
-    text._loaded.cache_clear()  # of a folder as it was
+    text._loaded.cache_clear()  # forget the folder as it was
     task, before = (build.parse(config_of(place)).task for place in (own, folder))
     ours, theirs = (each.test_set(8).tokens for each in (task, before))
     np.testing.assert_array_equal(ours, theirs)

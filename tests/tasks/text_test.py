@@ -150,7 +150,7 @@ def test_permuted_labels_are_as_frequent_and_tell_nothing_of_their_sentence():
 
 
 def used(**change):
-    """The small task, changed, whose text has been read."""
+    """The small task with changes, after its text has been read."""
     task = dataclasses.replace(SMALL, **change)
     return task, task.vocab_size, task.train_set()
 

@@ -1,4 +1,4 @@
-"""The term against a label: its formula, its gradient, and trainings with it."""
+"""The adversarial term against a label: its formula, its gradient, and trainings with it."""
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ def config(**adversary):
 
 
 def by_hand(features, labels, num_classes, ridge):
-    """Ridge regression in its other form, with one weight a feature."""
+    """Ridge regression in its primal form, with one weight per feature."""
     f = np.asarray(features, np.float64)
     f /= np.linalg.norm(f, axis=1, keepdims=True)
     y = np.eye(num_classes)[labels] - 1 / num_classes

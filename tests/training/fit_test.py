@@ -45,7 +45,7 @@ def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):
 def test_parameters_that_the_last_update_breaks_are_seen():
     config = small_config("loss=e3,optimizer=sgd,smoke", num_updates=1, log_every=1, eval_every=1)
     config.train.checkpoint_every = 1
-    config.optim.peak_lr = 3e38  # loss and gradient are finite, their product not
+    config.optim.peak_lr = 3e38  # loss and gradient are finite, this rate times the gradient is not
     config.loss.b = 1e4
     training = built(config)
     with pytest.raises(NonFiniteError, match="parameter update is not finite at step 0 "):

@@ -1,4 +1,4 @@
-"""Parameters in parts: the training of one device, of which every device keeps a part."""
+"""Sharded parameters: each device keeps a part, and the training equals that of one device."""
 
 import math
 
@@ -19,7 +19,7 @@ from tests.training.parallel_test import run_layouts
 
 IN_PARTS = Layout(data=2, fsdp=True)
 TOLERANCE = 1e-5  # of parameters and the optimizer's numbers, after twenty updates of Adam
-# the bias of keys has no slope: with less, Adam makes steps of its rounding
+# the bias of keys has gradient 0: with a smaller epsilon, Adam turns its rounding into steps
 EPSILON = 1e-6
 
 

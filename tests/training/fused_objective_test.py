@@ -1,6 +1,6 @@
-"""Training through statistics of the readout is training through the logits.
+"""Training through statistics of the readout equals training through the logits.
 
-Programs are compiled by ``Once``, in a third of the time: each is run once.
+Each program runs once, so ``Once`` compiles it, in a third of the time.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ CONFIG = dataclasses.replace(
 
 
 def bag_of_one():
-    """Each token alone through a hidden layer, with dropout: a network that compiles fast."""
+    """A network that compiles fast: each token alone goes through a hidden layer with dropout."""
 
     def readout(params, batch, key=None):
         tokens = jnp.take_along_axis(batch.tokens, batch.supervised, axis=1)
@@ -105,7 +105,7 @@ def compiled(name, path, config=None, temperature=1.0):
 
 
 def assert_close(actual, expected, tolerance):
-    """Assert agreement to ``tolerance`` of each array's largest entry, or the smallest gradient."""
+    """Assert agreement to ``tolerance`` times each array's largest entry, plus 1e-7."""
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         a, e = np.asarray(a, np.float64), np.asarray(e, np.float64)

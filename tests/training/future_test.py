@@ -1,4 +1,4 @@
-"""Objectives on later tokens: each against its definition, and the head that adds them."""
+"""Objectives on later tokens: each compared with its definition, and the head that adds them."""
 
 import itertools
 import re
@@ -30,7 +30,7 @@ def answers():
 
 
 def objective(name, **numbers):
-    """The objective, and parameters none of which is 0."""
+    """The objective, and parameters without zeros."""
     chosen = dict(common.future(name, **numbers))
     del chosen["name"], chosen["weight"]
     future = FUTURE[name](E, V, **chosen)
@@ -130,7 +130,7 @@ def test_a_latents_target_and_the_output_matrix_are_held_fixed():
 
     of_hidden, of_head = jax.grad(total, (0, 1))(answers().hidden, answers().head)
     assert (of_head == 0).all()
-    assert (of_hidden[0, 2] == 0).all()  # the last place is a target alone
+    assert (of_hidden[0, 2] == 0).all()  # the last place is only a target
     assert (of_hidden[0, :2] != 0).all()
 
 

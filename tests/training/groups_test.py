@@ -31,7 +31,7 @@ def advanced(program, state):
 
 
 def begun_with_one_at_once(tmp_path, free):
-    """A checkpoint after ten updates made one run after the other, for want of memory."""
+    """Save ten updates, made one run after the other for lack of memory; return ten more."""
     free(SCARCE)
     first = program()
     with Checkpoints(tmp_path, groups=first.groups) as checkpoints:

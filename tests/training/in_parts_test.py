@@ -1,4 +1,4 @@
-"""A loss over parts of the windows is the loss, with its gradient and metrics."""
+"""A loss computed over parts of the windows is the whole loss, with its gradient and metrics."""
 
 import jax
 import jax.numpy as jnp
@@ -74,7 +74,7 @@ def shapes(layers, width, windows, length, num_classes=65):
         ((4, 128, 12, 256), 6),
         ((4, 256, 12, 64), 1),  # too many parameters
         ((2, 64, 24, 128), 3),
-        ((2, 64, 23, 128), 1),  # a prime
+        ((2, 64, 23, 128), 1),  # 23 is prime
     ],
 )
 def test_parts_are_chosen_by_size(sizes, expected):

@@ -1,10 +1,11 @@
-"""Train the small training under every requested layout, and save the parameters.
+"""Train the small training under every requested layout, and save the states.
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
-NAME is RUNS,DATA,METHOD[,AXIS[,UPDATES,EPSILON]] such as 1,4,pmap or 4,1,jit,map: numbers of
-devices, and jit, pmap or fsdp; ten updates and an epsilon of 1e-8 unless given. In OUT.npz an array
-NAME has the parameters of all runs at the end, one row each.
+NAME is RUNS,DATA,METHOD[,AXIS[,UPDATES,EPSILON]] such as 1,4,pmap or 4,1,jit,map. RUNS and DATA are
+numbers of devices, and METHOD is jit, pmap or fsdp; by default there are ten updates and an epsilon
+of 1e-8. In OUT.npz an array NAME has the final parameters and optimizer state of all runs, one row
+each.
 """
 
 import dataclasses

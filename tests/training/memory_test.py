@@ -1,4 +1,4 @@
-"""As many runs at once as fit into memory, with the same numbers for any number of them."""
+"""As many runs train at once as fit into memory, and their numbers do not depend on how many."""
 
 import logging
 import math
@@ -68,11 +68,11 @@ def test_cpu_devices_share_what_the_machine_has(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("groups", "line", "expected"),
     [
-        # 2 MB less the .5 MB in use, of which .1 MB are cache
+        # 2 MB less the .5 MB in use, plus the .1 MB of those that are cache
         ({"job": ("2000000", 500_000, 100_000)}, "0::/job", 1_600_000),
         ({"job": ("max", 500_000, 0)}, "0::/job", 3000 * 1024),
         ({"job": ("9000000000", 500_000, 0)}, "0::/job", 3000 * 1024),
-        # the limit of a group above its own
+        # the limit of the parent group
         ({"job": ("1000000", 1000, 0), "job/step": ("max", 1000, 0)}, "0::/job/step", 999_000),
         ({"": ("1000000", 1000, 0)}, "0::/seen/from/outside", 999_000),
         ({}, "3:cpuset:/job", 3000 * 1024),
@@ -131,7 +131,7 @@ def test_errors_of_no_memory(error, expected):
 def trained(num_updates=100, **train):
     """Parameters of every run after some updates, with training metrics and test metrics."""
     config = small_config(seeds=4, **train)
-    config.optim.epsilon = 1e-4  # else Adam makes updates of rounding errors, where gradients are 0
+    config.optim.epsilon = 1e-4  # else Adam turns rounding errors of zero gradients into updates
     training = built(config)
     program = training.program
     state, batch, _ = program.advance(program.init(), num_updates)
@@ -157,7 +157,7 @@ slow = pytest.mark.slow
 
 @pytest.mark.parametrize(
     "at_once",
-    [pytest.param(1, marks=slow), pytest.param(2, marks=slow), 3],  # which leaves one over
+    [pytest.param(1, marks=slow), pytest.param(2, marks=slow), 3],  # which leaves one run over
 )
 def test_groups_of_any_size_train_each_run_as_it_would_alone(one_by_one, at_once):
     assert_same(trained(max_runs_at_once=at_once), one_by_one, 1e-5)

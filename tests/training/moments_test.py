@@ -1,4 +1,4 @@
-"""Pooled moments against NumPy on all the values at once."""
+"""Pooled moments compared with NumPy on all the values at once."""
 
 from functools import partial
 

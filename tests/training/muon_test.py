@@ -1,4 +1,4 @@
-"""Muon acts on whole matrices of attention, and everything else is AdamW's."""
+"""Muon updates the matrices of layers, attention's as a whole; AdamW updates everything else."""
 
 import jax
 import jax.numpy as jnp
@@ -116,7 +116,7 @@ def test_runs_of_a_sweep_are_trained_as_alone():
     def trained(rates):
         config = small_config("loss=e1,optimizer=muon,smoke", seeds=1)
         config.sweep.optim.peak_lr = rates
-        # biases of keys that are not rotated have a gradient of rounding, which AdamW scales up
+        # the gradient of unrotated keys' biases is rounding alone, which AdamW scales up
         config.optim.epsilon = 1e-6
         config.train.num_updates = 10
         program = build.build(build.parse(config)).program

@@ -14,7 +14,7 @@ from el_jax.types import Batch, ModelFns
 # two windows of two answers of two tokens; V = 3
 LABELS = np.array([[0, 1, 2, 0], [1, 1, 0, 2]])
 GROUPS = np.array([[0, 0, 1, 1], [1, 1, 0, 0]])
-MASK = np.array([[1, 1, 1, 1], [1, 0, 0, 0]], bool)  # half an answer, and a whole one, are filling
+MASK = np.array([[1, 1, 1, 1], [1, 0, 0, 0]], bool)  # one half and one whole answer are filling
 RIGHT = np.array([[1, 1, 1, 0], [1, 0, 1, 1]], bool)
 LOGITS = np.random.default_rng(0).normal(size=(2, 4, 3)) - 2
 np.put_along_axis(LOGITS, LABELS[..., None], np.where(RIGHT, 3.0, -7.0)[..., None], -1)
@@ -60,7 +60,7 @@ def probabilities():
 
 
 def assert_means(moments, values, mask=MASK, groups=GROUPS):
-    """Moments are those of the values, token by token, of each group under the mask."""
+    """Assert that each group has the moments of its unmasked values, token by token."""
     for group in range(2):
         chosen = values[mask & (groups == group)]
         assert moments.num[group] == len(chosen)
@@ -105,7 +105,7 @@ def test_an_answer_is_right_if_all_of_its_tokens_are():
 
 
 def test_filling_within_an_answer_does_not_count_whichever_slot_it_is():
-    mask = np.array([[0, 1, 1, 0], [0, 0, 1, 1]], bool)  # of the half-right answer, the right half
+    mask = np.array([[0, 1, 1, 0], [0, 0, 1, 1]], bool)  # keeps the right half of one answer
     found = measured(batch=BATCH._replace(mask=jnp.asarray(mask)))["exact_match"]
     assert found.num.tolist() == [2, 1]
     assert found.mean.tolist() == [1, 1]

@@ -1,4 +1,4 @@
-"""A NaN in one run: named, never applied, and nothing to its neighbours."""
+"""A NaN in one run is named, never applied, and does not affect the other runs."""
 
 import logging
 
@@ -67,7 +67,7 @@ def test_a_stopped_run_keeps_its_last_good_update_and_the_others_every_bit(healt
     for ours, theirs in zip(history.rows, healthy[1].rows, strict=True):
         for name, values in ours.items():
             np.testing.assert_array_equal(values[[0, 2]], theirs[name][[0, 2]])
-            assert np.isnan(values[RUN]), name  # from its end on, it has no numbers
+            assert np.isnan(values[RUN]), name  # a stopped run has no numbers
     (message,) = caplog.messages
     assert message.startswith(f"gradient is not finite at step {STEP} in run {RUN} (seed {SEED},")
     assert message.endswith("stopped it")

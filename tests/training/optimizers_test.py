@@ -1,4 +1,4 @@
-"""Updates against the formulas in NumPy float64, and the choice of decayed parameters."""
+"""Updates compared with formulas in NumPy float64, and the choice of decayed parameters."""
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ SHAPES = {"table": (3, 2), "attention": {"kernel": (2, 2, 2), "bias": (2, 2)}, "
 
 
 def tree(seed, scale=1.0):
-    """Arrays of SHAPES in float64 that float32 holds exactly."""
+    """Float64 arrays of SHAPES, with values that float32 holds exactly."""
     rng = np.random.default_rng(seed)
     return jax.tree.map(
         lambda shape: rng.integers(-64, 64, shape) / 64 * scale, SHAPES, is_leaf=is_shape
@@ -117,7 +117,7 @@ def test_clipping_bounds_the_norm_of_the_whole_gradient(scale, clip_norm):
 
 
 def linear(params):
-    """A loss as ``update`` hands it to an optimizer, with its outputs."""
+    """A linear loss with its outputs, as ``update`` hands it to an optimizer."""
     return sum(leaf.sum() for leaf in jax.tree.leaves(params)), None
 
 
@@ -203,7 +203,7 @@ def test_lion_steps_by_the_sign_of_its_first_mean():
 
 
 def test_sophia_is_its_formula_where_the_hessian_is_diagonal():
-    """Hutchinson's estimate is exact there; a new one counts from the update after it."""
+    """Hutchinson's estimate is exact there; a new estimate is first used in the next update."""
     curvature, rate, decay = np.array([[4.0, 1.0], [0.25, 0.0]]), 0.1, 0.3
     own = {"b1": 0.8, "b2": 0.9, "gamma": 2.0, "interval": 2, "weight_decay": decay}
     optimizer = make_optimizer(OptimizerConfig("sophia", numbers=own), hypers(peak_lr=rate))

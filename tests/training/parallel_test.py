@@ -1,4 +1,4 @@
-"""A training on many devices is the training on one: same data, same numbers."""
+"""A training on many devices equals the training on one: same data, same numbers."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ from tests.training.poisoning import poisoned
 from tests.training.small_training import built, small_config
 
 ROOT = pathlib.Path(__file__).parents[2]
-TOLERANCE = 1e-5  # of parameters, after ten updates of Adam
+TOLERANCE = 1e-5  # of parameters and optimizer state, after ten updates of Adam
 
 
 def on(monkeypatch, devices, processes=1):

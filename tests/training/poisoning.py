@@ -1,4 +1,4 @@
-"""A training in which one run meets a NaN at chosen updates, through the key that dropout gets."""
+"""A training in which one run gets a NaN at chosen updates, recognised by the key of dropout."""
 
 import dataclasses
 
@@ -22,7 +22,7 @@ def poisoned_from(program, bad_step):
 def poisoned(training, seed, steps, part, group=None):
     """``training`` built again, with ``part`` of the run of ``seed`` not finite at ``steps``.
 
-    Where the windows of an update are split over devices, in ``group`` of them only.
+    If the windows of an update are split over devices, the fault is in ``group`` of them only.
     """
     own = jax.random.key(jnp.uint32(seed))
     met = [jax.random.fold_in(own, step) for step in steps]

@@ -34,7 +34,7 @@ def assert_close(ours, theirs, tolerance):
 def comparable(**train):
     """A training whose programs differ by rounding alone.
 
-    By epsilon=1e-8, AdamW takes the rounding of a zero gradient (of a key's bias) for a slope.
+    With epsilon=1e-8, AdamW takes the rounding of a zero gradient (of a key's bias) for a slope.
     """
     config = small_config(**train)
     config.optim.epsilon = 1e-6
@@ -65,7 +65,7 @@ def test_vmap_and_sweep_agree_with_each_run_alone(solo):
     assert_close(run_of(together, place), run_of(solo, 0), 1e-6)
     changed = [i for i, r in enumerate(runs) if r["seed"] == 1 and i != place]
     kernel = jax.tree.leaves(run_of(solo, 0))[0]
-    for i in changed:  # another lambda or warm-up is another run
+    for i in changed:  # another lambda or warm-up gives other parameters
         assert np.abs(jax.tree.leaves(run_of(together, i))[0] - kernel).max() > 1e-4
 
 
@@ -80,7 +80,7 @@ def test_two_dispatches_are_one(solo):
     config = comparable(seeds=1, run_axis="map")
     config.seed = 1
     program = built(config).program
-    state, _, _ = program.advance(program.init(), 20)  # solo: twice 10
+    state, _, _ = program.advance(program.init(), 20)  # solo made 10, twice
     assert_close(jax.device_get(state).params, solo.params, 0.0)
 
 

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 WATCHED = watched(["test"], ["easy", "hard"])
 ROW = {"batch_loss": np.array([1.25, np.nan]), "test_hard_accuracy": np.array([0.5, 1.0])}
 
-# in a child: work that is watched, until it is told to stop or is done
+# in a child process: watched work, which goes on until it is done or told to stop
 _WORK = """
 import fcntl, os, pathlib, signal, sys, termios, time
 import numpy as np

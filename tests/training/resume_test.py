@@ -1,4 +1,4 @@
-"""A run that was killed or stopped ends, once resumed, bit for bit as an uninterrupted one."""
+"""A run that was killed or stopped, and then resumed, equals an uninterrupted one bit for bit."""
 
 import os
 import random
@@ -12,7 +12,7 @@ from el_jax.checkpoint_step import verified
 from tests import trainings
 
 NUM_UPDATES = 600
-# long enough to be stopped in the midst of it
+# long enough to be stopped midway
 ARGUMENTS = trainings.pace(NUM_UPDATES, log_every=20, eval_every=40, checkpoint_every=40)
 
 
@@ -89,7 +89,7 @@ def test_finished_run_is_left_alone(uninterrupted):
 
 @pytest.mark.slow
 def test_twenty_kills_lose_nothing_that_was_saved(tmp_path, uninterrupted):
-    """Half of them at any time, half while a checkpoint is being written."""
+    """Half of the kills come at any time, half while a checkpoint is being written."""
     rng, workdir, newest = random.Random(0), tmp_path / "run", 0
     for kill in range(20):
         process = start(workdir)
@@ -105,7 +105,7 @@ def test_twenty_kills_lose_nothing_that_was_saved(tmp_path, uninterrupted):
             verified(workdir / "checkpoints" / str(step))
         assert max(trainings.steps(workdir), default=0) >= newest
         newest = max(trainings.steps(workdir), default=0)
-        if newest == NUM_UPDATES:  # begin another, of which there is nothing to lose
+        if newest == NUM_UPDATES:  # begin another, which has nothing to lose yet
             assert not trainings.differences(workdir, uninterrupted)
             workdir, newest = tmp_path / f"run-{kill}", 0
     assert not trainings.differences(finished(workdir), uninterrupted)

@@ -1,4 +1,4 @@
-"""SAM gets the loss itself: as NumPy computes it, in every run of a sweep and on any devices."""
+"""SAM gets the loss itself, and agrees with NumPy in every run of a sweep and on any devices."""
 
 import functools
 
@@ -67,4 +67,4 @@ def test_windows_of_several_devices_are_those_of_one(shard):
     assert kind == shard
     for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=2e-5)
-        assert not np.allclose(a[0], a[1], atol=1e-7)  # two distances uphill
+        assert not np.allclose(a[0], a[1], atol=1e-7)  # two values of rho, two results

@@ -1,4 +1,4 @@
-"""Learning rates against optax's, and with a traced peak and warm-up, which optax lacks."""
+"""Learning rates compared with optax's, and a traced peak and warm-up, which optax lacks."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-8}
 
 
 def decayed(step, after, decaying):
-    """The share of the decay that has been made."""
+    """The share of the decay that is done."""
     return jnp.clip((step - (after - decaying)) / decaying, 0.0, 1.0)
 
 
@@ -62,7 +62,7 @@ def rates(schedule, peak_lr, warmup_steps, **options):
     )
 
 
-@pytest.mark.parametrize("warmup_steps", [0, 5, 10])  # whole numbers of updates decay
+@pytest.mark.parametrize("warmup_steps", [0, 5, 10])  # the decay takes whole updates
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_equals_optax_at_every_step(schedule, warmup_steps):
     expected = [float(from_optax(schedule, 0.3, warmup_steps)(step)) for step in STEPS]
