@@ -75,7 +75,9 @@ def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
     ).mean
     for found in measured:
         lookup = found["downstream_state_2_lookup"]
-        np.testing.assert_allclose(lookup, np.full(3, float(expected)), atol=0.013)  # an example or two
+        np.testing.assert_allclose(
+            lookup, np.full(3, float(expected)), atol=0.013
+        )  # an example or two
 
 
 def test_naive_bayes_reads_the_same_features():
