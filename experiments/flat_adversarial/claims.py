@@ -10,11 +10,11 @@ import pandas as pd
 from experiments.flat_time.run import WORLDS
 from experiments.harness.claims import contrast, greater
 from experiments.harness.judging import Claim
+from experiments.harness.names import MATTERS
 
 TABLE_1, TABLE_2 = "Liu et al. 2023, Table 1", "Liu et al. 2023, Table 2"
-# the weight of which claims are made: the largest that cost less than EQUAL on a world of another
-# seed
-CHOSEN = {"pcfg": 0.01, "hmm": 0.03}
+# the weight of which claims are made: the largest that cost less than EQUAL in the pilot
+CHOSEN = {"pcfg": 0.1, "hmm": 1.0}
 EQUAL = 0.01  # nats of KL within which losses count as equal, as those of Table 1 are
 ATTACKED, LOOKUP = "accuracy_1", "accuracy_1_lookup"  # of a network, of the true conditionals
 
@@ -42,6 +42,7 @@ def _of_world(world: str) -> list[Claim]:
             ATTACKED,
             ordinary,
             against,
+            matters=MATTERS,  # as of other shares; the paper's difference is 6.8 points
             paper="89.9 against 83.1 (A), 49.2 against 42.3 (B)",
             source=TABLE_1,
         ),
@@ -59,6 +60,7 @@ def _of_world(world: str) -> list[Claim]:
             "features",
             ordinary | {"of": ATTACKED},
             ordinary | {"of": LOOKUP},
+            matters=MATTERS,
             paper="89.9 against 71.2 (A), 49.2 against 39.7 (B)",
             source=TABLE_1,
         ),
