@@ -2,3 +2,5 @@
 
 Liu, Xie, Li, Ma 2023, Tables 1 and 2.
 """
+
+SCALES = ("smoke", "pilot", "cpu", "paper")

@@ -12,9 +12,8 @@ from experiments.harness.claims import contrast, greater
 from experiments.harness.judging import Claim
 
 TABLE_1, TABLE_2 = "Liu et al. 2023, Table 1", "Liu et al. 2023, Table 2"
-# the weight of which claims are made: the largest that cost less than EQUAL on a world of another
-# seed
-CHOSEN = {"pcfg": 0.01, "hmm": 0.03}
+# the weight of which claims are made: the largest that cost less than EQUAL in the pilot
+CHOSEN = {"pcfg": 0.1, "hmm": 1.0}
 EQUAL = 0.01  # nats of KL within which losses count as equal, as those of Table 1 are
 ATTACKED, LOOKUP = "accuracy_1", "accuracy_1_lookup"  # of a network, of the true conditionals
 
