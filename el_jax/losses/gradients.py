@@ -1,7 +1,6 @@
 """A loss's gradient with respect to the label's logit, and its equilibrium margins."""
 
 from collections.abc import Callable
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -62,16 +61,16 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
     Returns:
         The minima in nats, ascending; empty if the loss decreases for ever, as CE does.
     """
-    slope = jax.jit(partial(_margin_slope, loss, num_classes=num_classes))
     with float64():
-        brackets = _rising_brackets(slope, MARGIN_RANGE, noise=SLOPE_NOISE)
+        brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, noise=SLOPE_NOISE)
         for _ in range(ZOOMS):
-            brackets = [_rising_brackets(slope, pair)[0] for pair in brackets]
+            brackets = [_rising_brackets(loss, num_classes, pair)[0] for pair in brackets]
     return tuple((low + high) / 2 for low, high in brackets)
 
 
 def _rising_brackets(
-    slope: Callable[[Float[Array, " n"]], Float[Array, " n"]],
+    loss: TokenLoss,
+    num_classes: int,
     interval: tuple[float, float],
     *,
     noise: float = 0.0,
@@ -81,7 +80,7 @@ def _rising_brackets(
     They are neighbours among the points whose slope exceeds ``noise`` in size.
     """
     margins = np.linspace(*interval, GRID_INTERVALS + 1)
-    slopes = np.asarray(slope(jnp.asarray(margins)))
+    slopes = np.asarray(_margin_slope(loss, jnp.asarray(margins), num_classes))
     signed = np.abs(slopes) > noise
     margins, slopes = margins[signed], slopes[signed]
     rises = np.flatnonzero((slopes[:-1] < 0) & (slopes[1:] > 0))
