@@ -78,7 +78,7 @@ def loss(name: str, **numbers: float | str) -> ConfigDict:
     """The loss section: its name, the logits' temperature and path, its own numbers and options.
 
     The path (auto, plain, chunked or gram; see el_jax/losses/fused.py) decides whether the logits
-    of all classes are in memory. auto avoids that only if the classes are many for the width.
+    of all classes are in memory. auto avoids that only if they are many compared with the width.
 
     Args:
         name: name of the loss.

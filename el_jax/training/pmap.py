@@ -97,6 +97,14 @@ def _gradient_summed(params: Params) -> Params:
     return params
 
 
+@jax.custom_vjp
+def _summed(gradient: Params) -> Params:
+    """The sum over devices; differentiated again, the result counts once and not on each device."""
+    return jax.lax.psum(gradient, _AXIS)
+
+
+# Forward rules call their own function, since it is these that are differentiated a second time.
+_summed.defvjp(lambda gradient: (_summed(gradient), None), lambda _, of_sum: (of_sum,))
 _gradient_summed.defvjp(
-    lambda params: (params, None), lambda _, gradient: (jax.lax.psum(gradient, _AXIS),)
+    lambda params: (_gradient_summed(params), None), lambda _, gradient: (_summed(gradient),)
 )

@@ -26,10 +26,10 @@ def sophia(
         learning_rate: function of the number of earlier updates; the largest change of an entry.
         b1: decay of the mean gradient.
         b2: decay of the mean diagonal.
-        gamma: scale of the diagonal, by which it divides the mean gradient; the smaller, the more
-            entries are clipped.
-        interval: updates from one estimate of the diagonal to the next. Runs that are vmapped
-            compute one in every update, at the price of two gradients, and use each such one.
+        gamma: the mean gradient is divided by gamma times the diagonal and clipped to [-1, 1]; the
+            smaller gamma is, the more entries are clipped.
+        interval: updates from one estimate of the diagonal to the next. An estimate costs about two
+            gradients; under vmap it is computed in every update, also where it is not used.
         weight_decay: decoupled decay of matrices, never of biases or norms.
     """
     return optax.contrib.sophia(
