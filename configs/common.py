@@ -21,7 +21,7 @@ from el_jax.tokenizers import smollm2_gguf
 from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
-from el_jax.weighting import WEIGHTINGS
+from el_jax.weighting import ALL_WEIGHTINGS
 from el_jax.worlds import WorldChoice, world_defaults, world_kinds
 
 E_LOSSES = ("e1", "e2", "e3")
@@ -119,8 +119,8 @@ def future(name: str, **numbers: float) -> ConfigDict:
 
 
 def weighting(name: str, **numbers: float) -> ConfigDict:
-    """The weighting section: weights of windows by their losses."""
-    _known("weighting", name, WEIGHTINGS)
+    """The weighting section: weights of windows or groups by their losses."""
+    _known("weighting", name, ALL_WEIGHTINGS)
     return ConfigDict(signature_of("weighting", name).defaults | numbers)
 
 

@@ -22,6 +22,7 @@ from el_jax.training.fit import Training
 from el_jax.training.memory import check_room, least_bytes
 from el_jax.training.objectives import Objective
 from el_jax.training.objectives.adversary import against
+from el_jax.training.objectives.by_group import ByGroup
 from el_jax.training.objectives.future import FUTURE, FutureHead, with_own_parameters
 from el_jax.training.objectives.heads import FusedHead, Head, LogitHead
 from el_jax.training.objectives.in_parts import InParts
@@ -31,7 +32,7 @@ from el_jax.training.progress import sweep_points
 from el_jax.training.runs import free_everywhere
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
-from el_jax.weighting import WEIGHTINGS
+from el_jax.weighting import ALL_WEIGHTINGS, GROUP_WEIGHTINGS
 
 __all__ = [
     "Config",
@@ -61,13 +62,10 @@ def make_spec(settings: Settings) -> Spec:
         raise ConfigError(
             f"config.adversary: needs a model with hidden states, not {settings.model.name}"
         )
-    weigh: Callable[[Array], Array] | None = None
-    if settings.weighting is not None:
-        weigh = partial(WEIGHTINGS[settings.weighting.name], **settings.weighting.numbers)
-    objective: Objective = NextToken(settings.task, head, weigh)
+    objective = _weighted(settings, head)
     if settings.adversary is not None:
         objective = against(objective, settings.adversary)
-    elif weigh is None and target.platform() == "cpu" and layout.data == 1:
+    elif settings.weighting is None and target.platform() == "cpu" and layout.data == 1:
         objective = InParts(objective)
     return Spec(
         objective,
@@ -78,6 +76,23 @@ def make_spec(settings: Settings) -> Spec:
         eval_tokens=train.eval_tokens,
         layout=layout,
     )
+
+
+def _weighted(settings: Settings, head: Head) -> Objective:
+    """The loss of the next token, weighted if the config says so.
+
+    Raises:
+        ConfigError: weights of groups do not go with an adversary.
+    """
+    choice = settings.weighting
+    if choice is None:
+        return NextToken(settings.task, head)
+    weigh = partial(ALL_WEIGHTINGS[choice.name], **choice.numbers)
+    if choice.name not in GROUP_WEIGHTINGS:
+        return NextToken(settings.task, head, weigh)
+    if settings.adversary is not None:
+        raise ConfigError(f"config.weighting.name={choice.name!r}: not with config.adversary")
+    return ByGroup(NextToken(settings.task, head), weigh)
 
 
 def model_of(settings: Settings, *, exact: bool = False) -> ModelFns:

@@ -37,6 +37,11 @@ class State(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
+def _parts(state: State) -> dict[str, Any]:
+    """The parts of a state but those that are (), which earlier versions may not have."""
+    return {name: part for name, part in state._asdict().items() if type(part) is not tuple or part}
+
+
 S = TypeVar("S", bound=State)
 
 
@@ -191,7 +196,7 @@ def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
     if jax.process_count() == 1:
         from orbax.checkpoint import v1 as ocp
 
-        finish = ocp.save_checkpointables_async(path, {_STATE: state._asdict()}).result
+        finish = ocp.save_checkpointables_async(path, {_STATE: _parts(state)}).result
     else:  # 2026-11-21, orbax 0.12: v1 makes all processes compare the folder, whoever saves
         import orbax.checkpoint as ocp
 
@@ -201,7 +206,7 @@ def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
             **{_STATE: ocp.PyTreeCheckpointHandler(multiprocessing_options=alone)},
         )
         saver = ocp.AsyncCheckpointer(handler, multiprocessing_options=alone)
-        tree = ocp.args.PyTreeSave(state._asdict())
+        tree = ocp.args.PyTreeSave(_parts(state))
         saver.save(path, args=ocp.args.Composite(**{_STATE: tree}))
         finish = saver.close  # waits, and raises errors from the background
 
@@ -220,8 +225,8 @@ def _load(folder: pathlib.Path, placed: S) -> S:
         context.multiprocessing.primary_host = jax.process_index()
         context.multiprocessing.active_processes = {jax.process_index()}
     with context, _plain(folder) as path:
-        read = ocp.load_checkpointables(path, {_STATE: placed._asdict()})[_STATE]
-    return type(placed)(**read)
+        read = ocp.load_checkpointables(path, {_STATE: _parts(placed)})[_STATE]
+    return type(placed)(**placed._asdict() | read)
 
 
 @contextlib.contextmanager

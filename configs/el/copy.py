@@ -2,11 +2,12 @@
 
     python -m el_jax.train --config=configs/el/copy.py:loss=e1 --workdir=runs/copy_e1
 
-Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``weighting=NAME`` (of windows, by
-their losses), ``model=NAME`` (a preset of the transformer, in the scale's size, or another model,
-in its own), ``scale=narrow|small|paper``, ``strings_per_window=1|2|4|8`` (context 55 to 440; small:
-2, else 1), ``long`` (the setting of section 4: L_c = 5, L_p = 2000, one string of 2013 tokens per
-window), ``smoke`` (seconds, for a first look; the small scale unless another is given).
+Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``weighting=NAME`` (of windows or
+groups, by their losses), ``model=NAME`` (a preset of the transformer, in the scale's size, or
+another model, in its own), ``scale=narrow|small|paper``, ``strings_per_window=1|2|4|8`` (context 55
+to 440; small: 2, else 1), ``long`` (the setting of section 4: L_c = 5, L_p = 2000, one string of
+2013 tokens per window), ``smoke`` (seconds, for a first look; the small scale unless another is
+given).
 
 ``narrow``, the default, is the paper's protocol at width 64: 400 strings, AdamW's defaults, rates
 times 1024 / 64, a quarter of its 20,000 updates. All training strings are fitted.

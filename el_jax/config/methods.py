@@ -11,7 +11,7 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, optimizer_numbers
 from el_jax.training.optimizers.schedules import SCHEDULES
-from el_jax.weighting import WEIGHTINGS
+from el_jax.weighting import ALL_WEIGHTINGS
 
 Numbers = dict[str, int | float]
 # each section's table of methods, and the keys that it has for every method
@@ -22,7 +22,7 @@ _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | 
     ),
     "optim": (OPTIMIZERS, {}),
     "future": (FUTURE, {"weight": Number(1.0, at_least=0)}),
-    "weighting": (WEIGHTINGS, {}),
+    "weighting": (ALL_WEIGHTINGS, {}),
 }
 
 

@@ -11,7 +11,7 @@ from el_jax.tasks import TASKS
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS
 from el_jax.training.optimizers.schedules import SCHEDULES
-from el_jax.weighting import WEIGHTINGS
+from el_jax.weighting import ALL_WEIGHTINGS
 
 
 def configs_of(command: str) -> list[str]:
@@ -36,7 +36,7 @@ def known_names() -> str:
         "presets": PRESETS,
         "optimizers": OPTIMIZERS,
         "schedules": SCHEDULES,
-        "weightings": WEIGHTINGS,
+        "weightings": ALL_WEIGHTINGS,
         "worlds": known_worlds(),
         "probes": PROBES,
         "future": FUTURE,

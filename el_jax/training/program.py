@@ -20,7 +20,7 @@ from el_jax.training.state import Health, Hypers, Run, TrainState, run_key
 from el_jax.training.step import epoch, guarded, update
 from el_jax.types import Batch, Params
 
-_STATE: TrainState = TrainState("shared", "runs", "runs", "runs")  # type: ignore[arg-type]
+_STATE: TrainState = TrainState("shared", "runs", "runs", "runs", "runs")  # type: ignore[arg-type]
 # level 0 would change the last bit of parameters, and with it every committed result
 _ONCE = functools.partial(Once, level=1)
 
@@ -155,7 +155,8 @@ def _fresh(spec: Spec, hypers: Hypers, params: Params) -> Run:
     """A run before its first update."""
     never = jnp.int32(-1)
     health = Health(stopped_at=never, bad_part=never)
-    return Run(params, make_optimizer(spec.optimizer, hypers).init(params), health)
+    opt_state = make_optimizer(spec.optimizer, hypers).init(params)
+    return Run(params, opt_state, health, spec.objective.first_memory())
 
 
 def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Metrics, Health]]:

@@ -1,6 +1,6 @@
 """State of a training between updates, for all its runs together."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 from jax import Array
@@ -31,6 +31,7 @@ class Run(NamedTuple):
     params: Params
     opt_state: Params
     health: Health
+    memory: Any = ()
 
 
 class TrainState(NamedTuple):
@@ -41,17 +42,19 @@ class TrainState(NamedTuple):
         params: every leaf has a leading run axis ``[R, ...]``.
         opt_state: optax state, every leaf with the same leading axis.
         health: record of non-finite updates.
+        memory: what the objective remembers, see ``Objective.recall``; () if it is nothing.
     """
 
     step: Int[Array, ""]
     params: Params
     opt_state: Params
     health: Health
+    memory: Any = ()
 
     @property
     def runs(self) -> Run:
         """The state without the step."""
-        return Run(self.params, self.opt_state, self.health)
+        return Run(self.params, self.opt_state, self.health, self.memory)
 
 
 class Hypers(NamedTuple):

@@ -45,7 +45,7 @@ def update(
     """Make one update of one run.
 
     Args:
-        run: parameters and optimizer state.
+        run: parameters, optimizer state, and what the objective remembers.
         step: number of earlier updates; with the run's seed it determines the dropout key.
         data: the training set, from which the objective reads a batch.
         hypers: the run's own numbers.
@@ -54,7 +54,7 @@ def update(
             the optimizer gets ``loss_of`` (for SAM) and a ``key`` (for noise).
     """
     key = jax.random.fold_in(run_key(hypers), step)
-    batch = objective.batch_at(data, step, order_key(hypers))
+    batch = objective.recall(objective.batch_at(data, step, order_key(hypers)), run.memory)
 
     def loss_of(params: Params) -> tuple[Array, Any]:  # (mean loss, outputs)
         return objective.loss(params, batch, hypers.loss, key)
@@ -62,7 +62,8 @@ def update(
     (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(run.params)
     further = {"loss_of": loss_of, "key": jax.random.fold_in(key, 1)}
     updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, **further)
-    after = run._replace(params=optax.apply_updates(run.params, updates), opt_state=opt_state)
+    params, memory = optax.apply_updates(run.params, updates), objective.remember(outputs)
+    after = run._replace(params=params, opt_state=opt_state, memory=memory)
     # a norm is finite only if every entry is, so three numbers show whether the update is finite
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
     of_tokens = objective.measure(outputs, batch, hypers.loss)

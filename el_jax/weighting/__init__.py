@@ -1,17 +1,26 @@
-"""Weights of an update's windows, by their losses.
+"""Weights of an update's windows or of a task's groups, by their losses.
 
-A weighting is one function, ``weigh(losses, *, <numbers>) -> weights``, of the mean loss of every
-window (nats), and one line of ``WEIGHTINGS``. Its weights are positive, and only their ratios
-matter: they are normalised to mean 1 over an update's tokens, and no gradient passes through them.
+A weighting of windows is one function, ``weigh(losses, *, <numbers>) -> weights``, of the mean loss
+of every window (nats), and one line of ``WEIGHTINGS``. Its weights are positive, and only their
+ratios matter: they are normalised to mean 1 over an update's tokens.
+
+A weighting of groups remembers one number a group, 0 at first: ``weigh(losses, memory, *,
+<numbers>) -> (weights, memory)``, and one line of ``GROUP_WEIGHTINGS``. The loss is the weighted
+sum of the groups' mean losses.
+
+No gradient passes through weights.
 """
 
+from collections import ChainMap
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
 
+from el_jax.weighting.group_dro import group_dro
 from el_jax.weighting.loss_based import extremes, lin_upper, quadratic
 
 WEIGHTINGS: dict[str, Callable[..., Array]] = {
@@ -19,6 +28,8 @@ WEIGHTINGS: dict[str, Callable[..., Array]] = {
     "quadratic": quadratic,
     "extremes": extremes,
 }
+GROUP_WEIGHTINGS: dict[str, Callable[..., tuple[Array, Array]]] = {"group_dro": group_dro}
+ALL_WEIGHTINGS = ChainMap[str, Callable[..., Any]](WEIGHTINGS, GROUP_WEIGHTINGS)
 
 
 def weighted_mean(
@@ -42,4 +53,13 @@ def weighted_mean(
     return jnp.where(mask, weights * losses, 0).sum() / jnp.where(total > 0, total, 1)
 
 
-__all__ = ["WEIGHTINGS", "extremes", "lin_upper", "quadratic", "weighted_mean"]
+__all__ = [
+    "ALL_WEIGHTINGS",
+    "GROUP_WEIGHTINGS",
+    "WEIGHTINGS",
+    "extremes",
+    "group_dro",
+    "lin_upper",
+    "quadratic",
+    "weighted_mean",
+]

@@ -1,4 +1,4 @@
-"""Weights of windows: their definition, the properties of all, and a training with them."""
+"""Weights of windows and groups: definitions, properties of all, and trainings with them."""
 
 from functools import partial
 
@@ -7,12 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from configs.common import weighting
 from configs.el.copy import get_config
-from el_jax.build import build, parse
+from configs.flatness.masked import get_config as masked_config
+from el_jax.build import build, make_spec, parse
+from el_jax.checkpoint import Checkpoints
 from el_jax.losses import masked_mean
 from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
-from el_jax.weighting import WEIGHTINGS, weighted_mean
+from el_jax.training.program import make_program
+from el_jax.weighting import GROUP_WEIGHTINGS, WEIGHTINGS, weighted_mean
 
 DEFINITIONS = {
     "lin_upper": lambda h: min(h + 1, 1),
@@ -76,8 +80,8 @@ def test_equal_losses_and_windows_without_tokens_do_no_harm():
         assert jnp.isfinite(slopes).all()
 
 
-def smoke(weighting="", **numbers):
-    config = get_config("smoke" + (f",weighting={weighting}" if weighting else ""))
+def smoke(name="", **numbers):
+    config = get_config("smoke" + (f",weighting={name}" if name else ""))
     if numbers:
         config.weighting.update(numbers)
     return config
@@ -96,12 +100,76 @@ def test_a_training_is_weighted_and_neutral_at_a_large_temperature():
     assert max(differences) > 1e-3
 
 
+def test_group_dro_is_exponentiated_gradient_ascent_on_the_groups():
+    memory, totals = jnp.zeros(3), np.zeros(3)
+    for losses in np.random.default_rng(0).exponential(size=(4, 3)).astype(np.float32):
+        weights, memory = GROUP_WEIGHTINGS["group_dro"](jnp.asarray(losses), memory, step_size=0.5)
+        totals += losses
+        q = np.exp(0.5 * totals)
+        np.testing.assert_allclose(weights, q / q.sum(), rtol=1e-5)
+
+
+def test_an_update_by_groups_has_the_gradient_of_the_weighted_sum_and_remembers():
+    def weighted(params, head, batch, q):
+        """The definition, with the weights q held fixed."""
+        losses = head.loss(head.outputs(params, batch), batch, {})
+        groups = [losses[(batch.groups == group) & batch.mask] for group in range(2)]
+        means = jnp.stack([group.mean() if group.size else jnp.zeros(()) for group in groups])
+        return (means * q).sum(), means
+
+    spec = make_spec(parse(smoke("group_dro", step_size=0.7)))
+    objective = spec.objective
+    run = jax.tree.map(lambda leaf: leaf[0], make_program(spec).init().runs)
+    batch = objective.batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
+    memory = jnp.asarray([0.3, -0.2])
+    recalled = objective.recall(batch, memory)
+    (loss, outputs), grads = jax.value_and_grad(objective.loss, has_aux=True)(
+        run.params, recalled, {}, None
+    )
+    _, means = weighted(run.params, objective.head, batch, jnp.zeros(2))
+    log_q = memory + 0.7 * means
+    q = jnp.exp(log_q) / jnp.exp(log_q).sum()
+    value = jax.value_and_grad(weighted, has_aux=True)
+    (expected, _), slopes = value(run.params, objective.head, batch, q)
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), grads, slopes)
+    np.testing.assert_allclose(objective.remember(outputs), jnp.log(q), atol=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sam"])
+def test_what_a_run_remembers_is_saved_and_resumed_bit_for_bit(tmp_path, optimizer):
+    config = get_config(f"smoke,weighting=group_dro,optimizer={optimizer}")
+    config.weighting.step_size = 0.1
+    config.sweep.optim.peak_lr = (1e-3, 3e-3)
+    settings = parse(config)
+    whole = fit(build(settings))
+    assert whole.memory.shape == (2 * config.train.seeds, 2)
+    assert np.unique(whole.memory[:, 0]).size == len(whole.memory)  # each run remembers its own
+    program = make_program(make_spec(settings))
+    half = config.train.num_updates // 2
+    state, _, _ = program.advance(program.init(), half)
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.save(state)
+        checkpoints.wait()
+        read = checkpoints.restore(program.init)
+    after, _, _ = program.advance(read, config.train.num_updates - half)
+    jax.tree.map(np.testing.assert_array_equal, jax.device_get(after), jax.device_get(whole))
+
+
+def test_weights_of_groups_do_not_go_with_an_adversary():
+    config = masked_config("world=hmm,smoke,adversary=state_3")
+    with config.unlocked():
+        config.weighting = weighting("group_dro")
+    with pytest.raises(ConfigError, match=r"config\.weighting\.name='group_dro': not with"):
+        build(parse(config))
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
         (
             {"name": "hardest"},
-            "weighting.name='hardest': must be one of extremes, lin_upper",
+            "weighting.name='hardest': must be one of extremes, group_dro, lin_upper",
         ),
         ({"r": 0.0}, "config.weighting.r=0.0: must be above 0"),
         ({"power": 1.0}, "config.weighting.power"),

@@ -12,13 +12,13 @@ from el_jax.losses import cross_entropy, masked_sum_and_count
 from el_jax.tasks import Task
 from el_jax.training.moments import Moments, moments_by_group
 from el_jax.training.objectives.heads import Head, Numbers
-from el_jax.training.objectives.objective import Metrics
+from el_jax.training.objectives.objective import Metrics, NoMemory
 from el_jax.types import Batch, Key, Params
 from el_jax.weighting import weighted_mean
 
 
 @dataclass(frozen=True)
-class NextToken:
+class NextToken(NoMemory):
     """Prediction of a task's labels under a token loss.
 
     Attributes:

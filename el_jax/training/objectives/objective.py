@@ -32,6 +32,15 @@ class Objective(Protocol):
     def batch_at(self, data: Any, step: Array, key: Key) -> Learnt:
         """The batch of the update after ``step`` others; the key sets the order of the data."""
 
+    def first_memory(self) -> Any:
+        """What it remembers from one update to the next, before the first; () for nothing."""
+
+    def recall(self, batch: Learnt, memory: Any) -> Learnt:
+        """The batch together with what was remembered."""
+
+    def remember(self, outputs: Any) -> Any:
+        """The memory for the next update, from the outputs of the loss."""
+
     def loss(
         self, params: Params, batch: Learnt, numbers: Numbers, key: Key | None
     ) -> tuple[Array, Any]:
@@ -50,8 +59,24 @@ class Objective(Protocol):
         """Moments of the metrics on a split's windows, each ``[num_groups]``, without dropout."""
 
 
+class NoMemory:
+    """Base class of objectives that remember nothing from one update to the next."""
+
+    def first_memory(self) -> Any:
+        """See ``Objective``."""
+        return ()
+
+    def recall(self, batch: Learnt, memory: Any) -> Learnt:  # noqa: ARG002
+        """See ``Objective``."""
+        return batch
+
+    def remember(self, outputs: Any) -> Any:  # noqa: ARG002
+        """See ``Objective``."""
+        return ()
+
+
 @dataclass(frozen=True)
-class Wrapper:
+class Wrapper(NoMemory):
     """Base class that passes every method on to another objective; subclasses change some.
 
     Attributes:

@@ -1,0 +1,60 @@
+"""A token loss whose groups are weighted by what their losses have been."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from el_jax.training.moments import moments_by_group
+from el_jax.training.objectives.heads import Numbers
+from el_jax.training.objectives.objective import Metrics, Wrapper
+from el_jax.types import Batch, Key, Params
+
+
+class Recalled(NamedTuple):
+    """A batch, and one remembered number a group, ``[G]``."""
+
+    batch: Batch
+    memory: Array
+
+
+@dataclass(frozen=True)
+class ByGroup(Wrapper):
+    """The weighted sum of the mean losses of an update's groups; the metrics are the base's.
+
+    Attributes:
+        base: the next-token objective whose token losses are weighted.
+        weigh: a weighting of groups, from ``GROUP_WEIGHTINGS``.
+    """
+
+    weigh: Callable[[Array, Array], tuple[Array, Array]]
+
+    def first_memory(self) -> Array:
+        """See ``Objective``."""
+        return jnp.zeros(len(self.task.group_names))
+
+    def recall(self, batch: Batch, memory: Array) -> Recalled:
+        """See ``Objective``."""
+        return Recalled(batch, memory)
+
+    def remember(self, outputs: tuple[Any, Array]) -> Array:
+        """See ``Objective``."""
+        return outputs[1]
+
+    def loss(
+        self, params: Params, batch: Recalled, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Any, Array]]:
+        """The weighted sum (nats); the head's outputs and the memory after this update."""
+        windows, memory = batch
+        outputs = self.head.outputs(params, windows, key)
+        losses = self.head.loss(outputs, windows, numbers)
+        means = moments_by_group(losses, windows.groups, windows.mask, len(memory)).mean
+        weights, memory = jax.lax.stop_gradient(self.weigh(jax.lax.stop_gradient(means), memory))
+        return (weights * means).sum(), (outputs, memory)
+
+    def measure(self, outputs: tuple[Any, Array], batch: Recalled, numbers: Numbers) -> Metrics:
+        """See ``Objective``."""
+        return self.base.measure(outputs[0], batch.batch, numbers)
