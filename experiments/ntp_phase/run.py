@@ -40,7 +40,7 @@ class Ensemble:
 WORST = {"both_at_m": "min", "compatible_above_count": "min", "undecided_share": "max"}
 SIZES = ((6, 2), (10, 3), (10, 6))
 NUM_CONTEXTS = {"smoke": (8,), "cpu": (24, 48), "paper": (24, 48, 96, 192)}
-SEEDS = {"smoke": 3, "cpu": 30, "paper": 100}
+SEEDS = {"smoke": 3, "cpu": 60, "paper": 100}
 
 
 def ensembles(scale: str) -> list[Ensemble]:
