@@ -21,7 +21,7 @@ E2_LAM = {"tiny": 2.0, "wide": 20.0}
 LOSSES = ("cross_entropy", "e1", "e2", "e3")
 FROZEN = "adamw_frozen_table"  # the embeddings stay at initialisation
 WARM_UP = {"smoke": 10, "cpu": 100}  # updates
-SEEDS = {"smoke": 2, "cpu": 5}
+SEEDS = {"smoke": 2, "cpu": 10}
 PROBE = "experiments.el_star_in_weights.probe"  # registers star_geometry
 OPTIMIZER = "experiments.el_star_in_weights.optimizer"  # registers adamw_frozen_table
 
