@@ -23,8 +23,8 @@ from el_jax.linear_ntp import (
 
 # These calls run in another process, since this one checks the types of arguments.
 CALLS = {
-    "ntp.margin_upper_bound(p, W, norm='nuclear')": "norm='nuclear' must be",
-    "ntp.max_margin(p, 'nuclear')": "norm='nuclear' must be",
+    "ntp.margin_upper_bound(p, W, norm='taxicab')": "norm='taxicab' must be",
+    "ntp.max_margin(p, 'taxicab')": "norm='taxicab' must be",
     "ntp.check_separability(p, max_iterations=0)": "max_iterations=0: must be at least 1",
     "ntp.check_separability(p, max_iterations=-1)": "max_iterations=-1: must be at least 1",
     "ntp.max_margin(p, max_iterations=0)": "max_iterations=0: must be at least 1",
@@ -46,7 +46,7 @@ CALLS = {
     "ntp.run_trajectory(p, 'gd', math.nan, 5)": "step_size=nan: must be positive",
     "ntp.run_trajectory(p, 'gd', 0.1, 0)": "num_steps=0: must be at least 1",
     "ntp.random_problem(3, -3, 4, 2)": "dim=-3: must be at least 1",
-    "ntp.analyze(p, norms=('nuclear',))": "norm='nuclear' must be",
+    "ntp.analyze(p, norms=('taxicab',))": "norm='taxicab' must be",
     "ntp.analyze(p, norms='maximal')": "norm='maximal' must be",
 }
 PROGRAM = """

@@ -26,6 +26,7 @@ def clarabel_max_margin(problem: NTPProblem, norm: str = "frobenius") -> np.ndar
         "frobenius": lambda: cp.sum_squares(w) / 2,
         "max": lambda: cp.max(cp.abs(w)),
         "spectral": lambda: cp.sigma_max(w),
+        "nuclear": lambda: cp.normNuc(w),
     }[norm]()
     cp.Problem(cp.Minimize(size), constraints).solve(solver=cp.CLARABEL)
     return np.asarray(w.value)

@@ -5,6 +5,8 @@ bounds they prove. The first sufficient bracket ends the cascade. Solvers do not
 """
 
 from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -42,15 +44,18 @@ def _max(problem: MarginProblem, tolerance: float, max_iterations: int | None) -
     return _split(problem, "max", tolerance, max_iterations)
 
 
-def _spectral(
-    problem: MarginProblem, tolerance: float, max_iterations: int | None
+def _of_singular_values(
+    norm: Literal["spectral", "nuclear"],
+    problem: MarginProblem,
+    tolerance: float,
+    max_iterations: int | None,
 ) -> MarginBracket:
     if max_iterations is not None or not cone_program.is_small(problem):
-        return _split(problem, "spectral", tolerance, max_iterations)
-    found = cone_program.cone_bracket(problem, tolerance)
+        return _split(problem, norm, tolerance, max_iterations)
+    found = cone_program.cone_bracket(problem, norm, tolerance)
     if found.gap <= tolerance or shows_inseparable(problem, found.dual):
         return found
-    return tighter(found, _split(problem, "spectral", tolerance, None))
+    return tighter(found, _split(problem, norm, tolerance, None))
 
 
 def _split(
@@ -70,4 +75,9 @@ def _split(
 
 Solver = Callable[[MarginProblem, float, int | None], MarginBracket]
 # Each takes a target gap and a limit on iterations; with None it may try other methods.
-SOLVERS: dict[Norm, Solver] = {"frobenius": _frobenius, "max": _max, "spectral": _spectral}
+SOLVERS: dict[Norm, Solver] = {
+    "frobenius": _frobenius,
+    "max": _max,
+    "spectral": partial(_of_singular_values, "spectral"),
+    "nuclear": partial(_of_singular_values, "nuclear"),
+}

@@ -1,9 +1,10 @@
-"""The max-margin problem in the spectral norm as a cone program, solved by Clarabel.
+"""The max-margin problem in the spectral or nuclear norm as a cone program, solved by Clarabel.
 
 Maximise τ such that L = c on the supports and L <= c - τ t off them, for L = W H, levels c and
-required margins t, and such that [[I, W], [Wᵀ, I]] is positive semidefinite, so σ_max(W) <= 1. The
-unknowns are M = W U Σ, where H = U Σ R and the rows of R are orthonormal, so a common mean of the
-embeddings does not change the constraints on L. If the embeddings are nearly dependent, small
+required margins t, and such that [[P, W], [Wᵀ, Q]] is positive semidefinite. With P and Q the
+identity, σ_max(W) <= 1; with P and Q unknown and tr P + tr Q = 2, the nuclear norm is at most 1.
+The unknowns are M = W U Σ, where H = U Σ R and the rows of R are orthonormal, so a common mean of
+the embeddings does not change the constraints on L. If the embeddings are nearly dependent, small
 rounding in L = c is large in W; a basis of F⊥ then replaces L = c.
 
 Goulart and Chen 2024, "Clarabel: An interior-point solver for conic programs with quadratic
@@ -11,13 +12,21 @@ objectives" (arXiv 2405.12762).
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import clarabel
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 from scipy.linalg import null_space
-from scipy.sparse import csc_matrix, csr_matrix, eye_array, hstack, kron, vstack
+from scipy.sparse import (
+    block_array,
+    csc_matrix,
+    csr_matrix,
+    eye_array,
+    hstack,
+    kron,
+    vstack,
+)
 
 from el_jax.linear_ntp.solvers.constraints import Constraints, constraints_in
 from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
@@ -46,11 +55,14 @@ def is_small(problem: MarginProblem) -> bool:
     return rows <= _MAX_ROWS and is_dense(problem.embeddings, problem.support)
 
 
-def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
+def cone_bracket(
+    problem: MarginProblem, norm: Literal["spectral", "nuclear"], tolerance: float
+) -> MarginBracket:
     """Solve the program, and again more carefully if the gap is above ``tolerance``.
 
     Args:
         problem: the data.
+        norm: the norm of the decoder.
         tolerance: on the relative gap.
     """
     left, spectrum, right = decomposed(problem.embeddings)
@@ -59,14 +71,15 @@ def cone_bracket(problem: MarginProblem, tolerance: float) -> MarginBracket:
     block = _off_diagonal(*shape)
     for basis, equal in _unknowns(these):
         for settings in _SETTINGS:
-            solution = _solved(these, spectrum, basis, equal, settings)
+            solution = _solved(these, norm, spectrum, basis, equal, settings)
             m = basis @ np.asarray(solution.x)[: basis.shape[1]]
             w = equalised(problem, (m.reshape(shape) / spectrum) @ left.T)
-            _, alpha, matrix = np.split(solution.z, np.cumsum([equal.sum(), len(these.tokens)]))
+            rows = np.cumsum([equal.sum(), len(these.tokens), norm == "nuclear"])
+            _, alpha, _, matrix = np.split(solution.z, rows)
             # Clarabel stores off-diagonal entries times √2, and each counts twice
             along = -np.sqrt(2) * matrix[block].reshape(shape) / spectrum
             dual = these.dual(np.arange(len(these.tokens)), alpha, along)
-            best = tighter(best, bracket(problem, w, dual, "spectral", int(solution.iterations)))
+            best = tighter(best, bracket(problem, w, dual, norm, int(solution.iterations)))
             if best.gap <= tolerance:
                 return best
     assert best is not None
@@ -83,12 +96,13 @@ def _unknowns(these: Constraints) -> Iterator[tuple[Any, Bool[np.ndarray, "V m"]
 
 def _solved(
     these: Constraints,
+    norm: str,
     spectrum: Float64[np.ndarray, "r"],
     basis: Any,
     equal: Bool[np.ndarray, "V m"],
     settings: dict[str, float],
 ) -> Any:
-    """Clarabel's solution; its multipliers belong to L = c, L off the supports, and the matrix."""
+    """Clarabel's solution; its multipliers are of L = c, L off the supports, traces, the matrix."""
     problem, right = these.problem, these.coordinates
     (vocab_size, num_contexts), rank = problem.support.shape, len(spectrum)
     rows = vocab_size + rank
@@ -103,23 +117,42 @@ def _solved(
     matrix = hstack([csr_matrix(block), csr_matrix((triangle, unknowns - basis.shape[1]))])
     diagonal = np.zeros(triangle)
     diagonal[np.cumsum(np.arange(1, rows + 1)) - 1] = 1.0
+    ball, bounds = matrix, diagonal
+    if norm == "nuclear":  # the entries of P and Q are unknown; their traces sum to 2
+        free = np.setdiff1d(np.arange(triangle), place[0])
+        traces = block_array([[csr_matrix((1, unknowns)), diagonal[None, free]]])
+        ball = vstack([traces, hstack([matrix, -eye_array(triangle, format="csr")[:, free]])])
+        bounds = np.append(2.0, np.zeros(triangle))
+    margins = vstack([inside, outside])
+    none = csr_matrix((margins.shape[0], ball.shape[1] - unknowns))
+    return _clarabel(
+        vstack([hstack([margins, none]), ball]),
+        np.append(np.zeros(margins.shape[0]), bounds),
+        -np.eye(1, ball.shape[1], unknowns - 1)[0],
+        [
+            clarabel.ZeroConeT(inside.shape[0]),
+            clarabel.NonnegativeConeT(outside.shape[0] + (norm == "nuclear")),
+            clarabel.PSDTriangleConeT(rows),
+        ],
+        settings,
+    )
+
+
+def _clarabel(
+    rows: Any,
+    bounds: Float64[np.ndarray, "n"],
+    cost: Float64[np.ndarray, "k"],
+    cones: list[Any],
+    settings: dict[str, float],
+) -> Any:
+    """The x of least cost for which bounds - rows x is in the cones."""
     options = clarabel.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = _TOLERANCE
     for name, value in settings.items():
         setattr(options, name, value)
-    return clarabel.DefaultSolver(
-        csc_matrix((unknowns, unknowns)),
-        np.append(np.zeros(unknowns - 1), -1.0),
-        csc_matrix(vstack([inside, outside, matrix])),
-        np.concatenate([np.zeros(inside.shape[0] + outside.shape[0]), diagonal]),
-        [
-            clarabel.ZeroConeT(inside.shape[0]),
-            clarabel.NonnegativeConeT(outside.shape[0]),
-            clarabel.PSDTriangleConeT(rows),
-        ],
-        options,
-    ).solve()
+    quadratic = csc_matrix((len(cost), len(cost)))
+    return clarabel.DefaultSolver(quadratic, cost, csc_matrix(rows), bounds, cones, options).solve()
 
 
 def _off_diagonal(vocab_size: int, rank: int) -> Int[np.ndarray, "Vr"]:

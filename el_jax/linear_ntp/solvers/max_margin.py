@@ -117,8 +117,9 @@ def max_margin(
     Args:
         problem: its probabilities do not matter, only their support.
         norm: "frobenius" (gradient descent; unique solution, gap of about 1e-14), "max" (sign
-            descent and Adam; a linear program, by splitting where it is too large) or "spectral"
-            (Muon; a cone program, by splitting where it is too large).
+            descent and Adam; a linear program, by splitting where it is too large), "spectral"
+            (Muon) or "nuclear" (learnt embeddings, of H = I; both are cone programs, by splitting
+            where they are too large).
         tolerance: on the relative gap. If iterations run out first, the result is still valid with
             its larger ``gap``, and a warning is issued.
         max_iterations: at least 1. None means 100 000 for the Frobenius norm (an active set instead

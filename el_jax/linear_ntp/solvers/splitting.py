@@ -1,4 +1,4 @@
-"""The max-margin problem in the spectral or the max norm, by splitting (ADMM).
+"""The max-margin problem in the spectral, nuclear or max norm, by splitting (ADMM).
 
 min ½ N(Z)² over logits L at unit margin, with Z = W and L = W H: a least-squares step on W, the
 proximal map of ½ N² on Z, and the projection onto the constraints on L. The scaled multiplier of L
@@ -55,7 +55,7 @@ def split_bracket(
 
     Args:
         problem: the data.
-        norm: "max" or "spectral".
+        norm: "max", "spectral" or "nuclear".
         tolerance: on the relative gap.
         max_iterations: the limit; the gap is checked every 100.
         start: a bracket of another norm; its decoder and dual matrix stay until better ones are
@@ -100,7 +100,7 @@ def _iterate(
     num_steps: Int[Array, ""],
     norm: Norm,
 ) -> _SplitState:
-    proximal = _clip_singular_values if norm == "spectral" else _clip_entries
+    proximal = _PROXIMAL[norm]
 
     def step(_: Array, s: _SplitState) -> _SplitState:
         pull = s.z - s.z_multiplier + (s.logits - s.logit_multiplier) @ embeddings.T
@@ -137,14 +137,26 @@ def _clip_entries(x: Float[Array, "V d"], penalty: Float[Array, ""]) -> Float[Ar
 
 def _clip_singular_values(x: Float[Array, "V d"], penalty: Float[Array, ""]) -> Float[Array, "V d"]:
     """argmin_Z ½ σ_max(Z)² + ½ penalty ‖Z - X‖²; only values above the threshold are touched."""
+    return x - _excess(x, penalty)
+
+
+def _shrink_singular_values(
+    x: Float[Array, "V d"], penalty: Float[Array, ""]
+) -> Float[Array, "V d"]:
+    """argmin_Z ½ (Σ σ(Z))² + ½ penalty ‖Z - X‖²; every value is less by the threshold, or 0."""
+    return _excess(x, 1 / penalty)  # the two norms are dual (Moreau)
+
+
+def _excess(x: Float[Array, "V d"], penalty: Float[Array, ""]) -> Float[Array, "V d"]:
+    """X with its singular values above the threshold less by it, and the others 0."""
     wide = x.shape[0] < x.shape[1]
     short = x if wide else x.T  # [n, N] with n <= N
     squares, vectors = jnp.linalg.eigh(short @ short.T)
     values = jnp.sqrt(jnp.maximum(squares, 0.0))
     threshold = _threshold(values, penalty)
     excess = jnp.where(values > threshold, 1 - threshold / values, 0.0)
-    clipped = short - (vectors * excess[None]) @ (vectors.T @ short)
-    return clipped if wide else clipped.T
+    above = (vectors * excess[None]) @ (vectors.T @ short)
+    return above if wide else above.T
 
 
 def _threshold(sizes: Float[Array, "n"], penalty: Float[Array, ""]) -> Float[Array, ""]:
@@ -152,3 +164,10 @@ def _threshold(sizes: Float[Array, "n"], penalty: Float[Array, ""]) -> Float[Arr
     largest_first = jnp.sort(sizes)[::-1]
     terms = jnp.arange(1, sizes.size + 1)
     return jnp.max(penalty * jnp.cumsum(largest_first) / (1 + penalty * terms))
+
+
+_PROXIMAL = {
+    "max": _clip_entries,
+    "spectral": _clip_singular_values,
+    "nuclear": _shrink_singular_values,
+}

@@ -1,7 +1,8 @@
-"""The three geometries in which margins are measured: Frobenius, max-entry and spectral.
+"""The geometries in which margins are measured: Frobenius, max-entry, spectral and nuclear.
 
 Steepest descent in a norm is expected to maximise the margin in that norm: gradient descent in the
 Frobenius norm, sign descent (Adam) in the max norm, spectral descent (Muon) in the spectral norm.
+The nuclear norm, the dual of the spectral one, is that of logits whose embeddings are learnt, too.
 Functions take NumPy or, to be traced, JAX arrays.
 """
 
@@ -12,33 +13,37 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Float64
 
-Norm = Literal["frobenius", "max", "spectral"]
-NORMS: tuple[Norm, ...] = get_args(Norm)
+Norm = Literal["frobenius", "max", "spectral", "nuclear"]
+NORMS: tuple[Norm, ...] = ("frobenius", "max", "spectral")  # of decoders along a trajectory
+
+
+_ORDERS: dict[str, Any] = {"frobenius": None, "spectral": 2, "nuclear": "nuc"}
+_DUAL_TO = {"frobenius": "frobenius", "spectral": "nuclear", "nuclear": "spectral"}
 
 
 def check_norm(norm: str) -> None:
     """Raise if the norm is unknown.
 
     Raises:
-        ValueError: unless ``norm`` is "frobenius", "max" or "spectral".
+        ValueError: unless ``norm`` is "frobenius", "max", "spectral" or "nuclear".
     """
-    if norm not in NORMS:
-        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max' or 'spectral'")
+    if norm not in get_args(Norm):
+        raise ValueError(f"norm={norm!r} must be 'frobenius', 'max', 'spectral' or 'nuclear'")
 
 
 def matrix_norm(w: Float[np.ndarray | Array, "V d"], norm: str) -> Any:
-    """Root of the sum of squares, largest absolute entry, or largest singular value."""
+    """Root of the sum of squares, largest absolute entry, largest or sum of singular values."""
     numpy: Any = jnp if isinstance(w, Array) else np
     if norm == "max":
         return numpy.abs(w).max()
-    return numpy.linalg.norm(w, 2 if norm == "spectral" else None)
+    return numpy.linalg.norm(w, _ORDERS[norm])
 
 
 def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
-    """The norm of ⟨W, ·⟩: Frobenius, the sum of absolute entries, or the sum of singular values."""
+    """The norm of ⟨W, ·⟩: Frobenius, sum of absolute entries, sum of or largest singular value."""
     if norm == "max":
         return float(np.abs(w).sum())
-    return float(np.linalg.norm(w, "nuc" if norm == "spectral" else None))
+    return float(np.linalg.norm(w, _ORDERS[_DUAL_TO[norm]]))
 
 
 class LogitMargin(NamedTuple):
