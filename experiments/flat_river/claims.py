@@ -5,6 +5,7 @@ import math
 from experiments.flat_river.run import HILL, RIVER
 from experiments.harness.claims import greater, level
 
+LOOKS = {"cpu": 2}  # at the first look, with 8 seeds, one of six was undecided
 SOURCE = "Wen et al. 2024"
 
 

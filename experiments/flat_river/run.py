@@ -28,7 +28,7 @@ SCHEDULES = {  # schedule and its peak, as a multiple of the high one
 }
 TRANSFORMER_PEAKS = (1e-3, 3e-3, 1e-2)  # AdamW's learning rates in the pilot
 TRANSFORMER_PEAK = 3e-3  # the one with the least divergence
-SEEDS = 8
+SEEDS = 16
 
 
 def ends(history: History) -> Row:
