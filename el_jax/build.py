@@ -209,10 +209,16 @@ def _future_head(settings: Settings) -> FutureHead:
     """The next-token head, extended by the objective on later tokens.
 
     Raises:
-        ConfigError: the model has no readout, or the path of the loss forms no logits.
+        ConfigError: the model has no readout, the path of the loss forms no logits, or the task's
+            answers are single tokens, after which there is nothing to predict.
     """
     choice, loss = settings.future, settings.loss
     assert choice is not None  # see make_spec
+    if (length := settings.task.answer_length) < 2:
+        raise ConfigError(
+            f"config.future.name={choice.name!r}: needs answers of at least 2 tokens, where those "
+            f"of task {type(settings.task).__name__} have {length}"
+        )
     if loss.path not in ("auto", "plain"):
         raise ConfigError(
             f"config.loss.path={loss.path!r}: must be 'auto' or 'plain' with config.future"

@@ -18,6 +18,7 @@ from el_jax.config.sections import choose, kinds_of
 from el_jax.config.training import Settings
 from el_jax.losses import TOKEN_LOSSES, TokenStats, token_stats
 from el_jax.models import MODELS
+from el_jax.process import target
 from el_jax.process.errors import ConfigError, DataError, UserError
 from el_jax.tasks import TASKS, MaskedWords, PathStar, Task
 from el_jax.training.layout import Layout, choose_layout
@@ -39,6 +40,7 @@ def checked(settings: Settings) -> Settings:
         _, batch = task.vocab_size, shapes_of_update(task)
     for split, num in settings.evaluations.items():
         _check_evaluation(task, split, num)
+        _check_name(settings, split)
     _check_both_sides(settings)
     _check_labels(settings)
     layout_of(settings)
@@ -63,10 +65,12 @@ def layout_of(settings: Settings) -> Layout:
     reasons = [f"{what} needs all windows on one device" for what, one in whole.items() if one]
     if not reasons or layout.data == 1:
         return layout
-    if train.shard == "auto":
+    alone = target.num_processes() == 1
+    if train.shard == "auto" and alone:
         return Layout(reason=reasons[0])
+    allowed = "'auto', " if alone else ""
     raise ConfigError(
-        f"config.train.shard={train.shard!r}: must be 'auto', 'runs' or 'none' with {reasons[0]}"
+        f"config.train.shard={train.shard!r}: must be {allowed}'runs' or 'none' with {reasons[0]}"
     )
 
 
@@ -97,6 +101,16 @@ def _check_worlds(task: Task) -> None:
         except OSError as error:
             line = f"config.task.world: {error.filename}: {error.strerror}"
             raise ConfigError(line) from error
+
+
+def _check_name(settings: Settings, split: str) -> None:
+    """Raise if a split is called like a group of another: their metrics would have one name."""
+    for other in ("train", "batch", *settings.evaluations):
+        if split in [f"{other}_{group}" for group in settings.task.group_names]:
+            raise ConfigError(
+                f"config.eval.{split}: choose another name, since the metrics of {other} have one "
+                f"for the group {split.removeprefix(f'{other}_')}"
+            )
 
 
 def _check_evaluation(task: Task, split: str, num: int) -> None:

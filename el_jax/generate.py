@@ -38,12 +38,14 @@ class Writer(NamedTuple):
         params: its parameters.
         tokenizer: the tokenizer for its texts.
         before: tokens put before each text.
+        adds_special: True if the tokenizer adds tokens such as <s>; no training here has seen them.
     """
 
     config: TransformerConfig
     params: Params
     tokenizer: Tokenizer
     before: str = ""
+    adds_special: bool = False
 
     def continued(self, text: str, num_tokens: int, temperature: float, seed: int) -> str:
         """The continuation of a text.
@@ -57,8 +59,8 @@ class Writer(NamedTuple):
         Raises:
             ConfigError: the text has no tokens, or a number is out of range.
         """
-        # a training has seen no further token at the start, such as <s>
-        prompt = self.tokenizer.encode(self.before + text, add_special_tokens=not self.before).ids
+        text = self.before + text
+        prompt = self.tokenizer.encode(text, add_special_tokens=self.adds_special).ids
         tokens = jnp.array([prompt], jnp.int32)
         try:
             require("seed", seed, 0 <= seed < 2**32, "in [0, 2**32)")
@@ -88,7 +90,7 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
     """
     if is_pretrained(source):
         _, params, config = load_pretrained(source)
-        return Writer(config, params, load_tokenizer(source))
+        return Writer(config, params, load_tokenizer(source), adds_special=True)
     run = load(source)
     model, task = run.settings.model_config, run.task
     if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy | RunningText):

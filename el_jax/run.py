@@ -10,7 +10,9 @@ Running or interrupted trainings can be read as well; nothing is changed.
 
 import functools
 import json
+import math
 import pathlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -22,7 +24,7 @@ from el_jax.checkpoint_step import DamagedError, committed_steps, config_hash, d
 from el_jax.config.training import Config, Numbers, Settings, identity, parse
 from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.process.errors import ConfigError, PretrainedError
-from el_jax.process.imports import ImportedFileError
+from el_jax.process.imports import ImportedFileError, files_in, fingerprints
 from el_jax.tasks import Task
 from el_jax.training.objectives.future import OWN
 from el_jax.training.program import Program, initial_state
@@ -205,7 +207,7 @@ class SavedRun:
         found = [
             number
             for number, run in enumerate(self.runs)
-            if all(np.isclose(run[name], value) for name, value in wanted.items())
+            if all(_same(run[name], value) for name, value in wanted.items())
         ]
         if len(found) == 1:
             return found[0]
@@ -222,15 +224,24 @@ class SavedRun:
         spec = build.make_spec(self.settings)
         target = jax.eval_shape(initial_state(spec), spec.hypers)
         try:
-            return read_step(folder, target, config_hash(identity(self._resolved)))[0]
+            state, about = read_step(folder, target, config_hash(identity(self._resolved)))
         except DamagedError as error:
             raise CheckpointError(f"{folder}: {error}") from error
+        then, now = about["origin"].get("files"), fingerprints(files_in(self._resolved.get("task")))
+        if then not in (None, now):
+            warnings.warn(f"{folder}: trained on {then}, but now it is {now}", stacklevel=2)
+        return state
 
     def _read(self, name: str) -> Any:
         try:
             return json.loads((self.workdir / name).read_bytes())
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self.workdir / name}: damaged ({error})") from error
+
+
+def _same(own: int | float, wanted: int | float) -> bool:
+    """Equal, or for floats equal in nine digits."""
+    return own == wanted if isinstance(own, int) else math.isclose(own, wanted)
 
 
 def load(workdir: str | pathlib.Path) -> SavedRun:

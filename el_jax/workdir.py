@@ -14,7 +14,7 @@ from el_jax.checkpoint_step import committed_steps, config_hash
 from el_jax.process import arithmetic, environment
 from el_jax.process.errors import ConfigError
 from el_jax.process.files import write_durably
-from el_jax.process.imports import fingerprints
+from el_jax.process.imports import files_in, fingerprints
 from el_jax.process.lock import locked
 from el_jax.process.processes import agreed, check_same, is_first
 from el_jax.process.stop import StopSignal
@@ -99,7 +99,7 @@ class Workdir:
                 self.folder / ROWS,
                 keep=keep,
                 fetch=program.layout.fetch,
-                origin=origin(self._imports),
+                origin=origin(self._imports, self._config.get("task")),
                 groups=program.groups,
             )
         )
@@ -190,11 +190,12 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def origin(imports: Sequence[str] = ()) -> dict[str, str]:
-    """The parts of the environment that affect a training's results to the bit, by name.
+def origin(imports: Sequence[str] = (), task: Any = None) -> dict[str, str]:
+    """What affects a training's results to the bit besides its config, by name.
 
     Args:
         imports: the user's files and modules.
+        task: the task section of the config, which may name files.
     """
     commit, dirty = environment.checkout_state()
     versions, hardware = environment.versions(), environment.hardware()
@@ -204,7 +205,8 @@ def origin(imports: Sequence[str] = ()) -> dict[str, str]:
         "commit": f"{commit[:12]}, changed" if dirty else commit[:12],
         "device": f"{hardware['num_devices']} {hardware['device_kind']}",
         "XLA_FLAGS": arithmetic.record()["xla_flags"],
-        "imports": fingerprints(imports),
+        "imports": fingerprints(name for name in imports if name.endswith(".py")),
+        **({"files": fingerprints(files)} if (files := files_in(task)) else {}),
     }
 
 

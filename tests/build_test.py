@@ -2,9 +2,11 @@
 
 import jax
 import numpy as np
+import pytest
 
 from configs.el.copy import get_config
 from el_jax import build
+from el_jax.process.errors import ConfigError
 
 
 def config_with(arg="loss=e1,smoke", **sections):
@@ -54,6 +56,14 @@ def test_a_number_of_the_loss_and_one_of_the_optimizer_may_share_a_name():
         (2.0, 1e-8),
         (2.0, 1e-6),
     ]
+
+
+def test_a_split_may_not_be_called_like_a_group_of_another():
+    config = config_with()
+    config.eval = {"test": 40, "test_hard": 40}
+    config.train.eval_last = ()
+    with pytest.raises(ConfigError, match=r"config\.eval\.test_hard: choose another name"):
+        build.checked(build.parse(config))
 
 
 def test_temperature_divides_the_logits_of_the_loss_only():

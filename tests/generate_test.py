@@ -7,6 +7,7 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import tokenizers
 
 import el_jax
 from configs.el import copy
@@ -81,6 +82,23 @@ def test_a_special_token_ends_the_continuation(workdir):
         "final_ln": {"scale": 0 * kernel[0], "bias": kernel[separator]},
     }
     assert writer._replace(params=always).continued(TEXT, 5, 0.0, 0) == ""
+
+
+def test_running_text_is_continued_without_tokens_that_training_left_out(workdir, monkeypatch):
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<s>": 0, "a": 1}))
+    start = tokenizers.processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 0)])
+    tokenizer.post_processor = start
+    saved, prompts = generate.writer_of(workdir, {"seed": 0}), []
+
+    def recorded(config, params, tokens, num, **_):
+        prompts.append(tokens.tolist()[0])
+        return tokens
+
+    monkeypatch.setattr(generate, "generate", recorded)
+    for adds_special in (False, True):
+        writer = saved._replace(tokenizer=tokenizer, before="", adds_special=adds_special)
+        writer.continued("a", 1, 0.0, 0)
+    assert prompts == [[1], [0, 1]]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_parameters_are_those_that_were_measured(workdir, monkeypatch):
     ("arguments", "said"),
     [
         ({"seed": 1}, "seed=1: 2 runs of 4; choose from "),
+        ({"seed": 1, "lam": 2.00001}, "seed=1, lam=2.00001: 0 runs of 4; choose from "),
         ({"seed": 7, "lam": 0.5}, "seed=7, lam=0.5: 0 runs of 4; choose from "),
         ({"seed": 1, "lamda": 0.5}, "lamda: no number of these runs; they have seed, "),
         ({"seed": 1, "lam": 2.0, "step": 15}, r"step=15: must be one of \[10, 20\] in "),

@@ -12,7 +12,7 @@ import pytest
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.process.errors import ConfigError, WorkdirBusyError
-from el_jax.workdir import check_workdir, claim_workdir, hold
+from el_jax.workdir import check_workdir, claim_workdir, hold, origin
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -80,6 +80,19 @@ def test_workdir_explains_itself(tmp_path):
     assert set(environment["versions"]) >= {"python", "jax", "flax", "optax"}
     assert environment["hardware"]["platform"] == "cpu"
     assert environment["hardware"]["processor"]
+
+
+def test_files_of_the_task_belong_to_what_a_training_came_from(tmp_path):
+    text = tmp_path / "text"
+    text.mkdir()
+    (text / "a.txt").write_text("one")
+    task = {"source": str(text), "name": "text", "world": {"name": "pcfg"}}
+    before = origin((), task)
+    assert before["files"].startswith(f"{text} ")
+    assert origin((), task) == before
+    (text / "a.txt").write_text("two")
+    assert origin((), task) != before
+    assert "files" not in origin((), {"name": "copy"})
 
 
 _HOLDER = """

@@ -11,7 +11,8 @@ import importlib
 import importlib.util
 import pathlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from el_jax.process.errors import ConfigError
 
@@ -63,10 +64,21 @@ def _execute(path: pathlib.Path) -> None:
 
 
 def fingerprints(names: Iterable[str]) -> str:
-    """The files with the first digits of their SHA-256 sums, for a training's record."""
-    sums = [
-        f"{name} {hashlib.sha256(pathlib.Path(name).read_bytes()).hexdigest()[:12]}"
-        for name in names
-        if name.endswith(".py")
-    ]
-    return ", ".join(sums) or "none"
+    """Files and folders with the first digits of their SHA-256 sums, for a training's record."""
+
+    def sum_of(path: pathlib.Path) -> str:
+        sha256 = hashlib.sha256()
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                sha256.update(file.read_bytes())
+        return sha256.hexdigest()[:12]
+
+    return ", ".join(f"{name} {sum_of(pathlib.Path(name))}" for name in names) or "none"
+
+
+def files_in(section: Any) -> list[str]:
+    """The values of a config's section, at any depth, that are files or folders."""
+    if isinstance(section, Mapping):
+        return [name for value in section.values() for name in files_in(value)]
+    found = isinstance(section, str) and len(section) < 4096 and pathlib.Path(section).exists()
+    return [section] if section and found else []

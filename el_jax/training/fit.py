@@ -13,6 +13,7 @@ from el_jax.losses import TokenLoss
 from el_jax.process.errors import UserError
 from el_jax.training.metrics import summarise
 from el_jax.training.non_finite import HealthWatch, OnNonFinite
+from el_jax.training.objectives.future import FutureHead
 from el_jax.training.objectives.heads import Head, LogitHead
 from el_jax.training.program import Program, Spec, make_program
 from el_jax.training.progress import Watched, watched
@@ -111,7 +112,8 @@ class Training:
         The logits are formed, whatever path the earlier loss took.
         """
         head = self.spec.objective.head
-        return self.with_head(LogitHead(head.model, lambda stats, _: loss(stats), head.temperature))
+        plain = LogitHead(head.model, lambda stats, _: loss(stats), head.temperature)
+        return self.with_head(head._replace(base=plain) if isinstance(head, FutureHead) else plain)
 
 
 class Stopped(UserError, RuntimeError):

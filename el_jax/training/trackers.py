@@ -95,7 +95,7 @@ class TrackedRuns:
         varying = [name for name in runs[0] if len({run[name] for run in runs}) > 1] or ["seed"]
         self._runs = []
         for run in runs:
-            name = ", ".join([group, *(f"{key}={run[key]:g}" for key in varying)])
+            name = ", ".join([group, *(f"{key}={run[key]}" for key in varying)])
             own: dict[str, Any] = {"embed": False}
             if package == "wandb":  # an id that stays the same when the training is resumed
                 own = {"id": "".join(c if c.isalnum() else "-" for c in name)}

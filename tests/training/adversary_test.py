@@ -39,6 +39,17 @@ def test_the_share_is_that_of_ridge_regression(width):
     np.testing.assert_allclose(found, by_hand(features, labels, 5, 1e-2), rtol=1e-4)
 
 
+def test_examples_without_a_class_are_left_out():
+    features = jax.random.normal(jax.random.key(0), (64, 3))
+    labels = jax.random.randint(jax.random.key(1), (64,), 0, 5)
+    some = labels.at[::4].set(-1)
+    # 42 of the first 56 and 6 of the last 8 have a class: by hand, in the same proportion
+    kept = np.flatnonzero(np.asarray(some) >= 0)
+    assert len(kept) == 48
+    expected = by_hand(features[kept], labels[kept], 5, 1e-2)
+    np.testing.assert_allclose(unexplained(features, some, 5, 1e-2), expected, rtol=1e-4)
+
+
 def test_features_that_are_the_labels_leave_nothing_and_constant_ones_all():
     labels = jnp.arange(64) % 4
     assert float(unexplained(jax.nn.one_hot(labels, 4), labels, 4, 1e-3)) < 1e-4

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from configs import by_name, common
+from configs.el import copy
 from configs.el.path_star import get_config
 from el_jax import build
+from el_jax.losses import cross_entropy
 from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE, Answers
 from el_jax.training.objectives.future.bag import to_come
@@ -194,6 +196,24 @@ def test_a_bad_number_is_refused(changes, fault):
             config[section][name] = value
     with pytest.raises(ConfigError, match=re.escape(fault)):
         build.make_spec(build.parse(config))
+
+
+def test_a_task_whose_answers_are_single_tokens_is_refused():
+    config = copy.get_config("smoke")
+    config.future = common.future("multi_token")
+    with pytest.raises(ConfigError, match="needs answers of at least 2 tokens, where"):
+        build.make_spec(build.parse(config))
+
+
+def test_another_loss_leaves_the_objective_on_later_tokens():
+    training = build.build(build.parse(get_config("smoke,future=multi_token")))
+    other = training.with_loss(lambda stats: 2 * cross_entropy(stats))
+    head, earlier = other.spec.objective.head, training.spec.objective.head
+    batch = training.spec.task.pack(training.spec.task.test_set(2))
+    params = head.model.init(KEY)
+    losses, ordinary = (h.loss(h.outputs(params, batch), batch, {}) for h in (head, earlier))
+    ce = cross_entropy(head.stats(head.outputs(params, batch), batch))
+    np.testing.assert_allclose(losses - ordinary, ce, rtol=1e-4)
 
 
 def test_a_model_without_hidden_states_is_refused():

@@ -51,6 +51,25 @@ def test_every_run_of_a_sweep_is_numpys():
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_the_gradient_that_is_descended_is_clipped():
+    def loss_of(params):
+        return 50 * jnp.square(params["x"]).sum(), "outputs"
+
+    params = {"x": jnp.array([3.0, 4.0])}
+    grads = jax.grad(lambda p: loss_of(p)[0])(params)
+    hypers = Hypers(jnp.uint32(0), {}, {"peak_lr": jnp.float32(0.1)})
+    for clip_norm in (2.0, jnp.float32(2.0)):
+        numbers = {"clip_norm": clip_norm, "momentum": 0.0}
+        fixed = numbers if isinstance(clip_norm, float) else {}
+        optimizer = make_optimizer(
+            OptimizerConfig("sam", numbers=fixed),
+            hypers._replace(optimizer=hypers.optimizer | ({} if fixed else numbers)),
+        )
+        state = optimizer.init(params)
+        updates, _ = optimizer.update(grads, state, params, loss_of=loss_of)
+        np.testing.assert_allclose(updates["x"], [-0.12, -0.16], rtol=1e-5)
+
+
 @functools.cache
 def trained(shard):
     config = small_config("loss=e1,optimizer=sam,smoke", seeds=1, shard=shard)

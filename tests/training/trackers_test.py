@@ -1,4 +1,6 @@
 import resource
+import sys
+import types
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,7 @@ import pytest
 
 from el_jax.build import parse
 from el_jax.process.errors import ConfigError, MissingPackageError
-from el_jax.training.trackers import Profile, TensorBoard, open_trackers
+from el_jax.training.trackers import Profile, TensorBoard, TrackedRuns, open_trackers
 from tests.training.small_training import small_config
 
 ROW = {"batch_loss": np.array([1.25, np.nan]), "test_hard_accuracy": np.array([0.5, 1.0])}
@@ -34,6 +36,15 @@ def test_tensorboard_events_hold_a_curve_per_run(tmp_path):
     assert b"test_hard_accuracy/run_0" in content
     assert b"test_hard_accuracy/run_1" in content
     assert b"batch_loss/run_1" not in content  # not finite
+
+
+def test_every_seed_has_an_id_of_its_own(tmp_path, monkeypatch):
+    ids = []
+    wandb = types.SimpleNamespace(init=lambda **options: ids.append(options["id"]))
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    runs = [{"seed": 1_234_567 + number, "peak_lr": 1e-3} for number in range(3)]
+    TrackedRuns("wandb", tmp_path, {}, runs)
+    assert len(set(ids)) == 3
 
 
 def test_a_tracker_that_is_not_installed_is_named_with_the_way_to_install_it(tmp_path):

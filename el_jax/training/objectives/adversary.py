@@ -75,7 +75,8 @@ def unexplained(
 
     Args:
         features: features of each example; only their directions matter.
-        labels: the class of each; the last 1/8 are predicted from the others.
+        labels: the class of each, or -1 for one without, which is left out; the last 1/8 are
+            predicted from the others.
         num_classes: C.
         ridge: added to the diagonal of the Gram matrix of unit features.
 
@@ -84,14 +85,17 @@ def unexplained(
     """
     lengths = jnp.linalg.norm(features, axis=1, keepdims=True)
     unit = features / jnp.maximum(lengths, 1e-12)
-    targets = jax.nn.one_hot(labels, num_classes) - 1 / num_classes
+    known = (labels >= 0)[:, None]
+    unit = jnp.where(known, unit, 0)
+    targets = jnp.where(known, jax.nn.one_hot(labels, num_classes) - 1 / num_classes, 0)
     num_seen = len(labels) - len(labels) // TEST_SHARE
     seen, unseen = unit[:num_seen], unit[num_seen:]
     gram = jnp.matmul(seen, seen.T, precision="highest") + ridge * jnp.eye(num_seen)
     weights = jax.scipy.linalg.solve(gram, targets[:num_seen], assume_a="pos")
     across = jnp.matmul(unseen, seen.T, precision="highest")
     missed = jnp.matmul(across, weights, precision="highest") - targets[num_seen:]
-    return jnp.square(missed).mean() / ((num_classes - 1) / num_classes**2)
+    errors = jnp.maximum(known[num_seen:].sum(), 1) * num_classes
+    return jnp.square(missed).sum() / errors / ((num_classes - 1) / num_classes**2)
 
 
 @dataclass(frozen=True)

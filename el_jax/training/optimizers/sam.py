@@ -21,8 +21,13 @@ def sam(
     uphill = optax.stateless(lambda g, _: optax.tree.scale(jnp.negative(rho) / length(g), g))
     both = optax.contrib.sam(optax.sgd(learning_rate, momentum=momentum), uphill, opaque_mode=True)
 
-    def update(grads: Any, state: Any, params: Any = None, *, loss_of: Any, **_: Any) -> Any:
-        slope = jax.grad(loss_of, has_aux=True)
-        return both.update(grads, state, params, grad_fn=lambda there, _: slope(there)[0])
+    def update(
+        grads: Any, state: Any, params: Any = None, *, loss_of: Any, clip: Any = None, **_: Any
+    ) -> Any:
+        def slope(there: Any, _: Any) -> Any:
+            found = jax.grad(loss_of, has_aux=True)(there)[0]
+            return found if clip is None else clip(found)
+
+        return both.update(grads, state, params, grad_fn=slope)
 
     return optax.GradientTransformationExtraArgs(both.init, update)
