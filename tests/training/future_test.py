@@ -180,9 +180,7 @@ def test_later_tokens_end_with_their_answer():
     ("changes", "fault"),
     [
         ({"future.name": "multi"}, "config.future.name='multi': must be one of bag, multi_token"),
-        ({"future.weight": -1.0}, "config.future.weight=-1.0: must be at least 0"),
         ({"future.num_heads": 0}, "config.future.num_heads=0: must be at least 1"),
-        ({"future.num_heads": 2.5}, "config.future.num_heads=2.5: must be an integer"),
         ({"loss.path": "gram"}, "config.loss.path='gram': must be 'auto' or 'plain' with config.f"),
     ],
 )
@@ -193,11 +191,4 @@ def test_a_bad_number_is_refused(changes, fault):
         with config[section].ignore_type():
             config[section][name] = value
     with pytest.raises(ConfigError, match=re.escape(fault)):
-        build.make_spec(build.parse(config))
-
-
-def test_a_model_without_hidden_states_is_refused():
-    config = by_name.get_config("task=path_star,model=lookup_table")
-    config.future = common.future("bag")
-    with pytest.raises(ConfigError, match=r"config\.future: needs a model whose logits are a prod"):
         build.make_spec(build.parse(config))
