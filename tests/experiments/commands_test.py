@@ -121,14 +121,15 @@ SEQUENTIAL = {
 
 def test_seeds_are_added_until_the_claims_are_decided(root, capsys, monkeypatch):
     command = ["run", "toy", "--until-decided", "--max-seeds=64"]
-    assert main(command, root) == 2  # the toy's claims have t tests
     for name, text in SEQUENTIAL.items():
+        assert main(command, root) == 2
         (root / "toy" / name).write_text(textwrap.dedent(text), encoding="utf-8")
-    forget("toy")
+        forget("toy")
     monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", True))
     assert main(command, root) == 2
     errors = capsys.readouterr().err
     assert "its run() takes no number of seeds" in errors
+    assert "'E1 wins' may not be looked at early" in errors  # its test is for a fixed design
     assert "commit first" in errors
     monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", False))
     monkeypatch.setattr(discovery.os, "cpu_count", lambda: 3)
@@ -143,13 +144,6 @@ def test_seeds_are_added_until_the_claims_are_decided(root, capsys, monkeypatch)
     assert main(["run", "toy", "--until-decided", "--max-seeds=4"], root) == 0
     assert "4 seeds: 0 of 1 claims decided" in capsys.readouterr().out
     assert main(["run", "toy", "--until-decided", "--plot-only"], root) == 2
-
-
-def test_a_claim_of_a_fixed_design_may_not_be_looked_at_early(root, capsys):
-    (root / "toy" / "run.py").write_text(textwrap.dedent(SEQUENTIAL["run.py"]), encoding="utf-8")
-    forget("toy")
-    assert main(["run", "toy", "--until-decided"], root) == 2
-    assert "'E1 wins' may not be looked at early" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--smoke", "--scale=quick"])

@@ -1,4 +1,4 @@
-"""The words and intervals that figures share, and names made of factors."""
+"""The intervals and curves that figures share, and names made of factors."""
 
 import numpy as np
 import pytest
