@@ -156,6 +156,14 @@ def test_where_one_is_killed_the_other_ends_within_a_minute(tmp_path, killed):
 
 
 @pytest.mark.slow
+def test_who_reaches_nobody_ends_within_a_minute(tmp_path):
+    flags = [f"--coordinator=localhost:{free_port()}", "--num_processes=2", "--process_id=1"]
+    command = [*TRAIN, *SHORT, f"--workdir={tmp_path}", "--join_timeout=5", *flags]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60)
+    assert done.returncode != 0
+
+
+@pytest.mark.slow
 def test_configs_that_differ_are_refused(tmp_path):
     port = free_port()
     command = [*TRAIN, *SHORT, f"--workdir={tmp_path}", f"--coordinator=localhost:{port}"]
