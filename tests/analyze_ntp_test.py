@@ -101,15 +101,3 @@ def test_frozen_activations_are_analysed_and_trained_on(tmp_path):
     with np.load(tmp_path / "out" / "analysis.npz") as arrays:
         assert arrays["trained"].shape == (4, 6)
     assert (tmp_path / "out" / "figure.png").stat().st_size > 10_000
-
-
-def test_activations_that_are_not_there_are_one_line(tmp_path):
-    process = run(tmp_path, "--config=configs/linear_ntp/activations.py:file=none.npz")
-    assert process.returncode == 2
-    assert process.stderr == "error: config.problem: none.npz: no such file\n"
-
-
-def test_a_size_below_1_is_named(tmp_path):
-    process = run(tmp_path, "--config=configs/linear_ntp/random.py:d=-3")
-    assert process.returncode == 2
-    assert process.stderr == "error: config.problem: dim=-3: must be at least 1\n"

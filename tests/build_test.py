@@ -17,22 +17,6 @@ def config_with(arg="loss=e1,smoke", **sections):
     return config
 
 
-def test_probes_take_windows_of_any_number_of_strings():
-    task = {"strings_per_update": 6, "strings_per_window": 3, "num_train": 12, "padding_length": 4}
-    train = {"probes": ("swap", "attention_mass"), "seeds": 1}
-    sizes = {"test": 6, "test_precise": 6}
-    training = build.build(build.parse(config_with(task=task, train=train, eval=sizes)))
-    params = training.program.init().params
-    found = {k: v for probe in training.probes for k, v in probe.of_params(params).items()}
-    assert found.keys() == {
-        "swap_copies",
-        "swap_undoes_shift",
-        "attention_on_answer",
-        "attention_on_padding",
-    }
-    assert all(0 <= float(values[0]) <= 1 for values in found.values())
-
-
 def test_runs_carry_their_own_numbers():
     config = config_with(train={"seeds": 2})
     config.sweep.loss.lam, config.sweep.optim.warmup_steps = (0.5, 2.0), (3,)

@@ -269,7 +269,7 @@ def test_a_failed_save_is_told_and_takes_no_room(tmp_path):
 
 @may_call_back_late
 @pytest.mark.usefixtures("let_late_callbacks_come")
-@pytest.mark.parametrize("free", [0, 4, 16, 64, 256])
+@pytest.mark.parametrize("free", [0, 16, 256])
 def test_on_a_full_disk_the_last_checkpoint_stays(tmp_path, free):
     size = 1 << 20
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", tmp_path]).returncode:
@@ -288,33 +288,6 @@ def test_on_a_full_disk_the_last_checkpoint_stays(tmp_path, free):
         assert [path.name for path in (tmp_path / "c").iterdir()] == ["3"]
     finally:
         subprocess.run(["umount", tmp_path], check=True)
-
-
-def test_files_that_come_after_the_error_take_no_room(tmp_path, monkeypatch):
-    """Imitate orbax's storage, which notices only later that one of its files has failed."""
-
-    writers = []
-
-    def goes_on(folder, _):
-        def late():
-            for number in range(30):
-                with contextlib.suppress(FileNotFoundError):
-                    folder.mkdir(parents=True, exist_ok=True)
-                    (folder / str(number)).write_bytes(b"x")
-                time.sleep(0.01)
-
-        def written():
-            writers.append(threading.Thread(target=late))
-            writers[0].start()
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        return written
-
-    monkeypatch.setattr(checkpoint, "start_saving", goes_on)
-    with pytest.raises(CheckpointError, match="step 6"), Checkpoints(tmp_path) as checkpoints:
-        checkpoints.save(state_at(6))
-    writers[0].join()
-    assert not [*tmp_path.iterdir()]
 
 
 _ON_DEVICES = """
@@ -372,3 +345,30 @@ def test_a_state_saved_on_any_number_of_devices_is_restored_on_any_other(tmp_pat
             text=True,
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_files_that_come_after_the_error_take_no_room(tmp_path, monkeypatch):
+    """Imitate orbax's storage, which notices only later that one of its files has failed."""
+
+    writers = []
+
+    def goes_on(folder, _):
+        def late():
+            for number in range(30):
+                with contextlib.suppress(FileNotFoundError):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / str(number)).write_bytes(b"x")
+                time.sleep(0.01)
+
+        def written():
+            writers.append(threading.Thread(target=late))
+            writers[0].start()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        return written
+
+    monkeypatch.setattr(checkpoint, "start_saving", goes_on)
+    with pytest.raises(CheckpointError, match="step 6"), Checkpoints(tmp_path) as checkpoints:
+        checkpoints.save(state_at(6))
+    writers[0].join()
+    assert not [*tmp_path.iterdir()]

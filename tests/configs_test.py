@@ -19,7 +19,6 @@ from el_jax.training.fit import fit
 from el_jax.training.sinks import History
 from experiments.el_copy_losses import run as el_copy_losses
 from experiments.flat_size import run as flat_size
-from tests.training.small_training import small_config
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -33,11 +32,6 @@ def train(config):
     training, history = build.build(build.parse(config)), History()
     fit(training, sinks=[history])
     return history
-
-
-def test_every_config_belongs_to_a_track():
-    tracks = {path.parent.name for path in ROOT.glob("configs/*/*.py")}
-    assert tracks == {"el", "flatness", "linear_ntp"}
 
 
 @pytest.mark.slow  # tests/readme_test.py trains the copy task
@@ -59,13 +53,6 @@ def test_every_linear_problem_can_be_built(module):
     settings = ntp_settings.parse(importlib.import_module(module).get_config())
     assert settings.problem.make().num_contexts >= 3
     assert settings.trajectory.method == "gd"
-
-
-@pytest.mark.slow  # tests/contract_test.py traces an update of each
-@pytest.mark.parametrize("name", TOKEN_LOSSES)
-def test_every_loss_trains_from_its_name(name):
-    history = train(small_config(f"loss={name},smoke", seeds=1))
-    assert np.isfinite(history.curve("batch_loss")[1]).all()
 
 
 @pytest.mark.parametrize("name", TOKEN_LOSSES)
@@ -109,13 +96,8 @@ def test_contexts_are_the_papers(arg, expected):
     ("arg", "message"),
     [
         ("colour=red", "colour"),
-        ("smoke=maybe", "true or false"),
-        ("strings_per_window=two", "int"),
         ("scale=huge", "small or paper"),
-        ("loss=e9", "cross_entropy"),
         ("loss=focall", "did you mean 'focal'"),
-        ("model=gpt3", "did you mean 'gpt2'"),
-        ("optimizer=adam", "did you mean 'adamw'"),
     ],
 )
 def test_bad_argument_is_named(arg, message):

@@ -1,6 +1,5 @@
 """A training is exported by one command, and its folder gives the logits of the training."""
 
-import json
 import subprocess
 import sys
 
@@ -62,35 +61,6 @@ def test_every_token_of_a_task_has_a_name_of_its_own(task):
         tokenizer.encode("no_such_word")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "has 2 runs; name one, such as seed=0"),
-        (["seed=7"], "seed=7: 0 runs of 2; choose from"),
-        (["seed=1", "--step=3"], "step=3: must be one of [10, 20] in"),
-    ],
-)
-def test_a_run_that_is_not_there_is_one_line(workdir, arguments, said, tmp_path, capsys):
-    assert export.main([str(workdir), str(tmp_path / "new"), *arguments]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    assert said in line
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_model_that_is_no_transformer_is_one_line(workdir, tmp_path, capsys):
-    for path in workdir.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    (tmp_path / "config.json").unlink()
-    config = json.loads((workdir / "config.json").read_text())
-    config["model"] = {"name": "lstm", "width": 8, "num_layers": 1, "dropout": 0.0}
-    config["model"]["tie_head"] = False
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    assert export.main([str(tmp_path), str(tmp_path / "new"), "seed=0"]) == 2
-    said = "error: config.model.name='lstm': only transformers can be exported\n"
-    assert capsys.readouterr().err == said
-
-
 def test_parameters_of_an_objective_on_later_tokens_are_left_out(tmp_path, capsys):
     config = "--config=configs/el/path_star.py:smoke,future=multi_token"
     few = ["--config.train.num_updates=20", "--config.train.seeds=1", "--config.model.num_layers=1"]
@@ -114,9 +84,3 @@ def test_budget_bert_has_no_hugging_face_form():
         family_of(PRESETS["budget_bert"])
     assert "norm_placement='pre' must be 'post'" in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_value_that_is_no_number_is_usage(workdir, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        export.main([str(workdir), "new", "seed=first"])
-    assert "seed=first" in capsys.readouterr().err

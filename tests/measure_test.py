@@ -93,12 +93,6 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
             {"split": "tests"},
             r"config.split='tests': must be one of test, test_precise, train",
         ),
-        ({"contexts": 1}, r"config.contexts=1: must be at least 2"),
-        ({"num_eigenvalues": 50}, r"config.num_eigenvalues=50: must be at most lanczos_steps=40"),
-        (
-            {"groups": "head"},
-            r"config.groups='head': must be one of 'kind', 'layer', 'module', 'none'",
-        ),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_table(workdir, changes, said, tmp_path):
@@ -221,25 +215,12 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
     np.testing.assert_allclose(found["ce"], nats[kept].mean(), rtol=1e-5)
 
 
-def test_results_go_where_they_are_asked_for_and_the_spectrum_may_be_left_out(published, tmp_path):
-    out = tmp_path / "new" / "results"
-    measure(small(out=str(out)), published)  # on the whole Bible
-    assert not {name for name in numbers_of(out) if "eigenvalue" in name}
-    assert numbers_of(out)["hessian_trace"]
-    assert (out / "curvature.png").stat().st_size > 5_000
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"steps": (1,)}, r"config.steps=\(1,\): must be empty for a published model"),
         ({"text": "gone.txt"}, r"config.text='gone.txt': cannot be read"),
-        ({"text": "bible"}, r"config.text='bible': must be one of king_james, shakespeare"),
-        (
-            {"text": "short.txt"},
-            r"config.text='short.txt': tokens of the text=3: must be more",
-        ),
-        ({"window": 1}, r"config.window=1: must be at least 2"),
+        ({"text": "short.txt"}, r"config.text='short.txt': tokens of the text=3: must be more"),
     ],
 )
 def test_a_mistake_about_a_published_model_is_one_line(
@@ -258,13 +239,3 @@ def test_published_models_that_cannot_be_measured_are_one_line(published, tmp_pa
     monkeypatch.chdir(published)
     with pytest.raises(ConfigError, match=r"^config.out: must name the folder for the results"):
         measure(small(), published)
-    other = shutil.copytree(FOLDERS / "gpt2", tmp_path / "gpt2")
-    tokenizer = (published / "tokenizer.json").read_text().replace('":12', '":999')
-    tokenizer = tokenizer.replace('": 12', '": 999')
-    (other / "tokenizer.json").write_text(tokenizer)
-    wide = small(out=str(tmp_path))
-    wide.window = 600
-    with pytest.raises(ConfigError, match=r"config.window=600: must be at most \d+, the positions"):
-        measure(wide, other)
-    with pytest.raises(ConfigError, match=r"gpt2: its tokenizer has token 999, its model \d+ of"):
-        measure(small(out=str(tmp_path)), other)

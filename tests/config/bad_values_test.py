@@ -14,7 +14,7 @@ from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem
 from el_jax import build
 from el_jax.config import linear_ntp, training
-from el_jax.models import MODELS, PRESETS
+from el_jax.models import PRESETS
 from el_jax.process.errors import ConfigError
 
 NAN, INF = math.nan, math.inf
@@ -26,35 +26,24 @@ LOOKS_AHEAD = f"must be one of {CAUSAL}: a model that sees later tokens reads"
 # Arguments of configs/el/copy.py, dotted key, its value, and a part of the message.
 TRAINING = [
     ("loss=e1", "optim.peak_lr", -1.0, ABOVE_0),
-    ("loss=e1", "optim.peak_lr", 0.0, ABOVE_0),
     ("loss=e1", "optim.peak_lr", NAN, NUMBER),
-    ("loss=e1", "optim.peak_lr", INF, NUMBER),
     ("loss=e1", "optim.warmup_steps", 41, "must be at most train.num_updates=40"),
-    ("loss=e1", "optim.warmup_steps", -1, NOT_NEGATIVE),
     ("loss=e1", "optim.name", "adam2", "; did you mean 'adamw'?"),  # experiments add theirs
     ("loss=e1", "optim.schedule", "step", "must be one of 'constant', 'linear', 'cosine', 'wsd'"),
     ("loss=e1", "optim.b1", 1.0, "must be in [0, 1)"),
-    ("loss=e1", "optim.b1", "0.9", NUMBER),
-    ("loss=e1", "optim.b2", 1.5, "must be in [0, 1)"),
     ("loss=e1", "optim.epsilon", 0.0, ABOVE_0),
     ("loss=e1", "optim.weight_decay", -0.1, NOT_NEGATIVE),
-    ("loss=e1", "optim.weight_decay", None, NUMBER),
     ("loss=e1", "optim.clip_norm", -1.0, NOT_NEGATIVE),
-    ("loss=e1", "optim.decay_fraction", 0.0, "must be in (0, 1]"),
     ("optimizer=sgd", "optim.momentum", 1.0, "must be in [0, 1)"),
     ("loss=e1", "model.name", "rnn", "must be one of bidirectional_lstm, "),
     ("loss=e1", "model.width", -5, POSITIVE),
-    ("loss=e1", "model.width", 0, POSITIVE),
     ("loss=e1", "model.width", "wide", WHOLE),
-    ("loss=e1", "model.num_layers", 0, POSITIVE),
     ("loss=e1", "model.num_heads", 3, "must be a divisor of width=16"),
     ("loss=e1", "model.num_kv_heads", 3, "must be a divisor of num_heads=2"),
     ("loss=e1", "model.mlp_ratio", 0.01, "must be large enough for one entry of width=16"),
     ("loss=e1", "model.preset", "gpt5", "must be one of gpt2, gpt_neox, llama, opt"),  # not bert
     ("loss=e1", "model.preset", "bert", LOOKS_AHEAD),
-    ("loss=e1", "model.preset", ["bert"], "must be one of gpt2, gpt_neox, llama, opt"),
     ("loss=e1", "model.causal", False, "must be True: a model that sees later tokens reads"),
-    ("loss=e1", "model.causal", "yes", "must be True or False"),
     ("loss=e1", "model.norm", "batchnorm", "must be one of 'layernorm', 'rmsnorm'"),
     ("loss=e1", "model.activation", "tanh", "must be one of 'gelu', 'gelu_tanh', 'relu', 'silu'"),
     ("loss=e1", "model.rotary_fraction", 0.0, "must be in (0, 1]"),
@@ -63,7 +52,6 @@ TRAINING = [
     ("loss=e1", "model.attention_impl", "cudnn", "must be 'xla' or 'auto' where dtype is"),
     ("model=gpt2", "model.max_length", 12, "must be at least the task's window of 13 tokens"),
     ("model=lstm", "model.num_layers", 0, POSITIVE),
-    ("model=lstm", "model.dropout", 1.0, "must be in [0, 1)"),
     ("model=lookup_table", "model.order", 0, "must be at least 1, and small enough for"),
     ("model=lookup_table", "loss.path", "gram", "must be 'auto' or 'plain' for the model"),
     ("loss=e1", "task.name", "copi", "; did you mean 'copy'?"),
@@ -75,47 +63,33 @@ TRAINING = [
     ("loss=e1", "task.alphabet_size", 26.5, WHOLE),
     ("loss=e1", "task.doc_mask", 1, "must be True or False"),
     ("loss=e1", "loss.name", "e9", "must be one of comp_sum, cross_entropy, dice, e1"),
-    ("loss=e1", "loss.name", "focall", "must be one of"),
     ("loss=e1", "loss.lam", -1.0, NOT_NEGATIVE),
-    ("loss=e1", "loss.lam", NAN, NUMBER),
     ("loss=e1", "loss.lam", "strong", NUMBER),
     ("loss=e1", "loss.logit_temperature", 0.0, ABOVE_0),
     ("loss=e1", "loss.path", "fast", "must be one of 'auto', 'plain', 'gram', 'chunked'"),
-    ("loss=e2", "loss.lam", -0.5, NOT_NEGATIVE),
     ("loss=e2", "loss.variance", "some", "must be one of 'all', 'sample', 'others'"),
-    ("loss=e3", "loss.b", -1.0, NOT_NEGATIVE),
     ("loss=e3", "loss.reduction", "max", "must be one of 'sum', 'mean'"),
     ("loss=label_smoothing", "loss.smoothing", 1.0, "must be in [0, 1)"),
     ("loss=focal", "loss.gamma", -1.0, NOT_NEGATIVE),
     ("loss=poly1", "loss.epsilon", -1.5, "must be at least -1"),
     ("loss=comp_sum", "loss.tau", 2.5, "must be in [0, 2]"),
     ("loss=dice", "loss.alpha", 1.0, "must be in (0, 1)"),
-    ("loss=sigma_damp", "loss.temperature", 0.0, ABOVE_0),
-    ("loss=rescaled_square", "loss.scale", 0.0, ABOVE_0),
     ("loss=logit_penalty", "loss.beta", INF, NUMBER),
     ("loss=e1", "train.num_updates", 0, "must be a positive multiple of log_every=10"),
-    ("loss=e1", "train.num_updates", 40.0, WHOLE),
     ("loss=e1", "train.num_updates", True, WHOLE),
     ("loss=e1", "train.eval_every", 15, "must be a positive multiple of log_every=10"),
-    ("loss=e1", "train.checkpoint_every", 5, "must be a positive multiple of log_every=10"),
     ("loss=e1", "train.log_every", 0, "must be at least 1"),
     ("loss=e1", "train.seeds", 0, "must be at least 1"),
-    ("loss=e1", "train.seeds", "3", WHOLE),
     ("loss=e1", "train.run_axis", "loop", "must be one of 'vmap', 'map'"),
     ("loss=e1", "train.max_runs_at_once", -1, NOT_NEGATIVE),
-    ("loss=e1", "train.max_runs_at_once", 1.5, WHOLE),
-    ("loss=e1", "train.keep_checkpoints", -1, NOT_NEGATIVE),
     ("loss=e1", "train.eval_last", ("other",), "must be one of test, test_precise"),
     ("loss=e1", "train.probes", ("other",), "must be one of attention_mass, belief, curvature"),
     ("loss=e1", "eval.test", 0, "must be an integer, at least 1"),
-    ("loss=e1", "eval.test", 1.5, "must be an integer, at least 1"),
     ("strings_per_window=4", "eval.test_precise", 6, "strings_per_window=4: must be a divisor"),
     ("loss=e1", "seed", -1, "must be an integer in [0, 2**31)"),
     ("loss=e1", "sweep.loss.lam", 3, "must be a tuple"),
     ("loss=e1", "sweep.loss.lam", (1.0, -2.0), NOT_NEGATIVE),
     ("loss=e1", "sweep.optim.peak_lr", (1e-3, -1.0), ABOVE_0),
-    ("loss=e1", "sweep.optim.b2", (0.5, 1.0), "must be in [0, 1)"),
-    ("loss=e1", "sweep.optim.warmup_steps", (0, -1), NOT_NEGATIVE),
     ("loss=e1", "sweep.optim.warmup_steps", (0, 50), "must be at most train.num_updates=40"),
     ("loss=e1", "parallel", "mpi", "must be one of jit, pmap"),
 ]
@@ -123,25 +97,18 @@ TRAINING = [
 UNKNOWN = [
     ("loss=e1", "nope", "unknown key; config has eval, loss, model, optim"),
     ("loss=e1", "optim.lr", "unknown key; did you mean 'peak_lr'?"),
-    ("loss=e1", "task.size", "unknown key"),
     ("loss=e1", "loss.b", "unknown key; config.loss has lam, logit_temperature, name, path"),
-    ("loss=e1", "train.epochs", "unknown key"),
     ("loss=e1", "sweep.loss.b", "unknown key; config.sweep.loss has lam"),
-    ("loss=e1", "sweep.model", "unknown key; config.sweep has loss, optim"),
     ("loss=e1", "eval.train", "must be a name of small letters"),
-    ("loss=e1", "eval.Test", "must be a name of small letters"),
 ]
 # Keys of configs/linear_ntp/random.py; some are refused by the problem's builder, not the section.
 LINEAR = [
     ("problem.support_size", 10, "config.problem: support_size=10: must be at least 1"),
-    ("problem.dim", "many", "config.problem.dim='many': must be an integer"),
     ("problem.name", "rndom", "config.problem.name='rndom': must be one of activations, "),
     ("trajectory.method", "gdd", "config.trajectory.method='gdd': must be None or one of "),
     ("trajectory.step_size", -1.0, "config.trajectory.step_size=-1.0: must be positive"),
     ("trajectory.num_steps", 0, "config.trajectory.num_steps=0: must be at least 1"),
-    ("trajectory.num_marks", 1, "config.trajectory.num_marks=1: must be at least 2"),
     ("norms", ("nuclear",), "config.norms=('nuclear',): must be a tuple"),
-    ("problem.rank", 3, "config.problem.rank: unknown key"),
 ]
 
 
@@ -164,12 +131,6 @@ def test_a_value_is_named_with_what_is_allowed(arg, path, value, said):
     assert path.rsplit(".", 1)[-1] in named
     assert repr(value) in named or any(repr(one) in named for one in listed(value)), line
     assert said in f"must{rest}" or said in line, line
-
-
-def test_an_unknown_model_is_told_all_that_there_are():
-    line = message(parsed_and_built, get_config("smoke"), "model.name", "rnn")
-    assert line == f"config.model.name='rnn': must be one of {', '.join(sorted(MODELS))}"
-    assert {"bidirectional_lstm", "lookup_table", "lstm", "transformer"} <= {*MODELS}
 
 
 def listed(value):

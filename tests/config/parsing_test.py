@@ -8,11 +8,9 @@ import pathlib
 import jax
 import pytest
 
-from configs.el.copy import get_config
-from el_jax import build, numbers
+from el_jax import build
 from el_jax.config import linear_ntp, measure
 from el_jax.config.methods import signature_of
-from el_jax.losses import TOKEN_LOSSES
 from el_jax.tasks import running_text, text
 from el_jax.worlds import WorldChoice
 
@@ -53,12 +51,6 @@ def test_parsing_makes_nothing(monkeypatch, module, argument):
     for owner, name in MAKERS:
         monkeypatch.setattr(owner, name, lambda *_, name=name, **__: pytest.fail(f"{name} called"))
     assert parse(config)
-
-
-def test_a_signature_is_read_once(monkeypatch):
-    build.parse(get_config("loss=e1,smoke"))
-    monkeypatch.setattr(numbers.inspect, "signature", lambda method: pytest.fail(f"{method} again"))
-    assert {*numbers.numbers_of(TOKEN_LOSSES["e1"])} == {"lam"}
 
 
 def test_what_is_no_number_of_a_run_is_in_no_sweep():

@@ -10,20 +10,15 @@ import numpy as np
 import pytest
 
 from el_jax.models import PRESETS
-from experiments.__main__ import ROOT
 from experiments.bench import curvature_peers, pytorch, run
-from experiments.bench.claims import CLAIMS, GOALS, lines_of
+from experiments.bench.claims import GOALS, lines_of
 from experiments.bench.paired import (
     DisagreementError,
     NotMeasuredError,
-    Worker,
-    WorkerError,
     compare,
 )
 from experiments.bench.trainings import PlainUpdates, Updates, on_one_batch, random_batch
 from experiments.harness.judging import Verdict, judged
-from experiments.harness.provenance import read_provenance
-from experiments.harness.tables import read_table
 from tests.experiments.toys import table_of
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
@@ -46,14 +41,6 @@ def test_sides_take_turns_so_that_a_steady_drift_cancels():
     np.testing.assert_allclose(found.first_seconds, [5.3, 7.7])  # means of 4.4, 6.2 and of 6.8, 8.6
 
 
-def test_a_worker_that_dies_says_why():
-    with (
-        Worker("experiments.bench.runs_at_once", ["--worker", "no json"]) as worker,
-        pytest.raises(WorkerError, match="JSONDecodeError"),
-    ):
-        worker.ready()
-
-
 UPDATE = "An update takes at most 0.9 of PyTorch's time"
 MEMORY = "Without all logits a loss takes at most 0.15 of the memory"
 FASTER = "Runs at once are 1.2 times as fast as one after another"
@@ -74,14 +61,6 @@ def test_goals_are_judged_by_rounds(text, values, verdict, bound):
     line = next(line for line in lines_of("cpu") if line.text == text)
     ((claim, outcome),) = judged([line.claim], table_of([(line.where, line.goal.quantity, values)]))
     assert (outcome.verdict, claim.paper) == (verdict, bound)
-
-
-def test_what_was_not_measured_is_claimed_with_its_reason(tmp_path):
-    run.measure("gpt2", "cpu", tmp_path / "gpt2")
-    reasons = read_provenance(tmp_path / "gpt2" / "provenance.json").not_measured
-    (claim,) = (line.claim for line in lines_of("cpu") if line.goal.benchmark == "gpt2")
-    ((_, outcome),) = judged([claim], read_table(tmp_path / "gpt2" / "results.csv"), reasons)
-    assert (outcome.verdict, outcome.detail) == (Verdict.NOT_MEASURED, "no accelerator")
 
 
 def test_sides_that_do_not_compute_the_same_are_an_error(tmp_path):
@@ -124,11 +103,3 @@ def test_a_benchmark_measures_its_goals(name, monkeypatch):
     quantities = {goal.quantity for goal in goals if "vocab_size" not in goal.only}
     assert quantities <= {quantity for values in found for quantity in values}
     assert all(np.isfinite(rounds).all() for values in found for rounds in values.values())
-
-
-def test_committed_tables_have_every_goal_of_a_cpu():
-    reasons = read_provenance(ROOT / "bench" / "provenance.json").not_measured
-    found = judged(CLAIMS["cpu"], read_table(ROOT / "bench" / "results.csv"), reasons)
-    for _, outcome in found:
-        assert outcome.verdict is not Verdict.NOT_MEASURED or reasons
-    assert {line.text for line in lines_of("cpu")} == {t for t in GOALS if "8 times" not in t}

@@ -79,22 +79,11 @@ def names(folder):
     return {path.name for path in folder.iterdir() if path.is_file()}
 
 
-def test_list_finds_the_folders_with_a_run(root, capsys):
-    assert main(["list"], root) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split() for line in lines] == [
-        ["toy", "Does", "[it]", "work?", "(Paper", "2025,", "Table", "3)"],
-        ["waiting", "Does", "[it]", "work?", "(Paper", "2025,", "Table", "3)"],
-    ]
-
-
 def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
     assert main(["run", "toy"], root) == 0
     written = {"results.csv", "curves.csv", "provenance.json", "figure.png"}
     assert written <= names(root / "toy")
     printed = capsys.readouterr().out
-    assert "Does [it] work? (Paper 2025, Table 3) (cpu scale)" in " ".join(printed.split())
-    assert "0.883 ± 0.044" in printed
     verdicts = [[line[:19].strip(), line[20:]] for line in printed.splitlines()]
     for verdict in (
         ["holds", "E1 wins"],
@@ -102,9 +91,6 @@ def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
         ["not measured", "E9 too"],
     ):
         assert verdict in verdicts
-    assert "95% interval [+0." in printed
-    assert "test_hard_accuracy of E9 [new]" in printed
-    assert str(root / "toy" / "figure.png") in printed.replace("\n", "")
 
 
 SEQUENTIAL = {
@@ -135,14 +121,15 @@ SEQUENTIAL = {
 
 def test_seeds_are_added_until_the_claims_are_decided(root, capsys, monkeypatch):
     command = ["run", "toy", "--until-decided", "--max-seeds=64"]
-    assert main(command, root) == 2  # the toy's claims have t tests
     for name, text in SEQUENTIAL.items():
+        assert main(command, root) == 2
         (root / "toy" / name).write_text(textwrap.dedent(text), encoding="utf-8")
-    forget("toy")
+        forget("toy")
     monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", True))
     assert main(command, root) == 2
     errors = capsys.readouterr().err
     assert "its run() takes no number of seeds" in errors
+    assert "'E1 wins' may not be looked at early" in errors  # its test is for a fixed design
     assert "commit first" in errors
     monkeypatch.setattr(discovery, "checkout_state", lambda: ("c0ffee", False))
     monkeypatch.setattr(discovery.os, "cpu_count", lambda: 3)
@@ -159,14 +146,7 @@ def test_seeds_are_added_until_the_claims_are_decided(root, capsys, monkeypatch)
     assert main(["run", "toy", "--until-decided", "--plot-only"], root) == 2
 
 
-def test_a_claim_of_a_fixed_design_may_not_be_looked_at_early(root, capsys):
-    (root / "toy" / "run.py").write_text(textwrap.dedent(SEQUENTIAL["run.py"]), encoding="utf-8")
-    forget("toy")
-    assert main(["run", "toy", "--until-decided"], root) == 2
-    assert "'E1 wins' may not be looked at early" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("flag", ["--smoke", "--scale=smoke", "--scale=quick"])
+@pytest.mark.parametrize("flag", ["--smoke", "--scale=quick"])
 def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, capsys):
     before = names(root / "toy")
     assert main(["run", "toy", flag], root) == 0
@@ -207,8 +187,6 @@ def test_an_unknown_name_is_one_line_that_lists_the_known(root, capsys):
     ("file", "text", "message"),
     [
         ("__init__.py", "", "must ask a question in its docstring"),
-        ("run.py", "", "must define run"),
-        ("run.py", "def run(scale, out): pass\n", "wrote no results.csv"),
         ("claims.py", "", "must define CLAIMS"),
     ],
 )
@@ -216,32 +194,6 @@ def test_a_broken_experiment_says_what_it_lacks(root, capsys, file, text, messag
     (root / "toy" / file).write_text(text)
     assert main(["run", "toy"], root) == 2
     assert message in capsys.readouterr().err
-
-
-def test_the_report_shows_figures_claims_and_provenance(root, capsys):
-    main(["run", "toy"], root)
-    main(["run", "toy", "--scale=paper"], root)
-    assert main(["report"], root) == 0
-    page = (root / "report.md").read_text(encoding="utf-8")
-    assert (
-        "| [toy](#toy) | Does [it] work? (Paper 2025, Table 3) | cpu | 1 | 1 | 0 | 0 | 1 |" in page
-    )
-    assert "| [waiting](#waiting) | Does [it] work? (Paper 2025, Table 3) | not run yet |" in page
-    assert "![Does [it] work? (Paper 2025, Table 3)](toy/figure.png)" in page
-    assert "![Does [it] work? (Paper 2025, Table 3)](toy/paper/figure.png)" in page
-    assert (
-        "| E1 wins (Paper, Table 3) | 0.780 \\| 0.246 | "
-        "0.883 ± 0.044 (3 seeds) against 0.150 ± 0.029 (3 seeds)<br>"
-    ) in page
-    assert "| *not measured* |" in page
-    assert "`python -m experiments run toy --scale=paper` · " in page
-    assert "· 0 s of work, added up over studies" in page
-    assert str(root) not in page
-
-
-def test_a_report_of_nothing_is_an_error(tmp_path, capsys):
-    assert main(["report"], tmp_path) == 2
-    assert "no experiment under" in capsys.readouterr().err
 
 
 REPOSITORY = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from el_jax.tasks import PaddedCopy, PathStar
+from el_jax.tasks import PaddedCopy
 from el_jax.types import ModelFns, Readout
 from experiments.el_last_layer import probe
 from experiments.el_last_layer.run import DECODERS
@@ -83,10 +83,3 @@ def test_the_share_within_letters_is_that_of_an_analysis_of_variance():
     hidden = np.array([[0.0], [2.0], [4.0], [6.0]])  # 1 from its letter's mean, 1 or 3 from all's
     assert probe.within_share(hidden, labels) == pytest.approx(4 / 20)
     assert probe.within_share(np.eye(3)[[0, 0, 2, 2]], labels) == 0
-
-
-def test_other_tasks_are_refused():
-    with pytest.raises(ValueError, match="copy_length=1"):
-        probe.last_layer(PaddedCopy(copy_length=2), by_hand(1.0, 0.0))
-    with pytest.raises(ValueError, match="copy task"):
-        probe.last_layer(PathStar(), by_hand(1.0, 0.0))

@@ -87,8 +87,3 @@ def test_a_quadratic_form_of_the_kernel_is_the_square_of_a_gradient():
     for key in jax.random.split(jax.random.key(2), 3):
         v = jax.random.normal(key, (8,))
         np.testing.assert_allclose(v @ kernel @ v, gradient(now, v), rtol=1e-4)
-
-
-def test_a_scale_that_is_not_positive_is_refused():
-    with pytest.raises(ValueError, match=r"output_scale=0\.0: must be positive"):
-        CentredConfig(vocab_size=5, output_scale=0.0)

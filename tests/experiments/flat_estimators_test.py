@@ -23,16 +23,6 @@ def exact(given):
     return network.exact_traces(given)
 
 
-def test_the_world_is_written_out(given):
-    problem = given.problem
-    assert problem.tokens.shape == (27, network.LENGTH)
-    assert problem.weights.sum() == pytest.approx(1, abs=1e-5)
-    np.testing.assert_allclose(problem.truth.sum(axis=1), 1, atol=1e-5)
-    one = network.logits(given.params, (problem.tokens[3], problem.places[3]))
-    every = jax.vmap(network.logits, (None, 0))(given.params, problem.contexts)
-    np.testing.assert_allclose(one, every[3], atol=1e-5)
-
-
 def test_training_lowers_the_divergence():
     start, end = run.stages(0, 50).values()
     divergence = jax.jit(network.divergence)

@@ -85,10 +85,3 @@ def test_both_matrices_are_one_at_the_networks_own_labels(params, windows):
     found = run.forms(MODEL, params, windows, jax.random.key(0), PROBES)
     own = found.hessian[:, run.LABELS.index("own")]
     assert float(own.mean() / found.fisher.mean()) == pytest.approx(1, abs=0.1)
-
-
-def test_traces_of_layers_are_of_every_layer_and_positive(params, windows):
-    scored, _ = run.contexts_of(windows, most=5)
-    found = run.layer_traces(MODEL, params, scored, jax.random.key(0), 2)
-    assert set(found) == {"layers_0", "outside layers"}
-    assert all(value > 0 for value in found.values())

@@ -12,8 +12,6 @@ from el_jax.models.surgery import enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.training.sinks import History
 from experiments.flat_size import claims, probe, run
-from experiments.harness.discovery import ExperimentError
-from experiments.harness.sweep import with_levels
 from experiments.harness.tables import tidy, values_of
 
 
@@ -95,14 +93,3 @@ def test_conventions_add_up_groups_by_their_factors():
     k = 4  # tables by k, biases and norms by 1/k
     assert found["trace_released"] == pytest.approx(2 * (k + 10 + 100 / k + 1000 / k + 10_000))
     assert found["trace_balanced"] == pytest.approx(2 * (1 + 10 + 100 / k + 1000 + 10_000))
-
-
-def test_some_lengths_can_be_trained_again():
-    studies = with_levels(run.studies("cpu"), "num_updates", ["800"])
-    assert len(studies) == len(run.WORLDS) * len(run.WIDTHS["cpu"])
-    assert {study.config.train.num_updates for study in studies} == {800}
-    assert len(with_levels(run.studies("cpu"), "num_updates", [])) == len(studies) * len(
-        run.LENGTHS["cpu"]
-    )
-    with pytest.raises(ExperimentError, match=r"^--only=900: num_updates must be one of .*, 800"):
-        with_levels(run.studies("cpu"), "num_updates", ["900"])

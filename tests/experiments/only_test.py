@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from experiments.__main__ import main
 from tests.experiments.toys import make
 
@@ -65,16 +63,3 @@ def test_some_settings_are_measured_again_and_the_others_stay(tmp_path, monkeypa
     assert "holds the cpu scale; --only must run at the same" in capsys.readouterr().err
     assert main(["run", "other", "--only=c"], root) == 0  # nothing is there yet
     assert (root / "other" / "results.csv").read_text().count("accuracy") == 1
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--only=b"], "cannot run in part"),
-        (["--only=b", "--plot-only"], "does not go with --plot-only"),
-    ],
-)
-def test_only_is_refused_where_it_means_nothing(tmp_path, monkeypatch, capsys, flags, message):
-    root = make(tmp_path, ("toy",), {**FILES, "run.py": SOME}, monkeypatch)
-    assert main(["run", "toy", *flags], root) == 2
-    assert message in capsys.readouterr().err

@@ -149,8 +149,3 @@ def test_a_level_is_judged_by_bets(bounds, verdict):
     claim = level("", "accuracy", A, test="anytime", **bounds)
     ((_, outcome),) = judged([claim], results_of({("a", "accuracy"): [0.97, 0.95, 1.0] * 5}))
     assert outcome.verdict is verdict, outcome
-
-
-def test_a_level_has_one_bound_for_bets():
-    with pytest.raises(ValueError, match="not both"):
-        level("", "accuracy", A, test="anytime", at_least=0.1, at_most=0.2)

@@ -8,8 +8,6 @@ import scipy.stats
 from hypothesis import given, settings, strategies as st
 
 from experiments.harness.statistics import (
-    describe,
-    describe_number,
     median_interval,
     paired_difference,
     paired_slope,
@@ -66,10 +64,6 @@ def test_too_few_values_or_one_not_finite_leave_a_median_without_an_interval(val
     assert median_interval(np.array(values))[2:4] == (-math.inf, math.inf)
 
 
-def test_numbers_have_three_digits_or_are_whole():
-    assert [describe_number(x) for x in (0.04081, 1.0, 3050.4)] == ["0.0408", "1", "3,050"]
-
-
 def test_pairing_matches_the_seeds_and_agrees_with_scipy():
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.5, 1, 8), rng.normal(0, 1, 8)
@@ -92,14 +86,6 @@ def test_the_slope_is_fitted_seed_by_seed():
     np.testing.assert_allclose(by_rank.mean, (values[2] - values[0]).mean() / 2)
 
 
-def test_a_slope_needs_two_settings_and_their_positions():
-    one = seed_values([1.0, 2.0])
-    with pytest.raises(ValueError, match="1 positions for 1 settings"):
-        paired_slope([one])
-    with pytest.raises(ValueError, match="3 positions for 2 settings"):
-        paired_slope([one, one], [1, 2, 3])
-
-
 @pytest.mark.parametrize(
     ("values", "mean"), [([], math.nan), ([0.3], 0.3), ([1.0, math.nan], math.nan)]
 )
@@ -107,11 +93,6 @@ def test_without_two_finite_seeds_the_interval_is_everything(values, mean):
     interval = t_interval(np.array(values))
     np.testing.assert_equal(interval[:4], [mean, math.nan, -math.inf, math.inf])
     assert interval.num_seeds == len(values)
-
-
-def test_numbers_are_described_with_their_error_and_seeds():
-    assert describe(seed_values([1.0, 2.0, 6.0])) == "3.000 ± 1.528 (3 seeds)"
-    assert describe(seed_values([0.5])) == "0.500 (1 seed)"
 
 
 @pytest.mark.parametrize(("successes", "num"), [(1, 20), (77, 2000), (19, 20)])

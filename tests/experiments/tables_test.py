@@ -24,13 +24,9 @@ from experiments.harness.tables import (
 )
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-READ_AND_WRITE = {
-    "results.csv": (read_table, write_table),
-    "curves.csv": (read_table, write_table),
-}
 COMMITTED = [
     path
-    for name in READ_AND_WRITE
+    for name in ("results.csv", "curves.csv")
     for path in EXPERIMENTS.rglob(name)
     if (path.parent / "run.py").exists()
 ]
@@ -41,8 +37,7 @@ KEYS = st.tuples(NAMES, st.none() | st.integers(1, 9), st.integers(0, 99), NAMES
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_committed_table_is_written_again_byte_for_byte(path, tmp_path):
-    read, write = READ_AND_WRITE[path.name]
-    write(tmp_path / path.name, read(path).sample(frac=1.0, random_state=0))
+    write_table(tmp_path / path.name, read_table(path).sample(frac=1.0, random_state=0))
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
@@ -97,14 +92,6 @@ def test_a_malformed_line_is_named(tmp_path, line, message):
     path = tmp_path / "results.csv"
     path.write_text(f"name,seed,metric,value\nE1,0,loss,1\n{line}\nE1,5,loss,1\n")
     with pytest.raises(MalformedTableError, match=re.escape(message)):
-        read_table(path)
-
-
-@pytest.mark.parametrize("text", ["", "name,seed,value\n"])
-def test_a_wrong_header_is_named(tmp_path, text):
-    path = tmp_path / "results.csv"
-    path.write_text(text)
-    with pytest.raises(MalformedTableError, match=r"results\.csv: (the header|No columns)"):
         read_table(path)
 
 

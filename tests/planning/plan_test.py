@@ -9,15 +9,13 @@ import jax
 import pytest
 
 from el_jax import build
-from el_jax.planning import compilers, plans
-from el_jax.planning.compile_worker import compile_updates, without_cudnn
+from el_jax.planning import plans
+from el_jax.planning.compile_worker import compile_updates
 from el_jax.planning.compilers import CompilerError
-from el_jax.planning.forecast import UTILISATION, Interval
+from el_jax.planning.forecast import UTILISATION
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
 from el_jax.planning.report import as_json, lines
-from el_jax.planning.units import duration, quantity
-from el_jax.process.errors import ConfigError
 from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.training.memory import num_bytes
 from tests.planning import compile_targets
@@ -133,17 +131,6 @@ def test_the_command_line_writes_the_plan(tmp_path):
     assert (read["machine"], read["memory"]["fits"], read["to_fit"]) == ("tpu-v5e-4", True, [])
 
 
-def test_lines_have_units(planned):
-    found = planned(V5E, seeds=2)
-    said = "\n".join(lines("copy", found, V5E))
-    for words in ("197 Top/s bfloat16", "17.2 GB", "an update", "device-hours", "fits: at least"):
-        assert words in said
-    assert (quantity(3.2e9, "B"), quantity(2, " words")) == ("3.2 GB", "2 words")
-    assert quantity(math.inf, "B") == "more B than there is"
-    assert [duration(s) for s in (7200, 90, 0.02, 3e-7)] == ["2 h", "1.5 min", "20 ms", "0.3 us"]
-    assert Interval(1.0, 2.0) + Interval(1.0, 1.0).times(2) == Interval(3.0, 4.0)
-
-
 # ── compilers ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -157,28 +144,10 @@ def test_no_compiler_leaves_the_roofline_and_a_reason(error, monkeypatch):
     assert (found.by, found.not_compiled) == ("roofline", "no network")
 
 
-def test_what_cannot_be_planned_is_refused():
-    with pytest.raises(NoEnvironmentError, match="whole device of tpu-v4-4"):
-        compilers.compile_elsewhere({}, machine_of("tpu-v4-4"))  # half a chip is a device there
-    with pytest.raises(ConfigError, match=r"train\.shard='runs'.* on 4 devices"):
-        plans.plan(small_config(seeds=3, shard="runs"), V5E_4, compiled=False)
-
-
 def test_this_machine_compiles_for_itself():
     found = plans.plan(small_config(seeds=2), machine_of("cpu"), install=False)
     assert (found.not_compiled, found.messages, found.by) == ("", (), "roofline")
     assert found.memory.parts["temporaries"] > 0
-
-
-def test_windows_that_a_cpu_takes_in_parts_are_told():
-    config = small_config(seeds=1)
-    config.task.update(padding_length=100, strings_per_update=32)
-    config.model.update(width=64, num_layers=2, num_heads=2)
-    machine = machine_of("cpu")
-    found = plans.plan(config, machine, install=False)
-    assert found.num_parts > 1
-    told = "\n".join(lines("title", found, machine))
-    assert f" tokens an update of each, in {found.num_parts} parts of its windows\n" in told
 
 
 def shapes(**train):
@@ -211,16 +180,6 @@ def test_by_data_gradients_are_summed_once_an_update_and_metrics_once_a_dispatch
 
 def sent(messages, of_kind):
     return sum(size * times for kind, size, times in messages if kind == of_kind)
-
-
-def test_plain_attention_stands_in_where_the_choice_is_open():
-    config = small_config()
-    config.model.update(dtype="bfloat16")
-    open_choice = build.parse(config)
-    assert open_choice.model_config.attention_impl == "auto"
-    closed = without_cudnn(open_choice)
-    assert closed.model_config.attention_impl == "xla"
-    assert without_cudnn(closed) is closed
 
 
 @pytest.mark.slow

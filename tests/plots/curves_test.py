@@ -44,12 +44,6 @@ def test_a_median_is_drawn_in_the_middle_of_the_seeds(ax):
     np.testing.assert_allclose([last.min(), last.max()], [2.5, 5.0])  # quartiles of 2, 3 and 7
 
 
-def test_the_median_of_one_seed_is_a_line_alone(ax):
-    plot_median(ax, ONE, colour="red", middle=0.8)
-    assert len(ax.lines) == 1
-    assert not ax.collections
-
-
 def test_one_seed_has_a_line_and_no_band(ax):
     plot_curve(ax, ONE, colour="red")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), VALUES[0])

@@ -55,11 +55,6 @@ def test_bars_stop_at_the_ends_of_a_metric(ax):
     np.testing.assert_allclose(bar_ends(ax.containers[1], 1), [[0.0, 0.3]])
 
 
-def test_the_chance_line_is_drawn_when_given(ax):
-    plot_seed_dots(ax, GROUPS, chance=0.25)
-    assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "chance"] == [0.25]
-
-
 def test_lines_vs_shows_means_bars_and_every_seed(ax):
     plot_lines_vs(ax, [55.0, 110.0, 440.0], VALUES, label="hard", colour="red")
     (container,) = ax.containers

@@ -1,7 +1,6 @@
 """Figures draw the measured numbers, and theory only where it applies."""
 
 import numpy as np
-import pytest
 
 from el_jax.plots import THEORY_COLOUR, new_figure, plot_geometry, plot_trajectory
 
@@ -34,11 +33,6 @@ def test_contexts_are_circles_and_equal_words_share_a_star():
     np.testing.assert_array_equal(stars, W[:2])
     names = {text.get_text() for text in ax.texts}
     assert {"$h_1$", "$h_2$", "1 = 3", "2"} <= names
-
-
-def test_geometry_is_for_the_plane():
-    with pytest.raises(ValueError, match=r"embeddings \(3, 2\)"):
-        plot_geometry(new_figure()[1][0, 0], np.zeros((3, 2)), np.zeros((4, 3)))
 
 
 def test_the_loss_is_drawn_without_its_mark_at_0_and_theory_with_the_margin():
@@ -84,19 +78,3 @@ def test_directions_are_distances_from_the_reference():
     cosines = {"cosine_frobenius": np.array([0.0, 0.5, 0.9, 0.99])}
     figure = plot_trajectory(STEPS, METRICS | cosines, question="Where?")
     np.testing.assert_allclose(figure.axes[2].lines[0].get_ydata(), [0.5, 0.1, 0.01])
-
-
-def test_every_norm_with_a_reference_is_drawn():
-    kinds = ("cosine", "cosine_minus_finite", "margin_ratio")
-    three = {
-        f"{kind}_{norm}": np.array([0.0, 0.5, 0.9, 0.99])
-        for kind in kinds
-        for norm in ("frobenius", "max", "spectral")
-    }
-    figure = plot_trajectory(STEPS, METRICS | three, question="Where?")
-    labels = [line.get_label() for line in figure.axes[2].lines]
-    assert labels == [
-        f"{what}, {norm}"
-        for norm in ("frobenius", "max", "spectral")
-        for what in ("1 − cos(W, W_mm)", "1 − margin / γ")
-    ]

@@ -1,8 +1,4 @@
-"""Programs are cached between processes, and programs that run once compile in less time."""
-
-import ctypes
-import os
-import pathlib
+"""Programs that run once compile in less time, to the same bits, and give back their memory."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +6,7 @@ import numpy as np
 import pytest
 
 from el_jax.models import FAMILIES, transformer
-from el_jax.process.compilation import Once, release_freed_memory, use_compilation_cache
+from el_jax.process.compilation import Once
 from el_jax.tasks import TASKS, MaskedWords, PaddedCopy
 from el_jax.training import memory
 from el_jax.worlds import WORLDS, choose_world
@@ -71,45 +67,6 @@ def test_parameters_of_every_family_have_the_same_bits(name):
     config = dataclasses.replace(FAMILIES[name], **sizes)
     init = transformer(config).init
     assert_same_bits(Once(init, level=1)(jax.random.key(3)), optimised(init)(jax.random.key(3)))
-
-
-def test_other_options_reach_the_compiler():
-    doubled = Once(lambda x, times: x * times, static_argnums=1)
-    assert doubled(3, 2) == 6
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_a_user_without_a_home_has_no_cache_of_compiled_programs(known, monkeypatch):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: "/somewhere" if known else path)
-    before = jax.config.jax_compilation_cache_dir
-    try:
-        use_compilation_cache()
-        expected = "/somewhere/.cache/el_jax/xla" if known else None
-        assert jax.config.jax_compilation_cache_dir == expected
-    finally:
-        jax.config.update("jax_compilation_cache_dir", before)
-
-
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="not glibc")
-def test_freed_memory_goes_back_to_the_system():
-    library = ctypes.CDLL(None)
-    library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
-
-    def resident():
-        pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-    blocks = [library.malloc(10_000) for _ in range(10_000)]
-    for block in blocks:
-        ctypes.memset(block, 1, 10_000)
-    for block in blocks[:-1]:  # the last block lies above them, so the heap cannot shrink
-        library.free(block)
-    before = resident()
-    release_freed_memory()
-    assert before - resident() > 80e6
-    library.free(blocks[-1])
 
 
 def test_a_training_gives_back_what_its_compiler_freed(monkeypatch):

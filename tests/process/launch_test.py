@@ -12,7 +12,7 @@ import el_jax
 from configs.el.copy import get_config
 from configs.linear_ntp.random import get_config as random_problem_config
 from el_jax import build
-from el_jax.config import linear_ntp, names
+from el_jax.config import linear_ntp
 from el_jax.process import errors, launch
 from el_jax.process.errors import ConfigError
 
@@ -28,17 +28,6 @@ def changed(path, value):
     with node.ignore_type():
         node[key] = value
     return config
-
-
-def test_all_missing_keys_are_named_at_once():
-    config = get_config("loss=e1,smoke")
-    del config.optim["b1"], config.train["seeds"], config["eval"]
-    with config.unlocked():
-        del config.loss["lam"]
-    with pytest.raises(ConfigError) as raised:
-        build.parse(config)
-    named = "config.eval, config.loss.lam, config.optim.b1, config.train.seeds: missing"
-    assert str(raised.value).startswith(named)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +79,6 @@ def launched(*arguments, cwd=ROOT):
     ("text", "said"),
     [
         ("1 / 0", "ZeroDivisionError: division by zero"),
-        ("import no_such_module", "no_such_module"),
-        ("raise SystemExit(0)", "SystemExit"),
         (
             "from el_jax.losses import TOKEN_LOSSES\nTOKEN_LOSSES['bare'] = lambda s, *, x: s",
             "its parameter x must be declared",
@@ -133,16 +120,9 @@ def test_sweep_is_every_combination_of_values_and_seeds():
     ("arguments", "words"),
     [
         (["--config=configs/el/copy.py:smoke"], ["--workdir", "missing"]),
-        (["--config=configs/el/nope.py", "--workdir=unused"], ["configs/el/nope.py"]),
         (
             ["--config", "configs/el/copy.py", "--workdir=unused", "--config.optim.lr", "1"],
             ["config.optim.lr: unknown key", "peak_lr"],
-        ),
-        (["--config=configs/el/copy.py", "--workdir=unused", "--speed=1"], ["speed"]),
-        (["--config=configs/el/copy.py", "--workdir=unused", "extra"], ["extra"]),
-        (
-            ["--config=configs/text.py:source=no/such", "--workdir=unused"],
-            ["config.task.source='no/such'", "king_james"],
         ),
         (
             ["--config=configs/el/copy.py:smoke", "--workdir=/proc/none/here"],
@@ -183,30 +163,6 @@ def test_help_says_how_to_call(tmp_path):
         assert known in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("short", "short"),
-        ("two\nlines\tand  spaces", "two lines and spaces"),
-        ("x" * 400, f"{'x' * 148}...{'x' * 148}"),
-        ("/a/path" * 40, "/a/path" * 40),
-        ("word " * 300, ("word " * 300)[:997] + "..."),
-        (
-            "config.loss.name='" + "e " * 800 + "': must be e1 or e2",
-            "config.loss.name='" + ("e " * 800)[: 977 - 18 - 1] + "...: must be e1 or e2",
-        ),
-        (
-            "config.optim.lr: unknown key; " + "name, " * 100,
-            "config.optim.lr: unknown key; " + ("name, " * 100).strip(),
-        ),
-    ],
-)
-def test_messages_are_one_line_of_1000_characters(message, shown):
-    assert launch.one_line(message)[:900] == shown[:900]
-    assert len(launch.one_line(message)) <= 1_000
-    assert launch.one_line(message).endswith(shown[-20:])
-
-
 _COUNTING = """
 import pathlib
 from ml_collections import ConfigDict
@@ -234,15 +190,10 @@ def test_a_config_file_is_executed_once_and_overridden_by_type(tmp_path):
     [
         (["--confg=configs/el/copy.py"], "--confg: unknown flag; did you mean --config?"),
         (["--config=configs/el/cpoy.py"], "did you mean configs/el/copy.py?"),
-        (["--config=copy.py"], "did you mean configs/el/copy.py?"),
         (["--config=configs/el/copy.py:smoke,los=e1"], "did you mean 'loss'?"),
         (
             ["--config=configs/el/copy.py:smoke", "--config.train.seeds=2.5"],
             "config.train.seeds='2.5': must be an integer",
-        ),
-        (
-            ["--config=configs/el/copy.py:smoke", "--config.optim.peak_lr=fast"],
-            "config.optim.peak_lr='fast': must be a number",
         ),
         ([], "--config: missing; for example --config=configs/el/copy.py:smoke"),
     ],
@@ -252,22 +203,6 @@ def test_a_slip_of_the_fingers_is_answered_with_what_was_meant(argv, said, monke
     with pytest.raises(ConfigError) as raised:
         launch.command_line(["train", *argv, "--workdir=unused"])
     assert said in str(raised.value)
-
-
-def test_every_command_lists_the_configs_that_it_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    assert "configs/flatness/measure.py" in names.configs_of("measure")
-    assert "configs/linear_ntp/figure1.py" in names.configs_of("analyze_ntp")
-    trained = names.configs_of("train")
-    assert {"configs/el/copy.py", "configs/flatness/masked.py", "configs/by_name.py"} <= {*trained}
-    assert not any("measure" in name or "linear_ntp" in name for name in trained)
-
-
-def test_a_command_with_one_sensible_config_takes_it(monkeypatch, tmp_path):
-    monkeypatch.chdir(ROOT)
-    argv = ["measure", f"--workdir={tmp_path}"]
-    config, _ = launch.command_line(argv, config="configs/flatness/measure.py")
-    assert config.contexts == 1_024
 
 
 def test_the_package_as_a_command_prints_its_map():

@@ -190,10 +190,6 @@ def test_configs_that_differ_are_refused(tmp_path):
             ["--coordinator=localhost:1", "--num_processes=2", "--process_id=2"],
             "--process_id=2: must be below --num_processes=2",
         ),
-        (
-            ["--distributed=auto", "--num_processes=2"],
-            "--num_processes: must not be given with --distributed=auto",
-        ),
     ],
 )
 def test_flags_that_do_not_go_together_are_one_line(tmp_path, flags, message):

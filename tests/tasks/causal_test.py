@@ -1,8 +1,5 @@
 """Next words of a world: each is supervised, after a begin token, with an end token if needed."""
 
-import functools
-
-import jax
 import numpy as np
 import pytest
 
@@ -10,22 +7,7 @@ from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, MaskedWords
 from el_jax.worlds import PAD, choose_world
 
-KEY = jax.random.key(0)
 PCFG = choose_world("pcfg", {"depth": 3, "symbols_per_level": 4, "vocab_size": 24})
-GRAMMAR = """
-S A B 1.0
-A B B 0.4
-A cat 0.6
-B A A 0.3
-B dog 0.7
-"""
-
-
-@pytest.fixture(name="grammar")
-def grammar_of_several_lengths(tmp_path):
-    path = tmp_path / "grammar.txt"
-    path.write_text(GRAMMAR, encoding="utf-8")
-    return choose_world("grammar_file", {"path": str(path), "length": 5})
 
 
 def drawn(task, num):
@@ -46,8 +28,8 @@ def test_every_word_is_asked_for_at_the_token_before_it():
     assert batch.documents is None
 
 
-def test_the_end_is_asked_for_where_sentences_have_several_lengths(grammar):
-    task = CausalWords(world=grammar)
+def test_the_end_is_asked_for_where_sentences_have_several_lengths(grammar_up_to):
+    task = CausalWords(world=grammar_up_to(5))
     sentences, batch = drawn(task, 200)
     _, end = task.special_ids
     assert task.window_length == 1 + 5 + 1
@@ -57,25 +39,6 @@ def test_the_end_is_asked_for_where_sentences_have_several_lengths(grammar):
     for row, words, length in zip(np.asarray(batch.labels), sentences.tokens, lengths, strict=True):
         assert row[: length + 1].tolist() == [*words[:length].tolist(), end]
         assert (row[length:] == end).all()
-
-
-def test_every_update_has_sentences_of_its_own():
-    task = CausalWords(world=PCFG, sentences_per_update=16)
-    batch_at = jax.jit(functools.partial(task.batch_at, Once(task.train_set)()))
-    first, again, later = (batch_at(step, KEY) for step in (3, 3, 4))
-    jax.tree.map(np.testing.assert_array_equal, first, again)
-    assert (first.labels != later.labels).any(1).all()
-
-
-def test_a_fixed_set_is_read_once_an_epoch():
-    task = CausalWords(world=PCFG, num_train=48, sentences_per_update=16)
-    data = Once(task.train_set)()
-    batch_at = Once(task.batch_at)
-    read = np.concatenate([batch_at(data, update, KEY).labels for update in range(3)])
-    given = np.asarray(data.sentences.tokens)
-    ordered = [rows[np.lexsort(rows.T)] for rows in (read, given)]
-    np.testing.assert_array_equal(*ordered)
-    assert (read != given).any()
 
 
 def test_masked_and_next_words_are_asked_of_the_same_sentences():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from el_jax.tasks import TASKS, PaddedCopy, Task
+from el_jax.tasks import PaddedCopy
 
 PAPER = PaddedCopy()
 LONG = PaddedCopy(copy_length=5, padding_length=2000, num_train=8)
@@ -72,13 +72,6 @@ def test_facts_of_the_paper_setting():
     assert PAPER.chance == 1 / 26
     assert PAPER.special_ids == (26, 27, 28)
     assert PAPER.train_set().tokens.shape == (400, 55)
-
-
-def test_the_copy_task_is_a_task_and_hashable():
-    assert TASKS["copy"] is PaddedCopy
-    assert isinstance(PAPER, Task)
-    assert hash(PAPER) == hash(PaddedCopy())
-    assert replace(PAPER, data_seed=1) != PAPER
 
 
 @given(tasks())
@@ -156,11 +149,6 @@ def test_train_test_and_swap_sets_are_separate_draws():
     assert len(np.unique(seqs, axis=0)) == 3 * 48  # chance gives 1e-11 coincidences
 
 
-def test_no_strings_in_a_window_are_refused():
-    with pytest.raises(ValueError, match="strings_per_window=0: must be at least 1"):
-        SMALL.pack(SMALL.test_set(2), strings_per_window=0)
-
-
 def test_a_larger_set_begins_with_the_smaller():
     for draw in (SMALL.test_set, SMALL.swap_set):
         jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[:6]), draw(6), draw(16))
@@ -202,13 +190,6 @@ def test_swapped_seq_is_uniform_over_the_other_letters():
     assert stats.chisquare(np.bincount(seq.ravel(), minlength=26)).pvalue > 1e-3
 
 
-def test_sampling_compiled_is_sampling_eager():
-    compiled = jax.jit(PaddedCopy.sample, static_argnums=(0, 2))(SMALL, jax.random.key(4), 6)
-    jax.tree.map(np.testing.assert_array_equal, compiled, SMALL.sample(jax.random.key(4), 6))
-    swapped = jax.jit(PaddedCopy.swap_set, static_argnums=(0, 1))(SMALL, 6)
-    jax.tree.map(np.testing.assert_array_equal, swapped, SMALL.swap_set(6))
-
-
 def test_render():
     task = PaddedCopy(copy_length=2, padding_length=5, easy_fraction=1.0)
     seq = jnp.array([spell("gz"), spell("ab")])
@@ -219,29 +200,14 @@ def test_render():
     assert task.render(both) == "<BOS>gz hahah <CLS>gz<EOS> <BOS>ab bcbcb <CLS>ab<EOS>"
 
 
-def test_render_numbers_a_large_alphabet_and_shows_the_tokens_there_are():
-    task = PaddedCopy(alphabet_size=30, copy_length=2, padding_length=3)
-    tokens = jnp.array([30, 29, 0, 0, 1, 0, 31, 29, 30, 32])
-    assert task.render(tokens) == "<BOS>29,0 0,1,0 <CLS>29,<BOS><EOS>"
-    with pytest.raises(ValueError, match=r"tokens of shape \(9,\).*strings of 10"):
-        task.render(tokens[:9])
-
-
 @pytest.mark.parametrize(
     ("field", "value", "allowed"),
     [
-        ("alphabet_size", 1, "at least 2"),
-        ("copy_length", 0, "at least 1"),
         ("padding_length", 0, "at least copy_length=1"),
         ("easy_fraction", 1.5, r"in \[0, 1\]"),
-        ("easy_fraction", float("nan"), r"in \[0, 1\]"),
         ("shift", 26, r"in \[0, 26\)"),
-        ("shift", -1, r"in \[0, 26\)"),
-        ("strings_per_update", 0, "at least 1"),
         ("num_train", 404, "multiple of strings_per_update=8"),
-        ("num_train", -8, "0 or a multiple of strings_per_update=8"),
         ("strings_per_window", 3, "divisor of strings_per_update=8"),
-        ("strings_per_window", 0, "divisor of strings_per_update=8"),
         ("grouping", "random", "'static', 'reshuffled'"),
     ],
 )

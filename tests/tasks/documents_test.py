@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from el_jax.process.errors import MissingPackageError
@@ -115,17 +114,6 @@ def test_files_of_a_folder_are_named_by_their_words(tmp_path):
     assert found == [Document("Alpha", "One."), Document("Beta", "Zwei, größer.")]
 
 
-def test_a_folder_is_a_task(tmp_path):
-    rng = np.random.default_rng(0)
-    words = [f"word{i}" for i in range(50)]
-    for name in ("Alpha", "Beta"):
-        sentences = [f"The {' '.join(rng.choice(words, 9))}." for _ in range(60)]
-        (tmp_path / f"{name}.txt").write_text(" ".join(sentences))
-    task = TextCopy(source=str(tmp_path), trained_size=300, num_train=64, max_tokens=120)
-    assert len(task.sentences.labels) == 120
-    assert task.test_set(56).tokens.shape == (56, task.window_length)
-
-
 @pytest.mark.parametrize(
     ("files", "said"),
     [
@@ -138,12 +126,6 @@ def test_a_folder_without_texts_is_refused(files, said, tmp_path):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=said):
         read_documents(str(tmp_path))
-
-
-def test_texts_of_one_label_are_no_task(tmp_path):
-    (tmp_path / "Alpha.txt").write_text("One two three four five six seven eight.")
-    with pytest.raises(ValueError, match=r"^source=.*: must be texts of at least two labels$"):
-        TextCopy(source=str(tmp_path)).train_set()
 
 
 def test_a_data_set_of_tfds_gives_its_texts_without_tensorflow(tmp_path):

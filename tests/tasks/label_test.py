@@ -1,6 +1,5 @@
 """The class of a sentence is supervised after its last word, for any label of any world."""
 
-import jax
 import numpy as np
 import pytest
 
@@ -10,7 +9,6 @@ from el_jax.worlds import PAD, Sentences, choose_world
 
 HIERARCHY = choose_world("random_hierarchy", {})
 HMM = choose_world("hmm", {"vocab_size": 6, "num_states": 9, "length": 4, "num_blocks": 3})
-GRAMMAR = "S A B 1.0\nA B B 0.4\nA cat 0.6\nB A A 0.3\nB dog 0.7\n"
 
 
 def drawn(task, num):
@@ -40,10 +38,8 @@ def test_where_words_leave_the_class_open_it_is_the_most_probable_one():
     assert task.vocab_size == 9 + 2  # there are more states than words
 
 
-def test_sentences_of_several_lengths_and_without_class(tmp_path):
-    path = tmp_path / "grammar.txt"
-    path.write_text(GRAMMAR, encoding="utf-8")
-    world = choose_world("grammar_file", {"path": str(path), "length": 5})
+def test_sentences_of_several_lengths_and_without_class(grammar_up_to):
+    world = grammar_up_to(5)
     task = SentenceLabel(world=world, label="prefix_4")
     sentences, batch = drawn(task, 200)
     ask, pad = task.special_ids
@@ -57,19 +53,6 @@ def test_sentences_of_several_lengths_and_without_class(tmp_path):
     has_class = np.asarray(world.make().labels(Sentences(sentences.tokens))["prefix_4"]) >= 0
     np.testing.assert_array_equal(batch.mask[:, 0], has_class)
     assert 0 < has_class.sum() < 200
-
-
-def test_an_epoch_reads_every_sentence_once_with_its_class():
-    task = SentenceLabel(world=HIERARCHY, num_train=48, sentences_per_update=16)
-    data, batch_at = Once(task.train_set)(), Once(task.batch_at)
-    batches = [batch_at(data, update, jax.random.key(1)) for update in range(3)]
-    read = {
-        (*words, int(label))
-        for batch in batches
-        for words, label in zip(batch.tokens[:, :-1].tolist(), batch.labels[:, 0], strict=True)
-    }
-    given = zip(data.sentences.tokens.tolist(), data.sentences.classes, strict=True)
-    assert read == {(*words, int(found)) for words, found in given}
 
 
 def test_an_unknown_label_is_named():

@@ -84,15 +84,3 @@ def test_the_paper_scale_fine_tunes_the_model_it_is_given(folder):
     assert settings.model_config.residual_dropout == GPT2.residual_dropout
     with pytest.raises(ValueError, match=r"^scale=paper: fine-tunes a model, name it by pretrain"):
         get_config("scale=paper")
-
-
-def test_files_of_another_model_are_refused(folder):
-    config = config_of(folder)
-    config.model.mlp_width = 24
-    settings = build.parse(config)
-    with pytest.raises(
-        ConfigError, match=r"^config\.train\.init_from=.*bias is float32\[2, 64\], wh"
-    ):
-        start_from(settings.train.init_from, build.build(settings).program)
-    with pytest.raises(ConfigError, match=r"init_from='gone\.gguf': gone\.gguf: "):
-        start_from("gone.gguf", build.build(settings).program)

@@ -155,9 +155,7 @@ def test_labelled_sentences_are_new_in_every_update_and_have_the_labels_of_the_w
     ("changes", "message"),
     [
         ({"label": "state_33"}, "config.adversary.label='state_33': must be one of state_"),
-        ({"weight": -1.0}, "config.adversary.weight=-1.0: must be at least 0"),
         ({"num_examples": 12}, "config.adversary.num_examples=12: must be a multiple of 8"),
-        ({"cap": 0.0}, "config.adversary.cap=0.0: must be positive"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(changes, message):

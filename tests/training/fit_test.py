@@ -3,7 +3,6 @@
 import logging
 import os
 import pathlib
-import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from el_jax.checkpoint import Checkpoints
-from el_jax.training.fit import Stopped, Training, fit
+from el_jax.training.fit import Training, fit
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from tests.training.poisoning import poisoned_from
@@ -50,13 +49,6 @@ def test_parameters_that_the_last_update_breaks_are_seen():
     training = built(config)
     with pytest.raises(NonFiniteError, match="parameter update is not finite at step 0 "):
         fit(training)
-
-
-def test_reasons_to_stop_survive_a_pipe_between_processes():
-    error = pickle.loads(pickle.dumps(NonFiniteError("why", 3, 1, 7)))
-    assert (str(error), error.step, error.run, error.seed) == ("why", 3, 1, 7)
-    stopped = pickle.loads(pickle.dumps(Stopped(40, signal.SIGTERM)))
-    assert str(stopped) == "stopped by SIGTERM after 40 updates; saved"
 
 
 def test_a_signal_with_the_last_updates_does_not_undo_them():

@@ -8,7 +8,6 @@ import pytest
 from jax.sharding import PartitionSpec
 
 from el_jax.checkpoint import Checkpoints
-from el_jax.models import ShardedParam
 from el_jax.planning.compile_worker import compile_updates
 from el_jax.planning.programs import shapes_of
 from el_jax.training.layout import Layout
@@ -88,14 +87,6 @@ def test_layers_in_a_loop_are_gathered_in_it():
     assert max(at_once) < 2 * whole  # one layer at a time, not the stacked ones
 
 
-def test_the_compiled_update_gathers_parameters_and_reuses_its_state():
-    spec = spec_with(IN_PARTS, seeds=1)
-    facts = compile_updates(shapes_of(spec), 10, room=1e9)
-    gathered = [size for kind, size, *_ in facts["messages"] if kind == "all-gather"]
-    assert sum(gathered) > 0
-    assert facts["parts"]["results"] < facts["state"]
-
-
 def test_checkpoints_are_restored_in_parts_or_whole(tmp_path):
     programs = {
         name: make_program(spec_with(layout, epsilon=EPSILON))
@@ -125,11 +116,3 @@ def test_the_least_memory_counts_a_part():
     )
     for name in ("parameters and optimizer state", "gradients"):
         assert parts[name] == whole[name] / 2
-
-
-def test_a_box_follows_its_axis_when_another_comes_and_goes():
-    shard = ShardedParam(value=np.ones((3, 2)), axis=1, devices="data")
-    for index, axis in ((0, 2), (1, 2), (2, 1)):
-        moved = shard.add_axis(index, {})
-        assert moved.axis == axis
-        assert moved.remove_axis(index, {}).axis == shard.axis

@@ -147,13 +147,6 @@ def test_a_loss_without_softmax_goes_back_by_quadratic_forms_alone():
     assert str(program).count("scan[") == 1  # forward, for the metrics
 
 
-def test_a_model_without_readout_is_refused():
-    head = FusedHead(ModelFns(dict, lambda *_: None), lambda s, _: s.mean, **FUSED["chunked"])
-    own = NextToken(TASK, head)
-    with pytest.raises(ValueError, match="the model has no readout"):
-        own.loss({}, batch_of(), {}, None)
-
-
 def test_memory_of_an_update_is_less_than_half():
     config = dataclasses.replace(CONFIG, vocab_size=8192, width=32, num_heads=2, head_bias=False)
     params = jax.eval_shape(transformer(config).init, jax.random.key(0))

@@ -7,7 +7,7 @@ import pytest
 
 from el_jax import build
 from el_jax.training.objectives import in_parts
-from el_jax.training.objectives.in_parts import InParts, num_parts
+from el_jax.training.objectives.in_parts import InParts
 from tests.training.small_training import small_config
 
 
@@ -54,28 +54,3 @@ def test_a_training_with_dropout_and_sam_takes_parts(in_four):
         (np.asarray(a) != b).any()
         for a, b in zip(jax.tree.leaves(state.params), jax.tree.leaves(before), strict=True)
     )
-
-
-def shapes(layers, width, windows, length, num_classes=65):
-    sides = [(width, width)] * 4 + [(width, 4 * width), (4 * width, width)]
-    params = [jax.ShapeDtypeStruct(side, jnp.float32) for side in sides * layers]
-    params.append(jax.ShapeDtypeStruct((num_classes, width), jnp.float32))
-    config = small_config()
-    task = build.parse(config).task
-    batch = jax.eval_shape(lambda: task.batch_at(task.train_set(), 0, jax.random.key(0)))
-    return params, batch._replace(tokens=jax.ShapeDtypeStruct((windows, length), jnp.int32))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "expected"),
-    [
-        ((2, 64, 8, 56), 1),  # it fits
-        ((4, 128, 12, 64), 2),
-        ((4, 128, 12, 256), 6),
-        ((4, 256, 12, 64), 1),  # too many parameters
-        ((2, 64, 24, 128), 3),
-        ((2, 64, 23, 128), 1),  # 23 is prime
-    ],
-)
-def test_parts_are_chosen_by_size(sizes, expected):
-    assert num_parts(*shapes(*sizes)) == expected

@@ -46,14 +46,6 @@ def test_the_part_the_step_and_the_run_are_named(part):
     assert (error.step, error.run, error.seed) == (STEP, RUN, SEED)
 
 
-def test_the_rate_is_not_blamed_for_what_is_bad_before_the_first_update():
-    for step, blamed in ((0, "the data, the loss"), (1, "optim.peak_lr")):
-        training = poisoned(built(config_of("raise")), SEED, [step], "loss")
-        with pytest.raises(NonFiniteError, match=f"not finite at step {step} .*{blamed}") as raised:
-            fitted(training)
-        assert ("optim.peak_lr," in str(raised.value)) == bool(step)
-
-
 def test_a_stopped_run_keeps_its_last_good_update_and_the_others_every_bit(healthy, caplog):
     training = poisoned(built(config_of("stop")), SEED, [STEP], "gradient")
     with caplog.at_level(logging.WARNING):

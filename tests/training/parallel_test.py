@@ -66,8 +66,6 @@ def test_pmap_divides_along_one_axis(monkeypatch):
         ({"shard": "data", "devices": 3}, r"train.shard='data': .* 8 windows .* on 3 devices"),
         ({"shard": "fsdp", "devices": 3}, r"train.shard='fsdp': .* 8 windows .* on 3 devices"),
         ({"shard": "fsdp", "parallel": "pmap"}, "'pmap': must be 'jit' with train.shard='fsdp'"),
-        ({"shard": "rows"}, "train.shard='rows': must be one of 'auto'"),
-        ({"parallel": "xmap"}, "config.parallel='xmap': must be one of jit, pmap"),
         ({"parallel": "pmap", "processes": 2}, "config.parallel='pmap': must be 'jit' on 2"),
         ({"shard": "none", "processes": 2}, "train.shard='none': .* 2 processes"),
     ],

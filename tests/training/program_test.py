@@ -1,4 +1,3 @@
-import dataclasses
 import functools
 
 import jax
@@ -8,7 +7,7 @@ import pytest
 
 from el_jax import build
 from el_jax.losses import e2
-from el_jax.training.fit import FitOptions, Stopped, fit
+from el_jax.training.fit import Stopped, fit
 from el_jax.training.metrics import summarise
 from el_jax.training.sinks import History
 from tests.training.small_training import built, small_config
@@ -129,19 +128,6 @@ def test_stop_leaves_after_a_whole_dispatch():
         fit(training, sinks=[history], stop=lambda: 15)
     assert (raised.value.step, raised.value.signum) == (10, 15)
     assert history.steps == [10]
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"num_updates": 0}, "num_updates=0"),
-        ({"eval_every": 15}, "eval_every=15"),
-        ({"log_every": 0}, "log_every=0"),
-    ],
-)
-def test_options_that_do_not_fit_are_named(changes, field):
-    with pytest.raises(ValueError, match=field):
-        dataclasses.replace(FitOptions(20, 10, 20, 20), **changes)
 
 
 def test_another_loss_gives_the_training_that_its_config_would():

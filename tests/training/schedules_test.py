@@ -9,7 +9,6 @@ import optax
 import pytest
 
 from el_jax.numbers import Number
-from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.optimizers.schedules import SCHEDULES, learning_rate, schedule_numbers
 
 NUM_UPDATES = 40
@@ -103,13 +102,3 @@ def test_a_number_means_the_same_in_all_schedules(monkeypatch):
     monkeypatch.setitem(SCHEDULES, "held", held)
     with pytest.raises(TypeError, match="schedule held: another one declares decay_fraction"):
         schedule_numbers()
-
-
-def test_a_number_is_that_of_a_schedule_or_of_the_optimizer(monkeypatch):
-    def power(elapsed, *, momentum: Annotated[float, Number(0.5, above=0)]):
-        return jnp.power(momentum, elapsed)
-
-    monkeypatch.setitem(SCHEDULES, "power", power)
-    with pytest.raises(TypeError, match="sgd and a schedule both have a number momentum"):
-        optimizer_numbers("sgd")
-    assert "momentum" in optimizer_numbers("adamw")
