@@ -107,7 +107,14 @@ def run_notebook(notebook: nbformat.NotebookNode, folder: pathlib.Path) -> None:
     ).execute()
 
 
-@pytest.mark.parametrize("source", build.sources(), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "source",
+    # one by default: the others take a minute each
+    [
+        pytest.param(path, marks=[pytest.mark.slow] * (path.stem != "linear_ntp"), id=path.stem)
+        for path in build.sources()
+    ],
+)
 def test_notebook_runs(source, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = build.notebook(source.read_text())

@@ -278,8 +278,13 @@ def relative(readme: pathlib.Path) -> str:
 
 
 EVERY_COMMAND = sorted({shlex.join(c) for readme in READMES for c in commands(readme.read_text())})
-EVERY_RUN = [
-    pytest.param(readme, block.text, id=f"{relative(readme)}:{block.line}")
+EVERY_RUN = [  # by default those of the first page and of the first recipe
+    pytest.param(
+        readme,
+        block.text,
+        id=f"{relative(readme)}:{block.line}",
+        marks=[pytest.mark.slow] * (readme != ROOT / "README.md" and "my_loss" not in block.text),
+    )
     for readme in READMES
     for block in blocks(readme.read_text())
     if block.run

@@ -109,7 +109,7 @@ def analyze(problem: NTPProblem, *, norms: Norm | Sequence[Norm] = ("frobenius",
 
     Args:
         problem: the data; merge contexts that coincide first (:func:`merge_contexts`).
-        norms: "frobenius", "max", "spectral"; one or several.
+        norms: "frobenius", "max", "spectral", "nuclear"; one or several.
 
     Raises:
         ValueError: for an unknown norm.

@@ -22,7 +22,12 @@ from el_jax.plots.style import (
 
 Metrics = Mapping[str, Float[np.ndarray, "marks"]]
 
-_NORM_COLOURS = {"frobenius": "black", "max": SPARE_COLOURS[0], "spectral": SPARE_COLOURS[2]}
+_NORM_COLOURS = {
+    "frobenius": "black",
+    "max": SPARE_COLOURS[0],
+    "spectral": SPARE_COLOURS[2],
+    "nuclear": SPARE_COLOURS[1],
+}
 
 
 def plot_geometry(

@@ -108,7 +108,7 @@ LINEAR = [
     ("trajectory.method", "gdd", "config.trajectory.method='gdd': must be None or one of "),
     ("trajectory.step_size", -1.0, "config.trajectory.step_size=-1.0: must be positive"),
     ("trajectory.num_steps", 0, "config.trajectory.num_steps=0: must be at least 1"),
-    ("norms", ("nuclear",), "config.norms=('nuclear',): must be a tuple"),
+    ("norms", ("taxicab",), "config.norms=('taxicab',): must be a tuple"),
 ]
 
 

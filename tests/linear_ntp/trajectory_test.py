@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax import linear_ntp as ntp
 from el_jax.linear_ntp import (
     DIRECTIONS,
     Adam,
@@ -226,6 +227,14 @@ def test_margin_interval_holds_the_margin_for_any_decoder():
     assert at_optimum["margin_frobenius"] == pytest.approx(gamma, rel=1e-12)
 
 
+def test_a_nuclear_reference_has_its_own_metrics():
+    problem = orthonormal_problem(4, 4, 5, 2)
+    W = ntp.max_margin(problem, "nuclear").w
+    metrics = decoder_metrics(problem, 3 * W, w_mm={"nuclear": W})
+    assert metrics["margin_ratio_nuclear"] == pytest.approx(1, rel=1e-9)
+    assert metrics["margin_nuclear"] == pytest.approx(1 / np.linalg.norm(W, "nuc"), rel=1e-9)
+
+
 def test_gradient_descent_has_the_predicted_asymptotics():
     problem = orthonormal_problem(4, 4, 5, 2, seed=1)
     W_mm = max_margin(problem)
@@ -328,7 +337,7 @@ def test_marks_are_evenly_spaced_in_log_steps():
         ({"marks": [11]}, "at most 10"),
         ({"marks": [-1, 2]}, "at least 0"),
         ({"initial": np.zeros((3, 5))}, "must be"),
-        ({"w_mm": {"nuclear": START}}, "'nuclear'"),
+        ({"w_mm": {"taxicab": START}}, "'taxicab'"),
         ({"num_steps": 0}, "num_steps=0"),
     ],
 )

@@ -110,35 +110,34 @@ def test_group_dro_is_exponentiated_gradient_ascent_on_the_groups():
 
 
 def test_an_update_by_groups_has_the_gradient_of_the_weighted_sum_and_remembers():
-    def weighted(params, head, batch, q):
+    spec = make_spec(parse(smoke("group_dro", step_size=0.7)))
+    objective, head = spec.objective, spec.objective.head
+    params = head.model.init(jax.random.key(1))
+    batch = objective.batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
+    members = [np.asarray((batch.groups == group) & batch.mask) for group in range(2)]
+    assert all(member.any() for member in members)
+
+    def weighted(params, q):
         """The definition, with the weights q held fixed."""
         losses = head.loss(head.outputs(params, batch), batch, {})
-        groups = [losses[(batch.groups == group) & batch.mask] for group in range(2)]
-        means = jnp.stack([group.mean() if group.size else jnp.zeros(()) for group in groups])
+        means = jnp.stack([losses[member].mean() for member in members])
         return (means * q).sum(), means
 
-    spec = make_spec(parse(smoke("group_dro", step_size=0.7)))
-    objective = spec.objective
-    run = jax.tree.map(lambda leaf: leaf[0], make_program(spec).init().runs)
-    batch = objective.batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
     memory = jnp.asarray([0.3, -0.2])
-    recalled = objective.recall(batch, memory)
-    (loss, outputs), grads = jax.value_and_grad(objective.loss, has_aux=True)(
-        run.params, recalled, {}, None
-    )
-    _, means = weighted(run.params, objective.head, batch, jnp.zeros(2))
+    found = jax.jit(jax.value_and_grad(objective.loss, has_aux=True), static_argnums=3)
+    (loss, outputs), grads = found(params, objective.recall(batch, memory), {}, None)
+    by_hand = jax.jit(jax.value_and_grad(weighted, has_aux=True))
+    (_, means), _ = by_hand(params, jnp.zeros(2))
     log_q = memory + 0.7 * means
     q = jnp.exp(log_q) / jnp.exp(log_q).sum()
-    value = jax.value_and_grad(weighted, has_aux=True)
-    (expected, _), slopes = value(run.params, objective.head, batch, q)
+    (expected, _), slopes = by_hand(params, q)
     np.testing.assert_allclose(loss, expected, rtol=1e-5)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), grads, slopes)
     np.testing.assert_allclose(objective.remember(outputs), jnp.log(q), atol=1e-6)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "sam"])
-def test_what_a_run_remembers_is_saved_and_resumed_bit_for_bit(tmp_path, optimizer):
-    config = get_config(f"smoke,weighting=group_dro,optimizer={optimizer}")
+def test_what_a_run_remembers_is_saved_and_resumed_bit_for_bit(tmp_path):
+    config = get_config("smoke,weighting=group_dro,optimizer=sam")
     config.weighting.step_size = 0.1
     config.sweep.optim.peak_lr = (1e-3, 3e-3)
     settings = parse(config)

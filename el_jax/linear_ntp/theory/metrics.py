@@ -20,7 +20,7 @@ from el_jax.linear_ntp.theory.landscape import (
     landscape,
     slope_at,
 )
-from el_jax.linear_ntp.theory.norms import NORMS, logit_margin, matrix_norm
+from el_jax.linear_ntp.theory.norms import NORMS, check_norm, logit_margin, matrix_norm
 from el_jax.process.double_precision import float64
 
 
@@ -87,8 +87,8 @@ def checked_references(
             f"w_mm is {type(w_mm).__name__}: must map norms to matrices, as {{'frobenius': W}} or "
             "the references of an Analysis"
         )
-    if unknown := set(w_mm or {}) - set(NORMS):
-        raise ValueError(f"w_mm has norms {sorted(unknown)}: must be among {sorted(NORMS)}")
+    for norm in w_mm or {}:
+        check_norm(norm)
     return {norm: problem.decoder(W) for norm, W in (w_mm or {}).items()}
 
 
@@ -104,7 +104,8 @@ def metrics_at(
     across = W - along
     logits = across @ landscape.embeddings
     spread, margin = logit_margin(logits, support)
-    margins: dict[str, Array] = {norm: margin.min() / matrix_norm(across, norm) for norm in NORMS}
+    norms = dict.fromkeys([*NORMS, *references])
+    margins: dict[str, Array] = {norm: margin.min() / matrix_norm(across, norm) for norm in norms}
     leaked = jnp.exp(slope.log_leaked - slope.log_scale)
     metrics = {
         "excess_loss": slope.excess.total,
