@@ -134,6 +134,8 @@ def test_an_update_by_groups_has_the_gradient_of_the_weighted_sum_and_remembers(
     np.testing.assert_allclose(loss, expected, rtol=1e-5)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), grads, slopes)
     np.testing.assert_allclose(objective.remember(outputs), jnp.log(q), atol=1e-6)
+    measured = objective.measure(outputs, objective.recall(batch, memory), {})
+    np.testing.assert_allclose(measured["weight"].mean, q, atol=1e-6)
 
 
 def test_what_a_run_remembers_is_saved_and_resumed_bit_for_bit(tmp_path):

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from el_jax.training.moments import moments_by_group
+from el_jax.training.moments import moments_by_group, single
 from el_jax.training.objectives.heads import Numbers
 from el_jax.training.objectives.objective import Metrics, Wrapper
 from el_jax.types import Batch, Key, Params
@@ -21,9 +21,17 @@ class Recalled(NamedTuple):
     memory: Array
 
 
+class Outputs(NamedTuple):
+    """The head's outputs, and the groups' weights and memory after this update, ``[G]``."""
+
+    head: Any
+    weights: Array
+    memory: Array
+
+
 @dataclass(frozen=True)
 class ByGroup(Wrapper):
-    """The weighted sum of the mean losses of an update's groups; the metrics are the base's.
+    """The weighted sum of the mean losses of an update's groups; metrics also have ``weight``.
 
     Attributes:
         base: the next-token objective whose token losses are weighted.
@@ -40,21 +48,22 @@ class ByGroup(Wrapper):
         """See ``Objective``."""
         return Recalled(batch, memory)
 
-    def remember(self, outputs: tuple[Any, Array]) -> Array:
+    def remember(self, outputs: Outputs) -> Array:
         """See ``Objective``."""
-        return outputs[1]
+        return outputs.memory
 
     def loss(
         self, params: Params, batch: Recalled, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, tuple[Any, Array]]:
-        """The weighted sum (nats); the head's outputs and the memory after this update."""
+    ) -> tuple[Array, Outputs]:
+        """The weighted sum (nats), and the outputs."""
         windows, memory = batch
         outputs = self.head.outputs(params, windows, key)
         losses = self.head.loss(outputs, windows, numbers)
         means = moments_by_group(losses, windows.groups, windows.mask, len(memory)).mean
         weights, memory = jax.lax.stop_gradient(self.weigh(jax.lax.stop_gradient(means), memory))
-        return (weights * means).sum(), (outputs, memory)
+        return (weights * means).sum(), Outputs(outputs, weights, memory)
 
-    def measure(self, outputs: tuple[Any, Array], batch: Recalled, numbers: Numbers) -> Metrics:
+    def measure(self, outputs: Outputs, batch: Recalled, numbers: Numbers) -> Metrics:
         """See ``Objective``."""
-        return self.base.measure(outputs[0], batch.batch, numbers)
+        measured = self.base.measure(outputs.head, batch.batch, numbers)
+        return measured | {"weight": single(outputs.weights)}
