@@ -4,9 +4,9 @@ A weighting of windows is one function, ``weigh(losses, *, <numbers>) -> weights
 of every window (nats), and one line of ``WEIGHTINGS``. Its weights are positive, and only their
 ratios matter: they are normalised to mean 1 over an update's tokens.
 
-A weighting of groups remembers one number a group, 0 at first: ``weigh(losses, memory, *,
-<numbers>) -> (weights, memory)``, and one line of ``GROUP_WEIGHTINGS``. The loss is the weighted
-sum of the groups' mean losses.
+A weighting of groups remembers one number a group, 0 at first: ``weigh(losses, present, memory, *,
+<numbers>) -> (weights, memory)``, and one line of ``GROUP_WEIGHTINGS``. ``present`` is False for
+groups without tokens in the update. The loss is the weighted sum of the groups' mean losses.
 
 No gradient passes through weights.
 """

@@ -16,7 +16,7 @@ from el_jax.losses import masked_mean
 from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
 from el_jax.training.program import make_program
-from el_jax.weighting import GROUP_WEIGHTINGS, WEIGHTINGS, weighted_mean
+from el_jax.weighting import WEIGHTINGS, group_dro, weighted_mean
 
 DEFINITIONS = {
     "lin_upper": lambda h: min(h + 1, 1),
@@ -24,6 +24,7 @@ DEFINITIONS = {
     "extremes": abs,
 }
 LOSSES = np.array([[0.1, 0.3], [2.0, 1.0], [0.7, 9.0], [4.0, 0.2]], np.float32)
+ALL_THREE = jnp.ones(3, bool)
 MASK = np.array([[True, True], [True, True], [True, False], [True, True]])
 
 
@@ -103,10 +104,18 @@ def test_a_training_is_weighted_and_neutral_at_a_large_temperature():
 def test_group_dro_is_exponentiated_gradient_ascent_on_the_groups():
     memory, totals = jnp.zeros(3), np.zeros(3)
     for losses in np.random.default_rng(0).exponential(size=(4, 3)).astype(np.float32):
-        weights, memory = GROUP_WEIGHTINGS["group_dro"](jnp.asarray(losses), memory, step_size=0.5)
+        weights, memory = group_dro(jnp.asarray(losses), ALL_THREE, memory, step_size=0.5)
         totals += losses
         q = np.exp(0.5 * totals)
         np.testing.assert_allclose(weights, q / q.sum(), rtol=1e-5)
+
+
+def test_a_group_without_tokens_keeps_its_share():
+    memory = jnp.log(jnp.asarray([0.5, 0.3, 0.2]))
+    present = jnp.asarray([True, True, False])
+    weights, _ = group_dro(jnp.asarray([2.0, 1.0, 0.0]), present, memory, step_size=0.01)
+    np.testing.assert_allclose(weights[2], 0.2, rtol=1e-4)  # to first order in the step
+    np.testing.assert_allclose(weights[0] / weights[1], np.exp(0.01) * 5 / 3, rtol=1e-5)
 
 
 def test_an_update_by_groups_has_the_gradient_of_the_weighted_sum_and_remembers():

@@ -38,7 +38,7 @@ class ByGroup(Wrapper):
         weigh: a weighting of groups, from ``GROUP_WEIGHTINGS``.
     """
 
-    weigh: Callable[[Array, Array], tuple[Array, Array]]
+    weigh: Callable[[Array, Array, Array], tuple[Array, Array]]
 
     def first_memory(self) -> Array:
         """See ``Objective``."""
@@ -59,9 +59,10 @@ class ByGroup(Wrapper):
         windows, memory = batch
         outputs = self.head.outputs(params, windows, key)
         losses = self.head.loss(outputs, windows, numbers)
-        means = moments_by_group(losses, windows.groups, windows.mask, len(memory)).mean
-        weights, memory = jax.lax.stop_gradient(self.weigh(jax.lax.stop_gradient(means), memory))
-        return (weights * means).sum(), Outputs(outputs, weights, memory)
+        groups = moments_by_group(losses, windows.groups, windows.mask, len(memory))
+        seen = jax.lax.stop_gradient((groups.mean, groups.num > 0, memory))
+        weights, memory = self.weigh(*seen)
+        return (weights * groups.mean).sum(), Outputs(outputs, weights, memory)
 
     def measure(self, outputs: Outputs, batch: Recalled, numbers: Numbers) -> Metrics:
         """See ``Objective``."""
