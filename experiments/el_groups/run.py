@@ -52,7 +52,7 @@ RECIPES = {
     DRO: Recipe(
         "cross_entropy",
         True,
-        Setting(1.6e-3, step_size=0.1),
+        Setting(5e-3, step_size=0.01),
         [Setting(rate, step_size=s) for s in (0.01, 0.1) for rate in (1.6e-3, 5e-3)],
     ),
     E1: Recipe("e1", False, Setting(5e-3), RATES),
@@ -61,7 +61,7 @@ RECIPES = {
     f"{DRO}, decay": Recipe(
         "cross_entropy",
         True,
-        Setting(1.6e-3, 3.0, 0.01),
+        Setting(1.6e-3, 3.0, 0.1),
         [Setting(1.6e-3, decay, s) for s in (0.01, 0.1) for decay in (3.0, 10.0)],
     ),
 }
