@@ -104,7 +104,7 @@ def _check_worlds(task: Task) -> None:
 
 
 def _check_name(settings: Settings, split: str) -> None:
-    """Raise if a split is called like a group of another: their metrics would have one name."""
+    """Raise if a split is named like a group of another: two metrics would share a name."""
     for other in ("train", "batch", *settings.evaluations):
         if split in [f"{other}_{group}" for group in settings.task.group_names]:
             raise ConfigError(

@@ -191,7 +191,7 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
 
 
 def origin(imports: Sequence[str] = (), task: Any = None) -> dict[str, str]:
-    """What affects a training's results to the bit besides its config, by name.
+    """The influences on a training's results to the bit besides its config, by name.
 
     Args:
         imports: the user's files and modules.

@@ -9,6 +9,7 @@ Such a file adds its own loss, task, model or optimizer to a dict of known ones:
 import hashlib
 import importlib
 import importlib.util
+import os
 import pathlib
 import sys
 from collections.abc import Iterable, Mapping
@@ -70,7 +71,8 @@ def fingerprints(names: Iterable[str]) -> str:
         sha256 = hashlib.sha256()
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
-                sha256.update(file.read_bytes())
+                with file.open("rb") as opened:  # in blocks: a text may be larger than memory
+                    hashlib.file_digest(opened, lambda: sha256)
         return sha256.hexdigest()[:12]
 
     return ", ".join(f"{name} {sum_of(pathlib.Path(name))}" for name in names) or "none"
@@ -80,5 +82,4 @@ def files_in(section: Any) -> list[str]:
     """The values of a config's section, at any depth, that are files or folders."""
     if isinstance(section, Mapping):
         return [name for value in section.values() for name in files_in(value)]
-    found = isinstance(section, str) and len(section) < 4096 and pathlib.Path(section).exists()
-    return [section] if section and found else []
+    return [section] if isinstance(section, str) and os.path.exists(section) else []

@@ -102,7 +102,7 @@ def descent(case: Case, num: int, seed: int) -> Iterator[tuple[int, np.ndarray, 
 
 
 def geometry(case: Case, words: np.ndarray, contexts: np.ndarray) -> dict[str, float]:
-    """How near the logits are to what theory predicts.
+    """Compare logits and embeddings with what theory predicts.
 
     ``cosine_N`` is of the part across F with the max-margin logits of the norm N, ``margin_N`` its
     margin over the largest at its norm; ``finite_error`` is the relative distance of the part in F

@@ -33,7 +33,7 @@ class Objective(Protocol):
         """The batch of the update after ``step`` others; the key sets the order of the data."""
 
     def first_memory(self) -> Any:
-        """What it remembers from one update to the next, before the first; () for nothing."""
+        """The memory before the first update; () if it remembers nothing."""
 
     def recall(self, batch: Learnt, memory: Any) -> Learnt:
         """The batch together with what was remembered."""

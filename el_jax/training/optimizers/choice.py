@@ -64,7 +64,7 @@ class OptimizerConfig:
 def make_optimizer(
     config: OptimizerConfig, hypers: Hypers
 ) -> optax.GradientTransformationExtraArgs:
-    """The optimizer of one run; its update takes ``loss_of`` and ``key``, which most ignore.
+    """The optimizer of one run; its update takes ``loss_of``, ``key``, ``clip``; most ignore them.
 
     Args:
         config: the options that all runs share.
