@@ -12,7 +12,7 @@ from el_jax.config.methods import signature_of
 from el_jax.config.models import config_class
 from el_jax.config.sections import kinds_of
 from el_jax.config.tasks import known_worlds
-from el_jax.losses import TOKEN_LOSSES
+from el_jax.losses import ALL_LOSSES
 from el_jax.models import MODELS, PRESETS, TransformerConfig
 from el_jax.models.pretrained import read_config
 from el_jax.process.hub import local_path
@@ -84,7 +84,7 @@ def loss(name: str, **numbers: float | str) -> ConfigDict:
         name: name of the loss.
         **numbers: values other than the published ones.
     """
-    _known("loss", name, TOKEN_LOSSES)
+    _known("loss", name, ALL_LOSSES)
     return ConfigDict(signature_of("loss", name).defaults | numbers)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from jax import Array
 from el_jax.checks import checked, layout_of
 from el_jax.config.sections import choose
 from el_jax.config.training import Config, Numbers, Settings, parse
-from el_jax.losses import TOKEN_LOSSES, TokenStats, choose_path, reads_softmax
+from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import MODELS, TransformerConfig, attention_choice, exact as exact_config
 from el_jax.probes import PROBES
 from el_jax.process import target
@@ -66,7 +67,8 @@ def make_spec(settings: Settings) -> Spec:
     if settings.adversary is not None:
         objective = against(objective, settings.adversary)
     elif settings.weighting is None and target.platform() == "cpu" and layout.data == 1:
-        objective = InParts(objective)
+        whole = settings.loss.name in BATCH_LOSSES
+        objective = objective if whole else InParts(objective)
     return Spec(
         objective,
         settings.optimizer,
@@ -184,10 +186,10 @@ def _head(settings: Settings) -> Head:
         ConfigError: the path needs a readout, which the model does not have.
     """
     loss, model = settings.loss, model_of(settings)
-    function: Callable[..., Array] = partial(TOKEN_LOSSES[loss.name], **loss.options)
+    function: Callable[..., Array] = partial(ALL_LOSSES[loss.name], **loss.options)
 
-    def token_loss(stats: TokenStats, numbers: dict[str, Array]) -> Array:
-        return function(stats, **numbers)
+    def token_loss(stats: TokenStats, numbers: dict[str, Any], mask: Array) -> Array:
+        return function(stats, *(mask,) * (loss.name in BATCH_LOSSES), **numbers)
 
     path = loss.path
     if model.readout is None:
@@ -198,7 +200,8 @@ def _head(settings: Settings) -> Head:
             )
         path = "plain"
     elif path == "auto":
-        softmax = reads_softmax(partial(function, **settings.runs[0].loss))
+        numbers, mask = settings.runs[0].loss, jnp.ones((), bool)
+        softmax = reads_softmax(lambda stats: token_loss(stats, numbers, mask))
         path = choose_path(model.head_width, settings.task.vocab_size, softmax=softmax)
     if path == "plain":
         return LogitHead(model, token_loss, loss.temperature)

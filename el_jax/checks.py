@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from el_jax.config.sections import choose, kinds_of
 from el_jax.config.training import Settings
-from el_jax.losses import TOKEN_LOSSES, TokenStats, token_stats
+from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, token_stats
 from el_jax.models import MODELS
 from el_jax.process import target
 from el_jax.process.errors import ConfigError, DataError, UserError
@@ -61,6 +61,7 @@ def layout_of(settings: Settings) -> Layout:
     whole = {
         "config.adversary, whose head": settings.adversary,
         "config.weighting, which": settings.weighting,
+        f"config.loss.name={settings.loss.name!r}, which": settings.loss.name in BATCH_LOSSES,
     }
     reasons = [f"{what} needs all windows on one device" for what, one in whole.items() if one]
     if not reasons or layout.data == 1:
@@ -189,13 +190,18 @@ def _check_own_model(settings: Settings, batch: Batch) -> None:
 def _check_own_loss(settings: Settings, batch: Batch) -> None:
     """Trace a user's own loss on the statistics of a batch of shapes."""
     name, keywords = settings.loss.name, settings.runs[0].loss | settings.loss.options
-    loss = TOKEN_LOSSES[name]
+    loss = ALL_LOSSES[name]
     if not _is_own(loss):
         return
     what = f"config.loss.name={name!r}"
     logits = jax.ShapeDtypeStruct((*batch.labels.shape, settings.task.vocab_size), "float32")
     values = _trace(
-        what, loss, lambda f, k: loss(token_stats(f, k), **keywords), logits, batch.labels
+        what,
+        loss,
+        lambda f, k, *mask: loss(token_stats(f, k), *mask, **keywords),
+        logits,
+        batch.labels,
+        *(batch.mask,) * (name in BATCH_LOSSES),
     )
     _require(
         f"{what}: returns",

@@ -13,7 +13,7 @@ from configs import common
 from configs.el.copy import get_config
 from el_jax import build
 from el_jax.config import linear_ntp as ntp_settings
-from el_jax.losses import TOKEN_LOSSES
+from el_jax.losses import ALL_LOSSES
 from el_jax.models import TransformerConfig
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History
@@ -55,9 +55,9 @@ def test_every_linear_problem_can_be_built(module):
     assert settings.trajectory.method == "gd"
 
 
-@pytest.mark.parametrize("name", TOKEN_LOSSES)
+@pytest.mark.parametrize("name", ALL_LOSSES)
 def test_a_loss_section_has_the_parameters_of_the_function(name):
-    parameters = inspect.signature(TOKEN_LOSSES[name]).parameters.values()
+    parameters = inspect.signature(ALL_LOSSES[name]).parameters.values()
     taken = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
     assert set(common.loss(name)) == {"name", "logit_temperature", "path"} | taken
 

@@ -14,7 +14,7 @@ import pytest
 
 from configs import by_name
 from el_jax import build
-from el_jax.losses import TOKEN_LOSSES
+from el_jax.losses import ALL_LOSSES
 from el_jax.models import FAMILIES as TRANSFORMERS, MODELS
 from el_jax.tasks import TASKS, Task
 from el_jax.training.objectives.future import FUTURE
@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 FAMILIES = {
     "task": TASKS,
     "model": {**MODELS, **{name: p for name, p in TRANSFORMERS.items() if p.causal}},
-    "loss": TOKEN_LOSSES,
+    "loss": ALL_LOSSES,
     "optimizer": OPTIMIZERS,
 }
 ALONE = [

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from el_jax.config.sections import choose, keys_and_values, typed
-from el_jax.losses import TOKEN_LOSSES, Path
+from el_jax.losses import ALL_LOSSES, Path
 from el_jax.numbers import Number, Option, declared, numbers_of
 from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE
@@ -17,7 +17,7 @@ Numbers = dict[str, int | float]
 # each section's table of methods, and the keys that it has for every method
 _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | Option]]] = {
     "loss": (
-        TOKEN_LOSSES,
+        ALL_LOSSES,
         {"logit_temperature": Number(1.0, above=0), "path": Option(Path, "auto")},
     ),
     "optim": (OPTIMIZERS, {}),
@@ -31,7 +31,7 @@ class LossChoice:
     """The token loss that a config names; its numbers belong to each run.
 
     Attributes:
-        name: key of ``TOKEN_LOSSES``.
+        name: key of ``ALL_LOSSES``.
         options: its string options.
         temperature: logits are divided by it.
         path: implementation of the loss; "auto" is ``losses.choose_path``.

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 
 from el_jax.config.tasks import known_worlds
-from el_jax.losses import TOKEN_LOSSES
+from el_jax.losses import ALL_LOSSES
 from el_jax.models import MODELS, PRESETS
 from el_jax.probes import PROBES
 from el_jax.tasks import TASKS
@@ -31,7 +31,7 @@ def known_names() -> str:
     known: dict[str, Iterable[str]] = {
         "configs": configs_of("train"),
         "tasks": TASKS,
-        "losses": TOKEN_LOSSES,
+        "losses": ALL_LOSSES,
         "models": MODELS,
         "presets": PRESETS,
         "optimizers": OPTIMIZERS,

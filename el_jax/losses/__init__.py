@@ -34,12 +34,17 @@ Each number declares its published value, range and symbol at the parameter (``e
 has no default in Python, may be traced and may differ between runs. No loss reduces over tokens
 (``reduce.py``). ``TokenStats`` holds the statistics of the logits that determine every loss
 (``stats.py``).
+
+A batch loss also takes the mask of supervised tokens, ``loss(stats, mask, *, <numbers>)``, and a
+token's value may depend on all of them; its line is in ``BATCH_LOSSES``.
 """
 
+from collections import ChainMap
 from collections.abc import Callable
 
 from jax import Array
 
+from el_jax.losses.batch import mann_whitney
 from el_jax.losses.cross_entropy import (
     comp_sum,
     cross_entropy,
@@ -104,8 +109,12 @@ TOKEN_LOSSES: dict[str, Callable[..., Array]] = {
     "taylor_softmax": taylor_softmax,
     "spherical_softmax": spherical_softmax,
 }
+BATCH_LOSSES: dict[str, Callable[..., Array]] = {"mann_whitney": mann_whitney}
+ALL_LOSSES = ChainMap(TOKEN_LOSSES, BATCH_LOSSES)
 
 __all__ = [
+    "ALL_LOSSES",
+    "BATCH_LOSSES",
     "TOKEN_LOSSES",
     "VOCAB_CHUNK",
     "Path",
@@ -127,6 +136,7 @@ __all__ = [
     "label_log_odds",
     "label_smoothing",
     "logit_penalty",
+    "mann_whitney",
     "marg_log",
     "masked_mean",
     "masked_sum_and_count",

@@ -112,7 +112,7 @@ class Training:
         The logits are formed, whatever path the earlier loss took.
         """
         head = self.spec.objective.head
-        plain = LogitHead(head.model, lambda stats, _: loss(stats), head.temperature)
+        plain = LogitHead(head.model, lambda stats, *_: loss(stats), head.temperature)
         return self.with_head(head._replace(base=plain) if isinstance(head, FutureHead) else plain)
 
 

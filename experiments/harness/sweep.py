@@ -7,7 +7,7 @@ from typing import Any
 
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
-from el_jax.losses import TOKEN_LOSSES
+from el_jax.losses import ALL_LOSSES
 from el_jax.numbers import numbers_of
 from el_jax.probes import when_fitted
 from el_jax.process.errors import ConfigError
@@ -31,7 +31,7 @@ def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
         run: the run's row of ``Settings.rows``.
     """
     config = study.config
-    of_loss = numbers_of(TOKEN_LOSSES[config.loss.name])
+    of_loss = numbers_of(ALL_LOSSES[config.loss.name])
     swept = [key for key in optimizer_numbers(config.optim.name) if config.sweep.optim.get(key)]
     # an optimizer's parameter with the same name as a loss's keeps its section's name
     of_optimizer = [f"optim.{key}" if key in of_loss else key for key in swept]

@@ -88,7 +88,7 @@ def network(config):
 def objective(name, fused, config=None, temperature=1.0):
     defaults = {key: each.default for key, each in declared(TOKEN_LOSSES[name]).items()}
     loss = partial(TOKEN_LOSSES[name], **defaults)
-    args = network(config), lambda s, _: loss(s), temperature
+    args = network(config), lambda s, *_: loss(s), temperature
     return NextToken(TASK, FusedHead(*args, **fused) if fused else LogitHead(*args))
 
 

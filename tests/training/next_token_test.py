@@ -28,11 +28,11 @@ BATCH = Batch(
 )
 
 
-def by_cross_entropy(stats, numbers):
+def by_cross_entropy(stats, numbers, mask):
     return cross_entropy(stats)
 
 
-def by_e1(stats, numbers):
+def by_e1(stats, numbers, mask):
     return e1(stats, lam=numbers["lam"])
 
 

@@ -148,6 +148,7 @@ def test_a_number_of_a_run_does_what_the_shared_one_does(name):
         "muon": OWN | MOMENTUM,
         "noisy_adamw": {"noise": 0.1, "fading": 0.3, "b1": 0.8, "b2": 0.9},
         "sam": {"momentum": 0.5, "rho": 0.1},
+        "schedule_free": {"b1": 0.8, "b2": 0.9, "weight_decay": 0.3},
         "sgd": MOMENTUM,
         "signum": MOMENTUM,
         "sophia": {"b1": 0.8, "b2": 0.9, "gamma": 0.1, "interval": 1, "weight_decay": 0.3},
@@ -255,3 +256,25 @@ def test_sophia_s_diagonal_is_right_on_average():
 def test_impossible_numbers_are_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name}={value}: must be "):
         OptimizerConfig("adamw", numbers={name: value})
+
+
+def test_schedule_free_averages_adams_iterates_and_descends_at_their_mixture():
+    a, x, v = np.array([3.0, 1.0]), np.array([1.0, -2.0]), 0.0
+    optimizer = make_optimizer(
+        OptimizerConfig("schedule_free", numbers={"b1": 0.8, "b2": 0.9, "weight_decay": 0.0}),
+        hypers(peak_lr=jnp.float32(0.1)),
+    )
+
+    def loss_of(params):
+        return jnp.asarray(a, jnp.float32) @ jnp.square(params["x"]) / 2, "outputs"
+
+    params = {"x": jnp.asarray(x, jnp.float32)}
+    state, z = optimizer.init(params), x.copy()
+    for t in range(1, 8):
+        slope = a * (0.8 * x + 0.2 * z)
+        v = 0.9 * v + 0.1 * slope**2
+        z = z - 0.1 * slope / (np.sqrt(v / (1 - 0.9**t)) + 1e-8)
+        x = x + (z - x) / t  # at a constant rate the average is plain
+        changes, state = optimizer.update(params, state, params, loss_of=loss_of)
+        params = optax.apply_updates(params, changes)
+        np.testing.assert_allclose(params["x"], x, rtol=1e-5, atol=1e-6)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from el_jax.losses import (
     VOCAB_CHUNK,
@@ -21,7 +21,7 @@ from el_jax.types import Batch, Key, ModelFns, Params
 
 PerToken: TypeAlias = Float[Array, "B P"]
 Numbers: TypeAlias = dict[str, Array]  # the loss's numbers, such as λ; they may differ by run
-SweptLoss = Callable[[TokenStats, Numbers], PerToken]
+SweptLoss = Callable[[TokenStats, Numbers, Bool[Array, "B P"]], PerToken]
 
 
 @runtime_checkable
@@ -54,7 +54,7 @@ class LogitHead(NamedTuple):
 
     Attributes:
         model: the network.
-        token_loss: per-token loss, a function of ``TokenStats``.
+        token_loss: per-token loss, a function of ``TokenStats``, its numbers and the mask.
         temperature: divisor of the logits under the loss.
     """
 
@@ -73,12 +73,12 @@ class LogitHead(NamedTuple):
     def loss(self, outputs: Array, batch: Batch, numbers: Numbers) -> PerToken:
         """See ``Head``."""
         scaled = token_stats(outputs, batch.labels, temperature=self.temperature)
-        return self.token_loss(scaled, numbers)
+        return self.token_loss(scaled, numbers, batch.mask)
 
     def gradient_norm(self, outputs: Array, batch: Batch, numbers: Numbers) -> PerToken:
         """See ``Head``."""
         # different tokens share no logits, so the gradient of the summed losses contains each
-        # token's gradient
+        # token's gradient (of a batch loss: of all values that the token's logits enter)
         gradient = jax.grad(lambda logits: self.loss(logits, batch, numbers).sum())(outputs)
         return jnp.square(gradient).sum(-1)
 
@@ -104,7 +104,7 @@ class FusedHead(NamedTuple):
 
     Attributes:
         model: the network; must have a readout.
-        token_loss: per-token loss, a function of ``TokenStats``.
+        token_loss: per-token loss, a function of ``TokenStats``, its numbers and the mask.
         temperature: divisor of the logits under the loss.
         path: implementation of the statistics.
         precision: precision of the matrix products, the same as in the model.
@@ -147,13 +147,13 @@ class FusedHead(NamedTuple):
 
     def loss(self, outputs: FusedOutputs, batch: Batch, numbers: Numbers) -> PerToken:
         """See ``Head``."""
-        del batch
-        return self.token_loss(outputs.scaled, numbers)
+        return self.token_loss(outputs.scaled, numbers, batch.mask)
 
     def gradient_norm(self, outputs: FusedOutputs, batch: Batch, numbers: Numbers) -> PerToken:
         """See ``Head``."""
-        del batch
         squared = squared_gradient_norm(
-            lambda stats: self.token_loss(stats, numbers), outputs.scaled, outputs.moments
+            lambda stats: self.token_loss(stats, numbers, batch.mask),
+            outputs.scaled,
+            outputs.moments,
         )
         return squared / self.temperature**2  # d(logits / temperature) / d(logits), squared
