@@ -7,7 +7,15 @@ from typing import Any
 SYMBOLS = {"lam": "λ", "b": "b", "peak_lr": "η", "b2": "β₂", "weight_decay": "wd", "smoothing": "ε"}
 """Factors written as ``symbol=value``, with the papers' symbols."""
 
-SHARES = ("_accuracy", "_copies", "_undoes_shift", "_exact_match", "coverage", "within_3")
+SHARES = (
+    "_accuracy",
+    "_copies",
+    "_undoes_shift",
+    "_exact_match",
+    "coverage",
+    "within_3",
+    "small_margins",
+)
 
 
 MATTERS = 0.05

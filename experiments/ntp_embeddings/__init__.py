@@ -1,6 +1,6 @@
 """Where do logits go whose embeddings are learnt, too, and do contexts of one support collapse?
 
-(Zhao, Behnia, Vakilian, Thrampoulidis 2024 (arXiv 2408.15417))
+Zhao, Behnia, Vakilian, Thrampoulidis 2024 (arXiv 2408.15417)
 """
 
 SCALES = ("smoke", "cpu")
