@@ -234,6 +234,8 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "init_from": "",
         "tracker": "",  # or tensorboard, trackio, wandb
         "profile": (),  # first and last update of a device trace
+        # nats: a run stops when the mean cross-entropy of log_every updates is as low; 0: never
+        "stop_at_ce": 0.0,
     }
     return ConfigDict({**section, **others})
 

@@ -77,6 +77,7 @@ def make_spec(settings: Settings) -> Spec:
         max_runs_at_once=train.max_runs_at_once,
         eval_tokens=train.eval_tokens,
         layout=layout,
+        stop_at_ce=train.stop_at_ce,
     )
 
 

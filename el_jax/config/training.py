@@ -49,6 +49,7 @@ __all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
 
 Config: TypeAlias = ConfigDict  # the result of a config file
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
+_LATER = {"stop_at_ce": 0.0}  # keys that workdirs of earlier versions lack
 METHODS: dict[str, Method] = {"jit": "jit", "pmap": "pmap"}
 
 
@@ -67,12 +68,14 @@ class TrainSection(FitOptions):
     init_from: str
     tracker: str
     profile: tuple[int, ...]
+    stop_at_ce: float
 
     def __post_init__(self) -> None:
         for name in ("seeds", "eval_tokens"):
             require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
         for name in ("max_runs_at_once", "keep_checkpoints"):
             require(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
+        require("stop_at_ce", self.stop_at_ce, self.stop_at_ce >= 0, "at least 0")
         span = self.profile
         rising = len(span) == 2 and 0 < span[0] < span[1]
         require("profile", span, not span or rising, "empty, or two rising updates")
@@ -137,6 +140,8 @@ def parse(config: Config) -> Settings:
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
     import_all(imports)
     further = {name: values.pop(name, None) for name in ("adversary", "future", "weighting")}
+    if isinstance(values.get("train"), Mapping):
+        values["train"] = _LATER | values["train"]
     _check_keys(values)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
@@ -186,15 +191,17 @@ def _optimizer(
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """A resolved config without what a resumed run may change: its length at a constant rate.
 
+    Keys that came later and have their default are left out, too.
+
     Args:
         config: the config as plain values.
     """
     train, optim = config.get("train"), config.get("optim")
     if not isinstance(train, dict) or not isinstance(optim, dict):
         return dict(config)
-    if optim.get("schedule") != "constant":
-        return dict(config)
-    kept = {key: value for key, value in train.items() if key != "num_updates"}
+    free = {"num_updates"} if optim.get("schedule") == "constant" else set()
+    free |= {key for key, value in _LATER.items() if train.get(key) == value}
+    kept = {key: value for key, value in train.items() if key not in free}
     return {**config, "train": kept}
 
 

@@ -165,8 +165,11 @@ def _record(
     for split, metrics in {"batch": fetched.batch, **fetched.evaluations}.items():
         row |= summarise(metrics, program.group_names, split, probes)
     row |= {name: np.asarray(values, np.float64) for name, values in fetched.probes.items()}
-    going_on = fetched.health.stopped_at < 0  # a stopped run reports no numbers
-    row = {name: np.where(going_on, values, np.nan) for name, values in row.items()}
+    if training.spec.stop_at_ce:
+        reached = (fetched.health.stopped_at >= 0) & (fetched.health.bad_part < 0)
+        row["reached_step"] = np.where(reached, fetched.health.stopped_at, np.nan)
+    finite = fetched.health.bad_part < 0  # a run with a NaN reports no numbers
+    row = {name: np.where(finite, values, np.nan) for name, values in row.items()}
     for sink in sinks:
         sink.write(fetched.step, row)
 

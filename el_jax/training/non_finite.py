@@ -45,7 +45,7 @@ def _what_happened(health: Health, run: int, hypers: Hypers) -> str:
 
 
 def _non_finite(health: Health, hypers: Hypers) -> NonFiniteError:
-    stopped = health.stopped_at >= 0
+    stopped = health.bad_part >= 0
     run = int(np.argmin(np.where(stopped, health.stopped_at, np.iinfo(np.int32).max)))
     # before the first update the learning rate has had no effect
     advice = "lower optim.peak_lr, lengthen optim.warmup_steps or set optim.clip_norm"
@@ -70,9 +70,9 @@ class HealthWatch:
         Raises:
             NonFiniteError: a run was stopped and the policy is to raise, or no run is left.
         """
-        stopped = health.stopped_at >= 0
-        if stopped.any() and (self._policy == "raise" or stopped.all()):
+        bad = health.bad_part >= 0
+        if bad.any() and (self._policy == "raise" or bad.all()):
             raise _non_finite(health, self._hypers)
-        for run in map(int, np.flatnonzero(health.stopped_at > self._known.stopped_at)):
+        for run in map(int, np.flatnonzero(health.bad_part > self._known.bad_part)):
             _LOG.warning("%s; stopped it", _what_happened(health, run, self._hypers))
         self._known = health

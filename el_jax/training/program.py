@@ -38,6 +38,7 @@ class Spec:
             if they fit into its memory, otherwise half of them, a quarter, and so on.
         eval_tokens: tokens evaluated at once (bounds memory; does not change results).
         layout: distribution of runs or windows over devices.
+        stop_at_ce: see ``epoch``.
     """
 
     objective: Objective
@@ -47,6 +48,7 @@ class Spec:
     max_runs_at_once: int = 0
     eval_tokens: int = 4096
     layout: Layout = ONE_DEVICE
+    stop_at_ce: float = 0.0
 
     @property
     def task(self) -> Task:
@@ -186,7 +188,7 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
     objective = layout.over_windows(spec.objective)
     optimizer = functools.partial(make_optimizer, spec.optimizer)
     step_of = functools.partial(update, objective=objective, optimizer=optimizer)
-    one_run = epoch(guarded(step_of), objective.pool_over_devices)
+    one_run = epoch(guarded(step_of), objective.pool_over_devices, spec.stop_at_ce)
     all_runs = _over_runs(one_run, spec, at_once)
 
     def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:

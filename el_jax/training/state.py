@@ -10,11 +10,12 @@ from el_jax.types import Params
 
 
 class Health(NamedTuple):
-    """Each run's record of non-finite updates, which are never applied.
+    """Each run's record of its end before that of the training; a stopped run no longer changes.
 
     Attributes:
-        stopped_at: the update that stopped the run for good; -1 while it continues, ``[R]``.
-        bad_part: the first non-finite part of that update, an index into ``BAD_PARTS``, ``[R]``.
+        stopped_at: number of updates that it has made; -1 while it continues, ``[R]``.
+        bad_part: the first non-finite part of the update that stopped it, which is never applied,
+            an index into ``BAD_PARTS``; -1 for none, ``[R]``.
     """
 
     stopped_at: Int[Array, "*R"]
@@ -41,7 +42,7 @@ class TrainState(NamedTuple):
         step: updates made so far, scalar; a stopped run no longer changes.
         params: every leaf has a leading run axis ``[R, ...]``.
         opt_state: optax state, every leaf with the same leading axis.
-        health: record of non-finite updates.
+        health: record of stopped runs.
         memory: what the objective remembers, see ``Objective.recall``; () if it is nothing.
     """
 

@@ -96,13 +96,14 @@ def guarded(step_of: Step) -> Step:
 
 
 def epoch(
-    step_of: Step, pool_over_devices: Callable[[Metrics], Metrics]
+    step_of: Step, pool_over_devices: Callable[[Metrics], Metrics], stop_at_ce: float = 0.0
 ) -> Callable[[tuple[Run, Hypers], tuple[Array, Any]], tuple[Run, Metrics]]:
     """Loop over the updates of one dispatch (one call of the program) and pool their metrics.
 
     Args:
         step_of: the guarded step.
         pool_over_devices: see ``Objective``.
+        stop_at_ce: stop a run after a dispatch whose mean cross-entropy is at most this; 0: never.
 
     Returns:
         ``((run, hypers), (steps, data)) -> (run, metrics)``.
@@ -117,6 +118,13 @@ def epoch(
 
         run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)
         # pooled over devices once per dispatch, not per update, to send fewer messages
-        return run, pool_over_devices(pool_tree(of_tokens)) | pool_tree(of_update)
+        metrics = pool_over_devices(pool_tree(of_tokens)) | pool_tree(of_update)
+        if stop_at_ce:
+            ce = metrics["ce"]
+            reached = (ce.num * ce.mean).sum() <= stop_at_ce * ce.num.sum()
+            reached &= (run.health.stopped_at < 0) & (ce.num.sum() > 0)
+            stopped_at = jnp.where(reached, steps[-1] + 1, run.health.stopped_at)
+            run = run._replace(health=run.health._replace(stopped_at=stopped_at))
+        return run, metrics
 
     return one_run
