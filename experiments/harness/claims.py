@@ -93,7 +93,8 @@ def greater(
         first, second = (values_of(results, one, metric) for one in (where, than))
         ours = f"{describe(first)} against {describe(second)}"
         if test == "anytime":
-            pairs = (first - second).dropna().sort_index().to_numpy()
+            shared = first.index.intersection(second.index)
+            pairs = (first[shared] - second[shared]).to_numpy()  # a diverged run stays NaN
             found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters=least)
             return dataclasses.replace(found, ours=ours)
         difference = paired_difference(first, second)
