@@ -182,7 +182,7 @@ def level(
             explain("mean", clipped(mean, *ends_of(metric))),
             describe(entry),
             within(mean.low, mean.high, at_least, at_most),
-            p_value(mean, at_least if math.isfinite(at_least) else at_most),
+            p_value(mean, at_least if math.isfinite(at_least) else at_most, at_bound=0.0),
         )
         return or_small(outcome, mean, matters)
 
