@@ -95,7 +95,7 @@ def mean_over_contexts(
     Args:
         values: values of independent contexts, with independent probes for each.
         weights: weights of the contexts; equal when None. They are treated as fixed, not as
-            sampled. If fewer than two are positive, the errors are NaN.
+            sampled. If only one is positive, ``sem`` and ``context_sem`` are NaN.
     """
     contexts, probes = values.shape
     weights = jnp.ones(contexts, values.dtype) if weights is None else weights.astype(values.dtype)
