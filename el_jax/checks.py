@@ -69,10 +69,9 @@ def layout_of(settings: Settings) -> Layout:
     alone = target.num_processes() == 1
     if train.shard == "auto" and alone:
         return Layout(reason=reasons[0])
-    allowed = "'auto', " if alone else ""
-    raise ConfigError(
-        f"config.train.shard={train.shard!r}: must be {allowed}'runs' or 'none' with {reasons[0]}"
-    )
+    # of several processes each must have work
+    allowed = "'auto', 'runs' or 'none'" if alone else "'runs', and runs a multiple of devices,"
+    raise ConfigError(f"config.train.shard={train.shard!r}: must be {allowed} with {reasons[0]}")
 
 
 @functools.lru_cache(maxsize=4)

@@ -95,10 +95,11 @@ def mean_over_contexts(
     Args:
         values: values of independent contexts, with independent probes for each.
         weights: weights of the contexts; equal when None. They are treated as fixed, not as
-            sampled.
+            sampled. If only one is positive, ``sem`` and ``context_sem`` are NaN.
     """
-    num, probes = values.shape
-    weights = jnp.ones(num, values.dtype) if weights is None else weights.astype(values.dtype)
+    contexts, probes = values.shape
+    weights = jnp.ones(contexts, values.dtype) if weights is None else weights.astype(values.dtype)
+    num = (weights > 0).sum().astype(values.dtype)  # padding has weight 0
     shares = weights / weights.sum()
     of_contexts = values.mean(1)
     mean = (shares * of_contexts).sum()

@@ -81,6 +81,7 @@ class Analysis:
         problem = self.problem
         sizes = problem.support.sum(axis=0)
         least, most = sizes.min(), sizes.max()
+        largest_step = 2 / self.smoothness if self.smoothness > 0 else np.inf  # 0 if H is 0
         lines = [
             f"{problem.num_contexts} contexts in {problem.dim} dimensions, {problem.vocab_size} "
             f"tokens, {least if least == most else f'{least} to {most}'} of them after a context",
@@ -88,7 +89,7 @@ class Analysis:
             f"entropy {self.entropy:.6g} nats; data subspace of dimension "
             f"{'unknown' if self.subspace_dim is None else self.subspace_dim}, "
             f"‖W*‖ = {np.linalg.norm(self.finite):.6g}, λ_F = {self.top_curvature:.6g}; gradient "
-            f"descent converges for step sizes below {2 / self.smoothness:.4g}",
+            f"descent converges for step sizes below {largest_step:.4g}",
             _verdict("compatible", self.compatibility),
             _verdict("separable", self.separability),
             *([] if self.limit is None else [_outcome(problem, self.limit, self.entropy)]),

@@ -251,8 +251,9 @@ def choose_layout(method: Method, shard: Shard, num_runs: int, num_windows: int)
     runs, windows = f"{num_runs} runs", f"{num_windows} windows of an update"
     what, divided = (runs, num_runs) if shard == "runs" else (windows, num_windows)
     if shard in ("runs", "data", "fsdp") and divided % devices:
+        allowed = "auto or none" if processes == 1 else "auto"
         raise ValueError(
-            f"train.shard={shard!r}: must be auto or none with {what} on {devices} devices"
+            f"train.shard={shard!r}: must be {allowed} with {what} on {devices} devices"
         )
     of_runs = {"runs": devices, "auto": math.gcd(num_runs, devices)}.get(shard, 1)
     if method == "pmap" and of_runs < devices:  # along one axis only

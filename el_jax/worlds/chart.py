@@ -110,7 +110,8 @@ class ChartGrammar:
             widths = jnp.zeros(self.length, jnp.int32).at[0].set(last + 1)
             split = functools.partial(self._split, mass)
             keys = jax.random.split(tree_key, self.length - 1)
-            (symbols, widths), _ = jax.lax.scan(split, (symbols, widths), keys)
+            if self.length > 1:  # a scan without steps traces its body on empty arrays
+                (symbols, widths), _ = jax.lax.scan(split, (symbols, widths), keys)
             drawn = categorical(word_key, jnp.asarray(self.words)[symbols])
             return Sentences(jnp.where(widths > 0, drawn, PAD))
 
@@ -271,8 +272,9 @@ def _chart(
     scale = jnp.where(largest > 0, largest, 1)
     chart = jnp.zeros((length, length, num_symbols), emitted.dtype).at[0].set(emitted / scale)
     log_scales = jnp.zeros(length, emitted.dtype)
-    carry = chart, log_scales
-    (chart, log_scales), _ = jax.lax.scan(of_width, carry, jnp.arange(2, length + 1))
+    if length > 1:
+        carry = chart, log_scales
+        (chart, log_scales), _ = jax.lax.scan(of_width, carry, jnp.arange(2, length + 1))
     return chart, log_scales + jnp.cumsum(jnp.log(scale[:, 0]))
 
 

@@ -93,7 +93,8 @@ def greater(
         first, second = (values_of(results, one, metric) for one in (where, than))
         ours = f"{describe(first)} against {describe(second)}"
         if test == "anytime":
-            pairs = (first - second).dropna().sort_index().to_numpy()
+            shared = first.index.intersection(second.index)
+            pairs = (first[shared] - second[shared]).to_numpy()  # a diverged run stays NaN
             found = judged_by_bets("paired difference", pairs, by, DIFFERENCES, matters=least)
             return dataclasses.replace(found, ours=ours)
         difference = paired_difference(first, second)
@@ -176,12 +177,12 @@ def level(
             bound = at_least if above else at_most
             found = judged_by_bets("mean", entry.to_numpy(), bound, SHARES, above=above)
             return dataclasses.replace(found, ours=describe(entry))
-        mean = t_interval(entry)
+        mean, bounds = t_interval(entry), filter(math.isfinite, (at_least, at_most))
         outcome = Outcome(
             explain("mean", clipped(mean, *ends_of(metric))),
             describe(entry),
             within(mean.low, mean.high, at_least, at_most),
-            p_value(mean, at_least if math.isfinite(at_least) else at_most),
+            max(p_value(mean, bound, at_bound=0.0) for bound in bounds),  # of the nearer one
         )
         return or_small(outcome, mean, matters)
 

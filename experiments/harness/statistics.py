@@ -45,6 +45,9 @@ def t_interval(entry: pd.Series | Float[np.ndarray, "R"]) -> Interval:
     if num_seeds < 2 or not np.isfinite(values).all():
         mean = float(values[0]) if num_seeds == 1 else math.nan
         return Interval(mean, math.nan, -math.inf, math.inf, num_seeds)
+    if num_seeds > 2 and np.allclose(values, values[0], rtol=1e-12, atol=0):
+        same = float(values[0])  # whose mean may differ from it, and its spread from 0, by rounding
+        return Interval(same, 0.0, same, same, num_seeds)
     mean, sem = (float(number) for number in mean_and_sem(values))
     if num_seeds == 2 and np.isclose(values[0], values[1], rtol=1e-12, atol=1e-12):
         return Interval(mean, sem, -math.inf, math.inf, num_seeds)
@@ -82,15 +85,16 @@ def contrast_interval(entries: Sequence[pd.Series], weights: Sequence[float]) ->
     return t_interval(np.asarray(weights) @ _aligned(entries))
 
 
-def p_value(interval: Interval, bound: float) -> float:
+def p_value(interval: Interval, bound: float, *, at_bound: float = 1.0) -> float:
     """Two-sided p value of Student's t test that a mean over seeds is ``bound``.
 
-    NaN if the interval has no ends; 0 if all of three or more seeds have the same value.
+    NaN if the interval has no ends. If all of three or more seeds have the same value, 0, or
+    ``at_bound`` where it is the bound: 0 for a claim that the bound itself fulfils.
     """
     if not math.isfinite(interval.low):
         return math.nan
     if interval.sem == 0:
-        return 0.0
+        return at_bound if interval.mean == bound else 0.0
     t = abs(interval.mean - bound) / interval.sem
     return float(2 * scipy.stats.t.sf(t, interval.num_seeds - 1))
 

@@ -167,6 +167,11 @@ def test_weights_count_contexts():
     unweighted = mean_over_contexts(values)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), equal, unweighted)
     np.testing.assert_allclose(equal.sem, values.mean(1).std(ddof=1) / 2, rtol=1e-6)
+    # contexts of weight 0 are padding: they are no evidence, and one context has no spread
+    padded = mean_over_contexts(values, jnp.array([1.0, 1.0, 0.0, 0.0]))
+    alone = mean_over_contexts(values[:2])
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), padded[:4], alone[:4])
+    assert np.isnan(mean_over_contexts(values, jnp.array([1.0, 0.0, 0.0, 0.0])).sem)
 
 
 def test_the_trace_over_examples_is_that_of_their_mean_loss():

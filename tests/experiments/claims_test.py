@@ -179,6 +179,23 @@ def test_p_values_are_those_of_the_paired_t_test(bound):
     assert claim.judge(PAIRED).p == pytest.approx(scipy.stats.ttest_rel(a, b + bound).pvalue)
 
 
+@pytest.mark.parametrize("bounds", [(0.2, 0.85), (0.2, 0.75), (0.85, 2.0)])
+def test_between_two_bounds_the_nearer_one_has_the_p_value(bounds):
+    values = [0.78, 0.80, 0.83]
+    found = level("", "accuracy", A, at_least=bounds[0], at_most=bounds[1]).judge(table(a=values))
+    nearer = min(bounds, key=lambda bound: abs(np.mean(values) - bound))
+    assert found.p == pytest.approx(scipy.stats.ttest_1samp(values, nearer).pvalue)
+
+
+def test_seeds_that_all_have_the_bound_do_not_refute_it():
+    alike = table(a=[0.7] * 3, b=[0.7] * 3)
+    over = greater("", "accuracy", A, than=B, matters=0.0).judge(alike)
+    assert (over.verdict, over.p) == (UNDECIDED, 1)
+    # at least .7, which includes .7; the mean of three is .6999999999999998 in floating point
+    reached = level("", "accuracy", A, at_least=0.7).judge(alike)
+    assert (reached.verdict, reached.p) == (HOLDS, 0)
+
+
 def test_an_exact_claim_is_judged_by_changes_of_signs():
     a, b = [1.0] * 5 + [0.6], [0.0] * 5 + [0.5]
     results = table(a=a, b=b)

@@ -128,6 +128,8 @@ def test_verdicts_of_2000_simulated_claims_looked_at_after_every_seed():
         ([0.95] * 3, [0.05] * 3, Verdict.UNDECIDED),
         ([], [0.5], Verdict.NOT_MEASURED),
         ([1.5] * 14, [0.05] * 14, Verdict.UNDECIDED),  # not a share
+        ([0.95] * 14 + [np.nan], [0.05] * 15, Verdict.UNDECIDED),  # a run diverged
+        ([0.95] * 15, [0.05] * 14, Verdict.HOLDS),  # one of them has no partner yet
     ],
 )
 def test_a_claim_is_judged_by_bets(a, b, verdict):

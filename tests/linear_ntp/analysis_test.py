@@ -52,6 +52,12 @@ def test_what_training_comes_to_is_told_where_a_condition_fails():
     assert analyze(generic(0)).limit is None
 
 
+def test_activations_that_are_all_zero_are_described():
+    found = analyze(with_embeddings(generic(2), np.zeros_like(generic(2).embeddings)))
+    assert "converges for step sizes below inf" in found.describe()[2]
+    assert "the embedding of context 0 is zero" in " ".join(found.describe())
+
+
 def test_collisions_and_rank_are_counted():
     embeddings = np.array([[1.0, 1, 0, 0, 0], [0, 1e-4, 2, 2, 0], [0, 0, 0, 0, 3]])
     found = conditioning(embeddings)

@@ -75,6 +75,14 @@ def test_rare_contexts_and_tokens_are_left_out():
     assert 3 not in often
 
 
+def test_a_token_that_only_begins_rows_takes_no_place_among_the_next_tokens():
+    rows = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 1]])
+    result = from_tokens(rows, 1, embed=one_hot_positions(3), vocab_limit=2)
+    assert result.vocabulary.tolist() == [1, 2]
+    pairs = {((0,), 1): 2, ((0,), 2): 1, ((1,), 1): 1, ((1,), 2): 1, ((2,), 1): 1}
+    assert counted(result) == pairs
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

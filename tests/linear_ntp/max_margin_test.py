@@ -217,6 +217,13 @@ def test_gradient_over_leak_bounds_the_margin(scale, towards, seed):
         assert margin_upper_bound(problem, w, norm) >= svm.margin * (1 - 1e-9)
 
 
+def test_bound_holds_where_squares_of_the_gradient_underflow():
+    problem = NTPProblem(np.eye(2), [0.5, 0.5], np.eye(2))
+    for scale in (100, 300):  # leaks of e^-200 and e^-600
+        w = scale * (2 * np.eye(2) - 1)
+        np.testing.assert_allclose(margin_upper_bound(problem, w), max_margin(problem).margin)
+
+
 @functools.cache
 def solved(norm):
     return max_margin(small(), norm)

@@ -156,6 +156,18 @@ def test_a_coordinate_without_gradient_stays_put_under_adam():
     assert final[:, 0].all()
 
 
+@pytest.mark.parametrize("method", ["polyak", "loss_normalized", "leak_normalized"])
+def test_steps_stay_finite_when_the_loss_underflows(method):
+    one_hot = NTPProblem(np.eye(2), [0.5, 0.5], np.eye(2))
+    run = run_trajectory(one_hot, method, 3.0, 1500, marks=[100, 1500])
+    assert np.isfinite(run.final).all()
+    # along the max-margin direction the gradient is the leak: its squares underflow
+    leaks, slopes = run.metrics["log_leaked_mass"], run.metrics["gradient_norm"]
+    assert -700 < leaks[0] < -100
+    np.testing.assert_allclose(np.log(slopes[0]), leaks[0], atol=1)
+    assert np.isfinite(run.metrics["effective_step_size"][0])
+
+
 def test_runs_broadcast_over_starts_and_step_sizes():
     starts = np.stack([START, -START, 0 * START])[:, None]
     sizes = np.array([0.1, 0.5])

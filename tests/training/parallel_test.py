@@ -68,6 +68,14 @@ def test_pmap_divides_along_one_axis(monkeypatch):
         ({"shard": "fsdp", "parallel": "pmap"}, "'pmap': must be 'jit' with train.shard='fsdp'"),
         ({"parallel": "pmap", "processes": 2}, "config.parallel='pmap': must be 'jit' on 2"),
         ({"shard": "none", "processes": 2}, "train.shard='none': .* 2 processes"),
+        (
+            {"shard": "runs", "seeds": 3, "processes": 2},  # none would be refused in turn
+            "train.shard='runs': must be auto with 3 runs on 4 devices",
+        ),
+        (
+            {"arg": "loss=e1,smoke,weighting=group_dro", "processes": 2},
+            "train.shard='auto': must be 'runs', and runs a multiple of devices, with config.w",
+        ),
     ],
 )
 def test_what_cannot_be_split_is_named(monkeypatch, changes, message):

@@ -78,6 +78,18 @@ def test_the_start_is_no_symbol_if_it_only_chooses_one():
     np.testing.assert_allclose(mixed.words, [[1, 0], [0, 2 / 3]])
 
 
+def test_sentences_of_at_most_one_word():
+    world = parse_grammar("S A A 0.2\nS x 0.6\nS y 0.2\nA x 1.0", length=1)
+    with jax.enable_x64(True):
+        tokens, probability = every_sentence(world)
+        np.testing.assert_allclose(probability, [0.75, 0.25])
+        for law in (world.log_conditionals, world.log_next):
+            np.testing.assert_allclose(np.exp(law(tokens)), [[[0.75, 0.25]]] * 2)
+        drawn = world.sample(jax.random.key(0), 2000)
+    assert abs(np.mean(drawn.tokens) - 0.25) < 0.04
+    assert set(world.labels(drawn)) == {"sentence"}
+
+
 def test_a_grammar_comes_from_a_file(tmp_path):
     file = tmp_path / "rules.txt"
     file.write_text(GRAMMAR + "\n\n")

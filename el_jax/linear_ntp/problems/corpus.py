@@ -83,7 +83,9 @@ def from_tokens(
     if rows.size and rows.min() < 0:
         raise ValueError(f"tokens hold {rows.min()}: must be at least 0 ({PAD} is padding)")
     windows, following = _pairs(rows, context_length, all_prefixes=all_prefixes)
-    vocabulary, frequency = np.unique(rows, return_counts=True)
+    vocabulary = np.unique(rows)
+    # as next tokens: one that only begins rows follows nothing
+    frequency = np.bincount(np.searchsorted(vocabulary, following), minlength=len(vocabulary))
     kept_tokens = np.argsort(-frequency, kind="stable")[:vocab_limit]
     vocabulary = np.sort(vocabulary[kept_tokens])
     kept = np.isin(following, vocabulary)

@@ -13,6 +13,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.linear_ntp.theory.landscape import Slope
+from el_jax.linear_ntp.theory.norms import matrix_norm
 
 Memory = Any  # a pytree of arrays
 
@@ -162,18 +163,24 @@ def _itself(gradient: Float[Array, "V d"]) -> Float[Array, "V d"]:
 
 def _polyak(slope: Slope, step_size: Array) -> Array:
     """η (CE - H) / ‖∇CE‖² ∇CE, exact since the infimum H is known; η is usually 1."""
-    rate = slope.excess.total / jnp.sum(jnp.square(slope.gradient))
-    return step_size * rate * slope.gradient
+    size = matrix_norm(slope.gradient, "frobenius")
+    length = jnp.where(size > 0, slope.excess.total / jnp.where(size > 0, size, 1.0), 0.0)
+    return step_size * length * unit(slope.gradient)
 
 
 def _over_excess(slope: Slope, step_size: Array) -> Array:
     """η ∇CE / (CE - H) (Ji and Telgarsky 2019, arXiv 1906.04540)."""
-    return step_size * jnp.exp(-jnp.log(slope.excess.total)) * slope.gradient
+    return step_size * _inverse(jnp.log(slope.excess.total)) * slope.gradient
 
 
 def _over_leaked(slope: Slope, step_size: Array) -> Array:
     """η ∇CE / G (Tyurin 2024, arXiv 2412.08424)."""
-    return step_size * jnp.exp(-slope.log_leaked) * slope.gradient
+    return step_size * _inverse(slope.log_leaked) * slope.gradient
+
+
+def _inverse(log: Array) -> Array:
+    """e^-log, finite: below e^-700 the gradient underflows too, and infinity times 0 is NaN."""
+    return jnp.exp(-jnp.maximum(log, -700.0))
 
 
 def _split(slope: Slope, step_size: Array) -> Array:

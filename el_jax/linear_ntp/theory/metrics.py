@@ -112,7 +112,7 @@ def metrics_at(
         "leak_loss": slope.excess.leak,
         "in_support_loss": slope.excess.in_support,
         "log_leaked_mass": slope.log_leaked,
-        "gradient_norm": jnp.linalg.norm(slope.gradient),
+        "gradient_norm": matrix_norm(slope.gradient, "frobenius"),
         "norm": jnp.linalg.norm(W),
         "norm_along": jnp.linalg.norm(along),
         "norm_across": jnp.linalg.norm(across),

@@ -17,7 +17,7 @@ Norm = Literal["frobenius", "max", "spectral", "nuclear"]
 NORMS: tuple[Norm, ...] = ("frobenius", "max", "spectral")  # of decoders along a trajectory
 
 
-_ORDERS: dict[str, Any] = {"frobenius": None, "spectral": 2, "nuclear": "nuc"}
+_ORDERS: dict[str, Any] = {"spectral": 2, "nuclear": "nuc"}
 _DUAL_TO = {"frobenius": "frobenius", "spectral": "nuclear", "nuclear": "spectral"}
 
 
@@ -36,14 +36,18 @@ def matrix_norm(w: Float[np.ndarray | Array, "V d"], norm: str) -> Any:
     numpy: Any = jnp if isinstance(w, Array) else np
     if norm == "max":
         return numpy.abs(w).max()
-    return numpy.linalg.norm(w, _ORDERS[norm])
+    if norm != "frobenius":
+        return numpy.linalg.norm(w, _ORDERS[norm])
+    # squares below 1e-154 underflow; a power of 2 changes no digit
+    _, exponent = numpy.frexp(numpy.abs(w).max())
+    return numpy.ldexp(numpy.linalg.norm(numpy.ldexp(w, -exponent)), exponent)
 
 
 def dual_norm(w: Float64[np.ndarray, "V d"], norm: Norm) -> float:
     """The norm of ⟨W, ·⟩: Frobenius, sum of absolute entries, sum of or largest singular value."""
     if norm == "max":
         return float(np.abs(w).sum())
-    return float(np.linalg.norm(w, _ORDERS[_DUAL_TO[norm]]))
+    return float(matrix_norm(w, _DUAL_TO[norm]))
 
 
 class LogitMargin(NamedTuple):

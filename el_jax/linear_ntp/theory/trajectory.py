@@ -21,6 +21,7 @@ from el_jax.linear_ntp.theory.landscape import (
     slope_at,
 )
 from el_jax.linear_ntp.theory.metrics import checked_references, metrics_at
+from el_jax.linear_ntp.theory.norms import matrix_norm
 from el_jax.process.double_precision import float64
 from el_jax.process.errors import require
 
@@ -176,7 +177,7 @@ def _run_all(
             W, memory = lax.fori_loop(k, mark, one_step, (W, memory))
             slope = slope_at(W, landscape)
             metrics = metrics_at(W, slope, landscape, references)
-            length = jnp.linalg.norm(step(slope, memory, mark)[0])
+            length = matrix_norm(step(slope, memory, mark)[0], "frobenius")
             metrics["effective_step_size"] = length / metrics["gradient_norm"]
             return (mark, W, memory), metrics
 
