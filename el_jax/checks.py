@@ -70,7 +70,7 @@ def layout_of(settings: Settings) -> Layout:
     if train.shard == "auto" and alone:
         return Layout(reason=reasons[0])
     # of several processes each must have work
-    allowed = "'auto', 'runs' or 'none'" if alone else "'runs', and runs a multiple of devices,"
+    allowed = "'auto', 'runs' or 'none'" if alone else "'runs' (the devices divide the runs)"
     raise ConfigError(f"config.train.shard={train.shard!r}: must be {allowed} with {reasons[0]}")
 
 
