@@ -74,7 +74,7 @@ def test_pmap_divides_along_one_axis(monkeypatch):
         ),
         (
             {"arg": "loss=e1,smoke,weighting=group_dro", "processes": 2},
-            "train.shard='auto': must be 'runs' (the devices divide the runs) with config.w",
+            "train.shard='auto': must be 'runs' .the devices divide the runs. with config.w",
         ),
     ],
 )
