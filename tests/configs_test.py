@@ -35,10 +35,12 @@ def train(config):
 
 
 @pytest.mark.slow  # tests/readme_test.py trains the copy task
-@pytest.mark.parametrize("module", [*files("el"), *files("flatness")])
+@pytest.mark.parametrize(
+    "module", [m for m in (*files("el"), *files("flatness")) if not m.endswith("measure")]
+)
 def test_every_config_trains(module):
     config = importlib.import_module(module).get_config("smoke")
-    config.model.update(width=8, num_layers=1)  # tests/readme_test.py trains it at its own size
+    config.model.update(width=16, num_layers=1)  # tests/readme_test.py trains it at its own size
     config.train.update(num_updates=20, eval_every=20)
     history = train(config)
     assert history.steps == [10, 20]
