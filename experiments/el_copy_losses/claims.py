@@ -11,6 +11,8 @@ from typing import Any
 from experiments.el_copy_losses.run import FEW, MANY, RATE, WARM_UP
 from experiments.harness.claims import greater, level, trend
 
+LOOKS = {"cpu": 2}  # at the first look, with 6 seeds
+
 HARD, COPIES, FITTED = "test_precise_hard_accuracy", "swap_copies", "train_hard_accuracy"
 COLD, WARM = ({"warmup_steps": steps} for steps in WARM_UP)
 CE = {"loss": "cross_entropy"}

@@ -10,6 +10,8 @@ from experiments.el_copy_width.run import WIDTHS
 from experiments.harness.claims import contrast, greater, level, trend
 from experiments.harness.judging import Claim
 
+LOOKS = {"cpu": 2}  # at the first look, with 5 seeds
+
 HARD, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
 COPIES, SHORTCUT = "swap_copies", "swap_undoes_shift"
 FIGURE = "Yang et al. 2025, Figure 1b"

@@ -13,7 +13,7 @@ METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
 WIDTHS = (64, 128, 256)
 PILOT_WIDTH, EXPONENTS = 128, (0, 1)  # exponents of 64 / width in the learning rate
 CHOSEN = dict.fromkeys(METHOD_NAMES, 1)  # by the pilot
-SEEDS = 5
+SEEDS = 10
 PAPER_WIDTHS, PAPER_STRINGS = (1024, 2048, 3072, 4096), (1, 2, 4, 8)  # contexts of 55 to 440
 
 

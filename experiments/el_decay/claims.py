@@ -9,6 +9,8 @@ from experiments.el_decay.run import LONG, SHORT
 from experiments.harness.claims import Wording, contrast
 from experiments.harness.judging import Claim
 
+LOOKS = {"cpu": 2}  # at the first look, with 6 seeds
+
 COPIES, SHORTCUT, FITTED = "swap_copies", "swap_undoes_shift", "train_hard_accuracy"
 HARD = "test_precise_hard_accuracy"
 

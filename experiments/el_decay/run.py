@@ -20,7 +20,7 @@ CURVES = ["swap_copies"]
 STRINGS = (120, 200, 400)  # for training; a fifth of them are hard
 SHORT, LONG = 4_000, 20_000  # updates; warm-up is an eighth of them
 PILOT_STRINGS = 400
-SEEDS = 6
+SEEDS = 12
 
 
 class Recipe(NamedTuple):
