@@ -7,10 +7,11 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, ScalarLike
 
-from el_jax.losses.stats import TokenStats
+from el_jax.losses.stats import TokenStats, of_stats
 from el_jax.numbers import Number
 
 
+@of_stats
 def mann_whitney(
     stats: TokenStats,
     mask: Bool[Array, "*batch"],
