@@ -222,7 +222,8 @@ class SavedRun:
         step = steps[-1] if step is None else step
         folder = self.workdir.absolute() / "checkpoints" / str(step)  # orbax takes no other path
         spec = build.make_spec(self.settings)
-        target = jax.eval_shape(initial_state(spec), spec.hypers)
+        with jax.enable_x64(False):  # trainings are in float32, whatever their reader computes in
+            target = jax.eval_shape(initial_state(spec), spec.hypers)
         try:
             state, about = read_step(folder, target, config_hash(identity(self._resolved)))
         except DamagedError as error:

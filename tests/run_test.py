@@ -59,6 +59,9 @@ def test_parameters_are_those_that_were_measured(workdir, monkeypatch):
     monkeypatch.chdir(workdir.parent)
     newest = el_jax.load(workdir.name).params(1, lam=2.0)
     jax.tree.map(np.testing.assert_array_equal, newest, params)
+    with jax.enable_x64(True):
+        again = el_jax.load(workdir.name).params(1, lam=2.0)
+    jax.tree.map(np.testing.assert_array_equal, again, params)
 
 
 @pytest.mark.parametrize(

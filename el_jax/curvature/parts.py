@@ -36,7 +36,8 @@ def mean_over_parts(
         data: a pytree whose leaves have one entry for each example, ``[N, ...]``.
         num_parts: a divisor of N.
         weights: weights of the examples, for example if ``of_part`` is a mean over unequal numbers
-            of tokens; a part's weight is the sum of its examples' weights. Equal when None.
+            of tokens; a part's weight is the sum of its examples' weights, and one of weight 0
+            does not count. Equal when None.
 
     Raises:
         ValueError: if ``num_parts`` does not divide N, or leaves or weights differ in N.
@@ -55,7 +56,10 @@ def mean_over_parts(
     def add(total: Tree, part_and_share: tuple[Any, Array]) -> tuple[Tree, None]:
         part, share = part_and_share
         found = of_part(part)
-        return jax.tree.map(lambda t, x: t + share.astype(x.dtype) * x, total, found), None
+        # a select, since the mean of a part without tokens may be NaN
+        return jax.tree.map(
+            lambda t, x: t + jnp.where(share > 0, share.astype(x.dtype) * x, 0), total, found
+        ), None
 
     first = jax.eval_shape(lambda: of_part(jax.tree.map(lambda leaf: leaf[0], parts)))
     nothing = jax.tree.map(lambda kind: jnp.zeros(kind.shape, kind.dtype), first)

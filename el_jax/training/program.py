@@ -36,7 +36,8 @@ class Spec:
         run_axis: see ``over_runs``.
         max_runs_at_once: number of runs that a device computes together under ``vmap``; 0 means all
             if they fit into its memory, otherwise half of them, a quarter, and so on.
-        eval_tokens: tokens evaluated at once (bounds memory; does not change results).
+        eval_tokens: tokens evaluated at once (bounds memory; changes no result but a batch loss,
+            which is that of as many tokens).
         layout: distribution of runs or windows over devices.
         stop_at_ce: see ``epoch``.
     """

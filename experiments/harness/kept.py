@@ -11,8 +11,9 @@ import numpy as np
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
 from el_jax.process import arithmetic
-from el_jax.process.environment import checkout_state, hardware
+from el_jax.process.environment import checkout_state, hardware, versions
 from el_jax.process.files import write_durably
+from el_jax.process.imports import files_in, fingerprints
 from el_jax.training.sinks import History
 
 KEPT = Path(__file__).parents[2] / "runs" / "experiments"
@@ -21,14 +22,21 @@ KEPT = Path(__file__).parents[2] / "runs" / "experiments"
 def path_of(config: build.Config) -> Path | None:
     """The file that keeps the runs of a config; None for uncommitted code.
 
-    Its name depends on commit, config, hardware and XLA flags, so no other numbers are read from
-    it.
+    Its name depends on commit, config, hardware, XLA flags, versions, and the content of the files
+    that its task and ``init_from`` name, so no other numbers are read from it.
     """
     commit, dirty = checkout_state()
     if dirty:
         return None
     resolved = json.loads(config.to_json_best_effort())
-    name = config_hash(resolved | {"arithmetic": arithmetic.record(), "hardware": hardware()})[:12]
+    read = {"task": resolved["task"], "init_from": resolved.get("train", {}).get("init_from")}
+    beside = {
+        "arithmetic": arithmetic.record(),
+        "hardware": hardware(),
+        "versions": versions(),
+        "files": fingerprints(files_in(read)),
+    }
+    name = config_hash(resolved | beside)[:12]
     return KEPT / commit[:12] / f"{name}.json"
 
 

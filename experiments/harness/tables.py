@@ -68,11 +68,14 @@ def read_table(path: Path) -> pd.DataFrame:
         given = ",".join(frame.columns)
         raise MalformedTableError(f"{path}: the header is {given!r}; it must end with {ends!r}.")
     for column in set(last) - {"metric"}:
-        numbers = pd.to_numeric(frame[column], errors="coerce")
-        if (wrong := numbers.isna() & (frame[column].astype(str).str.lower() != "nan")).any():
+        numbers, what = pd.to_numeric(frame[column], errors="coerce"), "a number"
+        wrong = numbers.isna() & (frame[column].astype(str).str.lower() != "nan")
+        if column != "value":  # seeds and steps count, and none is unknown
+            wrong, what = numbers % 1 != 0, "a whole number"
+        if wrong.any():
             line = int(wrong.idxmax()) + 2
             given = frame[column].astype(object).fillna("").iloc[line - 2]
-            raise MalformedTableError(f"{path}:{line}: {column} is {given!r}; it must be a number.")
+            raise MalformedTableError(f"{path}:{line}: {column} is {given!r}; it must be {what}.")
         frame[column] = numbers
     frame = _ordered(frame, last)
     if fault := _repeated(frame):
@@ -84,11 +87,13 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
     """Write results.csv, or curves.csv with at most ``MAX_MARKS`` marks a curve.
 
     Raises:
-        ValueError: two rows have the same factors, seed, step and metric.
+        ValueError: two rows have the same factors (to six digits), seed, step and metric.
     """
     last = _last(frame)
     if last == CURVES:
         frame = thin(frame, MAX_MARKS)
+    floats = frame[factors_of(frame)].select_dtypes("float")
+    frame = frame.assign(**floats.map(lambda number: float(f"{number:.6g}")))
     if fault := _repeated(frame):
         raise ValueError(f"{path}: {fault}.")
     frame = _ordered(frame, last)  # joined tables with different factors have theirs at the end

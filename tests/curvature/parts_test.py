@@ -52,7 +52,8 @@ def test_a_product_is_the_mean_of_those_of_the_parts(name, num_parts):
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-11, atol=1e-14), found, whole)
 
 
-def test_unequal_weights_are_those_of_the_whole():
+@pytest.mark.parametrize("num_parts", [4, 8])  # of 8, the first has weight 0 and no mean
+def test_unequal_weights_are_those_of_the_whole(num_parts):
     weights = jnp.arange(8.0)
     data = jnp.asarray(np.random.default_rng(0).normal(size=8)), weights
 
@@ -60,7 +61,7 @@ def test_unequal_weights_are_those_of_the_whole():
         values, weights = part
         return (values * weights).sum() / weights.sum()
 
-    found = mean_over_parts(mean, data, 4, weights=weights)
+    found = mean_over_parts(mean, data, num_parts, weights=weights)
     np.testing.assert_allclose(found, mean(data), rtol=1e-14)
 
 

@@ -1,5 +1,6 @@
 """Studies become rows: names, one process a seed, and errors of every process."""
 
+import importlib.metadata
 import time
 
 import numpy as np
@@ -156,5 +157,16 @@ def test_kept_runs_belong_to_one_commit_and_one_config(tmp_path, monkeypatch):
     assert one.parent == other.parent == tmp_path / "0123456789ab"
     assert one != other
     assert one == kept.path_of(tiny())
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(importlib.metadata, "version", lambda _: "9.9")
+        assert one != kept.path_of(tiny())
     monkeypatch.setattr(kept, "checkout_state", lambda: ("0123456789abcdef", True))
     assert kept.path_of(tiny()) is None  # code that is not committed has no name
+
+
+def test_kept_runs_belong_to_the_text_that_they_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "checkout_state", lambda: ("0123456789abcdef", False))
+    text = tmp_path / "text.txt"
+    config = build.Config({"task": {"name": "running_text", "source": str(text)}})
+    paths = [text.write_text(words) and kept.path_of(config) for words in ("one", "two", "one")]
+    assert paths[0] == paths[2] != paths[1]

@@ -81,7 +81,10 @@ def test_the_file_is_sorted_with_six_digits_and_absent_factors_are_empty(tmp_pat
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("E1,one,loss,2", "results.csv:3: seed is 'one'; it must be a number"),
+        ("E1,one,loss,2", "results.csv:3: seed is 'one'; it must be a whole number"),
+        ("E1,.5,loss,2", "results.csv:3: seed is 0.5; it must be a whole number"),
+        ("E1,inf,loss,2", "results.csv:3: seed is inf; it must be a whole number"),
+        ("E1,nan,loss,2", "results.csv:3: seed is 'nan'; it must be a whole number"),
         ("E1,1,loss,two", "results.csv:3: value is 'two'; it must be a number"),
         ("E1,1,loss", "results.csv:3: value is ''; it must be a number"),
         ("E1,1,loss,2,3,4", "results.csv: Error tokenizing data. C error: Expected 4 fields"),
@@ -95,8 +98,9 @@ def test_a_malformed_line_is_named(tmp_path, line, message):
         read_table(path)
 
 
-def test_a_number_given_twice_is_not_written(tmp_path):
-    twice = tidy([row("E1", None, 0, "loss", 1.0)] * 2)
+@pytest.mark.parametrize("further", [0, 1e-8])  # a file has six digits
+def test_a_number_given_twice_is_not_written(tmp_path, further):
+    twice = tidy(row("E1", 0.1 + by, 0, "loss", 1.0) for by in (0, further))
     with pytest.raises(ValueError, match="a second value for"):
         write_table(tmp_path / "results.csv", twice)
     assert not (tmp_path / "results.csv").exists()

@@ -258,11 +258,12 @@ def test_impossible_numbers_are_refused(name, value):
         OptimizerConfig("adamw", numbers={name: value})
 
 
-def test_schedule_free_averages_adams_iterates_and_descends_at_their_mixture():
-    a, x, v = np.array([3.0, 1.0]), np.array([1.0, -2.0]), 0.0
+@pytest.mark.parametrize("warmup", [0, 4])
+def test_schedule_free_averages_adams_iterates_and_descends_at_their_mixture(warmup):
+    a, x, v, weights = np.array([3.0, 1.0]), np.array([1.0, -2.0]), 0.0, 0.0
     optimizer = make_optimizer(
         OptimizerConfig("schedule_free", numbers={"b1": 0.8, "b2": 0.9, "weight_decay": 0.0}),
-        hypers(peak_lr=jnp.float32(0.1)),
+        hypers(peak_lr=jnp.float32(0.1), warmup_steps=jnp.int32(warmup)),
     )
 
     def loss_of(params):
@@ -273,8 +274,10 @@ def test_schedule_free_averages_adams_iterates_and_descends_at_their_mixture():
     for t in range(1, 8):
         slope = a * (0.8 * x + 0.2 * z)
         v = 0.9 * v + 0.1 * slope**2
-        z = z - 0.1 * slope / (np.sqrt(v / (1 - 0.9**t)) + 1e-8)
-        x = x + (z - x) / t  # at a constant rate the average is plain
+        rate = 0.1 * min((t - 1) / warmup, 1) if warmup else 0.1
+        z = z - rate * slope / (np.sqrt(v / (1 - 0.9**t)) + 1e-8)
+        weights += rate**2  # at a constant rate the average is plain
+        x = x + (z - x) * rate**2 / max(weights, 1e-9)
         changes, state = optimizer.update(params, state, params, loss_of=loss_of)
         params = optax.apply_updates(params, changes)
         np.testing.assert_allclose(params["x"], x, rtol=1e-5, atol=1e-6)
