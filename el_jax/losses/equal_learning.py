@@ -34,8 +34,8 @@ def e1(
     The penalty is not convex in the margin m: its slope is at most λ, reached near m = 1. So for
     intermediate λ a token has two equilibria (V = 54, λ = 1: margins 0.75 and 4.15). For large λ it
     has one, a fraction of a nat: too small for the resolution of bfloat16 logits. For many classes
-    λ = 1 is the least λ with two (V = 50,257: 0.99 and 12.5), and a run with warm-up can stay at
-    the small one: experiments/el_text_copy.
+    λ = 1 is the least λ with two (V = 50,257: 0.99 and 12.5). Networks rest at the small one from
+    about λ = 1 on, whatever V: experiments/el_equilibria.
     """
     return cross_entropy(stats) + lam * jnp.log1p(mean_square_gap(stats))
 

@@ -99,7 +99,7 @@ def answer(results: pd.DataFrame) -> str:
     )
     warm, cold = (mean_share(results, "in", where) for where in SIDES.values())
     return (
-        "From λ = 1 on E1 has a second equilibrium, under a nat, and for large λ no other:\n"
-        f"{decimal(below)} of margins are small below this window, {decimal(above)} above it; "
-        f"inside, {decimal(warm)} with and {decimal(cold)} without warm-up"
+        "From about λ = 1 on E1 leads to margins under a nat. Share of them: below the window\n"
+        f"with two equilibria {decimal(below)}, in it {decimal(warm)} with and {decimal(cold)} "
+        f"without warm-up, above it {decimal(above)}"
     )
