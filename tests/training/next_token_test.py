@@ -36,7 +36,7 @@ def by_e1(stats, numbers, mask):
     return e1(stats, lam=numbers["lam"])
 
 
-def by_e3(stats, numbers):
+def by_e3(stats, numbers, mask):
     return e3(stats, b=numbers["b"])
 
 

@@ -1,5 +1,7 @@
 """A run stops where its training cross-entropy first reaches a level; the others go on."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tests.training.small_training import built, small_config
 LEVEL = 3.26  # nats
 
 
+@functools.cache
 def fitted(level, num_updates=40):
     config = small_config(seeds=1, num_updates=num_updates, eval_every=10, stop_at_ce=level)
     config.optim.schedule = "constant"
