@@ -1,4 +1,4 @@
-"""Where E1 leads, claimed from the equilibria of one token; and what small margins do to copying.
+"""Claims on the margins that E1 leads to, from the equilibria of one token, and on copying there.
 
 The claim on warm-up has the sign of el_text_copy, where it keeps E1 at the small margin.
 """
