@@ -17,10 +17,10 @@ LEVEL = 3.26  # nats
 
 
 @functools.cache
-def fitted(level, num_updates=40):
+def fitted(level, num_updates=40, rates=(1e-5, 3e-2)):
     config = small_config(seeds=1, num_updates=num_updates, eval_every=10, stop_at_ce=level)
     config.optim.schedule = "constant"
-    config.sweep.optim.peak_lr = (1e-5, 3e-2)
+    config.sweep.optim.peak_lr = rates
     history = History()
     state = fit(built(config), sinks=[history])
     return jax.device_get(state), history
@@ -45,6 +45,16 @@ def test_it_keeps_the_parameters_and_numbers_of_that_update():
     last = history.rows[-1]
     assert np.isnan(last["reached_step"][0])
     assert last["test_easy_ce"][1] == history.rows[step // 10 - 1]["test_easy_ce"][1]
+
+
+def test_a_training_ends_once_every_run_has_reached_it():
+    state, history = fitted(LEVEL, rates=(3e-2,))
+    (step,) = state.health.stopped_at.tolist()
+    assert step < 30
+    assert int(state.step) == 40
+    assert history.steps == [*range(10, step + 10, 10), 40]
+    (other,) = {row["test_easy_ce"][0] for row in history.rows[step // 10 - 1 :]}
+    assert other == fitted(LEVEL)[1].rows[-1]["test_easy_ce"][1]
 
 
 def test_without_a_level_there_is_no_number_of_it():
