@@ -81,9 +81,6 @@ GOALS = {
     "Logging takes at most 0.01 of a training's time": Goal(
         "overhead", "logging, share", at_most=0.01
     ),
-    "GPT-2 reaches 0.4 of the speed of a product of matrices": Goal(
-        "gpt2", "model FLOPs / those of an 8192 product", at_least=0.4
-    ),
     "The max margin is found 50 times as fast as by Clarabel": Goal(
         "max_margin", "Clarabel / ours", at_least=50.0, by_rounds=False, only={"vocab_size": (60,)}
     ),

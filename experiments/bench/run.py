@@ -19,7 +19,6 @@ from el_jax.process.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
     curvature_peers,
-    gpt2,
     losses,
     max_margin,
     pytorch,
@@ -41,7 +40,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "last_block": losses.LAST_BLOCK,
     "relaunch": training_loop.RELAUNCH,
     "overhead": training_loop.OVERHEAD,
-    "gpt2": gpt2.BENCHMARK,
     "max_margin": max_margin.BENCHMARK,
     "curvature": curvature.CURVATURE,
     "curvature_peers": curvature_peers.BENCHMARK,
