@@ -74,6 +74,16 @@ def used(**fields):
     return task, task.vocab_size, task.train_set()
 
 
+def test_a_vocabulary_that_leaves_ids_out_has_a_class_for_its_largest(folder):
+    ids = {word: 3 * i for i, word in enumerate([*WORDS, "?"])}
+    library = pytest.importorskip("tokenizers")
+    tokenizer = library.Tokenizer(library.models.WordLevel(ids, unk_token="?"))
+    tokenizer.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    task = RunningText(source=str(folder), tokenizer=str(folder), window=16)
+    assert task.vocab_size == 37 > task.train_set().ids.max()
+
+
 def test_too_many_test_windows_are_refused(task):
     with pytest.raises(ValueError, match=r"must be at most \d+, the test windows of 16 tokens"):
         task.test_set(10_000)
