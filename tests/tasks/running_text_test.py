@@ -68,6 +68,13 @@ def test_a_mistake_is_one_line(folder, changes, message):
         used(**{"source": str(folder), "trained_size": 300, "window": 16} | changes)
 
 
+def test_a_text_too_short_for_any_window_is_refused_as_such(tmp_path):
+    file = tmp_path / "short.txt"
+    file.write_text("Hi.")
+    with pytest.raises(ValueError, match=r"^source='.*short.txt': must be longer than \d tokens"):
+        used(source=str(file), window=1)
+
+
 def used(**fields):
     """A task whose text has been read."""
     task = RunningText(**fields)
