@@ -71,7 +71,7 @@ def read_documents(source: str) -> list[Document]:
     if not files:
         raise ValueError("has no .txt files")
     try:
-        return [Document(file.stem, file.read_text(encoding="utf-8")) for file in files]
+        return [Document(file.stem, _text_of(file)) for file in files]
     except UnicodeDecodeError as error:
         raise ValueError(f"its files must be UTF-8 ({error})") from error
 
@@ -87,7 +87,7 @@ def read_texts(source: str) -> list[str]:
     if file.suffix != ".txt" or file.is_dir():
         return [document.text for document in read_documents(source)]
     try:
-        return [file.read_text(encoding="utf-8")]
+        return [_text_of(file)]
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -103,6 +103,11 @@ def sentences_of(text: str) -> list[str]:
     """Split a text into sentences by punctuation; an empty line also ends one."""
     paragraphs = re.split(r"\n\s*\n", text)
     return [s for p in paragraphs for s in _SENTENCE_END.split(" ".join(p.split())) if s]
+
+
+def _text_of(file: pathlib.Path) -> str:
+    """The text of a UTF-8 file, without the mark that Windows puts before it."""
+    return file.read_text(encoding="utf-8-sig")
 
 
 def _of_tfds(name: str) -> list[Document]:

@@ -137,6 +137,8 @@ class RunningText:
         ids = _tokens(self.source, self.tokenizer, self.trained_size)
         first = round(len(ids) * (1 - self.test_share))
         shortest = min(first, len(ids) - first) - 1
+        allowed = f"longer than {len(ids)} tokens, so that both parts have a window"
+        require("source", self.source, shortest >= 1, allowed)
         allowed = f"at most {shortest}, the tokens of the shorter part of {self.source}"
         require("window", self.window, self.window <= shortest, allowed)
         return ids[:first], ids[first:]

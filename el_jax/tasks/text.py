@@ -193,12 +193,12 @@ class TextCopy:
 
 
 def classes_of(given: int, tokenizer: Tokenizer) -> int:
-    """V of a task on text: the given number, or the size of the vocabulary if it is 0.
+    """V of a task on text: the given number, or if it is 0 one more than the largest token id.
 
     Raises:
-        ValueError: the vocabulary has more tokens than the number.
+        ValueError: the vocabulary has larger ids than the number allows.
     """
-    least = tokenizer.get_vocab_size()
+    least = max(tokenizer.get_vocab().values()) + 1  # some vocabularies leave ids out
     enough = given == 0 or given >= least
     require("num_classes", given, enough, f"0 or at least {least}, the vocabulary")
     return given or least

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.harness.names import name_of
+from experiments.harness.names import level_name, name_of
 from experiments.harness.provenance import (
     merge_provenance,
     read_provenance,
@@ -57,11 +57,7 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
     def rest(table: pd.DataFrame) -> pd.DataFrame:
         if factor not in table:  # in curves, if there are none
             return table
-        return table[
-            ~table[factor]
-            .map(lambda level: f"{level:g}" if isinstance(level, float) else str(level))
-            .isin(names)
-        ]
+        return table[~table[factor].map(level_name).isin(names)]
 
     old, new = (read_provenance(folder / "provenance.json") for folder in (out, measured))
     words = shlex.quote(f"--only={','.join(names)}")

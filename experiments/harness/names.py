@@ -32,6 +32,13 @@ def least_that_matters(metric: str) -> float:
     return MATTERS if metric.endswith(SHARES) else 0.0
 
 
+def level_name(level: object) -> str:
+    """A level as ``--only`` names it: 1.0 is 1, since a table read back may hold either."""
+    if not isinstance(level, float):
+        return str(level)
+    return str(int(level)) if level.is_integer() else f"{level:g}"
+
+
 def loss_name(loss: str) -> str:
     """``E1`` for ``e1``, ``cross-entropy`` for ``cross_entropy``."""
     return loss.upper() if loss in ("e1", "e2", "e3") else loss.replace("_", "-")

@@ -15,7 +15,7 @@ from el_jax.training.optimizers import optimizer_numbers
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.names import name_of
+from experiments.harness.names import level_name, name_of
 from experiments.harness.seeds import write_tables
 from experiments.harness.studies import Study, Trained, train_all
 from experiments.harness.tables import CURVES, MAX_MARKS, thin, tidy
@@ -49,13 +49,13 @@ def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) ->
     Raises:
         ExperimentError: no study has a chosen level.
     """
-    known = {str(study.factors[factor]) for study in studies}
+    known = {level_name(study.factors[factor]) for study in studies}
     for level in chosen:
         if level not in known:
             raise ExperimentError(
                 f"--only={level}: {factor} must be one of {', '.join(sorted(known))}"
             )
-    return [s for s in studies if not chosen or str(s.factors[factor]) in chosen]
+    return [s for s in studies if not chosen or level_name(s.factors[factor]) in chosen]
 
 
 def check_factors(studies: Sequence[Study]) -> None:

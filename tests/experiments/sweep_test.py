@@ -4,6 +4,7 @@ import importlib.metadata
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from configs.el.copy import get_config
@@ -12,6 +13,7 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from experiments.harness import kept, studies, sweep
+from experiments.harness.names import level_name
 from experiments.harness.studies import Study, Trained
 from tests.training.small_training import small_config
 
@@ -43,6 +45,14 @@ def test_runs_of_the_same_factors_are_refused_before_anything_is_trained(tmp_pat
 def tiny(**train):
     short = {"num_updates": 4, "log_every": 2, "eval_every": 2, "checkpoint_every": 4, "seeds": 1}
     return small_config(**(short | train))
+
+
+def test_a_level_has_one_name_for_what_is_measured_and_what_is_replaced():
+    studied = [Study(small_config(), {"share": share}) for share in (0.5, 1.0, 2)]
+    found = sweep.with_levels(studied, "share", ["1", "0.5"])
+    assert [study.factors["share"] for study in found] == [0.5, 1.0]
+    column = pd.Series([0.5, 1.0, 1e6, np.nan])  # as read from a file
+    assert [*column.map(level_name)] == ["0.5", "1", "1000000", "nan"]
 
 
 def test_seeds_are_shared_out_with_the_whole_sweep_each():

@@ -9,7 +9,13 @@ import pytest
 
 from el_jax.process.errors import MissingPackageError
 from el_jax.tasks import TextCopy, shakespeare
-from el_jax.tasks.documents import Document, king_james_books, read_documents, shakespeare_works
+from el_jax.tasks.documents import (
+    Document,
+    king_james_books,
+    read_documents,
+    read_text,
+    shakespeare_works,
+)
 
 PLAY = """\
 HAMLET, PRINCE OF DENMARK
@@ -112,6 +118,12 @@ def test_files_of_a_folder_are_named_by_their_words(tmp_path):
     (tmp_path / "notes.md").write_text("not read")
     found = read_documents(str(tmp_path))
     assert found == [Document("Alpha", "One."), Document("Beta", "Zwei, größer.")]
+
+
+def test_the_mark_before_a_text_of_windows_is_no_part_of_it(tmp_path):
+    (tmp_path / "Alpha.txt").write_bytes(b"\xef\xbb\xbfOne.\r\nTwo.")
+    assert read_documents(str(tmp_path)) == [Document("Alpha", "One.\nTwo.")]
+    assert read_text(str(tmp_path / "Alpha.txt")) == "One.\nTwo."
 
 
 @pytest.mark.parametrize(

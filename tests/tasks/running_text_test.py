@@ -68,10 +68,27 @@ def test_a_mistake_is_one_line(folder, changes, message):
         used(**{"source": str(folder), "trained_size": 300, "window": 16} | changes)
 
 
+def test_a_text_too_short_for_any_window_is_refused_as_such(tmp_path):
+    file = tmp_path / "short.txt"
+    file.write_text("Hi.")
+    with pytest.raises(ValueError, match=r"^source='.*short.txt': must be longer than \d tokens"):
+        used(source=str(file), window=1)
+
+
 def used(**fields):
     """A task whose text has been read."""
     task = RunningText(**fields)
     return task, task.vocab_size, task.train_set()
+
+
+def test_a_vocabulary_that_leaves_ids_out_has_a_class_for_its_largest(folder):
+    ids = {word: 3 * i for i, word in enumerate([*WORDS, "?"])}
+    library = pytest.importorskip("tokenizers")
+    tokenizer = library.Tokenizer(library.models.WordLevel(ids, unk_token="?"))
+    tokenizer.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    task = RunningText(source=str(folder), tokenizer=str(folder), window=16)
+    assert task.vocab_size == 37 > task.train_set().ids.max()
 
 
 def test_too_many_test_windows_are_refused(task):

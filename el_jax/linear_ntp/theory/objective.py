@@ -56,7 +56,8 @@ class LogitPieces(NamedTuple):
 def entropy_lower_bound(problem: NTPProblem) -> float:
     """Empirical entropy H = -Σ_j π_j Σ_z p_{j,z} log p_{j,z}, which CE never goes below."""
     probs = problem.next_token_probs
-    return float(-np.sum(problem.context_probs * probs * np.log(np.where(probs > 0, probs, 1))))
+    # 0 minus the sum: its negative is -0 where one token follows every context
+    return float(0 - np.sum(problem.context_probs * probs * np.log(np.where(probs > 0, probs, 1))))
 
 
 def cross_entropy(problem: NTPProblem, W: Float[np.ndarray | Array, "V d"]) -> float:
