@@ -1,0 +1,45 @@
+"""The share that copies at each level of training loss, and when it was reached."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_note, add_titles
+from experiments.el_equal_loss.claims import COPIES, LATE, LEVELS, REACHED, at
+from experiments.el_equal_loss.run import NUMBERS
+from experiments.el_methods.plot import colour, label
+from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
+from experiments.harness.tables import levels, read_table, select
+
+SHOWN = ("weight decay", "Muon", "cross-entropy", "E1")
+
+
+def plot(out: Path) -> Figure:
+    """A panel for each level, and one for the updates until the lowest."""
+    results = read_table(out / "results.csv")
+    panels = [(COPIES, f"copies at {level:g} nats", level) for level in LEVELS]
+    panels += [(REACHED, f"updates until {LATE:g} nats", LATE)]
+    measured = [name for name in NUMBERS if name in levels(results, "method")]
+    figure, axes = figure_answering(answer(results), 1, len(panels), size=(9.6, 3.6))
+    for ax, (metric, _, level) in zip(axes[0], panels, strict=True):
+        rows = [at(name, level) for name in measured]
+        draw_dots(ax, results, metric, rows, label=label, colour=colour)
+    for ax in axes[0, 1:]:
+        ax.set_yticklabels([])
+    for ax in axes[0, : len(LEVELS)]:
+        ax.set_xlim(-0.03, 1.03)
+    add_titles(axes.ravel(), [title for _, title, _ in panels])
+    add_note(figure, f"share of the swap test; {t_note(results, 'data sets')}")
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The share that methods copy at the lowest level, and how many runs reached theirs."""
+    means = {name: select(results, at(name, LATE), COPIES)["value"].mean() for name in SHOWN}
+    shown = in_words(f"{name} {decimal(mean)}" for name, mean in means.items() if mean == mean)
+    reached = select(results, {}, REACHED)["value"].notna()
+    return (
+        f"Stopped at a training loss of {LATE:g} nats, runs copy: {shown};\n"
+        f"{reached.sum()} of {len(reached)} runs reached their level"
+    )
