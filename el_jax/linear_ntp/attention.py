@@ -109,7 +109,8 @@ def compared(
     """The matrix (e_i − e_j) e_kᵀ of each row (k, i, j), as a row of numbers."""
     e = problem.embeddings
     query, first, second = rows.T
-    return np.einsum("pd,pe->pde", e[first] - e[second], e[query]).reshape(len(rows), e.shape[1] ** 2)
+    matrices = np.einsum("pd,pe->pde", e[first] - e[second], e[query])
+    return matrices.reshape(len(rows), e.shape[1] ** 2)
 
 
 def cyclic_subspace(problem: AttentionProblem) -> Float[np.ndarray, "dd r"]:

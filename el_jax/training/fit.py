@@ -221,6 +221,9 @@ def fit(
     for start in range(first, options.num_updates, options.log_every):
         step = start + options.log_every
         last = step == options.num_updates
+        if watch.all_stopped and not last:  # nothing changes any more; the end is still measured
+            state = state._replace(step=state.step + options.log_every)
+            continue
         state, metrics, health = program.advance(state, options.log_every)
         if start == first and checkpoints is not None:
             checkpoints.prepare()  # now that the devices are busy

@@ -64,6 +64,11 @@ class HealthWatch:
         self._hypers, self._policy = jax.device_get(hypers), on_non_finite
         self._known = health
 
+    @property
+    def all_stopped(self) -> bool:
+        """True once no run continues, as far as was seen."""
+        return bool((self._known.stopped_at >= 0).all())
+
     def __call__(self, health: Health) -> None:
         """Compare the runs' health after a dispatch with that before it.
 
