@@ -1,5 +1,6 @@
 """Margin ratios of every optimizer, on one-hot data and on larger supports."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +77,31 @@ def _draw(ax: Axes, results: pd.DataFrame, support_size: int) -> float:
         [t_interval(values_of(results, setting(method, support_size), m)) for m in metrics]
         for method in METHODS
     ]
-    means = np.array([[interval.mean for interval in row] for row in found])
+    draw_matrix(
+        ax,
+        np.array([[interval.mean for interval in row] for row in found]),
+        [name for name, _ in METHODS.values()],
+        [norm.replace("frobenius", "Frobenius") for norm in NORMS],
+        own=[NORMS.index(OWN_NORM[method]) for method in METHODS],
+    )
+    return max(interval.mean - interval.low for row in found for interval in row)
+
+
+def draw_matrix(
+    ax: Axes, means: np.ndarray, methods: Sequence[str], norms: Sequence[str], own: Sequence[int]
+) -> None:
+    """Draw the share of the largest margin of each method and norm, and frame its own norm's."""
     ax.imshow(means, vmin=0.0, vmax=1.0, cmap="Blues", aspect="auto")
-    own = [NORMS.index(OWN_NORM[method]) for method in METHODS]
     for (row, column), mean in np.ndenumerate(means):
         text = ax.text(column, row, decimal(mean), ha="center", va="center", fontsize=9.5)
         text.set_color("white" if mean > DARK else "black")
         if column == own[row]:
             text.set_fontweight("bold")
             ax.add_patch(Rectangle((column - 0.47, row - 0.44), 0.94, 0.88, **FRAME))
-    ax.set_xticks(range(len(NORMS)), [norm.replace("frobenius", "Frobenius") for norm in NORMS])
-    ax.set_yticks(range(len(METHODS)), [name for name, _ in METHODS.values()])
+    ax.set_xticks(range(len(norms)), norms)
+    ax.set_yticks(range(len(methods)), methods)
     ax.grid(visible=False)
     ax.set_xlabel("norm of the margin")
-    return max(interval.mean - interval.low for row in found for interval in row)
 
 
 def _draw_course(ax: Axes, curves: pd.DataFrame, support_size: int) -> None:

@@ -1,0 +1,6 @@
+"""Whose max margin does each optimizer lean to in a network of two layers?
+
+Gronich, Vardi 2026.
+"""
+
+SCALES = ("smoke", "cpu")
