@@ -1,0 +1,69 @@
+"""The minority's error in time for every α and share, and its exponent against α."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from el_jax.plots import add_legend, add_titles, plot_curve
+from experiments.harness.figures import (
+    curve_of,
+    decimal,
+    draw_against,
+    figure_answering,
+    in_words,
+    key,
+    mean_of,
+    t_note,
+    t_sems,
+)
+from experiments.harness.tables import read_table
+from experiments.ntp_minority.claims import LEAST, at
+from experiments.ntp_minority.run import ALPHAS, SHARES
+
+COLOURS = dict(zip(ALPHAS, ("#d55e00", "#e69f00", "#0072b2", "#000000"), strict=True))
+STYLES = dict(zip(SHARES, ("-", (0, (4, 1.5))), strict=True))
+
+
+def plot(out: Path) -> Figure:
+    """The courses on the left, exponents with the kink of theory on the right."""
+    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
+    figure, (axes,) = figure_answering(answer(results), 1, 2, size=(9.0, 3.9))
+    for alpha, colour in COLOURS.items():
+        for share, style in STYLES.items():
+            curve = curve_of(curves, at(alpha, share), "minority_log_error")
+            plot_curve(axes[0], curve, colour=colour, line_style=style, num_sems=t_sems)
+    axes[0].set_xlabel("log10 of the time t")
+    axes[0].set_ylabel("log10 of the error")
+    draw_against(
+        axes[1],
+        results,
+        "minority_exponent",
+        {"share": LEAST},
+        "alpha",
+        label="measured",
+        colour="#0072b2",
+    )
+    line = np.linspace(0.2, 2.2, 50)
+    axes[1].plot(line, np.maximum(1.0, line), color="#8c8c8c", zorder=0, label="max(1, α)")
+    axes[1].set_xlabel("α")
+    axes[1].legend(frameon=False)
+    add_titles(axes, ["error of the minority", f"its exponent at a share of {LEAST:g}"])
+    handles = [key(f"α = {alpha:g}", colour) for alpha, colour in COLOURS.items()]
+    handles += [key(f"share {share:g}", "#8c8c8c", style=style) for share, style in STYLES.items()]
+    add_legend(figure, handles, num_columns=6, note=t_note(results, "problems"))
+    return figure
+
+
+def answer(results: pd.DataFrame) -> str:
+    """The exponents by α, and the powers of the share."""
+    exponents = in_words(
+        decimal(mean_of(results, at(alpha, LEAST), "minority_exponent")) for alpha in ALPHAS
+    )
+    powers = in_words(decimal(mean_of(results, at(alpha), "power_of_share")) for alpha in ALPHAS)
+    shown = in_words(f"{alpha:g}" for alpha in ALPHAS)
+    return (
+        f"A minority's error falls as t to minus {exponents}\nat α = {shown}: the kink is at 1. "
+        f"Its share counts\nwith a power of {powers}"
+    )
