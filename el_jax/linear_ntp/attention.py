@@ -132,30 +132,40 @@ def graph_svm(
     Raises:
         ValueError: there is none; with linearly independent embeddings there is always one.
     """
-    found = orders(problem)
+    found, dim = orders(problem), problem.embeddings.shape[1]
     strict, equal = compared(problem, found.strict), compared(problem, found.equal)
-    dim = problem.embeddings.shape[1]
-    if norm == "max":
-        bound = np.ones((dim**2, 1))
-        eye = np.eye(dim**2)
-        rows = np.block([[-strict, np.zeros((len(strict), 1))], [eye, -bound], [-eye, -bound]])
-        limits = np.append(-np.ones(len(strict)), np.zeros(2 * dim**2))
-        cost = np.append(np.zeros(dim**2), 1.0)
-        held = np.pad(equal, ((0, 0), (0, 1)))
-        result = linprog(cost, rows, limits, held, np.zeros(len(held)), bounds=(None, None))
-        if result.x is None:
-            raise ValueError(_NO_MATRIX)
-        return result.x[:-1].reshape(dim, dim)
-    free = null_space(equal) if len(equal) else np.eye(dim**2)
+    w = (_least_entry if norm == "max" else _shortest)(strict, equal)
+    if w is None:
+        raise ValueError(
+            "no W orders the tokens as the contexts do: their embeddings are linearly dependent"
+        )
+    return w.reshape(dim, dim)
+
+
+def _shortest(
+    strict: Float[np.ndarray, "strict dd"], equal: Float[np.ndarray, "equal dd"]
+) -> Float[np.ndarray, "dd"] | None:
+    """The shortest w with strict w >= 1 and equal w = 0; None if there is none."""
+    free = null_space(equal) if len(equal) else np.eye(strict.shape[1])
     target = np.append(np.zeros(free.shape[1]), 1.0)
     system = np.vstack([(strict @ free).T, np.ones(len(strict))])
     residual = system @ nnls(system, target)[0] - target
     if np.linalg.norm(residual) < _LEAST_RESIDUAL:
-        raise ValueError(_NO_MATRIX)
-    return (free @ (-residual[:-1] / residual[-1])).reshape(dim, dim)
+        return None
+    return free @ (-residual[:-1] / residual[-1])
 
 
-_NO_MATRIX = "no W orders the tokens as the contexts do: their embeddings are linearly dependent"
+def _least_entry(
+    strict: Float[np.ndarray, "strict dd"], equal: Float[np.ndarray, "equal dd"]
+) -> Float[np.ndarray, "dd"] | None:
+    """The w of least largest entry under these constraints; the last unknown bounds its entries."""
+    size = strict.shape[1]
+    bound, eye = np.ones((size, 1)), np.eye(size)
+    rows = np.block([[-strict, np.zeros((len(strict), 1))], [eye, -bound], [-eye, -bound]])
+    limits = np.append(-np.ones(len(strict)), np.zeros(2 * size))
+    cost, held = np.append(np.zeros(size), 1.0), np.pad(equal, ((0, 0), (0, 1)))
+    found = linprog(cost, rows, limits, held, np.zeros(len(held)), bounds=(None, None)).x
+    return None if found is None else found[:-1]
 
 
 def finite_part(problem: AttentionProblem) -> Float[np.ndarray, "d d"]:
