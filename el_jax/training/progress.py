@@ -69,6 +69,16 @@ def headline(row: Row, watched: Watched, points: Points = _ALL) -> str:
     )
 
 
+def told_of_level(level: float, steps: np.ndarray) -> str:
+    """A line on the runs that reached ``train.stop_at_ce``, by their ``reached_step``, ``[R]``."""
+    done = steps[~np.isnan(steps)]
+    if not done.size:
+        return f"no run reached train.stop_at_ce={level:g}"
+    ends = " to ".join(dict.fromkeys(f"{step:.0f}" for step in (done.min(), done.max())))
+    reached = f"{done.size} of {steps.size} runs reached train.stop_at_ce={level:g}"
+    return f"{reached}, after {ends} updates"
+
+
 def _means(values: np.ndarray, points: Points) -> str:
     of_points = [values[list(places)] if places else values for places in points.values()]
     means = [np.nan if np.isnan(of).all() else float(np.nanmean(of)) for of in of_points]

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from el_jax.training.progress import BarProgress, LineProgress, headline, sweep_points, watched
+from el_jax.training.progress import (
+    BarProgress,
+    LineProgress,
+    headline,
+    sweep_points,
+    told_of_level,
+    watched,
+)
 
 ROOT = pathlib.Path(__file__).parents[2]
 WATCHED = watched(["test"], ["easy", "hard"])
@@ -52,6 +59,18 @@ def test_sweep_points_are_kept_apart():
     many = {f"margin={place}": [place] for place in range(4)}
     assert headline(row, WATCHED, many) == "loss 1.000 to 4.000"
     assert headline(row, WATCHED, sweep_points(runs[:2])) == "loss 1.100"
+
+
+@pytest.mark.parametrize(
+    ("steps", "line"),
+    [
+        ([np.nan, np.nan], "no run reached train.stop_at_ce=0.1"),
+        ([30, np.nan], "1 of 2 runs reached train.stop_at_ce=0.1, after 30 updates"),
+        ([50, 20], "2 of 2 runs reached train.stop_at_ce=0.1, after 20 to 50 updates"),
+    ],
+)
+def test_the_last_screen_says_which_runs_reached_a_level(steps, line):
+    assert told_of_level(0.1, np.array(steps)) == line
 
 
 @pytest.mark.parametrize("width", [60, 200])
