@@ -163,7 +163,9 @@ def choices(settings: Settings) -> Iterator[str]:
 def title_of(settings: Settings) -> str:
     """Title of the progress display: loss, number of runs, device, and a few sweep points."""
     points = sweep_points(settings.rows)
-    title = f"{settings.loss.name}, {len(settings.runs)} runs on {jax.devices()[0].device_kind}"
+    num = len(settings.runs)
+    runs = f"{num} run{'s' * (num > 1)}"
+    title = f"{settings.loss.name}, {runs} on {jax.devices()[0].device_kind}"
     return title + (f" ({' / '.join(points)})" if 1 < len(points) <= 3 else "")
 
 

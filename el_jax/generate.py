@@ -59,8 +59,7 @@ class Writer(NamedTuple):
         Raises:
             ConfigError: the text has no tokens, or a number is out of range.
         """
-        text = self.before + text
-        prompt = self.tokenizer.encode(text, add_special_tokens=self.adds_special).ids
+        prompt = self._tokens_of(self.before + text)
         tokens = jnp.array([prompt], jnp.int32)
         try:
             require("seed", seed, 0 <= seed < 2**32, "in [0, 2**32)")
@@ -76,6 +75,17 @@ class Writer(NamedTuple):
         end = next((i for i, token in enumerate(added) if token in special), len(added))
         decoded: str = self.tokenizer.decode(added[:end])
         return decoded
+
+    def _tokens_of(self, text: str) -> list[int]:
+        try:
+            ids: list[int] = self.tokenizer.encode(text, add_special_tokens=self.adds_special).ids
+        except Exception as error:  # the library raises no narrower one
+            known = sorted(self.tokenizer.get_vocab())
+            raise ConfigError(
+                f"text={text!r}: must consist of tokens of the model, such as "
+                f"{' '.join(known[:3] + known[-3:])} ({error})"
+            ) from error
+        return ids
 
 
 def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:

@@ -43,6 +43,7 @@ from experiments.harness.report import (
 from experiments.harness.tables import MalformedTableError, read_table
 
 ROOT = Path(__file__).parent
+TABLES = ("results.csv", "curves.csv", "provenance.json")  # what a run writes
 
 
 def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -122,8 +123,11 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
             print(f"{seeds} seeds: {len(said) - undecided} of {len(said)} claims decided")
     elif not arguments.plot_only:
         experiment.run(arguments.scale, out, only=only)
-    elif not (out / "results.csv").exists():
-        raise ExperimentError(f"nothing to redraw in {out}; run without --plot-only, or set --out.")
+    elif missing := [name for name in TABLES if not (out / name).exists()]:
+        raise ExperimentError(
+            f"cannot redraw in {out}: it must have {', '.join(TABLES)}, and lacks {missing[0]}; "
+            "run without --plot-only, or copy them there"
+        )
     conclude(experiment, heading, out)
 
 

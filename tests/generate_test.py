@@ -11,7 +11,8 @@ import tokenizers
 
 import el_jax
 from el_jax import export, generate
-from el_jax.tokenizers import SEPARATOR, load_tokenizer
+from el_jax.process.errors import ConfigError
+from el_jax.tokenizers import SEPARATOR, load_tokenizer, word_tokenizer
 from el_jax.types import Batch
 from tests import trainings
 
@@ -115,3 +116,10 @@ def test_a_text_that_cannot_be_continued_is_one_line(arguments, words, workdir, 
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
     assert words in line
+
+
+def test_a_text_of_unknown_words_is_told_the_words_of_the_model():
+    words = word_tokenizer(["a", "b", "<BOS>"])
+    writer = generate.Writer(config=None, params={}, tokenizer=words)
+    with pytest.raises(ConfigError, match=r"text='In the': must consist of tokens .* <BOS> a b"):
+        writer.continued("In the", 1, 0.0, 0)

@@ -205,8 +205,9 @@ def constructed(path: str, kind: Callable[..., T], fields: Mapping[str, Any]) ->
 
 
 def _hint(name: Any, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
-    return f"; did you mean {close[0]!r}?" if close else ""
+    names = {known_name.lower(): known_name for known_name in known}
+    close = difflib.get_close_matches(str(name).lower(), names, n=1)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 
 def choose(path: str, name: Any, table: Mapping[str, T]) -> T:

@@ -24,6 +24,7 @@ from el_jax.worlds.world import (
     categorical,
     certain,
     check_rows,
+    columns_of,
     draw_each,
     log_normalised,
     most_probable,
@@ -220,7 +221,7 @@ class ChartGrammar:
 
     def _emitted(self, tokens: Int[Array, "*n T"]) -> Float[Array, "*n T K"]:
         """p(x_t | symbol), 0 after the end."""
-        return jnp.where(tokens[..., None] == PAD, 0, jnp.asarray(self.words).T[tokens])
+        return jnp.where(tokens[..., None] == PAD, 0, columns_of(self.words, tokens, PAD))
 
     def _charts(self, tokens: Tokens) -> tuple[Float[Array, "*n T T K"], Float[Array, "*n T"]]:
         return self._inside(self._emitted(jnp.asarray(tokens)))

@@ -24,6 +24,7 @@ from el_jax.worlds.world import (
     categorical,
     categorical_of,
     check_rows,
+    columns_of,
     cumulative,
     draw_each,
     log_normalised,
@@ -153,7 +154,7 @@ class HMM:
 
     def _emitted(self, tokens: Tokens) -> Float[Array, "*n T S"]:
         """p(x_t | z_t)."""
-        return jnp.asarray(self.emission).T[tokens]
+        return columns_of(self.emission, tokens)
 
     def _log_state(self, tokens: Tokens) -> Float[Array, "*n T S"]:
         """Logarithm of p(z_t | x_-t), up to a constant at each position."""

@@ -30,6 +30,7 @@ from el_jax.worlds.world import (
     categorical_of,
     certain,
     check_rows,
+    columns_of,
     cumulative,
     draw_each,
     most_probable,
@@ -176,7 +177,7 @@ class TreeGrammar:
 
     def _emitted(self, tokens: Tokens) -> Float[Array, "*n T K"]:
         """p(x_t | symbol)."""
-        return jnp.asarray(self.words).T[tokens]
+        return columns_of(self.words, tokens)
 
     def _inside(
         self, emitted: Float[Array, "*n T K"]

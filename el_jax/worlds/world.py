@@ -122,6 +122,29 @@ def draw_each(
     return jax.lax.map(draw_number, jnp.arange(num), batch_size=at_once)
 
 
+def columns_of(table: Any, tokens: Tokens, least: int = 0) -> Float[Array, "*n T S"]:
+    """The column of each word in a table ``[S, V]``, such as p(x_t | state).
+
+    Args:
+        table: the table.
+        tokens: words; indexing alone would take one outside the vocabulary for another.
+        least: the least token, ``PAD`` if there may be one; its column is the last word's.
+
+    Raises:
+        ValueError: a token whose value is known here, not a traced one, is out of range.
+    """
+    columns = jnp.asarray(table).T
+    if not isinstance(tokens, jax.core.Tracer) and getattr(tokens, "is_fully_addressable", True):
+        ids = np.asarray(tokens)
+        wrong = ids[(ids < least) | (ids >= len(columns))]
+        if wrong.size:
+            raise ValueError(
+                f"token {wrong[0]}: must be in {least} .. {len(columns) - 1}, the words of the "
+                "world; leave out begin and mask tokens"
+            )
+    return columns[tokens]
+
+
 def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:
     """Draw one class per row in proportion to its weight, from one uniform number per draw.
 

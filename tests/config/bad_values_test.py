@@ -55,6 +55,7 @@ TRAINING = [
     ("model=lookup_table", "model.order", 0, "must be at least 1, and small enough for"),
     ("model=lookup_table", "loss.path", "gram", "must be 'auto' or 'plain' for the model"),
     ("loss=e1", "task.name", "copi", "; did you mean 'copy'?"),
+    ("loss=e1", "loss.name", "E2", "; did you mean 'e2'?"),
     ("loss=e1", "task.easy_fraction", 1.5, "must be in [0, 1]"),
     ("loss=e1", "task.strings_per_window", 3, "must be a divisor of strings_per_update=8"),
     ("loss=e1", "task.num_train", 401, "must be 0 or a multiple of strings_per_update=8"),

@@ -166,7 +166,7 @@ def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, caps
 
 def test_plot_only_reads_what_is_there(root, capsys):
     assert main(["run", "toy", "--plot-only"], root) == 2
-    assert "nothing to redraw" in capsys.readouterr().err
+    assert "lacks results.csv" in capsys.readouterr().err
     main(["run", "toy"], root)
     (root / "toy" / "figure.png").unlink()
     (root / "toy" / "run.py").write_text("raise RuntimeError")

@@ -344,3 +344,12 @@ def test_masked_contexts_are_the_sentences_with_a_word_hidden(name):
 def test_contexts_of_sentences_of_several_lengths_are_refused():
     with pytest.raises(ValueError, match=r"number of lengths=\d: must be 1"):
         every_masked_context(SMALL["grammar_file"])
+
+
+@pytest.mark.parametrize("name", ["hmm", "pcfg", "grammar_file"])
+def test_a_token_that_is_no_word_is_refused_and_not_taken_for_another(name):
+    world = SMALL[name]
+    tokens = np.zeros((1, world.length), np.int32)
+    tokens[0, 0] = world.vocab_size  # the begin token of a causal task
+    with pytest.raises(ValueError, match=f"token {world.vocab_size}: must be in .* the words of"):
+        world.log_next(tokens)
