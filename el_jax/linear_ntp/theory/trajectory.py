@@ -41,6 +41,12 @@ class Trajectory:
     metrics: dict[str, Float64[np.ndarray, "*runs marks"]]
     final: Float64[np.ndarray, "*runs V d"]
 
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory({len(self.steps)} marks, the last at {self.steps[-1]:.6g}; "
+            f"metrics: {', '.join(self.metrics)}; final {list(self.final.shape)})"
+        )
+
 
 def run_trajectory(
     problem: NTPProblem,
