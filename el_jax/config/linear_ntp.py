@@ -147,7 +147,7 @@ class TrajectorySettings:
     Attributes:
         method: a name in ``DIRECTIONS``; None for no training.
         step_size: η; None for 1 / (2 L) with the bound on the smoothness L.
-        decay: a of η (k + 1)^-a.
+        decay: a of η (k + 1)^-a, the exponent of the step size; not a decay of weights.
         num_steps: number of steps.
         num_marks: number of log-spaced steps with a measurement.
     """

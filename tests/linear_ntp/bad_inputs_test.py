@@ -10,6 +10,7 @@ import pytest
 from exact_oracle import problem_of
 
 from el_jax.linear_ntp import (
+    DIRECTIONS,
     NTPProblem,
     analyze,
     check_compatibility,
@@ -24,6 +25,7 @@ from el_jax.linear_ntp import (
     top_curvature,
 )
 
+NAMES = ", ".join(DIRECTIONS)
 # These calls run in another process, since this one checks the types of arguments.
 CALLS = {
     "ntp.margin_upper_bound(p, W, norm='taxicab')": "norm='taxicab' must be",
@@ -37,6 +39,8 @@ CALLS = {
     "ntp.gradient_flow(p, [math.nan])": "times=[nan]: must increase from at least 0, and",
     "ntp.gradient_flow(p, [1.0, math.inf])": "times=[1.0, inf]: must increase from at least 0",
     "ntp.run_trajectory(p, ntp.Adam, 0.1, 5)": "method=<class 'el_jax.linear_ntp.",
+    "ntp.run_trajectory(p, 'adamw', 0.1, 5)": f"method='adamw': must be one of {NAMES}, or a "
+    'Direction such as Adam(); AdamW is "adam" with weight_decay=',
     "ntp.run_trajectory(p, None, 0.1, 5)": "method=None: must be one of gd, ",
     "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
     "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
