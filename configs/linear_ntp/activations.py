@@ -4,8 +4,9 @@
         --workdir=runs/activations
 
 Make the file with ``np.savez(file, embeddings=..., counts=...)``: one activation per row,
-``[contexts, d]``, and how often each token followed each context, ``[V, contexts]``. Contexts whose
-activations coincide are merged.
+``[contexts, d]`` (the transpose of H), and how often each token followed each context, ``[V,
+contexts]``. Probabilities may be given as counts: if each column sums to 1, contexts are equally
+frequent. Contexts whose activations coincide are merged.
 
 Arguments after the colon: the ``file``, ``unit`` to scale activations to length 1, ``norms``
 (frobenius|all), ``steps`` of gradient descent. Cost: seconds to minutes; a thousand

@@ -30,6 +30,7 @@ from el_jax.linear_ntp import (
     random_problem,
     teacher_problem,
 )
+from el_jax.linear_ntp.problems.corpus import array_names
 from el_jax.linear_ntp.theory.norms import Norm
 from el_jax.process.errors import ConfigError
 from el_jax.tasks.king_james import encode_words, king_james_words
@@ -115,14 +116,35 @@ def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTP
         embeddings: ``.npy`` file, or ``.npz`` file with an array of that name or a single array;
             one activation of d numbers per row.
         counts: ``.npy`` file, or ``.npz`` file with an array of that name, ``[V, contexts]``: the
-            number of times that each token followed each context.
+            number of times that each token followed each context, or its probability.
         unit_norm: scale activations to length 1.
 
     Raises:
-        ValueError: a file or an array is missing; or see :func:`from_counts`.
+        ValueError: a file or an array is missing, or their numbers of contexts differ; or see
+            :func:`from_counts`.
     """
+    if embeddings == counts and not {"embeddings", "counts"} <= {*(names := array_names(counts))}:
+        raise ValueError(
+            f"{counts} holds {', '.join(names) or 'one array without a name'}: must be a .npz file "
+            "with embeddings [contexts, d] and counts [V, contexts]"
+        )
     activations = load_activations(embeddings, name="embeddings", unit_norm=unit_norm)
-    return merge_contexts(from_counts(activations, load_array(counts, name="counts")))
+    table = load_array(counts, name="counts")
+    if table.ndim != 2 or table.shape[1] != activations.shape[1]:
+        raise ValueError(_disagreement(embeddings, activations.T.shape, counts, table.shape))
+    return merge_contexts(from_counts(activations, table))
+
+
+def _disagreement(
+    embeddings: str, rows: tuple[int, ...], counts: str, table: tuple[int, ...]
+) -> str:
+    """What is wrong with shapes that do not have as many contexts."""
+    swapped = "counts" if table[:-1] == rows[:1] else ""
+    swapped = "embeddings" if table[1:] == rows[1:] else swapped
+    return (
+        f"{embeddings} holds embeddings {list(rows)}, {counts} counts {list(table)}: must be "
+        f"[contexts, d] and [V, contexts]{swapped and f'; transpose {swapped}?'}"
+    )
 
 
 PROBLEMS: dict[str, Callable[..., NTPProblem]] = {
@@ -147,7 +169,7 @@ class TrajectorySettings:
     Attributes:
         method: a name in ``DIRECTIONS``; None for no training.
         step_size: η; None for 1 / (2 L) with the bound on the smoothness L.
-        decay: a of η (k + 1)^-a.
+        decay: a of η (k + 1)^-a, the exponent of the step size; not a decay of weights.
         num_steps: number of steps.
         num_marks: number of log-spaced steps with a measurement.
     """

@@ -1,12 +1,14 @@
 """Next-token prediction with a linear decoder on frozen embeddings, in float64.
 
 When are the data separable, and towards which max-margin matrix does training go? (Thrampoulidis
-2024, arXiv 2402.18551.) ``problem.py`` defines the data and the notation. Public functions take
-NumPy or JAX arrays and return NumPy float64: they enter ``float64()`` and compile themselves, so
-nothing depends on the precision of the rest of the program.
+2024, arXiv 2402.18551.) ``problem.py`` defines the data and the notation; ``attention.py`` answers
+the same of one attention layer. Public functions take NumPy or JAX arrays and return NumPy float64:
+they enter ``float64()`` and compile themselves, so nothing depends on the precision of the rest of
+the program.
 """
 
 from el_jax.linear_ntp.analysis import Analysis, analyze
+from el_jax.linear_ntp.attention import AttentionProblem, finite_part, graph_svm
 from el_jax.linear_ntp.problems.builders import (
     antipodal_problem,
     crowded_problem,
@@ -91,6 +93,7 @@ __all__ = [
     "KKT",
     "Adam",
     "Analysis",
+    "AttentionProblem",
     "Certificate",
     "Compatibility",
     "Conditioning",
@@ -130,12 +133,14 @@ __all__ = [
     "facet_problem",
     "figure1_problem",
     "finite_component",
+    "finite_part",
     "fit_rate",
     "frank_wolfe_gap",
     "from_counts",
     "from_tokens",
     "gradient",
     "gradient_flow",
+    "graph_svm",
     "leaked_mass",
     "limit_problem",
     "load_activations",

@@ -54,9 +54,29 @@ def test_activations_and_counts_may_share_a_file(tmp_path):
     np.savez(path, embeddings=rows, counts=counts)
     np.testing.assert_allclose(problem_of(config).embeddings, np.eye(2))
     np.savez(path, embeddings=rows)
-    assert "name='counts': must be one of embeddings" in message(config)
+    assert "acts.npz holds embeddings: must be a .npz file with emb" in message(config)
     path.write_bytes(b"no zip file")
     assert "acts.npz: must be a .npy or .npz file of numbers" in message(config)
+
+
+def test_files_without_embeddings_and_counts_are_told_what_is_needed(tmp_path):
+    needed = "must be a .npz file with embeddings [contexts, d] and counts [V, contexts]"
+    path = tmp_path / "a.npz"
+    config = activations.get_config(f"file={path}")
+    np.savez(path, H=np.ones((2, 3)), P=np.eye(3))
+    assert message(config) == f"config.problem: {path} holds H, P: {needed}"
+    np.savez(path, embeddings=np.ones((2, 3)), counts=np.eye(4, 3))
+    assert message(config) == (
+        f"config.problem: {path} holds embeddings [2, 3], {path} counts [4, 3]: must be "
+        "[contexts, d] and [V, contexts]; transpose embeddings?"
+    )
+    np.savez(path, embeddings=np.ones((3, 2)), counts=np.eye(3, 4))
+    assert message(config).endswith("; transpose counts?")
+    np.savez(path, embeddings=np.ones((3, 2)), counts=np.ones(3))
+    assert message(config).endswith("counts [3]: must be [contexts, d] and [V, contexts]")
+    np.save(tmp_path / "a.npy", np.ones((2, 3)))
+    alone = message(activations.get_config(f"file={tmp_path / 'a.npy'}"))
+    assert alone == f"config.problem: {tmp_path / 'a.npy'} holds one array without a name: {needed}"
 
 
 def test_activations_of_a_network_are_read_and_merged(tmp_path):

@@ -10,17 +10,22 @@ import pytest
 from exact_oracle import problem_of
 
 from el_jax.linear_ntp import (
+    DIRECTIONS,
     NTPProblem,
     analyze,
+    check_compatibility,
+    check_separability,
     excess_loss,
     gradient_flow,
     leaked_mass,
     margin_upper_bound,
+    max_margin,
     random_problem,
     run_trajectory,
     top_curvature,
 )
 
+NAMES = ", ".join(DIRECTIONS)
 # These calls run in another process, since this one checks the types of arguments.
 CALLS = {
     "ntp.margin_upper_bound(p, W, norm='taxicab')": "norm='taxicab' must be",
@@ -34,6 +39,8 @@ CALLS = {
     "ntp.gradient_flow(p, [math.nan])": "times=[nan]: must increase from at least 0, and",
     "ntp.gradient_flow(p, [1.0, math.inf])": "times=[1.0, inf]: must increase from at least 0",
     "ntp.run_trajectory(p, ntp.Adam, 0.1, 5)": "method=<class 'el_jax.linear_ntp.",
+    "ntp.run_trajectory(p, 'adamw', 0.1, 5)": f"method='adamw': must be one of {NAMES}, or a "
+    'Direction such as Adam(); AdamW is "adam" with weight_decay=',
     "ntp.run_trajectory(p, None, 0.1, 5)": "method=None: must be one of gd, ",
     "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
     "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
@@ -121,4 +128,21 @@ def test_copies_cannot_be_written_to_either():
 def test_a_problem_says_its_sizes():
     assert repr(problem_of(np.eye(3), [{0}, {1}, {2, 3}], 5)) == (
         "NTPProblem(3 contexts in 3 dimensions, 5 tokens)"
+    )
+
+
+def test_results_print_what_was_found_and_not_their_arrays():
+    problem = problem_of(np.eye(3), [{0}, {1}, {2}], 3)
+    for check, name in ((check_separability, "Separability"), (check_compatibility, "Compatib")):
+        verdict = check(problem)
+        assert repr(verdict).startswith(name)
+        assert repr(verdict).endswith(f"(holds=True, reason={verdict.reason!r})")
+    solution = max_margin(problem)
+    assert repr(solution) == (
+        f"MaxMargin(frobenius margin {solution.margin:.6g}, norm of w {1 / solution.margin:.6g}, "
+        f"gap {solution.gap:.1e}, {solution.iterations} iterations, w [3, 3])"
+    )
+    run = run_trajectory(problem, "gd", 0.1, 2_000, marks=[0, 1_234])
+    assert repr(run) == (
+        f"Trajectory(2 marks, the last at 1234; metrics: {', '.join(run.metrics)}; final [3, 3])"
     )

@@ -6,7 +6,9 @@ from scipy.optimize import linprog
 
 from el_jax.linear_ntp import (
     NTPProblem,
+    antipodal_problem,
     cross_entropy,
+    duplicate_problem,
     entropy_lower_bound,
     gradient,
     limit_problem,
@@ -103,6 +105,12 @@ def test_where_nothing_is_separable_the_loss_has_a_minimiser():
     assert not limit.separable.any()
     assert np.linalg.norm(gradient(NOTHING, limit.finite)) < 1e-12
     np.testing.assert_allclose(cross_entropy(NOTHING, limit.finite), limit.infimum)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("problem", [antipodal_problem(2), duplicate_problem(2, same_support=True)])
+def test_a_slope_at_rounding_is_not_followed(problem):
+    assert limit_problem(problem).stationarity < 1e-16
 
 
 def test_gradient_descent_turns_to_the_max_margin_of_the_limit():

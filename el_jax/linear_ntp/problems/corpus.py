@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -125,6 +125,15 @@ def one_hot_positions(
     return lambda contexts: np.concatenate([row == tokens for row in contexts.T]).astype(float)
 
 
+def array_names(path: str | PathLike[str]) -> list[str]:
+    """Names of the arrays of a ``.npz`` file; none for a ``.npy`` file."""
+    loaded = _opened(path)
+    if isinstance(loaded, np.ndarray):
+        return []
+    with loaded:
+        return list(loaded.files)
+
+
 def load_array(
     path: str | PathLike[str], *, name: str | None = None, only: bool = False
 ) -> np.ndarray:
@@ -139,10 +148,7 @@ def load_array(
         ValueError: if there is no array of that name, or the file has another format.
         OSError: if there is no such file.
     """
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path}: must be a .npy or .npz file of numbers") from error
+    loaded = _opened(path)
     if isinstance(loaded, np.ndarray):
         return loaded
     with loaded:
@@ -180,6 +186,14 @@ def load_activations(
     if (length == 0).any():
         raise ValueError(f"row {int(length.argmin())} of {path} is zero: it has no direction")
     return embeddings / length
+
+
+def _opened(path: str | PathLike[str]) -> Any:
+    """What NumPy makes of the file: an array, or a mapping of several to close after use."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path}: must be a .npy or .npz file of numbers") from error
 
 
 def _pairs(

@@ -59,6 +59,9 @@ class Separability:
     reason: str
     margin_interval: tuple[float, float]
 
+    def __repr__(self) -> str:
+        return f"Separability(holds={self.holds}, reason={self.reason!r})"
+
 
 @dataclass(frozen=True, eq=False)
 class Compatibility:
@@ -78,6 +81,9 @@ class Compatibility:
     verification: Verification | None
     reason: str
     relative_residual: float
+
+    def __repr__(self) -> str:
+        return f"Compatibility(holds={self.holds}, reason={self.reason!r})"
 
 
 def check_separability(problem: NTPProblem, *, max_iterations: int | None = None) -> Separability:

@@ -134,17 +134,26 @@ def _least(
             method="trust-ncg",
             options={"gtol": 1e-14},
         )
-        flat = _polished(np.asarray(found.x), slope, along)
+        lengths = np.linalg.norm(problem.embeddings, axis=0)
+        rounding = np.finfo(np.float64).eps * float(problem.context_probs @ lengths)
+        flat = _polished(np.asarray(found.x), slope, along, rounding)
         probs = np.asarray(jax.nn.softmax(logits(jnp.asarray(flat)), axis=0))
         return flat.reshape(shape), probs, float(loss(jnp.asarray(flat)))
 
 
 def _polished(
-    flat: Float64[np.ndarray, "n"], slope: Callable[..., Array], along: Callable[..., Array]
+    flat: Float64[np.ndarray, "n"],
+    slope: Callable[..., Array],
+    along: Callable[..., Array],
+    rounding: float,
 ) -> Float64[np.ndarray, "n"]:
-    """Take Newton steps while each halves the slope; a trust region stops at equal losses."""
+    """Take Newton steps while each halves the slope; a trust region stops at equal losses.
+
+    A slope of length ``rounding`` = ε Σ_j π_j ‖h_j‖ is noise, partly along directions without
+    curvature, where conjugate gradients divide by 0.
+    """
     size = np.linalg.norm(slope(flat))
-    while size > 0:
+    while size > rounding:
         curvature = LinearOperator(
             (flat.size, flat.size), matvec=partial(along, flat), dtype=np.float64
         )

@@ -82,7 +82,7 @@ class MaxMargin:
 
     Attributes:
         norm: N.
-        w: W_mm, at unit margin, ``[V, d]``.
+        w: the matrix W_mm, at unit margin, ``[V, d]``.
         margin: N-margin of W_mm, 1 / N(W_mm): the lower end of ``interval``.
         dual: B in D, scaled so that -Σ_off B = N(W_mm)²; for the Frobenius norm W_mm = B Hᵀ,
             ``[V, m]``.
@@ -103,6 +103,12 @@ class MaxMargin:
     gap: float
     interval: tuple[float, float]
     iterations: int
+
+    def __repr__(self) -> str:
+        return (
+            f"MaxMargin({self.norm} margin {self.margin:.6g}, norm of w {1 / self.margin:.6g}, "
+            f"gap {self.gap:.1e}, {self.iterations} iterations, w {list(self.w.shape)})"
+        )
 
 
 def max_margin(

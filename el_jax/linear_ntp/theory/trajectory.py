@@ -41,6 +41,12 @@ class Trajectory:
     metrics: dict[str, Float64[np.ndarray, "*runs marks"]]
     final: Float64[np.ndarray, "*runs V d"]
 
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory({len(self.steps)} marks, the last at {self.steps[-1]:.6g}; "
+            f"metrics: {', '.join(self.metrics)}; final {list(self.final.shape)})"
+        )
+
 
 def run_trajectory(
     problem: NTPProblem,
@@ -73,8 +79,8 @@ def run_trajectory(
         initial: where to start; zeros when None. Leading axes are seeds, and broadcast against
             those of ``step_size``: ``initial [R, 1, V, d]`` with ``step_size [E]`` gives ``[R, E]``
             runs. The part of W that CE does not depend on stays as it was.
-        decay: a.
-        weight_decay: λ.
+        decay: a, the exponent of the step size; not a decay of weights.
+        weight_decay: λ; AdamW is the method "adam" with a positive λ.
         batch: number of pairs (context, next token) that each step draws anew from the problem; 0
             for all pairs with their probabilities. Metrics always use the whole problem.
         seed: seed of the draws, which differ between runs.
@@ -135,7 +141,7 @@ def _direction(method: str | Direction) -> Direction:
     if not isinstance(method, str) or method not in DIRECTIONS:
         raise ValueError(
             f"method={method!r}: must be one of {', '.join(DIRECTIONS)}, or a Direction such as "
-            "Adam()"
+            'Adam(); AdamW is "adam" with weight_decay='
         )
     return DIRECTIONS[method]
 
