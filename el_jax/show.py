@@ -3,9 +3,9 @@
     python -m el_jax.show WORKDIR [WORKDIR ...]
 
 WORKDIR belongs to a training that is running, was interrupted or has finished. Prints a table with
-a line for each run and writes WORKDIR/curves.png: the loss, and the accuracy of every group of
-every split, with a line at chance level if the task has one. Given several workdirs, prints one
-table of the numbers in which they differ and their last metrics.
+a line for each run, its probes included, and writes WORKDIR/curves.png: the loss, and the accuracy
+of every group of every split, with a line at chance level if the task has one. Given several
+workdirs, prints one table of the numbers in which they differ and their last metrics.
 """
 
 import argparse
@@ -38,8 +38,7 @@ def show(run: SavedRun) -> pathlib.Path:
     settings, history = run.settings, run.history
     if not history.steps:
         raise UserError(f"{run.workdir}: no row of metrics yet")
-    names = watched(["train", *settings.evaluations], settings.task.group_names)
-    measured = {name: label for name, label in names.items() if _is_in(history.rows, name)}
+    measured = _measured(run)
     print(f"{run.workdir}: step {history.steps[-1]} of {settings.train.num_updates}")
     print(*_table(run, measured), sep="\n")
     # a split measured only at the end has no curve
@@ -71,8 +70,7 @@ def compare(runs: Sequence[SavedRun]) -> list[str]:
     differing = [key for key in keys if len({str(config.get(key)) for config in flat}) > 1]
     rows: list[dict[str, str]] = []
     for run, config in zip(runs, flat, strict=True):
-        names = watched(["train", *run.settings.evaluations], run.settings.task.group_names)
-        last = {name: label for name, label in names.items() if _is_in(run.history.rows, name)}
+        last = _measured(run)
         for point, places in sweep_points(run.runs).items():
             row = {"workdir": str(run.workdir)} | ({"sweep": point} if point else {})
             row |= {key: str(config.get(key, "")) for key in differing}
@@ -81,6 +79,19 @@ def compare(runs: Sequence[SavedRun]) -> list[str]:
                 row[label] = f"{np.nanmean(run.history.curve(name)[1][-1][places]):.3f}"
             rows.append(row)
     return _aligned(rows)
+
+
+def _measured(run: SavedRun) -> dict[str, str]:
+    """The metrics shown, by name, with their labels: loss, accuracies, and those of no split."""
+    settings, rows = run.settings, run.history.rows
+    splits = ("train", *settings.evaluations)
+    of_splits = tuple(f"{split}_" for split in ("batch", *splits))
+    names = dict(watched(splits, settings.task.group_names)) | {
+        name: name.replace("_", " ")
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if not name.startswith(of_splits) and not name.endswith("_sem")
+    }
+    return {name: label for name, label in names.items() if _is_in(rows, name)}
 
 
 def _aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:

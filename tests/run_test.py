@@ -107,6 +107,17 @@ def test_show_prints_a_line_for_each_run_and_draws(workdir, capsys):
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
+def test_show_has_the_numbers_of_probes(workdir, capsys):
+    rows = (workdir / "metrics.jsonl").read_text().splitlines()
+    probed = {"swap_copies": [0.25, 0.5, 0.0, 1.0], "fisher_trace_sem": [1.0] * 4}
+    rows[-1] = json.dumps(json.loads(rows[-1]) | probed)
+    (workdir / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+    assert show.main([str(workdir)]) == 0
+    head, *runs = capsys.readouterr().out.splitlines()[1:6]
+    assert head.split()[-2:] == ["swap", "copies"]
+    assert [run.split()[-1] for run in runs] == ["0.250", "0.500", "0.000", "1.000"]
+
+
 def test_show_compares_workdirs_by_the_keys_in_which_they_differ(workdir, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(workdir, other)
