@@ -20,7 +20,7 @@ RUNS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("rrxor", "cross_entropy", {}),
     ("rrxor", "cross_entropy", {"num_layers": 4}),  # the paper's
 )
-SEEDS = 5  # of the network and its data
+SEEDS = 10  # of the network and its data
 NUM_UPDATES = 3_000
 
 
