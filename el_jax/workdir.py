@@ -19,7 +19,7 @@ from el_jax.process.lock import locked
 from el_jax.process.processes import agreed, check_same, is_first
 from el_jax.process.stop import StopSignal
 from el_jax.training.fit import Training
-from el_jax.training.progress import Points, headline, told_of_level
+from el_jax.training.progress import Points, describe_reached, headline
 from el_jax.training.sinks import OpenSinks, Sink, open_sinks, read_rows
 from el_jax.training.state import TrainState
 
@@ -133,7 +133,7 @@ class Workdir:
             numbers = headline(last, training.watched, points)
             print(f"done: {training.options.num_updates} updates; {numbers}")
             if level := training.spec.stop_at_ce:
-                print(told_of_level(level, last["reached_step"]))
+                print(describe_reached(level, last["reached_step"]))
             print(f"metrics and checkpoints: {self.folder}")
 
 

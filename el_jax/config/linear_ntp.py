@@ -138,7 +138,7 @@ def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTP
 def _disagreement(
     embeddings: str, rows: tuple[int, ...], counts: str, table: tuple[int, ...]
 ) -> str:
-    """What is wrong with shapes that do not have as many contexts."""
+    """The message for embeddings and counts that do not have as many contexts."""
     swapped = "counts" if table[:-1] == rows[:1] else ""
     swapped = "embeddings" if table[1:] == rows[1:] else swapped
     return (

@@ -133,6 +133,8 @@ def graph_svm(
         ValueError: there is none; with linearly independent embeddings there is always one.
     """
     found, dim = orders(problem), problem.embeddings.shape[1]
+    if not len(found.strict):  # every pair is in a cycle
+        return np.zeros((dim, dim))
     strict, equal = compared(problem, found.strict), compared(problem, found.equal)
     w = (_least_entry if norm == "max" else _shortest)(strict, equal)
     if w is None:

@@ -69,7 +69,7 @@ def headline(row: Row, watched: Watched, points: Points = _ALL) -> str:
     )
 
 
-def told_of_level(level: float, steps: np.ndarray) -> str:
+def describe_reached(level: float, steps: np.ndarray) -> str:
     """A line on the runs that reached ``train.stop_at_ce``, by their ``reached_step``, ``[R]``."""
     done = steps[~np.isnan(steps)]
     if not done.size:

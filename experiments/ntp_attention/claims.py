@@ -19,7 +19,7 @@ CLAIMS = [
         source=SOURCE,
     ),
     level(
-        "Normalised gradient descent is nearer to it (cosine)",
+        "So does normalised gradient descent (cosine)",
         "cosine_frobenius",
         NGD,
         at_least=0.98,

@@ -17,8 +17,8 @@ def at(name: str) -> dict[str, str]:
 
 CLAIMS = [
     level(
-        f"{name[0].upper()}{name[1:]} has the largest margin in the {method.norm} norm "
-        "(lead over methods of other norms, as a share of theirs)",
+        f"{name[0].upper()}{name[1:]} has a larger margin in the {method.norm} norm than the "
+        "methods of other norms (lead over the best, as a share of its margin)",
         "lead",
         at(name),
         at_least=0.0,

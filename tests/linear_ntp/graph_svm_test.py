@@ -82,6 +82,12 @@ def test_another_solver_finds_the_same_graph_svm(seed: int) -> None:
     assert np.linalg.norm(found.x - w) < 1e-4 * np.linalg.norm(w)
 
 
+@pytest.mark.parametrize("norm", ["frobenius", "max"])
+def test_graph_svm_without_an_order_is_zero(norm: Literal["frobenius", "max"]) -> None:
+    both = AttentionProblem(np.eye(2), np.array([[1, 0], [1, 0]]), np.array([1, 0]))
+    assert not graph_svm(both, norm).any()
+
+
 def test_graph_svm_of_the_max_norm_is_below_the_other_in_it() -> None:
     problem = random_problem(1)
     frobenius, largest = graph_svm(problem), graph_svm(problem, "max")

@@ -13,9 +13,9 @@ from rich.console import Console
 from el_jax.training.progress import (
     BarProgress,
     LineProgress,
+    describe_reached,
     headline,
     sweep_points,
-    told_of_level,
     watched,
 )
 
@@ -70,7 +70,7 @@ def test_sweep_points_are_kept_apart():
     ],
 )
 def test_the_last_screen_says_which_runs_reached_a_level(steps, line):
-    assert told_of_level(0.1, np.array(steps)) == line
+    assert describe_reached(0.1, np.array(steps)) == line
 
 
 @pytest.mark.parametrize("width", [60, 200])

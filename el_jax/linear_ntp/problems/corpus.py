@@ -189,7 +189,7 @@ def load_activations(
 
 
 def _opened(path: str | PathLike[str]) -> Any:
-    """What NumPy makes of the file: an array, or a mapping of several to close after use."""
+    """The file as NumPy reads it: an array, or a mapping of several to close after use."""
     try:
         return np.load(path, allow_pickle=False)
     except (ValueError, EOFError, BadZipFile) as error:
