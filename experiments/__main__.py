@@ -2,7 +2,8 @@
 
 python -m experiments list
 python -m experiments run el_copy_losses --smoke
-python -m experiments run el_copy_losses --scale=cpu [--plot-only] [--out=DIR]
+python -m experiments run el_copy_losses --scale=cpu [--out=DIR]
+python -m experiments run el_copy_losses --plot-only [--figure=slide.pdf]
 python -m experiments run bench --only=pytorch,relaunch [--scale=cpu] [--out=DIR]
 python -m experiments run NAME --until-decided --max-seeds=64
 python -m experiments plan el_copy_losses --scale=paper --machine=tpu-v5p-8,h100-8 [--write]
@@ -95,6 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     runner.add_argument("--max-seeds", type=int, default=64, help="then stop; default: 64")
     runner.add_argument("--out", type=Path, help="where to write; by default where its scale goes")
+    runner.add_argument("--figure", type=Path, help="a .png, .pdf or .svg in place of figure.png")
     planner = commands.add_parser("plan", help="forecast its time on machines elsewhere")
     planner.add_argument("name")
     planner.add_argument("--scale", choices=KNOWN_SCALES, default="paper", help="default: paper")
@@ -113,6 +115,8 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
         raise ExperimentError("--only does not go with --plot-only.")
     if arguments.until_decided and (only or arguments.plot_only):
         raise ExperimentError("--until-decided goes with neither --only nor --plot-only.")
+    if arguments.figure and arguments.figure.suffix not in (".png", ".pdf", ".svg"):
+        raise ExperimentError(f"--figure={arguments.figure} must end in .png, .pdf or .svg.")
     if not arguments.plot_only:
         arithmetic.check()
     heading = f"{experiment.title} ({arguments.scale} scale)"
@@ -128,7 +132,7 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
             f"cannot redraw in {out}: it must have {', '.join(TABLES)}, and lacks {missing[0]}; "
             "run without --plot-only, or copy them there"
         )
-    conclude(experiment, heading, out)
+    conclude(experiment, heading, out, arguments.figure or out / "figure.png")
 
 
 def plan(arguments: argparse.Namespace, root: Path) -> None:
@@ -164,8 +168,8 @@ def words_of(arguments: argparse.Namespace) -> list[str]:
     return [*words, *(["--compile"] if arguments.compile else []), "--write"]
 
 
-def conclude(experiment: Experiment, heading: str, out: Path) -> None:
-    """Print the numbers and verdicts of the tables in ``out``; save their figure.
+def conclude(experiment: Experiment, heading: str, out: Path, path: Path) -> None:
+    """Print the numbers and verdicts of the tables in ``out``; save their figure at ``path``.
 
     The smoke scale shows that everything runs; its numbers test no claim and get no verdict.
     """
@@ -178,8 +182,8 @@ def conclude(experiment: Experiment, heading: str, out: Path) -> None:
     else:
         print_claims(console, experiment.judged(results, provenance))
     figure = experiment.plot(out)
-    save_figure(figure, out / "figure.png")
-    print(f"\n{figure.get_suptitle()}\nwrote {out / 'figure.png'}")
+    save_figure(figure, path)
+    print(f"\n{figure.get_suptitle()}\nwrote {path}")
 
 
 if __name__ == "__main__":

@@ -171,8 +171,14 @@ def test_plot_only_reads_what_is_there(root, capsys):
     (root / "toy" / "figure.png").unlink()
     (root / "toy" / "run.py").write_text("raise RuntimeError")
     forget("toy")
+    slide = root / "slide.pdf"
+    assert main(["run", "toy", "--plot-only", f"--figure={slide}"], root) == 0
+    assert slide.read_bytes().startswith(b"%PDF")
+    assert not (root / "toy" / "figure.png").exists()
     assert main(["run", "toy", "--plot-only"], root) == 0
     assert (root / "toy" / "figure.png").exists()
+    assert main(["run", "toy", "--plot-only", "--figure=slide.jpg"], root) == 2
+    assert "must end in .png, .pdf or .svg" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_one_line_that_lists_the_known(root, capsys):
