@@ -1,19 +1,16 @@
 """Every benchmark in a fresh process; a timing round is a seed in the tables."""
 
 import concurrent.futures
-import dataclasses
 import multiprocessing
 import os
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax.extend.backend import clear_backends
 
-from el_jax.checkpoint_step import config_hash
 from el_jax.process import arithmetic
 from el_jax.process.compilation import use_compilation_cache
 from experiments.bench import (
@@ -27,10 +24,9 @@ from experiments.bench import (
 )
 from experiments.bench.paired import Benchmark, NotMeasuredError, cores
 from experiments.harness.discovery import ExperimentError
-from experiments.harness.joined import join
 from experiments.harness.names import name_of
-from experiments.harness.provenance import gather_provenance, write_provenance
-from experiments.harness.tables import CURVES, tidy, write_table
+from experiments.harness.seeds import write_tables
+from experiments.harness.tables import CURVES, tidy
 
 BENCHMARKS: dict[str, Benchmark] = {
     "pytorch": pytorch.BENCHMARK,
@@ -47,46 +43,71 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 
 
-def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
-    """Measure and write the tables.
+class Measured(NamedTuple):
+    """What one benchmark measured.
+
+    Attributes:
+        rows: rows of results.csv.
+        seconds: wall time of each case.
+        reasons: case -> the reason why it could not be measured.
+    """
+
+    rows: list[dict[str, Any]]
+    seconds: dict[str, float]
+    reasons: dict[str, str]
+
+
+def run(
+    name: str, scale: str, out: Path, *, only: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Measure the benchmarks, or those that ``only`` names, and write the tables.
 
     Raises:
         ExperimentError: a name in ``only`` is not a benchmark.
     """
-    if unknown := [name for name in only if name not in BENCHMARKS]:
+    chosen = only["benchmark"] if only else tuple(BENCHMARKS)
+    if unknown := [one for one in chosen if one not in BENCHMARKS]:
         known = ", ".join(BENCHMARKS)
         raise ExperimentError(f"bench has no {', '.join(unknown)}; there are: {known}.")
-    names = [name for name in BENCHMARKS if not only or name in only]
-    with tempfile.TemporaryDirectory() as folder:
-        parts = [Path(folder) / name for name in names]
-        for name, part in zip(names, parts, strict=True):
-            started = time.monotonic()
-            measure_apart(name, scale, part)
-            print(f"bench: {name}, {time.monotonic() - started:.0f} s", flush=True)
-        join(parts, out)
+    found = Measured([], {}, {})
+    for one in filter(chosen.__contains__, BENCHMARKS):
+        started = time.monotonic()
+        part = measure_apart(one, scale)
+        found.rows.extend(part.rows)
+        found.seconds.update(part.seconds)
+        found.reasons.update(part.reasons)
+        print(f"bench: {one}, {time.monotonic() - started:.0f} s", flush=True)
+    write_tables(
+        name,
+        scale,
+        out,
+        results=tidy(found.rows),
+        curves=tidy([], CURVES),
+        wall_seconds=found.seconds,
+        not_measured=found.reasons,
+    )
 
 
-def measure_apart(name: str, scale: str, out: Path) -> None:
-    """Measure one benchmark in its own process, and write its tables into a new folder."""
+def measure_apart(name: str, scale: str) -> Measured:
+    """Measure one benchmark in its own process."""
     clear_backends()  # leave an accelerator's memory to the measuring processes
     if scale != "gpu":  # read when jax is imported, there and in every process it starts
         os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, context) as pool:
-        pool.submit(measure, name, scale, out).result()
+        return pool.submit(measure, name, scale).result()
 
 
-def measure(name: str, scale: str, out: Path) -> None:
-    """Measure one benchmark in this process, and write its tables into a new folder."""
+def measure(name: str, scale: str) -> Measured:
+    """Measure one benchmark in this process."""
     benchmark = BENCHMARKS[name]
     if benchmark.one_core and scale != "gpu" and cores():
         os.sched_setaffinity(0, cores()[:1])
     use_compilation_cache()
     arithmetic.check()
     cases, *options = benchmark.plans[scale]
-    rows: list[dict[str, Any]] = []
-    seconds, reasons, hashes = dict[str, float](), dict[str, str](), dict[str, str]()
+    found = Measured([], {}, {})
     for case in cases.values():
         factors = {"benchmark": name, **case}
         started = time.monotonic()
@@ -94,14 +115,8 @@ def measure(name: str, scale: str, out: Path) -> None:
             for metric, by_round in benchmark.measure(case, *options).items():
                 of_metric = factors | {"metric": metric}
                 rounds = enumerate(np.atleast_1d(by_round))
-                rows += [of_metric | {"seed": i, "value": value} for i, value in rounds]
+                found.rows.extend(of_metric | {"seed": i, "value": value} for i, value in rounds)
         except NotMeasuredError as error:
-            reasons[name_of(factors)] = str(error)
-        seconds[name_of(factors)] = time.monotonic() - started
-        hashes[name_of(factors)] = config_hash({"case": factors, "options": repr(options)})
-    gathered = gather_provenance("bench", scale, config_hashes=hashes, wall_seconds=seconds)
-    out.mkdir()
-    write_table(out / "results.csv", tidy(rows))
-    write_table(out / "curves.csv", tidy([], CURVES))
-    provenance = dataclasses.replace(gathered, not_measured=reasons)
-    write_provenance(out / "provenance.json", provenance)
+            found.reasons[name_of(factors)] = str(error)
+        found.seconds[name_of(factors)] = time.monotonic() - started
+    return found

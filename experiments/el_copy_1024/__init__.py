@@ -2,5 +2,3 @@
 
 Yang et al. 2025, Figures 1a and 2.
 """
-
-SCALES = ("smoke", "cpu")

@@ -8,11 +8,9 @@ from configs.el.copy import get_config
 from el_jax.training.metrics import Row
 from el_jax.training.sinks import History
 from experiments.el_methods.run import study_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_anatomy"
 METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
 SEEDS = 14
 MECHANISM = ("swap_copies", "swap_undoes_shift", "attention_on_answer", "attention_on_padding")
@@ -52,18 +50,12 @@ def course(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """Cross-entropy, E1 and heavy decay, evaluated every 100 updates; Figure 2's at its size.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """Cross-entropy, E1 and heavy decay, evaluated every 100 updates; Figure 2's at its size."""
     if scale == "paper":
         configs = {loss: get_config(f"loss={loss},scale=paper") for loss in ("cross_entropy", "e2")}
         for config in configs.values():
             config.sweep.optim.warmup_steps = (0, 1_000)
         return [_watched(Study(config)) for config in configs.values()]
-    if scale not in ("smoke", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, cpu or paper")
     chosen = [_watched(study_of(name, smoke=scale == "smoke")) for name in METHOD_NAMES]
     if scale == "cpu":
         for study in chosen:
@@ -81,4 +73,4 @@ def _watched(study: Study) -> Study:
     return study
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=course)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=course)

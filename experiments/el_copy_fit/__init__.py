@@ -1,3 +1,1 @@
 """When its training strings are first all right, does a network copy already, or only later?"""
-
-SCALES = ("smoke", "cpu")

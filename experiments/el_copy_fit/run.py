@@ -8,11 +8,9 @@ from el_jax.probes.stratification import FITTED_ACCURACY
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_methods.run import study_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_fit"
 METHOD_NAMES = ("cross-entropy", "E1", "E2", "E3", "weight decay", "Muon", "Signum", "Lion")
 MECHANISM = ("swap_copies", "swap_undoes_shift")
 METRICS = [
@@ -40,15 +38,9 @@ def at_fit(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each method.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each method."""
     if scale == "smoke":
         return [study_of(name, smoke=True) for name in ("cross-entropy", "weight decay")]
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke or cpu")
     chosen = [study_of(name) for name in METHOD_NAMES]
     for study in chosen:
         study.config.train.update(eval_every=EVERY, log_every=EVERY)
@@ -56,4 +48,4 @@ def studies(scale: str) -> list[Study]:
     return chosen
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=at_fit)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=at_fit)

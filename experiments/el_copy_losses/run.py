@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from configs.el.copy import get_config
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_losses"
 METRICS = [
     *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
     *("test_precise_easy_exact_match", "test_precise_hard_exact_match"),
@@ -41,11 +39,7 @@ SEEDS = 6
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each loss over its strengths, without warm-up, and with 500 letters.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each loss over its strengths, without warm-up, and with 500 letters."""
     if scale == "smoke":
         return [_study(loss, {}, FEW, smoke=True) for loss in STRENGTHS]
     if scale == "paper":
@@ -54,8 +48,6 @@ def studies(scale: str) -> list[Study]:
             *(_published(loss, {}, (SHORT_WARM_UP,)) for loss in ("e2", "e3")),
             *(_published(*item, PAPER_WARM_UP, MANY) for item in MANY_LETTERS.items()),
         ]
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, cpu or paper")
     return [
         *(_study(loss, grid, FEW) for loss, grid in STRENGTHS.items()),
         *(_study(loss, grid, FEW, WARM_UP[:1]) for loss, grid in COLD.items()),
@@ -111,4 +103,4 @@ def _published(
     return Study(config, {key: config.task[key] for key in letters})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -2,5 +2,3 @@
 
 Five families of losses, each at the same three equilibrium margins.
 """
-
-SCALES = ("smoke", "cpu")

@@ -4,11 +4,9 @@ from functools import partial
 from typing import NamedTuple
 
 from experiments.el_methods.run import CURVES, METRICS, config_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_margin"
 CE = "cross_entropy"
 MARGINS = (4.0, 6.0, 9.0)  # nats between the label's logit and each of the 28 others
 SEEDS, FIRST_SEED = 10, 50  # data sets that no experiment has trained on
@@ -33,13 +31,7 @@ FAMILIES = (
 
 
 def studies(scale: str) -> list[Study]:
-    """Cross-entropy, and a study for each family and margin.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
-    if scale not in ("smoke", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke or cpu")
+    """Cross-entropy, and a study for each family and margin."""
     families = FAMILIES if scale == "cpu" else FAMILIES[:2]
     return [_study(CE, smoke=scale == "smoke")] + [
         _study(family.loss, family.number, value, margin, smoke=scale == "smoke")
@@ -62,4 +54,4 @@ def _study(
     return Study(config, {} if margin is None else {"margin": margin})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from configs.el.copy import get_config
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
-from experiments.harness.sweep import fitting, run_sweep, with_levels
+from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_overfit"
 METRICS = [
     *(
         f"{split}_{group}_accuracy"
@@ -47,19 +44,13 @@ ARMS = {
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each loss of each arm.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each loss of each arm."""
     if scale == "smoke":
         return [_study("protocol", loss, (RATE,), smoke=True) for loss in ("cross_entropy", "e1")]
     if scale == "quick":
         return [_quick(loss) for loss in ("cross_entropy", "e1")]
     if scale == "pilot":
         return _pilot()
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, quick, pilot or cpu")
     return [_study(name, loss, (RATE,)) for name, arm in ARMS.items() for loss in arm.losses]
 
 
@@ -93,9 +84,6 @@ def _study(name: str, loss: str, rates: Sequence[float], *, smoke: bool = False)
     return Study(config, {"arm": name})
 
 
-_sweep = partial(run_sweep, NAME, metrics=METRICS, curves=CURVES, extras=fitting, max_marks=21)
-
-
-def run(scale: str, out: Path, seeds: int = 0, only: Sequence[str] = ()) -> None:
-    """Train all arms, or those of ``only``."""
-    _sweep(scale, out, seeds, studies=lambda scale: with_levels(studies(scale), "arm", only))
+run = partial(
+    run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting, max_marks=21
+)

@@ -5,11 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from configs.el.copy import get_config
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_strings"
 METRICS = [
     *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
     *("swap_copies", "swap_undoes_shift", "batch_ce", "fitted_step"),
@@ -58,11 +56,7 @@ RECIPES = [
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each recipe and number of strings.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each recipe and number of strings."""
     if scale == "smoke":
         two = (RECIPES[0], RECIPES[3])
         return [_study(r, (r.rate,), n, smoke=True) for r in two for n in STRINGS[:2]]
@@ -70,8 +64,6 @@ def studies(scale: str) -> list[Study]:
         return on_pilot_data(
             [_study(recipe, recipe.grid, n) for recipe in RECIPES for n in PILOT_STRINGS]
         )
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [_study(recipe, (recipe.rate,), n) for n in STRINGS for recipe in RECIPES]
 
 
@@ -96,4 +88,4 @@ def _study(recipe: Recipe, rates: Sequence[float], strings: int, *, smoke: bool 
     return Study(config, {"num_train": strings} | recipe.factors)
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

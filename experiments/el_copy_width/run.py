@@ -4,11 +4,9 @@ from functools import partial
 
 from configs.el.copy import get_config
 from experiments.el_methods.run import CURVES, METHODS, METRICS, study_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_copy_width"
 METHOD_NAMES = ("cross-entropy", "E1", "weight decay")
 WIDTHS = (64, 128, 256)
 PILOT_WIDTH, EXPONENTS = 128, (0, 1)  # exponents of 64 / width in the learning rate
@@ -18,11 +16,7 @@ PAPER_WIDTHS, PAPER_STRINGS = (1024, 2048, 3072, 4096), (1, 2, 4, 8)  # contexts
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each width and recipe; at the paper scale, cross-entropy at each context.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each width and recipe; at the paper scale, cross-entropy at each context."""
     if scale == "smoke":
         return [_study(name, width, 1, smoke=True) for name in METHOD_NAMES for width in (16, 32)]
     if scale == "pilot":
@@ -30,8 +24,6 @@ def studies(scale: str) -> list[Study]:
         return on_pilot_data(pilot)
     if scale == "paper":
         return [_published(strings, width) for strings in PAPER_STRINGS for width in PAPER_WIDTHS]
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot, cpu or paper")
     return [_study(name, width, CHOSEN[name]) for width in WIDTHS for name in METHOD_NAMES]
 
 
@@ -54,4 +46,4 @@ def _published(strings: int, width: int) -> Study:
     return Study(config, {"strings_per_window": strings, "width": width})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

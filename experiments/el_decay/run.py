@@ -5,11 +5,9 @@ from functools import partial
 from typing import NamedTuple
 
 from configs.el.copy import get_config
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_decay"
 METRICS = [
     *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
     *("train_easy_margin", "train_hard_margin", "train_hard_ce"),
@@ -57,17 +55,11 @@ LONG_RECIPES = ("cross-entropy", "cross-entropy, decay")
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each recipe and number of strings, and two long ones at the paper's number.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each recipe and number of strings, and two long ones at the paper's number."""
     if scale == "smoke":
         return [_study(name, STRINGS[0], smoke=True) for name in LONG_RECIPES]
     if scale == "pilot":
         return on_pilot_data([_pilot(name) for name, recipe in RECIPES.items() if recipe.decays])
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [
         *(_study(name, strings) for strings in STRINGS for name in RECIPES),
         *(_study(name, STRINGS[-1], LONG) for name in LONG_RECIPES),
@@ -103,4 +95,4 @@ def _study(name: str, strings: int, updates: int = SHORT, *, smoke: bool = False
     return Study(config, {"recipe": name, "num_train": strings, "num_updates": updates})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -3,11 +3,9 @@
 from functools import partial
 
 from experiments.el_methods.run import CURVES, METRICS, study_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 
-NAME = "el_equal_loss"
 # E1 with the λ of el_copy_margin whose minimum, at 9 nats, has a cross-entropy of .0034
 NUMBERS = {
     "cross-entropy": 0.0,
@@ -24,15 +22,9 @@ SEEDS, FIRST_SEED = 12, 150  # data sets that no experiment has trained on
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each method and level.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each method and level."""
     if scale == "smoke":
         return [_study(name, LEVELS[1], smoke=True) for name in ("cross-entropy", "weight decay")]
-    if scale not in ("pilot", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     chosen = [_study(name, level) for level in LEVELS for name in NUMBERS]
     return on_pilot_data(chosen) if scale == "pilot" else chosen
 
@@ -48,4 +40,4 @@ def _study(name: str, level: float, *, smoke: bool = False) -> Study:
 
 
 METRICS = [*(m for m in METRICS if m != "fitted_step"), "train_ce", "reached_step"]
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -6,11 +6,9 @@ import numpy as np
 from jaxtyping import Float
 
 from experiments.el_methods.run import config_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_equilibria"
 PROBE = "experiments.el_equilibria.probe"  # registers small_margins
 METRICS = [
     *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
@@ -45,15 +43,9 @@ def window(num_classes: int) -> tuple[float, float]:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each alphabet over strengths and warm-up; in the pilot, on two other data sets.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each alphabet, over strengths and warm-up."""
     if scale == "smoke":
         return [_study(26, smoke=True)]
-    if scale not in ("pilot", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     found = [_study(size) for size in ALPHABETS]
     return on_pilot_data(found) if scale == "pilot" else found
 
@@ -72,4 +64,4 @@ def _study(alphabet: int, *, smoke: bool = False) -> Study:
     return Study(config, {"num_classes": alphabet + MARKERS})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

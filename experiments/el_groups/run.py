@@ -5,11 +5,9 @@ from functools import partial
 from typing import NamedTuple
 
 from experiments.el_methods.run import CURVES, METRICS, config_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_groups"
 STRINGS = (200, 400)  # for training; a fifth of them are hard
 SEEDS, FIRST_SEED = 20, 130  # data sets that no experiment was tuned on
 
@@ -68,11 +66,7 @@ RECIPES = {
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each recipe and number of strings; in the pilot, for each of its settings.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each recipe and number of strings; in the pilot, for each of its settings."""
     if scale == "smoke":
         return [_study(name, STRINGS[0], RECIPES[name].chosen, smoke=True) for name in (CE, DRO)]
     if scale == "cpu":
@@ -81,8 +75,6 @@ def studies(scale: str) -> list[Study]:
             for strings in STRINGS
             for name, recipe in RECIPES.items()
         ]
-    if scale != "pilot":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return on_pilot_data(
         [
             _study(name, strings, setting)
@@ -112,4 +104,4 @@ def _study(name: str, strings: int, setting: Setting, *, smoke: bool = False) ->
     return Study(config, factors)
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -5,11 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from configs.el.hierarchy import get_config
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import PILOT_SEED, Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 
-NAME = "el_hierarchy"
 METRICS = ["train_label_accuracy", "test_label_accuracy", "train_label_ce", "test_label_ce"]
 CURVES = ["train_label_accuracy", "test_label_accuracy"]
 
@@ -60,17 +58,11 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each recipe and number of sentences.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each recipe and number of sentences."""
     if scale == "smoke":
         return [_study(name, n, smoke=True) for name, n in (("cross-entropy", 64), ("E1", 128))]
     if scale == "pilot":
         return on_pilot_data([_study(name, pilot=True) for name in RECIPES])
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [_study(name, strings) for strings in STRINGS for name in RECIPES]
 
 
@@ -92,4 +84,4 @@ def _study(name: str, strings: int = 0, *, pilot: bool = False, smoke: bool = Fa
     return Study(config, factors)
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -2,5 +2,3 @@
 
 Four last layers on the same features: the network's own and three that are fitted anew.
 """
-
-SCALES = ("smoke", "cpu")

@@ -7,11 +7,9 @@ import numpy as np
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_methods.run import study_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
-NAME = "el_last_layer"
 PROBE = "experiments.el_last_layer.probe"  # registers last_layer
 DECODERS = ("own", "max_margin", "least_squares", "fresh")
 HARD, COPIES = "hard_accuracy", "copies"
@@ -51,13 +49,7 @@ def differences(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each method.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
-    if scale not in ("smoke", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke or cpu")
+    """A study for each method."""
     names = METHODS if scale == "cpu" else ("cross-entropy", UNTRAINED)
     return [_study(name, smoke=scale == "smoke") for name in names]
 
@@ -76,4 +68,4 @@ def _study(name: str, *, smoke: bool) -> Study:
     return Study(config, {"method": name})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=differences)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=differences)

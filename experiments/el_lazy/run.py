@@ -3,11 +3,9 @@
 from functools import partial
 
 from experiments.el_methods.run import config_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_lazy"
 MODEL = "experiments.el_lazy.model"  # registers centred and laziness
 METRICS = [
     *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
@@ -21,15 +19,9 @@ SEEDS, FIRST_SEED = 6, 80  # data sets that no experiment has trained on
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each loss and output scale; in the pilot, on two other data sets.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each loss and output scale; in the pilot, on two other data sets."""
     if scale == "smoke":
         return [_study("cross_entropy", 4.0, smoke=True)]
-    if scale not in ("pilot", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     found = [_study(loss, alpha) for loss in ("cross_entropy", "e1") for alpha in SCALES]
     found += [_study("cross_entropy", *swapped) for swapped in SWAPPED]
     return on_pilot_data(found) if scale == "pilot" else found
@@ -51,4 +43,4 @@ def _study(loss: str, alpha: float, rate_of: float | None = None, *, smoke: bool
     return Study(config, {"alpha": alpha, "rate_of": rate_of or alpha})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -2,5 +2,3 @@
 
 Puli, Zhang, Wald, Ranganath 2023, the linear perception task.
 """
-
-SCALES = ("smoke", "cpu")

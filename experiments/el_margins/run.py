@@ -18,7 +18,7 @@ from jax import Array
 from jaxtyping import Float
 
 from el_jax.losses import TOKEN_LOSSES, token_stats
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 LOSSES: tuple[dict[str, Any], ...] = (
     {"loss": "cross_entropy"},
@@ -46,6 +46,7 @@ class Setting(NamedTuple):
 
 
 SCALES = {"smoke": Setting(2, 60, 20, 200), "cpu": Setting(5, 1000, 300, 10_000)}
+NUM_SEEDS = {name: size.num_seeds for name, size in SCALES.items()}
 AGREEMENT = 0.9  # probability that the shortcut is right in training
 RATE, FIRST_STD = 0.01, 0.01  # Adam's learning rate; spread of the initial weights
 MARKS = 20  # points at which the course is measured
@@ -116,12 +117,13 @@ def unseen_accuracy(
     return scipy.stats.norm.cdf((feature - np.abs(shortcut)) / noise)
 
 
-def of_seed(scale: Setting, seed: int) -> Iterator[Measured]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """All models of one training set."""
     data_key, first_key = jax.random.split(jax.random.key(seed))
-    inputs = signed_inputs(data_key, scale.num_examples, scale.dim)
-    courses = np.asarray(train(first_key, inputs, scale.num_steps), np.float64)
-    steps = np.arange(1, MARKS + 1) * (scale.num_steps // MARKS)
+    chosen = SCALES[scale]
+    inputs = signed_inputs(data_key, chosen.num_examples, chosen.dim)
+    courses = np.asarray(train(first_key, inputs, chosen.num_steps), np.float64)
+    steps = np.arange(1, MARKS + 1) * (chosen.num_steps // MARKS)
     accuracy = unseen_accuracy(courses)
     ratio = np.abs(courses[:, 0] * np.array(SIZES) / courses[:, 1])
     margins = np.asarray(margins_of(jnp.asarray(courses[-1], jnp.float32), inputs))
@@ -138,15 +140,4 @@ def of_seed(scale: Setting, seed: int) -> Iterator[Measured]:
             yield Measured({**loss, "shortcut_size": size}, numbers, steps, seen)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
-    """The only part of one seed."""
-    yield "all models", partial(of_seed, SCALES[scale], seed)
-
-
-def settings(scale: str) -> Settings:
-    """The number of training sets, and everything that the results depend on."""
-    chosen = SCALES[scale]
-    return chosen.num_seeds, {**chosen._asdict(), "losses": LOSSES, "sizes": SIZES}
-
-
-run = partial(run_seeds, "el_margins", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

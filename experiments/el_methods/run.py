@@ -6,11 +6,9 @@ from typing import Any, Literal, NamedTuple
 
 from configs.el.copy import get_config
 from el_jax import build
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
-NAME = "el_methods"
 METRICS = [
     *(f"{s}_{group}_accuracy" for s in ("train", "test_precise") for group in ("easy", "hard")),
     *("train_easy_margin", "train_hard_margin", "train_margin_std", "train_hard_ce"),
@@ -76,17 +74,11 @@ METHODS = {
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each method; in the pilot, also for each value of a weighting's number.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each method; in the pilot, also for each value of a weighting's number."""
     if scale == "smoke":
         return [study_of(name, smoke=True) for name in ("cross-entropy", "Dice", "LinUpper")]
     if scale == "cpu":
         return [study_of(name) for name in METHODS]
-    if scale != "pilot":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     return [study for name in METHODS for study in _pilot(name)]
 
 
@@ -129,4 +121,4 @@ def study_of(
     return Study(config, factors)
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from configs.el.copy import get_config
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import fitting, run_sweep
 
@@ -38,11 +37,7 @@ SEEDS = 24  # at most: fewer once every claim is decided
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each recipe at its rate; in the pilot, one for each optimizer and loss.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each recipe at its rate; in the pilot, one for each optimizer and loss."""
     if scale == "smoke":
         return [
             _study(name, "cross_entropy", GRIDS[name][1:2], (0, 20), smoke=True)
@@ -50,8 +45,6 @@ def studies(scale: str) -> list[Study]:
         ]
     if scale == "pilot":
         return _pilot()
-    if scale != "cpu":
-        raise ExperimentError(f"el_muon has no scale {scale!r}: smoke, pilot or cpu")
     return [
         _study(optimizer, loss, (rate,), (steps,))
         for (optimizer, loss), rates in RATES.items()
@@ -86,4 +79,4 @@ def _study(
     return Study(config, {"optimizer": optimizer})
 
 
-run = partial(run_sweep, "el_muon", studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=fitting)

@@ -2,3 +2,5 @@
 
 Yang, Puli, Ranganath 2025, Table 1.
 """
+
+SCALES = ("smoke", "cpu", "paper")

@@ -80,4 +80,4 @@ def config_of(scale: str, graph: str, argument: str) -> build.Config:
     return config
 
 
-run = partial(run_sweep, "el_path_star", studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

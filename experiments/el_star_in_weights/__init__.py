@@ -2,5 +2,3 @@
 
 Noroozizadeh, Nagarajan, Rosenfeld, Kumar 2025, under the losses of Yang, Puli, Ranganath 2025.
 """
-
-SCALES = ("smoke", "cpu")

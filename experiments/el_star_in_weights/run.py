@@ -60,4 +60,4 @@ def _study(config: build.Config, star: str) -> Study:
     return Study(config, {"star": star, "optimizer": config.optim.name, "untold": untold})
 
 
-run = partial(run_sweep, "el_star_in_weights", studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

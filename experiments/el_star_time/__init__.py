@@ -2,5 +2,3 @@
 
 Yang, Puli, Ranganath 2025, Table 1, after el_path_star.
 """
-
-SCALES = ("smoke", "cpu")

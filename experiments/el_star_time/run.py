@@ -8,11 +8,9 @@ from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_path_star.claims import ABOVE_CHANCE, EXACT_MATCH, chance
 from experiments.el_path_star.run import config_of, study_of
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
-NAME = "el_star_time"
 GRAPH = "G(5,3)"
 OBJECTIVES = {  # by the argument of configs/el/path_star.py
     "cross-entropy": "loss=cross_entropy",
@@ -36,13 +34,7 @@ def found_at(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each objective, all with warm-up.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
-    if scale not in ("smoke", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke or cpu")
+    """A study for each objective, all with warm-up."""
     configs = [config_of(scale, GRAPH, argument) for argument in OBJECTIVES.values()]
     for config in configs:
         if scale == "cpu":
@@ -52,4 +44,4 @@ def studies(scale: str) -> list[Study]:
     return [study_of(config) for config in configs]
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=found_at)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=found_at)

@@ -83,4 +83,4 @@ def config_of(scale: str, argument: str) -> build.Config:
     return config
 
 
-run = partial(run_sweep, "el_text_copy", studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -11,12 +11,10 @@ from configs.flatness.masked import get_config
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_times.facts import NUM_OCTAVES
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import PILOT_SEED, Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 from experiments.ntp_times.run import exponent
 
-NAME = "el_times"
 MODULE = "experiments.el_times.facts"  # registers world and probe
 LEVELS = {"exponent": 0.5, "exponent_at_a_quarter": 0.25, "exponent_at_one": 1.0}  # nats
 MARGINS = [f"margin_{k}" for k in range(NUM_OCTAVES)]
@@ -96,18 +94,12 @@ def _exponent(found: Float[np.ndarray, " octaves"], first: int = 0) -> float:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each optimizer and loss, and for cross-entropy also at a higher rate.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each optimizer and loss, and for cross-entropy also at a higher rate."""
     if scale == "pilot":
         chosen = [_study(name, "cross_entropy", one.rates) for name, one in OPTIMIZERS.items()]
         for study in chosen:
             study.config.task.world.seed = PILOT_SEED
         return on_pilot_data(chosen)
-    if scale not in ("smoke", "cpu"):
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     smoke = scale == "smoke"
     return [
         _study(
@@ -141,5 +133,5 @@ def _study(name: str, loss: str, rates: Sequence[float], *, smoke: bool = False)
 
 
 run = partial(
-    run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=times, max_marks=40
+    run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=times, max_marks=40
 )

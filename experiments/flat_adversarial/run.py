@@ -67,4 +67,4 @@ def _study(scale: str, world: str, weight: float) -> Study:
     return Study(config_of(scale, world, weight), settings, names=names_of(labels))
 
 
-run = partial(run_sweep, "flat_adversarial", studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.flat_bartlett.matrices import Compared, compare
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.written_out import problem_of, small_bert, small_world, trained
 
 # seeds of worlds and networks, and updates
-SCALES = {"smoke": (2, 100), "cpu": (24, 10_000), "paper": (30, 30_000)}
+SCALES = {"smoke": (2, 100), "cpu": (24, 10_000)}
+NUM_SEEDS = {scale: worlds for scale, (worlds, _) in SCALES.items()}
 MARKS = 12  # spaced like 1, 2, 4, ...
 WIDE = {"width": 8, "position": "learned"}
 # one that can fit everywhere, one that is too narrow, and one that is blind to word order
@@ -65,22 +65,11 @@ def at(divergence: float, divergences: np.ndarray, values: np.ndarray) -> float:
     return float(np.interp(np.log(divergence), logs[::-1], values[pair][::-1]))
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every network."""
     jax.clear_caches()  # programs differ by world, and those of a dozen exhaust the memory maps
     for network in NETWORKS:
-        yield name_of(network), partial(of_network, network, seed, SCALES[scale][1])
+        yield from of_network(network, seed, SCALES[scale][1])
 
 
-def settings(scale: str) -> Settings:
-    """The number of worlds, and everything that the results depend on."""
-    num_seeds, num_updates = SCALES[scale]
-    return num_seeds, {
-        "num_updates": num_updates,
-        "marks": MARKS,
-        "networks": NETWORKS,
-        "world": [WORDS, STATES, LENGTH, CONCENTRATION],
-    }
-
-
-run = partial(run_seeds, "flat_bartlett", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

@@ -3,6 +3,5 @@
 Shai et al. 2024 (arXiv 2405.15943), whose processes are Mess3 and RRXOR.
 """
 
-SCALES = ("smoke", "cpu")
 ONLY = "world"
 """The factor by whose levels ``--only`` chooses."""

@@ -1,11 +1,10 @@
 """Causal transformers on two hidden Markov models whose belief states are known."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 
 from configs.flatness.masked import get_config
 from experiments.harness.studies import Study
-from experiments.harness.sweep import run_sweep, with_levels
+from experiments.harness.sweep import run_sweep
 
 METRICS = [
     *("belief_r2", "belief_r2_of_word", "belief_r2_untrained", "belief_left"),
@@ -39,13 +38,4 @@ def _study(world: str, loss: str, sizes: dict[str, int], *, smoke: bool) -> Stud
     return Study(config, {"world": world} | sizes)
 
 
-def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
-    """Train and write the tables; of some worlds only, if they are given."""
-    run_sweep(
-        "flat_belief",
-        scale,
-        out,
-        studies=lambda scale: with_levels(studies(scale), "world", only),
-        metrics=METRICS,
-        curves=CURVES,
-    )
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -17,18 +17,17 @@ from el_jax.worlds.dyck import BracketInputs
 from experiments.flat_dyck import model, solutions, transfer
 from experiments.flat_dyck.model import Net
 from experiments.flat_dyck.training import TRAININGS, train
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
-LENGTHS = {"smoke": (4,), "cpu": (4, 6, 8, 10), "paper": (4, 6, 8, 10)}
-NUM_SEEDS = {"smoke": 2, "cpu": 5, "paper": 20}
+LENGTHS = {"smoke": (4,), "cpu": (4, 6, 8, 10)}
+NUM_SEEDS = {"smoke": 2, "cpu": 5}
 SLOW_LENGTH, SLOW_SEEDS = 10, 1  # 5,040 random features: half a minute a seed
 HESSIAN_LENGTH = 6  # the longest for which autodiff computes the Hessian's trace
 # length, widths and steps of the trained nets
 TRAINED = {
     "smoke": (4, (8,), 100),
     "cpu": (4, (8, 24, 64), 1500),
-    "paper": (6, (8, 16, 32, 64), 4000),
 }
 SAMPLES = (2, 5, 10, 20)
 FEW, MANY = 100, 500  # draws of samples
@@ -226,27 +225,16 @@ def rank_correlations(rows: list[dict[str, float]]) -> dict[str, float]:
     return found
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """The parts of one seed: samples, random features and starts of training."""
     for length in LENGTHS[scale]:
         for name in (BALANCE, KINKED):
-            yield name, partial(constructed, name, length, seed)
+            yield from constructed(name, length, seed)
         if length < SLOW_LENGTH or seed < SLOW_SEEDS:
-            yield RANDOM, partial(on_random_features, length, seed)
+            yield from on_random_features(length, seed)
         if seed == 0 and length in ENUMERATED:
-            yield "enumeration", partial(enumerated, length, ENUMERATED[length])
-    yield "training", partial(trained, scale, seed)
+            yield from enumerated(length, ENUMERATED[length])
+    yield from trained(scale, seed)
 
 
-def settings(scale: str) -> Settings:
-    """The number of seeds, and everything that the results depend on."""
-    return NUM_SEEDS[scale], {
-        "lengths": LENGTHS[scale],
-        "trained": TRAINED[scale],
-        "draws": [FEW, MANY],
-        "samples": SAMPLES,
-        "trainings": {name: training._asdict() for name, training in TRAININGS.items()},
-    }
-
-
-run = partial(run_seeds, "flat_dyck", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

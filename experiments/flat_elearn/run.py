@@ -46,4 +46,4 @@ def _study(scale: str, loss: str) -> Study:
     return Study(config)
 
 
-run = partial(run_sweep, "flat_elearn", studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -7,26 +7,16 @@ from typing import NamedTuple
 import jax
 import numpy as np
 import scipy.stats
-from jax import Array
 from jaxtyping import Float
 
 from el_jax.types import Estimate, Key
 from experiments.flat_estimators import network
 from experiments.flat_estimators.estimators import (
-    CONTEXTS,
-    EACH,
-    EACH_OF_ALL,
     ESTIMATORS,
-    EXAMPLES,
-    LABELS,
-    LEFT_OUT,
-    PAIRS,
-    PROBES,
-    SKETCH,
     Estimator,
 )
 from experiments.flat_estimators.network import Given
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.statistics import CONFIDENCE
 from experiments.harness.written_out import problem_of, small_world
 
@@ -42,8 +32,8 @@ class Setting(NamedTuple):
 SCALES = {
     "smoke": Setting(2, 10, 100),
     "cpu": Setting(16, 400, 3000),
-    "paper": Setting(20, 2000, 10_000),
 }
+NUM_SEEDS = {name: size.num_seeds for name, size in SCALES.items()}
 
 
 def stages(seed: int, num_updates: int) -> dict[str, Given]:
@@ -104,34 +94,18 @@ def quality(found: Estimate, truth: float, estimator: Estimator) -> dict[str, fl
     }
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One network: its exact traces, and each estimator, at both stages."""
     setting = SCALES[scale]
-    made: dict[str, tuple[Given, network.Exact]] = {}
-
-    def networks() -> Iterator[Measured]:
-        for stage, given in stages(seed, setting.num_updates).items():
-            made[stage] = given, network.exact_traces(given)
-            yield of_network(given, stage, made[stage][1])
-
-    def tried(name: str, key: Array) -> Iterator[Measured]:
-        for place, (stage, (given, exact)) in enumerate(made.items()):
+    made = stages(seed, setting.num_updates)
+    exact = {stage: network.exact_traces(given) for stage, given in made.items()}
+    for stage, given in made.items():
+        yield of_network(given, stage, exact[stage])
+    for i, name in enumerate(ESTIMATORS):
+        key = jax.random.fold_in(jax.random.key(seed), i)
+        for place, (stage, given) in enumerate(made.items()):
             at = jax.random.fold_in(key, place)
-            yield of_estimator(name, stage, given, exact, at, setting.num_trials)
-
-    yield "networks", networks
-    for place, name in enumerate(ESTIMATORS):
-        key = jax.random.fold_in(jax.random.key(seed), place)
-        yield name, partial(tried, name, key)
+            yield of_estimator(name, stage, given, exact[stage], at, setting.num_trials)
 
 
-def settings(scale: str) -> Settings:
-    """The number of networks, and everything that the results depend on."""
-    return SCALES[scale].num_seeds, {
-        **SCALES[scale]._asdict(),
-        "world": [network.WORDS, network.STATES, network.LENGTH, network.CONCENTRATION],
-        "sizes": [PROBES, SKETCH, LEFT_OUT, PAIRS, EXAMPLES, EACH, EACH_OF_ALL, LABELS, CONTEXTS],
-    }
-
-
-run = partial(run_seeds, "flat_estimators", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

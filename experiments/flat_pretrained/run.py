@@ -19,7 +19,7 @@ from el_jax.probes.curvature import group_parts
 from el_jax.tasks.text_windows import reading_windows
 from el_jax.types import Batch, Key, ModelFns, Params
 from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Scale:
 SCALES = {
     "smoke": Scale(8, 4, 2, 4, 2, 2),
     "cpu": Scale(32, 16, 4, 8, 2, 4),
-    "paper": Scale(256, 64, 16, 256, 4, 9),
 }
+NUM_SEEDS = {name: size.passages for name, size in SCALES.items()}
 PASSAGE_EVERY = 5_000  # tokens between passages; the first was seen while this was written
 DRAWS = 16  # of the network's own labels in each context
 LAYER = "layers_"
@@ -101,7 +101,7 @@ def layer_traces(
     return {group: estimate.mean for group, estimate in found.items()}
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One passage, read by both networks."""
     size = SCALES[scale]
     reader = drawn_reader() if scale == "smoke" else pretrained_reader()
@@ -109,7 +109,7 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     tokens = reader.tokens[start : start + size.windows * (size.length + 1)]
     windows = reading_windows(tokens, size.length)
     for network in NETWORKS:
-        yield network, partial(_of_network, size, reader, network, windows, seed)
+        yield from _of_network(size, reader, network, windows, seed)
 
 
 def _of_network(
@@ -146,9 +146,4 @@ def _of_network(
     yield Measured({"network": network}, numbers, steps[order], {"share": shares[order]})
 
 
-def settings(scale: str) -> Settings:
-    """The number of passages, and everything that the results depend on."""
-    return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
-
-
-run = partial(run_seeds, "flat_pretrained", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

@@ -7,11 +7,9 @@ import jax.numpy as jnp
 from configs.flatness.masked import get_config
 from el_jax.training.sinks import History
 from el_jax.types import Row
-from experiments.harness.discovery import ExperimentError
 from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 
-NAME = "flat_river"
 RIVER, HILL = "log10_kl_river", "log10_kl_hill"
 METRICS = [RIVER, HILL, "log10_kl", "decay_lowers_hill", "half_before_lowers_hill"]
 CURVES = ["kl_river", "kl_hill"]
@@ -49,17 +47,11 @@ def ends(history: History) -> Row:
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each model and schedule; in the pilot, over the transformer's rates.
-
-    Raises:
-        ExperimentError: the scale has none.
-    """
+    """A study for each model and schedule; in the pilot, over the transformer's rates."""
     if scale == "smoke":
         return [_study("table", "WSD", smoke=True), _study("table", "low", smoke=True)]
     if scale == "pilot":
         return on_pilot_data([_study("transformer", "WSD", peaks=TRANSFORMER_PEAKS)])
-    if scale != "cpu":
-        raise ExperimentError(f"{NAME} has no scale {scale!r}: smoke, pilot or cpu")
     tables = [_study("table", name) for name in SCHEDULES]
     return tables + [_study("transformer", name) for name in ("WSD", "constant", "low")]
 
@@ -82,4 +74,4 @@ def _study(model: str, name: str, peaks: tuple[float, ...] = (), *, smoke: bool 
     return Study(config, {"model": model, "schedule": name})
 
 
-run = partial(run_sweep, NAME, studies=studies, metrics=METRICS, curves=CURVES, extras=ends)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES, extras=ends)

@@ -15,7 +15,7 @@ from el_jax.process.double_precision import float64
 from experiments.flat_sgd_flow import drift, network, product
 from experiments.flat_sgd_flow.drift import Seen
 from experiments.flat_sgd_flow.network import Contexts, Net
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.written_out import small_world
 
 
@@ -54,8 +54,8 @@ class Course(NamedTuple):
 SCALES = {
     "smoke": Setting(2, (0.2, 0.1), (1, 2), 50, 4, 2, 8, 1.2),
     "cpu": Setting(8, (0.1, 0.05, 0.025), (1, 2, 4), 1000, 32, 2, 16, 6.0),
-    "paper": Setting(20, (0.1, 0.05, 0.025, 0.0125), (1, 2, 4, 8), 4000, 128, 3, 64, 20.0),
 }
+NUM_SEEDS = {name: size.num_seeds for name, size in SCALES.items()}
 NETWORK = {"model": "network"}
 FULL = NETWORK | {"descent": "full"}  # without noise
 STATES, WORDS, CONCENTRATION = 3, 3, 3.0  # of the world; its laws are far from 0 and 1
@@ -245,21 +245,11 @@ def steps_per_mark(scale: Setting, rate: float, batch: int) -> int:
     return round(scale.duration / MARKS * batch / rate**2)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """The two models."""
     setting = SCALES[scale]
-    yield "product", partial(of_product, setting, seed)
-    yield "network", partial(of_network, setting, seed)
+    yield from of_product(setting, seed)
+    yield from of_network(setting, seed)
 
 
-def settings(scale: str) -> Settings:
-    """The number of worlds, and everything that the results depend on."""
-    return SCALES[scale].num_seeds, {
-        **SCALES[scale]._asdict(),
-        "world": [STATES, WORDS, CONCENTRATION],
-        "network": [SCALE, TRAINING, MARKS, FLOW_STEPS],
-        "product": [product.PROBABILITY, product.START],
-    }
-
-
-run = partial(run_seeds, "flat_sgd_flow", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

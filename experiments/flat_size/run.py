@@ -1,9 +1,7 @@
 """Masked language models of several widths, each trained for several numbers of updates."""
 
 import dataclasses
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from el_jax.types import Row
 from experiments.flat_size.probe import GROUPS
 from experiments.flat_time.run import ACCURACIES, LABELS, WORLDS, names_of
 from experiments.harness.studies import Study
-from experiments.harness.sweep import run_sweep, with_levels
+from experiments.harness.sweep import run_sweep
 
 CONVENTIONS = {"trace_released": 1.0, "trace_balanced": 0.5, "trace_matrices": None, "trace": None}
 """Ways to count the trace of a network as that of one of the largest width, by their metric: s of
@@ -115,13 +113,4 @@ def numbers(history: History, factors: dict[str, dict[str, float]]) -> Row:
     }
 
 
-def run(scale: str, out: Path, only: Sequence[str] = ()) -> None:
-    """Train and write the tables; only for the given numbers of updates, if any."""
-    run_sweep(
-        "flat_size",
-        scale,
-        out,
-        studies=lambda scale: with_levels(studies(scale), "num_updates", only),
-        metrics=METRICS,
-        curves=CURVES,
-    )
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -2,3 +2,5 @@
 
 Liu, Xie, Li, Ma 2023, Figures 1 and 3.
 """
+
+SCALES = ("smoke", "cpu", "paper")

@@ -131,4 +131,4 @@ def numbers(history: History, saturated: int) -> Row:
     return found
 
 
-run = partial(run_sweep, "flat_time", studies=studies, metrics=METRICS, curves=CURVES)
+run = partial(run_sweep, studies=studies, metrics=METRICS, curves=CURVES)

@@ -5,9 +5,9 @@
                  ``SCALES`` where these are not the usual ones, and ``ONLY``, a factor by whose
                  levels some settings can be measured again
 ``README.md``    the claim, the command, the cost, the number and its tolerance
-``run.py``       ``run(scale: str, out: Path) -> None``, which writes results.csv, curves.csv and
-                 provenance.json into ``out``; with ``only: Sequence[str] = ()`` it measures the
-                 settings at some levels of ``ONLY``
+``run.py``       ``run(name: str, scale: str, out: Path) -> None``, which writes results.csv,
+                 curves.csv and provenance.json into ``out``: ``seeds.run_seeds`` or
+                 ``sweep.run_sweep`` with the experiment's own arguments
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
 ``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name; with
                  ``derived(results) -> DataFrame``, they are judged on its return value
@@ -23,6 +23,7 @@ import inspect
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,9 +37,9 @@ from experiments.harness.judging import Claim, Judged, Verdict, judged
 from experiments.harness.provenance import Provenance, read_provenance
 from experiments.harness.tables import read_table
 
-SCALES = ("smoke", "cpu", "paper")  # of experiments without their own
+SCALES = ("smoke", "cpu")  # of experiments without their own
 DRAFTS = ("smoke", "quick", "pilot")  # scales whose tables are not committed
-KNOWN_SCALES = (*SCALES, "quick", "pilot", "gpu", "pretrained")
+KNOWN_SCALES = (*SCALES, "quick", "pilot", "paper", "gpu", "pretrained")
 
 
 class ExperimentError(ValueError):
@@ -100,7 +101,7 @@ class Experiment:
             ExperimentError: it has no ``ONLY``, ``out`` holds another scale that ``only`` would
                 keep, or a table is missing afterwards.
         """
-        run = self._load("run", "run")
+        run = partial(self._load("run", "run"), self.name, scale)
         factor = vars(self._package()).get("ONLY")
         if only and factor is None:
             raise ExperimentError(f"{self.name} cannot run in part: it has no ONLY.")
@@ -108,10 +109,10 @@ class Experiment:
         if only:
             self._check_scale(scale, out)
             with tempfile.TemporaryDirectory() as folder:
-                run(scale, Path(folder), only=only)
+                run(Path(folder), only={factor: only})
                 replace_levels(str(factor), only, Path(folder), out)
         else:
-            run(scale, out)
+            run(out)
         for table in TABLES:
             if not (out / table).exists():
                 raise ExperimentError(f"{self.name}/run.py wrote no {table} into {out}.")
@@ -147,7 +148,7 @@ class Experiment:
         out.mkdir(parents=True, exist_ok=True)
         step = os.cpu_count() or 1
         for seeds in [*range(step, max_seeds, step), max_seeds]:
-            run(scale, out, seeds=seeds)
+            run(self.name, scale, out, seeds=seeds)
             said = self.judged(
                 read_table(out / "results.csv"), read_provenance(out / "provenance.json")
             )

@@ -1,7 +1,8 @@
-"""Join the tables of several runs: parts of a benchmark, or settings measured again."""
+"""Join the tables of two runs, of which the second measured some settings again."""
 
 import dataclasses
 import shlex
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pandas as pd
 
 from experiments.harness.names import level_name, name_of
 from experiments.harness.provenance import (
-    merge_provenance,
     read_provenance,
     renew_provenance,
     write_provenance,
@@ -17,25 +17,6 @@ from experiments.harness.provenance import (
 from experiments.harness.tables import cells, read_table, write_table
 
 TABLES = ("results.csv", "curves.csv", "provenance.json")
-
-
-def join(folders: Sequence[Path], out: Path) -> None:
-    """Join the tables of parts of one run.
-
-    Args:
-        folders: the folders of the parts, at least one.
-        out: the folder for the three tables, made if need be.
-
-    Raises:
-        ValueError: the parts differ in code or machine, or two have the same rows.
-        MalformedTableError: a table cannot be read.
-    """
-    provenance = merge_provenance(*(read_provenance(f / "provenance.json") for f in folders))
-    out.mkdir(parents=True, exist_ok=True)
-    for table in TABLES[:2]:
-        parts = [read_table(folder / table) for folder in folders]
-        write_table(out / table, pd.concat(parts, ignore_index=True))
-    write_provenance(out / "provenance.json", provenance)
 
 
 def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path) -> None:
@@ -51,7 +32,7 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
         MalformedTableError: a table cannot be read.
     """
     if not (out / "provenance.json").exists():
-        join([measured], out)
+        shutil.copytree(measured, out, dirs_exist_ok=True)
         return
 
     def rest(table: pd.DataFrame) -> pd.DataFrame:

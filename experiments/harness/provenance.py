@@ -19,7 +19,6 @@ class Provenance:
     Attributes:
         command: the command that reproduces them, at the root of the repository.
         scale: one of ``discovery.KNOWN_SCALES``.
-        config_hashes: for each setting, ``config_hash`` of its resolved configuration.
         wall_seconds: for each setting, wall time of training and evaluating all its seeds.
         commit: the commit checked out, or ``unknown`` outside a clone.
         dirty: sources differed from that commit, or could not be compared with it.
@@ -34,7 +33,6 @@ class Provenance:
 
     command: str
     scale: str
-    config_hashes: Mapping[str, str]
     wall_seconds: Mapping[str, float]
     commit: str
     dirty: bool
@@ -52,28 +50,21 @@ _OFTEN_EMPTY = {"not_measured", "earlier"}  # omitted if empty
 def gather_provenance(
     experiment: str,
     scale: str,
-    *,
-    config_hashes: Mapping[str, str],
     wall_seconds: Mapping[str, float],
+    not_measured: Mapping[str, str],
 ) -> Provenance:
     """Describe the run that is ending, on this machine, from this checkout.
 
     Args:
         experiment: name of the experiment's folder.
         scale: the scale it ran at.
-        config_hashes: ``config_hash`` of each setting, of which 12 digits are kept.
         wall_seconds: wall time of each setting.
-
-    Raises:
-        ValueError: the two mappings do not name the same settings.
+        not_measured: for each setting that could not be measured, the reason.
     """
-    if differing := set(config_hashes) ^ set(wall_seconds):
-        raise ValueError(f"settings {sorted(differing)} lack a configuration hash or a wall time.")
     commit, dirty = checkout_state()
     return Provenance(
         command=f"python -m experiments run {experiment} --scale={scale}",
         scale=scale,
-        config_hashes={setting: digits[:12] for setting, digits in config_hashes.items()},
         wall_seconds={s: _three_digits(seconds) for s, seconds in wall_seconds.items()},
         commit=commit,
         dirty=dirty,
@@ -81,6 +72,7 @@ def gather_provenance(
         versions=versions(),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         arithmetic=arithmetic.record(),
+        not_measured=dict(not_measured),
     )
 
 
@@ -116,35 +108,14 @@ def read_provenance(path: Path) -> Provenance:
 def _from_fields(path: Path, fields: Any) -> Provenance:
     allowed = {field.name for field in dataclasses.fields(Provenance)}
     given = set(fields) if isinstance(fields, dict) else set()
-    if differing := (given ^ allowed) - (_OFTEN_EMPTY | {"arithmetic"}):
+    if differing := (given ^ allowed) - (_OFTEN_EMPTY | {"arithmetic", "config_hashes"}):
         raise MalformedTableError(
             f"{path}: fields {sorted(differing)} are missing or unknown; "
             f"there must be {sorted(allowed)}."
         )
     earlier = tuple(_from_fields(path, part) for part in fields.get("earlier", ()))
-    return Provenance(**{**fields, "earlier": earlier})
-
-
-def merge_provenance(*parts: Provenance) -> Provenance:
-    """The provenance of joined tables with different settings.
-
-    Raises:
-        ValueError: the parts differ in code, machine or scale, so one description would not fit all
-            of them.
-    """
-    first = parts[0]
-    for part in parts[1:]:
-        for field in ("command", "scale", "commit", "dirty", "hardware", "versions", "arithmetic"):
-            ours, theirs = dataclasses.asdict(first)[field], dataclasses.asdict(part)[field]
-            if ours != theirs:
-                raise ValueError(f"parts differ in {field}: {ours} and {theirs}.")
-    return dataclasses.replace(
-        first,
-        config_hashes={s: digits for part in parts for s, digits in part.config_hashes.items()},
-        wall_seconds={s: seconds for part in parts for s, seconds in part.wall_seconds.items()},
-        date=max(part.date for part in parts),
-        not_measured={s: why for part in parts for s, why in part.not_measured.items()},
-    )
+    kept = {name: value for name, value in fields.items() if name in allowed}
+    return Provenance(**{**kept, "earlier": earlier})
 
 
 def renew_provenance(
@@ -164,7 +135,6 @@ def renew_provenance(
     earlier = [
         dataclasses.replace(
             part,
-            config_hashes=kept(part.config_hashes),
             wall_seconds=kept(part.wall_seconds),
             not_measured={},
             earlier=(),

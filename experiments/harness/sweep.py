@@ -1,12 +1,11 @@
 """Train the studies of an experiment and write its three tables."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from el_jax import build
-from el_jax.checkpoint_step import config_hash
 from el_jax.losses import ALL_LOSSES
 from el_jax.numbers import numbers_of
 from el_jax.probes import when_fitted
@@ -44,7 +43,7 @@ def factors_of_run(study: Study, run: build.Numbers) -> dict[str, Any]:
 
 
 def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) -> list[Study]:
-    """The studies whose factor has one of the chosen levels, given as text; all if none is chosen.
+    """The studies whose factor has one of the chosen levels, given as text.
 
     Raises:
         ExperimentError: no study has a chosen level.
@@ -55,7 +54,7 @@ def with_levels(studies: Sequence[Study], factor: str, chosen: Sequence[str]) ->
             raise ExperimentError(
                 f"--only={level}: {factor} must be one of {', '.join(sorted(known))}"
             )
-    return [s for s in studies if not chosen or level_name(s.factors[factor]) in chosen]
+    return [study for study in studies if level_name(study.factors[factor]) in chosen]
 
 
 def check_factors(studies: Sequence[Study]) -> None:
@@ -135,8 +134,9 @@ def run_sweep(
     experiment: str,
     scale: str,
     out: Path,
-    seeds: int = 0,
     *,
+    seeds: int = 0,
+    only: Mapping[str, Sequence[str]] = MappingProxyType({}),
     studies: Callable[[str], Sequence[Study]],
     metrics: Sequence[str],
     curves: Sequence[str],
@@ -145,13 +145,14 @@ def run_sweep(
 ) -> None:
     """Train every study and write results.csv, curves.csv and provenance.json into ``out``.
 
-    With its name and everything after ``seeds`` bound, it is the ``run`` of an experiment.
+    With everything after ``only`` bound, it is the ``run`` of an experiment.
 
     Args:
         experiment: its name, for the provenance.
         scale: its scale.
         out: the folder, which exists.
         seeds: number of seeds of every study; by default its own number.
+        only: factor -> levels, as text, of the studies to train; by default all of them.
         studies: returns the studies of a scale.
         metrics: metrics whose last value goes to results.csv.
         curves: metrics whose curves go to curves.csv.
@@ -159,23 +160,22 @@ def run_sweep(
         max_marks: largest number of marks kept per curve.
     """
     chosen = studies(scale)
+    for factor, asked in only.items():
+        chosen = with_levels(chosen, factor, asked)
     for study in chosen if seeds else ():
         study.config.train.seeds = seeds
     check_factors(chosen)
     trained = train_all(experiment, chosen)
     results: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
-    hashes: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for study, parts in zip(chosen, trained, strict=True):
-        resolved = json.loads(study.config.to_json_best_effort())
         for part in parts:
             rows, marks = _rows(study, part, metrics, curves, extras)
             results += rows
             points += marks
             names = {name_of(factors_of_run(study, run)) for run in part.runs}
             for name in names:  # runs of one program share its time
-                hashes[name] = config_hash(resolved)
                 seconds[name] = seconds.get(name, 0.0) + part.seconds / len(names)
     write_tables(
         experiment,
@@ -183,6 +183,5 @@ def run_sweep(
         out,
         results=tidy(results),
         curves=thin(tidy(points, CURVES), max_marks),
-        config_hashes=hashes,
         wall_seconds=seconds,
     )

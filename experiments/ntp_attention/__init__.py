@@ -2,5 +2,3 @@
 
 Li, Huang, Ildiz, Rawat, Oymak 2024.
 """
-
-SCALES = ("smoke", "cpu")

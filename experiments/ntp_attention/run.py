@@ -23,7 +23,7 @@ from el_jax.linear_ntp.theory.directions import unit
 from el_jax.linear_ntp.theory.norms import matrix_norm
 from el_jax.linear_ntp.theory.trajectory import log_spaced_marks
 from el_jax.process.double_precision import float64
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 VOCAB_SIZE, DIM, LENGTH = 8, 10, 4
 QUERIES, NUM_CONTEXTS = 3, 12  # tokens that end contexts; four contexts each, on average
@@ -164,19 +164,11 @@ def paths(scale: str, case: Case, name: str) -> list[Measured]:
     return [Measured({"optimizer": name}, last, np.array([step for step, _ in marks]), curves)]
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every method on one problem."""
     case = case_of(FIRST + seed)
     for name in METHODS:
-        yield name, partial(paths, scale, case, name)
+        yield from paths(scale, case, name)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    shape = VOCAB_SIZE, DIM, LENGTH, QUERIES, NUM_CONTEXTS
-    steps = {name: method.step for name, method in METHODS.items()}
-    numbers = {"shape": shape, "updates": UPDATES[scale], "first": FIRST, "steps": steps}
-    return NUM_SEEDS[scale], numbers
-
-
-run = partial(run_seeds, "ntp_attention", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

@@ -2,5 +2,3 @@
 
 Thrampoulidis 2024, footnote 8 (SGD); arXiv 2510.26303 (Adam by single examples, Signum).
 """
-
-SCALES = ("smoke", "cpu")

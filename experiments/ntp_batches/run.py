@@ -10,8 +10,7 @@ from el_jax.linear_ntp import Adam, NTPProblem, random_problem, run_trajectory, 
 from el_jax.linear_ntp.solvers.max_margin import max_margin
 from el_jax.linear_ntp.theory.directions import DIRECTIONS, Direction, Steepest
 from el_jax.linear_ntp.theory.norms import Norm
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
 NORMS: tuple[Norm, ...] = ("frobenius", "max")
@@ -28,6 +27,7 @@ SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
     "cpu": (20, 24, 8, 50_000, 20),
 }
+NUM_SEEDS = {scale: shape[-1] for scale, shape in SHAPES.items()}
 
 
 def setting(method: str, batch: int, support_size: int = 1) -> Where:
@@ -35,7 +35,7 @@ def setting(method: str, batch: int, support_size: int = 1) -> Where:
     return {"optimizer": method, "batch": batch, "support_size": support_size}
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every method and batch on a problem of each support size."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
     for support_size in SUPPORT_SIZES:
@@ -44,21 +44,10 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         for method in METHODS:
             for batch in BATCHES:
                 factors = setting(method, batch, support_size)
-                yield name_of(factors), partial(_measure, factors, problem, num_steps, w_mm, seed)
+                yield from _measure(factors, problem, num_steps, w_mm, seed)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    shape = SHAPES[scale]
-    return shape[-1], {
-        "shape": shape,
-        "step_size": STEP_SIZE,
-        "decay": DECAY,
-        "beta": (0.99, 0.9995),
-    }
-
-
-run = partial(run_seeds, "ntp_batches", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def _measure(

@@ -2,5 +2,3 @@
 
 Thrampoulidis 2024, Figures 4 and 5.
 """
-
-SCALES = ("smoke", "cpu")

@@ -15,8 +15,7 @@ from el_jax.linear_ntp import (
     run_trajectory,
 )
 from el_jax.linear_ntp.solvers.max_margin import max_margin
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 50, "dim": 60, "vocab_size": 10, "support_size": 6}
@@ -83,7 +82,7 @@ def along(factors: Where, trajectory: Trajectory, decades: tuple[int, ...]) -> I
         yield Measured({**factors, "num_steps": steps[place]}, numbers)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every method on both problems of a seed, from one start."""
     decades = DECADES[scale]
     # a whole number of marks per decade, so that every decade is itself a mark
@@ -91,28 +90,15 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     marks = log_spaced_marks(decades[-1], num_marks).tolist()
     base = random_problem(**SHAPE, seed=seed)
     margin = max_margin(base)  # of the supports, which the two share
-
     w_mm = {"frobenius": margin.w}
-
-    def train(factors: Where, problem: NTPProblem) -> list[Measured]:
-        method, initial = factors["optimizer"], initial_decoder(problem, seed)
-        size, end = STEP_SIZES[method], decades[-1]
-        ran = run_trajectory(problem, method, size, end, marks=marks, initial=initial, w_mm=w_mm)
-        return list(along(factors, ran, decades))
-
     for data, problem in {"probabilities": base, "counts": counted(base, seed)}.items():
-        factors = {"data": data}
-        yield f"problem, {data}", partial(of_problem, factors, problem, margin.margin)
-        for method in STEP_SIZES:
-            run_factors = {**factors, "optimizer": method}
-            yield name_of(run_factors), partial(train, run_factors, problem)
+        yield from of_problem({"data": data}, problem, margin.margin)
+        initial = initial_decoder(problem, seed)
+        for method, size in STEP_SIZES.items():
+            ran = run_trajectory(
+                problem, method, size, decades[-1], marks=marks, initial=initial, w_mm=w_mm
+            )
+            yield from along({"data": data, "optimizer": method}, ran, decades)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    config = {"initial": "LeCun normal", **SHAPE, "step_sizes": STEP_SIZES}
-    sizes = {"num_steps": DECADES[scale][-1], "problems": NUM_PROBLEMS[scale]}
-    return NUM_PROBLEMS[scale], config | sizes
-
-
-run = partial(run_seeds, "ntp_convergence", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_PROBLEMS, measure=measure)

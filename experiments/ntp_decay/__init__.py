@@ -2,5 +2,3 @@
 
 For sign descent it is the Frank-Wolfe method in the ball of the max norm.
 """
-
-SCALES = ("smoke", "cpu")

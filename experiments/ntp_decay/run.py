@@ -14,8 +14,7 @@ from el_jax.linear_ntp import (
 )
 from el_jax.linear_ntp.solvers.max_margin import max_margin
 from el_jax.linear_ntp.theory.norms import NORMS, Norm, matrix_norm
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 from experiments.ntp_optimizers.run import DECAY, OWN_NORM, STEP_SIZES
 
@@ -30,6 +29,7 @@ SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
     "cpu": (20, 24, 8, 200_000, 10),
 }
+NUM_SEEDS = {scale: shape[-1] for scale, shape in SHAPES.items()}
 
 
 def setting(method: str, steps: str, ball: int) -> Where:
@@ -37,7 +37,7 @@ def setting(method: str, steps: str, ball: int) -> Where:
     return {"optimizer": method, "steps": steps, "ball": ball}
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every method in every arm on one problem."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
     problem = random_problem(num_contexts, dim, vocab_size, SUPPORT_SIZE, seed=FIRST + seed)
@@ -45,15 +45,10 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
     for method in METHODS:
         for arm in ARMS:
             factors = setting(method, *arm)
-            yield name_of(factors), partial(_measure, factors, problem, num_steps, margins)
+            yield from _measure(factors, problem, num_steps, margins)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    return SHAPES[scale][-1], {"shape": SHAPES[scale], "arms": ARMS, "first": FIRST}
-
-
-run = partial(run_seeds, "ntp_decay", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def _measure(

@@ -2,5 +2,3 @@
 
 Zhao, Behnia, Vakilian, Thrampoulidis 2024 (arXiv 2408.15417)
 """
-
-SCALES = ("smoke", "cpu")

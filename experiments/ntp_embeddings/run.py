@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from el_jax.linear_ntp import NTPProblem, max_margin
 from el_jax.linear_ntp.theory.norms import Norm, logit_margin, matrix_norm
 from el_jax.process.double_precision import float64
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 SHAPE = {"vocab_size": 10, "support_size": 3, "num_supports": 8, "contexts_each": 2}
 FIRST = 200  # problem of seed 0; 100 was looked at while this was written
@@ -136,7 +136,7 @@ def geometry(case: Case, words: np.ndarray, contexts: np.ndarray) -> dict[str, f
     return found
 
 
-def paths(scale: str, seed: int) -> Iterator[Measured]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Both paths of one problem: curves along them, and what is true at their ends."""
     problem = problem_of(FIRST + seed)
     margins = {norm: max_margin(problem, norm, tolerance=1e-7) for norm in NORMS}
@@ -156,15 +156,4 @@ def paths(scale: str, seed: int) -> Iterator[Measured]:
         yield Measured({"path": name}, found[-1], steps, curves)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
-    """The paths of a seed."""
-    yield "paths", partial(paths, scale, seed)
-
-
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    numbers = {"ridges": RIDGES[scale], "updates": UPDATES[scale], "step": STEP, "start": START}
-    return NUM_SEEDS[scale], {**SHAPE, "first": FIRST, **numbers}
-
-
-run = partial(run_seeds, "ntp_embeddings", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

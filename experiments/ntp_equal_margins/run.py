@@ -25,7 +25,7 @@ from jaxtyping import Float
 from el_jax.linear_ntp import NTPProblem, max_margin
 from el_jax.losses import TOKEN_LOSSES, equilibrium_margins, token_stats
 from el_jax.process.double_precision import float64
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 NUM_CONTEXTS, NUM_HELD_OUT, VOCAB = 100, 10_000, 4
 FEATURE, SHORTCUT, AGREEMENT, SIGNAL = 3.0, 10.0, 0.9, 10
@@ -121,19 +121,11 @@ def decoders(mechanism: str, ratio: float, seed: int) -> Iterator[Measured]:
         yield Measured({"mechanism": mechanism, "ratio": ratio, "decoder": name}, numbers)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """A part for each mechanism and number of dimensions."""
     for mechanism in MECHANISMS:
         for ratio in RATIOS:
-            part = partial(decoders, mechanism, ratio, FIRST[scale] + seed)
-            yield f"{mechanism}, {ratio:g}", part
+            yield from decoders(mechanism, ratio, FIRST[scale] + seed)
 
 
-def settings(scale: str) -> Settings:
-    """The number of data sets, and everything that the results depend on."""
-    sizes = [NUM_CONTEXTS, NUM_HELD_OUT, VOCAB, FEATURE, SHORTCUT, AGREEMENT, SIGNAL, NUM_STEPS]
-    config = {"sizes": sizes, "ratios": RATIOS, "losses": LOSSES, "first": FIRST[scale]}
-    return NUM_SEEDS[scale], config
-
-
-run = partial(run_seeds, "ntp_equal_margins", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

@@ -16,11 +16,11 @@ from el_jax.linear_ntp import (
     smoothness_bound,
 )
 from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 SUBSTITUTE, CIRCLE, GAUSSIAN = "substitute", "circle", "gaussian"
-NUM_RANDOM = {"smoke": 2, "cpu": 60, "paper": 100}
-NUM_STEPS = {"smoke": 1_000, "cpu": 100_000, "paper": 1_000_000}
+NUM_RANDOM = {"smoke": 2, "cpu": 60}
+NUM_STEPS = {"smoke": 1_000, "cpu": 100_000}
 NUM_MARKS = 37  # about seven a decade
 CURVES = ("excess_loss", "cosine_frobenius", "finite_error")  # drawn in the figure
 TWINS, LONE_WORD = [0, 4], 2  # words 1 and 5 follow the same two contexts, word 3 follows one
@@ -145,20 +145,14 @@ def solve(kind: str, problem: NTPProblem, num_steps: int) -> Iterator[Measured]:
         yield from drawn(problem, margin.w, finite)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Random problems with the supports of the drop-in substitute, and with seed 0 itself."""
     substitute = figure1_problem()
     if seed == 0:
-        yield SUBSTITUTE, partial(solve, SUBSTITUTE, substitute, NUM_STEPS[scale])
+        yield from solve(SUBSTITUTE, substitute, NUM_STEPS[scale])
     for kind in (CIRCLE, GAUSSIAN):
         problem = random_like(substitute.support, seed, circle=kind == CIRCLE)
-        yield kind, partial(solve, kind, problem, NUM_STEPS[scale])
+        yield from solve(kind, problem, NUM_STEPS[scale])
 
 
-def settings(scale: str) -> Settings:
-    """The number of random problems, and everything that the results depend on."""
-    problems, num_steps = NUM_RANDOM[scale], NUM_STEPS[scale]
-    return problems, {"num_steps": num_steps, "step_size": "1/L", "num_random": problems}
-
-
-run = partial(run_seeds, "ntp_figure1", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_RANDOM, measure=measure)

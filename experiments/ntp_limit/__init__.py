@@ -2,5 +2,3 @@
 
 Thrampoulidis 2024, beyond its conditions; Ji and Telgarsky 2019 (arXiv 1803.07300).
 """
-
-SCALES = ("smoke", "cpu")

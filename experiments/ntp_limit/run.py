@@ -13,8 +13,7 @@ from el_jax.linear_ntp import (
     run_trajectory,
     smoothness_bound,
 )
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
 SETTINGS: dict[str, list[tuple[Embedding, int]]] = {  # an embedding, and words of a context
@@ -25,6 +24,7 @@ SIZES = {  # words of a passage, of its vocabulary, steps, passages
     "smoke": (60, 6, 100, 2),
     "cpu": (300, 20, 100_000, 5),
 }
+NUM_SEEDS = {scale: size[-1] for scale, size in SIZES.items()}
 PASSAGE_EVERY = 2_000  # words of Genesis between the first words of two passages
 CURVES = {
     "excess_loss": "above_infimum",
@@ -38,19 +38,14 @@ def setting(embedding: str, length: int) -> Where:
     return {"embedding": embedding, "context_length": length}
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One passage, under each embedding and with each length of contexts."""
     for embedding, length in SETTINGS[scale]:
         factors = setting(embedding, length)
-        yield name_of(factors), partial(_measure, factors, scale, seed, embedding, length)
+        yield from _measure(factors, scale, seed, embedding, length)
 
 
-def settings(scale: str) -> Settings:
-    """The number of passages, and everything that the results depend on."""
-    return SIZES[scale][-1], {"sizes": SIZES[scale]}
-
-
-run = partial(run_seeds, "ntp_limit", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def _measure(

@@ -2,5 +2,3 @@
 
 galaxy532/Implicit-Bias-Spurious 2026.
 """
-
-SCALES = ("smoke", "cpu")

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from el_jax.linear_ntp import NTPProblem, max_margin
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 GROUPS = {"majority": 30, "minority": 10}  # examples
 DIM, SPURIOUS = 12, 1.0  # d, the last input being the spurious feature; a
@@ -120,16 +120,10 @@ def of_problem(scale: str, seed: int, alpha: float) -> Iterator[Measured]:
     yield Measured({"alpha": alpha}, {"power_of_share": by_share})
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One problem at every α."""
     for alpha in ALPHAS:
-        yield f"α = {alpha:g}", partial(of_problem, scale, seed, alpha)
+        yield from of_problem(scale, seed, alpha)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    numbers = {"groups": GROUPS, "dim": DIM, "spurious": SPURIOUS, "shares": SHARES}
-    return NUM_SEEDS[scale], {**numbers, "first": FIRST, "last": LAST[scale], "decades": DECADES}
-
-
-run = partial(run_seeds, "ntp_minority", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

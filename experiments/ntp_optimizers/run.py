@@ -9,8 +9,7 @@ import numpy as np
 from el_jax.linear_ntp import NTPProblem, random_problem, run_trajectory, smoothness_bound
 from el_jax.linear_ntp.solvers.max_margin import max_margin
 from el_jax.linear_ntp.theory.norms import NORMS, Norm
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
 OWN_NORM: dict[str, Norm] = {  # the norm in which a method's steps are steepest descent
@@ -27,8 +26,8 @@ SUPPORT_SIZES = (1, 3)
 SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 5, 200, 2),
     "cpu": (20, 24, 8, 20_000, 20),
-    "paper": (20, 24, 8, 1_000_000, 100),
 }
+NUM_SEEDS = {scale: shape[-1] for scale, shape in SHAPES.items()}
 GAP = 1e-3  # gap to which the three max margins are solved
 
 
@@ -37,7 +36,7 @@ def setting(method: str, support_size: int) -> Where:
     return {"optimizer": method, "support_size": support_size}
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every method on a problem of each support size."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
     for support_size in SUPPORT_SIZES:
@@ -45,16 +44,10 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         w_mm = {str(norm): max_margin(problem, norm, tolerance=GAP).w for norm in NORMS}
         for method in OWN_NORM:
             factors = setting(method, support_size)
-            yield name_of(factors), partial(_measure, factors, problem, num_steps, w_mm)
+            yield from _measure(factors, problem, num_steps, w_mm)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    shape = SHAPES[scale]
-    return shape[-1], {"shape": shape, "step_sizes": STEP_SIZES, "decay": DECAY}
-
-
-run = partial(run_seeds, "ntp_optimizers", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def _measure(

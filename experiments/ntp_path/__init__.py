@@ -2,5 +2,3 @@
 
 Thrampoulidis 2024, Theorem 1.
 """
-
-SCALES = ("smoke", "cpu")

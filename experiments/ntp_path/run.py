@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from el_jax.linear_ntp import fit_rate, max_margin, random_problem, regularization_path
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
 FIRST = 300  # problem of seed 0; some below were seen before the claims were written
@@ -16,7 +16,7 @@ EVERY = 4  # one in so many radii is in results.csv
 TOLERANCE = 1e-5  # on the relative error of W
 
 
-def balls(scale: str, seed: int) -> Iterator[Measured]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """The path of one problem at radii 1, 2, ... times ‖W_mm‖: curves, levels and rates."""
     problem = random_problem(**SHAPE, seed=FIRST + seed)
     margin, radii = max_margin(problem), np.arange(1, LARGEST[scale] + 1)
@@ -44,15 +44,4 @@ def balls(scale: str, seed: int) -> Iterator[Measured]:
         yield Measured({"radius": radii[place]}, {m: values[place] for m, values in curves.items()})
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
-    """The one path of a seed."""
-    yield "path", partial(balls, scale, seed)
-
-
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    sizes = {"seeds": NUM_SEEDS[scale], "largest": LARGEST[scale], "tolerance": TOLERANCE}
-    return NUM_SEEDS[scale], {**SHAPE, "first": FIRST, **sizes}
-
-
-run = partial(run_seeds, "ntp_path", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

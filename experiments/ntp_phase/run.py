@@ -4,15 +4,13 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from el_jax.linear_ntp import random_problem
 from el_jax.linear_ntp.solvers.conditions import check_compatibility, check_separability
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import factors_of, select
 from experiments.ntp_phase.least_dimension import LeastDimension
 
@@ -39,8 +37,8 @@ class Ensemble:
 
 WORST = {"both_at_m": "min", "compatible_above_count": "min", "undecided_share": "max"}
 SIZES = ((6, 2), (10, 3), (10, 6))
-NUM_CONTEXTS = {"smoke": (8,), "cpu": (24, 48), "paper": (24, 48, 96, 192)}
-SEEDS = {"smoke": 3, "cpu": 60, "paper": 100}
+NUM_CONTEXTS = {"smoke": (8,), "cpu": (24, 48)}
+SEEDS = {"smoke": 3, "cpu": 60}
 
 
 def ensembles(scale: str) -> list[Ensemble]:
@@ -48,19 +46,10 @@ def ensembles(scale: str) -> list[Ensemble]:
     return [Ensemble(m, V, S) for m in NUM_CONTEXTS[scale] for V, S in SIZES]
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One problem of every ensemble."""
     for ensemble in ensembles(scale):
-        yield name_of(vars(ensemble)), partial(_least_dimensions, ensemble, seed)
-
-
-def run(scale: str, out: Path) -> None:
-    """Decide and write the tables."""
-    seeds = SEEDS[scale]
-    settings = seeds, {"seeds": seeds}
-    run_seeds(
-        "ntp_phase", scale, out, settings=lambda _: settings, measure=measure, summary=summary
-    )
+        yield from _least_dimensions(ensemble, seed)
 
 
 def _least_dimensions(ensemble: Ensemble, seed: int) -> list[Measured]:
@@ -101,3 +90,6 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         by_seed = select(results, {}, metric).groupby("seed")["value"].agg(worst)
         parts.append(by_seed.reset_index().assign(metric=metric))
     return pd.concat(parts)
+
+
+run = partial(run_seeds, num_seeds=SEEDS, measure=measure, summary=summary)

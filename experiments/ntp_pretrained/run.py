@@ -19,9 +19,8 @@ from el_jax.linear_ntp import (
     margin_upper_bound,
     max_margin,
 )
-from experiments.harness.names import name_of
 from experiments.harness.readers import Reader, drawn_reader, fresh, pretrained_reader
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 from experiments.ntp_phase.least_dimension import LeastDimension
 from experiments.ntp_pretrained.features import decoder, features
@@ -43,8 +42,8 @@ class Scale:
 SCALES = {
     "smoke": Scale(40, 5, 2),
     "cpu": Scale(200, 20, 6),
-    "paper": Scale(500, 50, 8),
 }
+NUM_SEEDS = {name: size.passages for name, size in SCALES.items()}
 PASSAGE_EVERY = 5_000  # tokens between passages; the first was seen while this was written
 RESOLUTION = 20  # least dimensions are found to m / 20: verdicts at the threshold take minutes
 TOLERANCE = 1e-4  # relative, for margins
@@ -81,7 +80,7 @@ class Passage:
         return np.vstack([self.counts[:vocab_limit], self.counts[vocab_limit:].sum(axis=0)])
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One passage, with contexts of each length, under each embedding."""
     size = SCALES[scale]
     reader = drawn_reader() if scale == "smoke" else pretrained_reader()
@@ -91,18 +90,12 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         passage = Passage(tokens, length)
         for embedding in EMBEDDINGS:
             factors = {"embedding": embedding, "context_length": length}
-            part = partial(_of_embedding, factors, size, reader, passage, seed)
-            yield name_of(factors), part
+            yield from _of_embedding(factors, size, reader, passage, seed)
         factors = {"embedding": PRETRAINED, "context_length": length, "next_tokens": "every"}
-        yield name_of(factors), partial(_of_decoder, factors, reader, passage)
+        yield from _of_decoder(factors, reader, passage)
 
 
-def settings(scale: str) -> Settings:
-    """The number of passages, and everything that the results depend on."""
-    return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
-
-
-run = partial(run_seeds, "ntp_pretrained", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def embed(reader: Reader, passage: Passage, embedding: str, seed: int) -> Float[np.ndarray, "d m"]:

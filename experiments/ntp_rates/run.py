@@ -19,16 +19,16 @@ from el_jax.linear_ntp import (
     top_curvature,
 )
 from el_jax.linear_ntp.solvers.max_margin import MaxMargin, max_margin
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
 SHAPE = {"num_contexts": 20, "dim": 24, "vocab_size": 8, "support_size": 3}
 ONE_HOT = {name: size for name, size in SHAPE.items() if name != "support_size"}
-NUM_SEEDS = {"smoke": 2, "cpu": 10, "paper": 20}
-NUM_STEPS = {"smoke": 2_000, "cpu": 320_000, "paper": 3_200_000}
-FAST_STEPS = {"smoke": 1_000, "cpu": 10_000, "paper": 10_000}
-FLOW_SEEDS = {"smoke": 1, "cpu": 5, "paper": 20}
-FLOW_END = {"smoke": 1e4, "cpu": 1e12, "paper": 1e12}
+NUM_SEEDS = {"smoke": 2, "cpu": 10}
+NUM_STEPS = {"smoke": 2_000, "cpu": 320_000}
+FAST_STEPS = {"smoke": 1_000, "cpu": 10_000}
+FLOW_SEEDS = {"smoke": 1, "cpu": 5}
+FLOW_END = {"smoke": 1e4, "cpu": 1e12}
 GD, FLOW = ({"optimizer": name, "support_size": 3} for name in ("gd", "flow"))
 STALLING: list[Where] = [
     {"optimizer": "ngd", "step_size": eta, "support_size": 3} for eta in (0.05, 0.2)
@@ -177,31 +177,17 @@ def fast(factors: Where, problem: NTPProblem, num_steps: int) -> Iterator[Measur
     yield Measured(factors, numbers, steps, curves)
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """The computations of one seed."""
     problem = random_problem(**SHAPE, seed=seed)
     one_hot = one_hot_problem(**ONE_HOT, seed=seed)
     margin, slow, quick = max_margin(problem), NUM_STEPS[scale], FAST_STEPS[scale]
-    yield "gd", lambda: descent(problem, margin, slow)
-    yield "ngd", lambda: stalling(problem, margin, slow)
-    yield "split_ngd", lambda: fast(SPLIT, problem, quick)
-    yield "ngd, one-hot", lambda: fast(ONE_HOT_NGD, one_hot, quick)
+    yield from descent(problem, margin, slow)
+    yield from stalling(problem, margin, slow)
+    yield from fast(SPLIT, problem, quick)
+    yield from fast(ONE_HOT_NGD, one_hot, quick)
     if seed < FLOW_SEEDS[scale]:
-        yield "flow", lambda: flow(problem, margin, FLOW_END[scale])
+        yield from flow(problem, margin, FLOW_END[scale])
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    return NUM_SEEDS[scale], {
-        **SHAPE,
-        "seeds": NUM_SEEDS[scale],
-        "num_steps": NUM_STEPS[scale],
-        "fast_steps": FAST_STEPS[scale],
-        "settings": SETTINGS,
-        "flow_end": FLOW_END[scale],
-        "flow_seeds": FLOW_SEEDS[scale],
-        "flow_tolerances": [FLOW_RTOL, FLOW_ATOL],
-    }
-
-
-run = partial(run_seeds, "ntp_rates", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

@@ -2,5 +2,3 @@
 
 Left open by Thrampoulidis 2024, section 7.
 """
-
-SCALES = ("smoke", "cpu")

@@ -21,8 +21,7 @@ from el_jax.linear_ntp.solvers.max_margin import max_margin
 from el_jax.linear_ntp.theory.directions import DIRECTIONS, Direction, Memoryless
 from el_jax.linear_ntp.theory.landscape import Slope
 from el_jax.linear_ntp.theory.norms import NORMS, Norm
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 
 
@@ -70,6 +69,7 @@ SHAPES = {  # m, d, V, steps, problems
     "smoke": (6, 8, 7, 200, 2),
     "cpu": (20, 24, 8, 1_000_000, 12),
 }
+NUM_SEEDS = {scale: shape[-1] for scale, shape in SHAPES.items()}
 
 
 def setting(method: str, support_size: int = MIDDLE) -> Where:
@@ -77,7 +77,7 @@ def setting(method: str, support_size: int = MIDDLE) -> Where:
     return {"optimizer": method, "support_size": support_size}
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """Every method on a problem of each of its support sizes."""
     num_contexts, dim, vocab_size, num_steps, _ = SHAPES[scale]
     for size in SUPPORT_SIZES:
@@ -85,17 +85,10 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         w_mm = {str(norm): max_margin(problem, norm, tolerance=1e-3).w for norm in NORMS}
         for method in METHODS if size == MIDDLE else BY_SUPPORT:
             factors = setting(method, size)
-            yield name_of(factors), partial(_measure, factors, problem, num_steps, w_mm)
+            yield from _measure(factors, problem, num_steps, w_mm)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    shape = SHAPES[scale]
-    sizes = {name: (method.step_size, method.decay) for name, method in METHODS.items()}
-    return shape[-1], {"shape": shape, "step_sizes": sizes, "first": FIRST}
-
-
-run = partial(run_seeds, "ntp_step_size", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def _measure(

@@ -10,8 +10,7 @@ from el_jax.config.linear_ntp import Embedding, text_problem
 from el_jax.linear_ntp import NTPProblem, entropy_lower_bound
 from el_jax.linear_ntp.solvers.conditions import check_compatibility, check_separability
 from el_jax.linear_ntp.solvers.max_margin import max_margin
-from experiments.harness.names import name_of
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 from experiments.harness.tables import Where
 from experiments.ntp_phase.least_dimension import LeastDimension, first_dimensions
 
@@ -30,15 +29,15 @@ class Scale:
 SCALES = {
     "smoke": Scale(60, 6, 2, (1, 2), (2,)),
     "cpu": Scale(300, 20, 5, (1, 2, 3), (2, 3)),
-    "paper": Scale(2_000, 100, 18, (1, 2, 3, 4, 5), (2, 3, 4)),
 }
+NUM_SEEDS = {name: size.passages for name, size in SCALES.items()}
 PASSAGE_EVERY = 2_000  # words of Genesis between the first words of two seeds' passages
 RESOLUTION = 20  # least dimensions are found to m / 20: verdicts at the very threshold take minutes
 RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0)  # d / m at which margins are solved
 WORD_EMBEDDINGS: tuple[Embedding, ...] = ("bag_of_words", "one_hot_positions")
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """One passage, under each embedding and with each length of contexts."""
     size = SCALES[scale]
     settings: list[tuple[Embedding, int]] = [("gaussian", length) for length in size.lengths]
@@ -47,15 +46,10 @@ def measure(scale: str, seed: int) -> Iterator[Part]:
         factors = {"embedding": embedding, "context_length": length}
         measured = _gaussian if embedding == "gaussian" else _of_words
         passage = partial(_passage, size, seed, length, embedding)
-        yield name_of(factors), partial(measured, factors, passage)
+        yield from measured(factors, passage)
 
 
-def settings(scale: str) -> Settings:
-    """The number of passages, and everything that the results depend on."""
-    return SCALES[scale].passages, dataclasses.asdict(SCALES[scale])
-
-
-run = partial(run_seeds, "ntp_text", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
 
 
 def _passage(size: Scale, seed: int, length: int, embedding: Embedding) -> NTPProblem:

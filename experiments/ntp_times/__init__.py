@@ -2,5 +2,3 @@
 
 Vasudeva et al. 2025 (spectral descent); Yang, Puli, Ranganath 2025 (E-losses).
 """
-
-SCALES = ("smoke", "cpu")

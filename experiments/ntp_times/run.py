@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from el_jax.linear_ntp.theory.directions import polar_factor
 from el_jax.losses import TOKEN_LOSSES, token_stats
 from el_jax.process.double_precision import float64
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 LEVELS = (0.5, 0.25, 1.0)  # nats; curves use the first
 NUM_CONTEXTS = 32
@@ -167,25 +167,12 @@ def of_problem(data: str, loss: str, optimizer: str, seed: int) -> Iterator[Meas
     yield Measured(factors, numbers, RANKS, {name: c[RANKS - 1] for name, c in curves.items()})
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """A part for each kind of data, loss and optimizer; tables of own tokens exist once."""
     for name, data in DATA.items():
         for loss, optimizer in itertools.product(data.losses, OPTIMIZERS):
             if seed == 0 or not (data.one_hot and data.own):
-                part = partial(of_problem, name, loss, optimizer, FIRST[scale] + seed)
-                yield f"{name}, {loss}, {optimizer}", part
+                yield from of_problem(name, loss, optimizer, FIRST[scale] + seed)
 
 
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    sizes = [NUM_CONTEXTS, DIM, VOCAB, *LEVELS]
-    rates = {name: [o.step_size, o.num_steps] for name, o in OPTIMIZERS.items()}
-    return NUM_SEEDS[scale], {
-        "sizes": sizes,
-        "losses": LOSSES,
-        "optimizers": rates,
-        "first": FIRST[scale],
-    }
-
-
-run = partial(run_seeds, "ntp_times", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

@@ -2,5 +2,3 @@
 
 Gronich, Vardi 2026.
 """
-
-SCALES = ("smoke", "cpu")

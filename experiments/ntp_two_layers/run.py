@@ -13,7 +13,7 @@ from jax import Array
 from el_jax.linear_ntp.theory.directions import polar_factor, unit
 from el_jax.linear_ntp.theory.trajectory import log_spaced_marks
 from el_jax.process.double_precision import float64
-from experiments.harness.seeds import Measured, Part, Settings, run_seeds
+from experiments.harness.seeds import Measured, run_seeds
 
 NUM_EXAMPLES, DIM, WIDTH, NUM_CLASSES = 24, 8, 24, 4
 START = 0.1  # standard deviation of the first weights
@@ -117,7 +117,7 @@ def normalised(layers: Layers, data: Data) -> dict[str, float]:
     return {norm: least / size(first, second) ** 2 for norm, size in NORMS.items()}
 
 
-def of_problem(scale: str, seed: int) -> Iterator[Measured]:
+def measure(scale: str, seed: int) -> Iterator[Measured]:
     """The course of each method, and the lead of its margin in each norm."""
     courses: dict[str, list[tuple[int, dict[str, float]]]] = {}
     with float64():
@@ -144,17 +144,4 @@ def of_problem(scale: str, seed: int) -> Iterator[Measured]:
         yield Measured({"optimizer": name}, numbers, steps, {"margin_own": curve})
 
 
-def measure(scale: str, seed: int) -> Iterator[Part]:
-    """All methods on one problem."""
-    yield "all methods", partial(of_problem, scale, seed)
-
-
-def settings(scale: str) -> Settings:
-    """The number of problems, and everything that the results depend on."""
-    shape = NUM_EXAMPLES, DIM, WIDTH, NUM_CLASSES
-    steps = {name: method.step for name, method in METHODS.items()}
-    numbers = {"shape": shape, "start": START, "updates": UPDATES[scale], "first": FIRST}
-    return NUM_SEEDS[scale], {**numbers, "steps": steps}
-
-
-run = partial(run_seeds, "ntp_two_layers", settings=settings, measure=measure)
+run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)

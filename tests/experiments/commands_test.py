@@ -33,15 +33,15 @@ FILES = {
         def measure(scale, seed):
             for loss, values in VALUES.items():
                 value = values[seed]
-                yield loss, partial(list, [Measured(
+                yield Measured(
                     {"loss": loss},
                     {"test_hard_accuracy": value},
                     np.array([1]),
                     {"loss": np.array([value])},
-                )])
+                )
 
-        def run(scale, out):
-            run_seeds("toy", scale, out, settings=lambda scale: (3, {}), measure=measure)
+        NUM_SEEDS = dict.fromkeys(("smoke", "quick", "cpu", "paper"), 3)
+        run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
         """,
     "plot.py": """
         from el_jax.plots import new_figure
@@ -95,19 +95,16 @@ def test_run_writes_tables_and_figure_and_prints_verdicts(root, capsys):
 
 SEQUENTIAL = {
     "run.py": """
-        from functools import partial
-
         import numpy as np
 
         from experiments.harness.seeds import Measured, run_seeds
 
         def measure(scale, seed):
             for loss, value in (("cross_entropy", 0.05), ("e1", 0.95)):
-                found = {"test_hard_accuracy": value}
-                yield loss, partial(list, [Measured({"loss": loss}, found, np.array([1]), {})])
+                yield Measured({"loss": loss}, {"test_hard_accuracy": value}, np.array([1]), {})
 
-        def run(scale, out, seeds=0):
-            run_seeds("toy", scale, out, settings=lambda scale: (seeds, {}), measure=measure)
+        def run(name, scale, out, seeds=0):
+            run_seeds(name, scale, out, num_seeds={scale: seeds}, measure=measure)
         """,
     "claims.py": """
         from experiments.harness.claims import greater

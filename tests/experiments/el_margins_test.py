@@ -39,13 +39,14 @@ def test_accuracy_is_that_of_many_unseen_examples():
     np.testing.assert_allclose(run.unseen_accuracy(weights), np.minimum(*shares), atol=0.011)
 
 
-def test_a_training_set_of_the_published_size_shows_the_effect():
+def test_a_training_set_of_the_published_size_shows_the_effect(monkeypatch):
     """The theory behind E1 holds on one training set, after a fifth of the experiment's steps."""
     scale = run.SCALES["cpu"]._replace(num_steps=2_000)
     assert (scale.num_examples, scale.dim) == (1_000, 300)
+    monkeypatch.setitem(run.SCALES, "cpu", scale)
     found = [
         model.numbers
-        for model in run.of_seed(scale, 0)
+        for model in run.measure("cpu", 0)
         if model.factors["shortcut_size"] == claims.BASE["shortcut_size"]
     ]
     plain, *controlled = found

@@ -28,23 +28,22 @@ SOME = """
     from experiments.harness.seeds import write_tables
     from experiments.harness.tables import (tidy)
 
-    def run(scale, out, only=()):
+    def run(name, scale, out, only={}):
         value = float((Path(__file__).parent / "value").read_text())
         rows = [
             {"part": part, "size": size, "seed": 0, "metric": "accuracy", "value": value}
-            for part, size in (("b", 1), ("b", 2), ("c", 1)) if not only or part in only
+            for part, size in (("b", 1), ("b", 2), ("c", 1)) if not only or part in only["part"]
         ]
         names = [f"{row['part']}, size {row['size']}" for row in rows]
-        write_tables("toy", scale, out,
+        write_tables(name, scale, out,
                      results=tidy(rows),
                      curves=tidy(row | {"step": 1} for row in rows),
-                     config_hashes=dict.fromkeys(names, scale),
                      wall_seconds=dict.fromkeys(names, 1.0))
     """
 
 
 def test_some_settings_are_measured_again_and_the_others_stay(tmp_path, monkeypatch, capsys):
-    package = FILES["__init__.py"] + '\nONLY = "part"\n'
+    package = FILES["__init__.py"] + '\nONLY = "part"\nSCALES = ("smoke", "cpu", "paper")\n'
     files = {**FILES, "__init__.py": package, "run.py": SOME, "value": "1"}
     root = make(tmp_path, ("toy", "other"), files, monkeypatch)
     assert main(["run", "toy"], root) == 0

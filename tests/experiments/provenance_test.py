@@ -9,7 +9,6 @@ from el_jax.checkpoint_step import config_hash
 from experiments.harness.provenance import (
     checkout_state,
     gather_provenance,
-    merge_provenance,
     read_provenance,
     renew_provenance,
     write_provenance,
@@ -17,12 +16,7 @@ from experiments.harness.provenance import (
 
 
 def gather(settings=("E1 λ=1",)):
-    return gather_provenance(
-        "el_copy_losses",
-        "cpu",
-        config_hashes={setting: config_hash({"name": setting}) for setting in settings},
-        wall_seconds=dict.fromkeys(settings, 12.3456),
-    )
+    return gather_provenance("el_copy_losses", "cpu", dict.fromkeys(settings, 12.3456), {})
 
 
 def test_a_run_describes_itself():
@@ -49,7 +43,7 @@ def test_settings_measured_again_leave_the_earlier_ones_their_own_origin():
     new = renew_provenance(old, gather(["b"]), "b".__eq__)
     assert (list(new.wall_seconds), new.not_measured) == (["b"], {"c": "no time"})
     (kept,) = new.earlier
-    assert (kept.commit, list(kept.config_hashes), kept.not_measured) == ("old", ["a", "c"], {})
+    assert (kept.commit, list(kept.wall_seconds), kept.not_measured) == ("old", ["a", "c"], {})
     newest = renew_provenance(new, gather(["a", "c"]), {"a", "c"}.__contains__)
     assert [list(part.wall_seconds) for part in newest.earlier] == [["b"]]  # none is left of old
 
@@ -59,16 +53,6 @@ def test_the_hash_depends_on_values_and_not_on_their_order():
     assert config_hash({"a": 1}) != config_hash({"a": 2})
     with pytest.raises(TypeError):
         config_hash({"a": object()})
-
-
-def test_merging_joins_settings_and_refuses_different_code():
-    first, second = gather(["E1"]), gather(["E2"])
-    second = dataclasses.replace(second, date="2999-01-01")
-    merged = merge_provenance(first, second)
-    assert list(merged.wall_seconds) == list(merged.config_hashes) == ["E1", "E2"]
-    assert merged.date == "2999-01-01"
-    with pytest.raises(ValueError, match="parts differ in commit"):
-        merge_provenance(first, dataclasses.replace(second, commit="other"))
 
 
 def git(folder, *words):
