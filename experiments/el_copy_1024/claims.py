@@ -11,44 +11,42 @@ def at(recipe: str) -> dict[str, str]:
     return {"recipe": recipe}
 
 
-CLAIMS = {
-    "cpu": [
-        number(
-            "Cross-entropy fits the hard training strings",
-            FITTED,
-            at("cross-entropy"),
-            at_least=0.99,
-            paper="1.00",
-            source=FIGURE,
-        ),
-        number(
-            "It is right on at most .9 of unseen hard strings",
-            HARD,
-            at("cross-entropy"),
-            at_most=0.9,
-            paper="below 1, the value only drawn",
-            source=FIGURE,
-        ),
-        number("In the swap test it copies at most half", COPIES, at("cross-entropy"), at_most=0.5),
-        number(
-            "E1 with warm-up fits the hard training strings",
-            FITTED,
-            at("E1 with warm-up"),
-            at_least=0.99,
-        ),
-        number(
-            "In the swap test E1 with warm-up copies at least .9",
-            COPIES,
-            at("E1 with warm-up"),
-            at_least=0.9,
-        ),
-        number(
-            "Cross-entropy with warm-up copies at most half: warm-up alone is not enough",
-            COPIES,
-            at("cross-entropy with warm-up"),
-            at_most=0.5,
-            paper="a slight boost",
-            source="Yang et al. 2025, section 4.2",
-        ),
-    ]
-}
+CLAIMS = [
+    number(
+        "Cross-entropy fits the hard training strings",
+        FITTED,
+        at("cross-entropy"),
+        at_least=0.99,
+        paper="1.00",
+        source=FIGURE,
+    ),
+    number(
+        "It is right on at most .9 of unseen hard strings",
+        HARD,
+        at("cross-entropy"),
+        at_most=0.9,
+        paper="below 1, the value only drawn",
+        source=FIGURE,
+    ),
+    number("In the swap test it copies at most half", COPIES, at("cross-entropy"), at_most=0.5),
+    number(
+        "E1 with warm-up fits the hard training strings",
+        FITTED,
+        at("E1 with warm-up"),
+        at_least=0.99,
+    ),
+    number(
+        "In the swap test E1 with warm-up copies at least .9",
+        COPIES,
+        at("E1 with warm-up"),
+        at_least=0.9,
+    ),
+    number(
+        "Cross-entropy with warm-up copies at most half: warm-up alone is not enough",
+        COPIES,
+        at("cross-entropy with warm-up"),
+        at_most=0.5,
+        paper="a slight boost",
+        source="Yang et al. 2025, section 4.2",
+    ),
+]

@@ -22,28 +22,24 @@ def _copies_more(text: str, where: Where, than: Where, **wording: Unpack[Wording
     return contrast(text, COPIES, [(1, where), (-1, than)], **wording)
 
 
-CLAIMS = {
-    "cpu": [
-        _copies_more(
-            "Under AdamW E1 needs fewer strings than cross-entropy: it copies more over all sizes",
-            E1 | ADAMW,
-            CE | ADAMW,
-            paper="sample efficient, no number",
-            source="Yang et al. 2025, section 1",
-        ),
-        _copies_more(
-            "With cross-entropy Muon needs fewer strings than AdamW", CE | MUON, CE | ADAMW
-        ),
-        _copies_more(
-            "Cross-entropy under Muon needs fewer strings than E1 under AdamW",
-            CE | MUON,
-            E1 | ADAMW,
-        ),
-        _copies_more("Under Muon E1 needs fewer strings than cross-entropy", E1 | MUON, CE | MUON),
-        _copies_more(
-            "With cross-entropy a short memory (β₂ = .95) needs fewer strings than .999",
-            CE | SHORT,
-            CE | ADAMW,
-        ),
-    ]
-}
+CLAIMS = [
+    _copies_more(
+        "Under AdamW E1 needs fewer strings than cross-entropy: it copies more over all sizes",
+        E1 | ADAMW,
+        CE | ADAMW,
+        paper="sample efficient, no number",
+        source="Yang et al. 2025, section 1",
+    ),
+    _copies_more("With cross-entropy Muon needs fewer strings than AdamW", CE | MUON, CE | ADAMW),
+    _copies_more(
+        "Cross-entropy under Muon needs fewer strings than E1 under AdamW",
+        CE | MUON,
+        E1 | ADAMW,
+    ),
+    _copies_more("Under Muon E1 needs fewer strings than cross-entropy", E1 | MUON, CE | MUON),
+    _copies_more(
+        "With cross-entropy a short memory (β₂ = .95) needs fewer strings than .999",
+        CE | SHORT,
+        CE | ADAMW,
+    ),
+]

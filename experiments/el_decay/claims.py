@@ -26,30 +26,28 @@ def _copies_more(
     return contrast(text, COPIES, [(1, at(recipe, updates)), (-1, at(than, updates))], **wording)
 
 
-CLAIMS = {
-    "cpu": [
-        _copies_more(
-            "Over 120 to 400 strings, heavy decay makes cross-entropy copy more",
-            "cross-entropy, decay",
-            "cross-entropy",
-        ),
-        _copies_more("It makes E1 copy more", "E1, decay", "E1"),
-        _copies_more("It makes Muon copy more", "Muon, decay", "Muon"),
-        _copies_more(
-            "With heavy decay, E1 copies more than cross-entropy",
-            "E1, decay",
-            "cross-entropy, decay",
-        ),
-        _copies_more(
-            "Cross-entropy under AdamW with heavy decay copies more than under Muon without",
-            "cross-entropy, decay",
-            "Muon",
-        ),
-        _copies_more(
-            "After 20,000 updates on 400 strings, heavy decay still makes cross-entropy copy more",
-            "cross-entropy, decay",
-            "cross-entropy",
-            LONG,
-        ),
-    ]
-}
+CLAIMS = [
+    _copies_more(
+        "Over 120 to 400 strings, heavy decay makes cross-entropy copy more",
+        "cross-entropy, decay",
+        "cross-entropy",
+    ),
+    _copies_more("It makes E1 copy more", "E1, decay", "E1"),
+    _copies_more("It makes Muon copy more", "Muon, decay", "Muon"),
+    _copies_more(
+        "With heavy decay, E1 copies more than cross-entropy",
+        "E1, decay",
+        "cross-entropy, decay",
+    ),
+    _copies_more(
+        "Cross-entropy under AdamW with heavy decay copies more than under Muon without",
+        "cross-entropy, decay",
+        "Muon",
+    ),
+    _copies_more(
+        "After 20,000 updates on 400 strings, heavy decay still makes cross-entropy copy more",
+        "cross-entropy, decay",
+        "cross-entropy",
+        LONG,
+    ),
+]

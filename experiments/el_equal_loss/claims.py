@@ -21,42 +21,40 @@ def _more(text: str, method: str, than: str, **wording: Unpack[Wording]) -> Clai
     return greater(text, COPIES, at(method, LATE), at(than, LATE), **wording)
 
 
-CLAIMS = {
-    "cpu": [
-        _more(
-            f"At {LATE:g} nats Muon copies more than AdamW",
-            "Muon",
-            "cross-entropy",
-            paper="more shortcuts (the first), equal rates (the second)",
-            source=MUON,
-        ),
-        _more(
-            f"At {LATE:g} nats heavy decay copies more than cross-entropy without it",
-            "weight decay",
-            "cross-entropy",
-        ),
-        _more(f"At {LATE:g} nats E1 copies more than cross-entropy", "E1", "cross-entropy"),
-        _more(
-            f"At {LATE:g} nats gradient noise copies less than cross-entropy without it",
-            "cross-entropy",
-            "gradient noise",
-        ),
-        greater(
-            f"Cross-entropy gains less than .05 from {EARLY:g} to {LATE:g} nats",
-            COPIES,
-            at("cross-entropy", EARLY),
-            at("cross-entropy", LATE),
-            by=-0.05,
-        ),
-        contrast(
-            f"Heavy decay gains more than cross-entropy from {EARLY:g} to {LATE:g} nats",
-            COPIES,
-            [
-                (1, at("weight decay", LATE)),
-                (-1, at("weight decay", EARLY)),
-                (-1, at("cross-entropy", LATE)),
-                (1, at("cross-entropy", EARLY)),
-            ],
-        ),
-    ]
-}
+CLAIMS = [
+    _more(
+        f"At {LATE:g} nats Muon copies more than AdamW",
+        "Muon",
+        "cross-entropy",
+        paper="more shortcuts (the first), equal rates (the second)",
+        source=MUON,
+    ),
+    _more(
+        f"At {LATE:g} nats heavy decay copies more than cross-entropy without it",
+        "weight decay",
+        "cross-entropy",
+    ),
+    _more(f"At {LATE:g} nats E1 copies more than cross-entropy", "E1", "cross-entropy"),
+    _more(
+        f"At {LATE:g} nats gradient noise copies less than cross-entropy without it",
+        "cross-entropy",
+        "gradient noise",
+    ),
+    greater(
+        f"Cross-entropy gains less than .05 from {EARLY:g} to {LATE:g} nats",
+        COPIES,
+        at("cross-entropy", EARLY),
+        at("cross-entropy", LATE),
+        by=-0.05,
+    ),
+    contrast(
+        f"Heavy decay gains more than cross-entropy from {EARLY:g} to {LATE:g} nats",
+        COPIES,
+        [
+            (1, at("weight decay", LATE)),
+            (-1, at("weight decay", EARLY)),
+            (-1, at("cross-entropy", LATE)),
+            (1, at("cross-entropy", EARLY)),
+        ],
+    ),
+]

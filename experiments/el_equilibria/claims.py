@@ -28,45 +28,43 @@ def over(side: str, weight: float = 1.0, **factors: Any) -> Terms:
     return [(each, {"num_classes": v, "lam": part(v, side), **factors}) for v in SIZES]
 
 
-CLAIMS = {
-    "cpu": [
-        contrast(
-            "Below the window at most .05 of the right training answers have a small margin",
-            SMALL,
-            over("below", -1.0),
-            by=-0.05,
-            matters=0.0,
-        ),
-        contrast(
-            "Above it, where the large margin is none, at least .95 have",
-            SMALL,
-            over("above"),
-            by=0.95,
-            matters=0.0,
-        ),
-        contrast(
-            "In it, with warm-up, most have: small steps stop at the first equilibrium",
-            SMALL,
-            over("in", **WARM),
-            by=0.5,
-            matters=0.0,
-        ),
-        contrast(
-            "In it, more have with warm-up than without",
-            SMALL,
-            [*over("in", **WARM), *over("in", -1.0, **COLD)],
-            paper="warm-up helps E1",
-            source=SOURCE,
-        ),
-        contrast(
-            "With 26 letters and warm-up E1 copies more above the window than below",
-            COPIES,
-            [
-                (1.0, FEW | WARM | {"lam": part(SIZES[0], "above")}),
-                (-1.0, FEW | WARM | {"lam": part(SIZES[0], "below")}),
-            ],
-            paper="λ = 4",
-            source="Yang et al. 2025, Table 3",
-        ),
-    ]
-}
+CLAIMS = [
+    contrast(
+        "Below the window at most .05 of the right training answers have a small margin",
+        SMALL,
+        over("below", -1.0),
+        by=-0.05,
+        matters=0.0,
+    ),
+    contrast(
+        "Above it, where the large margin is none, at least .95 have",
+        SMALL,
+        over("above"),
+        by=0.95,
+        matters=0.0,
+    ),
+    contrast(
+        "In it, with warm-up, most have: small steps stop at the first equilibrium",
+        SMALL,
+        over("in", **WARM),
+        by=0.5,
+        matters=0.0,
+    ),
+    contrast(
+        "In it, more have with warm-up than without",
+        SMALL,
+        [*over("in", **WARM), *over("in", -1.0, **COLD)],
+        paper="warm-up helps E1",
+        source=SOURCE,
+    ),
+    contrast(
+        "With 26 letters and warm-up E1 copies more above the window than below",
+        COPIES,
+        [
+            (1.0, FEW | WARM | {"lam": part(SIZES[0], "above")}),
+            (-1.0, FEW | WARM | {"lam": part(SIZES[0], "below")}),
+        ],
+        paper="λ = 4",
+        source="Yang et al. 2025, Table 3",
+    ),
+]

@@ -26,47 +26,45 @@ def _more(text: str, metric: str, recipe: str, than: str, **wording: Unpack[Word
     return contrast(text, metric, [(1, at(recipe)), (-1, at(than))], **wording)
 
 
-CLAIMS = {
-    "cpu": [
-        _more(
-            "Group DRO alone makes the worst group better (unseen hard strings)",
-            HARD,
-            DRO,
-            CE,
-            paper="no: without strong regularisation it does not",
-            source=SAGAWA,
-        ),
-        _more(
-            "It copies more than cross-entropy",
-            COPIES,
-            DRO,
-            CE,
-            paper="no number",
-            source=SAGAWA,
-        ),
-        _more(
-            "Equal weights of the two groups make cross-entropy copy more",
-            COPIES,
-            EQUAL,
-            CE,
-            paper="no: weights hardly matter once all is fitted",
-            source=BYRD,
-        ),
-        _more(
-            "Under heavy decay group DRO copies more than cross-entropy does",
-            COPIES,
-            f"{DRO}, decay",
-            DECAY,
-            paper="yes: with strong regularisation it helps",
-            source=SAGAWA,
-        ),
-        _more(
-            "E1, which does not know the groups, copies more than group DRO",
-            COPIES,
-            E1,
-            DRO,
-            paper="no number",
-            source="Yang et al. 2025",
-        ),
-    ]
-}
+CLAIMS = [
+    _more(
+        "Group DRO alone makes the worst group better (unseen hard strings)",
+        HARD,
+        DRO,
+        CE,
+        paper="no: without strong regularisation it does not",
+        source=SAGAWA,
+    ),
+    _more(
+        "It copies more than cross-entropy",
+        COPIES,
+        DRO,
+        CE,
+        paper="no number",
+        source=SAGAWA,
+    ),
+    _more(
+        "Equal weights of the two groups make cross-entropy copy more",
+        COPIES,
+        EQUAL,
+        CE,
+        paper="no: weights hardly matter once all is fitted",
+        source=BYRD,
+    ),
+    _more(
+        "Under heavy decay group DRO copies more than cross-entropy does",
+        COPIES,
+        f"{DRO}, decay",
+        DECAY,
+        paper="yes: with strong regularisation it helps",
+        source=SAGAWA,
+    ),
+    _more(
+        "E1, which does not know the groups, copies more than group DRO",
+        COPIES,
+        E1,
+        DRO,
+        paper="no number",
+        source="Yang et al. 2025",
+    ),
+]

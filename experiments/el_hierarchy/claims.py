@@ -20,19 +20,17 @@ def _right_more(text: str, recipe: str, than: str, **wording: Unpack[Wording]) -
     return contrast(text, UNSEEN, [(1, at(recipe)), (-1, at(than))], **wording)
 
 
-CLAIMS = {
-    "cpu": [
-        level(
-            "With 1,024 sentences, 4.7 C m^L, cross-entropy is right on at most .9 of unseen ones",
-            UNSEEN,
-            at("cross-entropy", num_train=1024),
-            at_most=0.9,
-            paper="about 1, for deep convolutional networks",
-            source="Cagnetta et al. 2024, abstract",
-        ),
-        _right_more("Muon needs fewer sentences than AdamW", "Muon", "cross-entropy"),
-        _right_more("E1 needs fewer sentences than cross-entropy", "E1", "cross-entropy"),
-        _right_more("Heavy decay needs fewer sentences than none", "weight decay", "cross-entropy"),
-        _right_more("Under Muon E1 needs fewer than cross-entropy", "Muon, E1", "Muon"),
-    ]
-}
+CLAIMS = [
+    level(
+        "With 1,024 sentences, 4.7 C m^L, cross-entropy is right on at most .9 of unseen ones",
+        UNSEEN,
+        at("cross-entropy", num_train=1024),
+        at_most=0.9,
+        paper="about 1, for deep convolutional networks",
+        source="Cagnetta et al. 2024, abstract",
+    ),
+    _right_more("Muon needs fewer sentences than AdamW", "Muon", "cross-entropy"),
+    _right_more("E1 needs fewer sentences than cross-entropy", "E1", "cross-entropy"),
+    _right_more("Heavy decay needs fewer sentences than none", "weight decay", "cross-entropy"),
+    _right_more("Under Muon E1 needs fewer than cross-entropy", "Muon, E1", "Muon"),
+]

@@ -31,33 +31,31 @@ def _copies_less(loss: str) -> Claim:
     return _falls(text, COPIES, loss, "lazy training generalises later")
 
 
-CLAIMS = {
-    "cpu": [
-        _falls("The tangent kernel moves less the larger α", DRIFT, CE, "fixed as α grows"),
-        _copies_less(CE),
-        _copies_less(E1),
-        greater(
-            f"That is not their lower rate: at the rate of α = {SCALES[-1]:g} cross-entropy copies "
-            "more at α = 1",
-            COPIES,
-            at(CE, 1.0, SCALES[-1]),
-            at(CE, SCALES[-1]),
-        ),
-        greater(
-            f"At α = {SCALES[-1]:g} E1 copies more than cross-entropy",
-            COPIES,
-            at(E1, SCALES[-1]),
-            at(CE, SCALES[-1]),
-        ),
-        contrast(
-            "E1's lead is larger where training is laziest than where it is richest",
-            COPIES,
-            [
-                (1.0, at(E1, SCALES[-1])),
-                (-1.0, at(CE, SCALES[-1])),
-                (-1.0, at(E1, SCALES[0])),
-                (1.0, at(CE, SCALES[0])),
-            ],
-        ),
-    ]
-}
+CLAIMS = [
+    _falls("The tangent kernel moves less the larger α", DRIFT, CE, "fixed as α grows"),
+    _copies_less(CE),
+    _copies_less(E1),
+    greater(
+        f"That is not their lower rate: at the rate of α = {SCALES[-1]:g} cross-entropy copies "
+        "more at α = 1",
+        COPIES,
+        at(CE, 1.0, SCALES[-1]),
+        at(CE, SCALES[-1]),
+    ),
+    greater(
+        f"At α = {SCALES[-1]:g} E1 copies more than cross-entropy",
+        COPIES,
+        at(E1, SCALES[-1]),
+        at(CE, SCALES[-1]),
+    ),
+    contrast(
+        "E1's lead is larger where training is laziest than where it is richest",
+        COPIES,
+        [
+            (1.0, at(E1, SCALES[-1])),
+            (-1.0, at(CE, SCALES[-1])),
+            (-1.0, at(E1, SCALES[0])),
+            (1.0, at(CE, SCALES[0])),
+        ],
+    ),
+]

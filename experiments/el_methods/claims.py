@@ -16,41 +16,39 @@ def at(method: str) -> dict[str, Any]:
     return {"method": method}
 
 
-CLAIMS = {
-    "cpu": [
-        contrast(
-            "Losses with a finite equilibrium margin copy more than those without, on average",
-            COPIES,
-            [
-                *((1 / len(BOUNDED), at(method)) for method in BOUNDED),
-                *((-1 / len(UNBOUNDED), at(method)) for method in UNBOUNDED),
-            ],
-        ),
-        greater(
-            "Dice, a bounded margin under another name, copies as much as E1 (less a tenth)",
-            COPIES,
-            at("Dice"),
-            at("E1"),
-            by=-MATTERS,
-        ),
-        greater(
-            "Comp-sum with τ > 1, which gives up hard strings, copies less than cross-entropy",
-            COPIES,
-            at("cross-entropy"),
-            at("comp-sum, τ > 1"),
-        ),
-        greater(
-            "Heavy weight decay makes cross-entropy copy more",
-            COPIES,
-            at("weight decay"),
-            at("cross-entropy"),
-        ),
-        greater(
-            "E1 copies more than cross-entropy with heavy weight decay",
-            COPIES,
-            at("E1"),
-            at("weight decay"),
-        ),
-        greater("Muon copies more than AdamW", COPIES, at("Muon"), at("cross-entropy")),
-    ]
-}
+CLAIMS = [
+    contrast(
+        "Losses with a finite equilibrium margin copy more than those without, on average",
+        COPIES,
+        [
+            *((1 / len(BOUNDED), at(method)) for method in BOUNDED),
+            *((-1 / len(UNBOUNDED), at(method)) for method in UNBOUNDED),
+        ],
+    ),
+    greater(
+        "Dice, a bounded margin under another name, copies as much as E1 (less a tenth)",
+        COPIES,
+        at("Dice"),
+        at("E1"),
+        by=-MATTERS,
+    ),
+    greater(
+        "Comp-sum with τ > 1, which gives up hard strings, copies less than cross-entropy",
+        COPIES,
+        at("cross-entropy"),
+        at("comp-sum, τ > 1"),
+    ),
+    greater(
+        "Heavy weight decay makes cross-entropy copy more",
+        COPIES,
+        at("weight decay"),
+        at("cross-entropy"),
+    ),
+    greater(
+        "E1 copies more than cross-entropy with heavy weight decay",
+        COPIES,
+        at("E1"),
+        at("weight decay"),
+    ),
+    greater("Muon copies more than AdamW", COPIES, at("Muon"), at("cross-entropy")),
+]

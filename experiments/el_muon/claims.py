@@ -14,37 +14,35 @@ SGD, SIGNUM, ADAMW, MUON = ({"optimizer": name} for name in ("sgd", "signum", "a
 
 _greater = partial(greater, metric=COPIES, test="anytime", matters=0.2)
 
-CLAIMS = {
-    "cpu": [
-        _greater(
-            "Without warm-up cross-entropy copies more under Muon than under AdamW",
-            where=CE | COLD | MUON,
-            than=CE | COLD | ADAMW,
-        ),
-        _greater(
-            "With warm-up, too",
-            where=CE | WARM | MUON,
-            than=CE | WARM | ADAMW,
-        ),
-        _greater(
-            "Without warm-up it copies more under Muon than under Signum",
-            where=CE | COLD | MUON,
-            than=CE | COLD | SIGNUM,
-        ),
-        _greater(
-            "With warm-up it copies more under Muon than under SGD with momentum",
-            where=CE | WARM | MUON,
-            than=CE | WARM | SGD,
-        ),
-        _greater(
-            "Under Muon without warm-up E1 copies more than cross-entropy",
-            where=E1 | COLD | MUON,
-            than=CE | COLD | MUON,
-        ),
-        _greater(
-            "Under AdamW with warm-up E1 copies more than cross-entropy",
-            where=E1 | WARM | ADAMW,
-            than=CE | WARM | ADAMW,
-        ),
-    ]
-}
+CLAIMS = [
+    _greater(
+        "Without warm-up cross-entropy copies more under Muon than under AdamW",
+        where=CE | COLD | MUON,
+        than=CE | COLD | ADAMW,
+    ),
+    _greater(
+        "With warm-up, too",
+        where=CE | WARM | MUON,
+        than=CE | WARM | ADAMW,
+    ),
+    _greater(
+        "Without warm-up it copies more under Muon than under Signum",
+        where=CE | COLD | MUON,
+        than=CE | COLD | SIGNUM,
+    ),
+    _greater(
+        "With warm-up it copies more under Muon than under SGD with momentum",
+        where=CE | WARM | MUON,
+        than=CE | WARM | SGD,
+    ),
+    _greater(
+        "Under Muon without warm-up E1 copies more than cross-entropy",
+        where=E1 | COLD | MUON,
+        than=CE | COLD | MUON,
+    ),
+    _greater(
+        "Under AdamW with warm-up E1 copies more than cross-entropy",
+        where=E1 | WARM | ADAMW,
+        than=CE | WARM | ADAMW,
+    ),
+]

@@ -31,34 +31,32 @@ def at(warm_up: int) -> dict[str, dict[str, Any]]:
 
 
 AT = at(WARM_UP["cpu"])
-CLAIMS = {
-    "cpu": [
-        most_find("Multi-token heads: most runs find the arm", AT["multi-token heads"], **HEADS),
-        most_find(
-            "Masked diffusion: most runs find the arm",
-            AT["masked diffusion"],
-            paper="all, from exponentially fewer graphs",
-            source="arXiv 2602.19980",
-        ),
-        level(
-            f"Cross-entropy stays at 1/d = {chance(GRAPH):g}",
-            EXACT_MATCH,
-            AT["cross-entropy"],
-            at_most=chance(GRAPH) + NEAR,
-        ),
-        greater(
-            "E1 with warm-up is right more often than cross-entropy with it",
-            EXACT_MATCH,
-            AT["E1 λ=1"],
-            AT["cross-entropy"],
-            paper=".117 against .001",
-            source=SOURCE,
-        ),
-        greater(
-            "Multi-token heads are right more often than E1 with warm-up",
-            EXACT_MATCH,
-            AT["multi-token heads"],
-            AT["E1 λ=1"],
-        ),
-    ]
-}
+CLAIMS = [
+    most_find("Multi-token heads: most runs find the arm", AT["multi-token heads"], **HEADS),
+    most_find(
+        "Masked diffusion: most runs find the arm",
+        AT["masked diffusion"],
+        paper="all, from exponentially fewer graphs",
+        source="arXiv 2602.19980",
+    ),
+    level(
+        f"Cross-entropy stays at 1/d = {chance(GRAPH):g}",
+        EXACT_MATCH,
+        AT["cross-entropy"],
+        at_most=chance(GRAPH) + NEAR,
+    ),
+    greater(
+        "E1 with warm-up is right more often than cross-entropy with it",
+        EXACT_MATCH,
+        AT["E1 λ=1"],
+        AT["cross-entropy"],
+        paper=".117 against .001",
+        source=SOURCE,
+    ),
+    greater(
+        "Multi-token heads are right more often than E1 with warm-up",
+        EXACT_MATCH,
+        AT["multi-token heads"],
+        AT["E1 λ=1"],
+    ),
+]

@@ -19,33 +19,31 @@ def at(optimizer: str, loss: str = "cross_entropy") -> dict[str, object]:
 
 
 _greater = partial(greater, metric=TIMES, matters=0.05)
-CLAIMS = {
-    "cpu": [
-        _greater(
-            "Muon learns facts more evenly than AdamW: its b is smaller",
-            where=at("AdamW"),
-            than=at("Muon"),
-            paper="more equal rates",
-            source=SPECTRAL,
-        ),
-        _greater(
-            "AdamW's b is smaller than SGD's",
-            where=at("SGD"),
-            than=at("AdamW"),
-        ),
-        _greater(
-            "Under SGD E1's b is smaller than cross-entropy's",
-            where=at("SGD"),
-            than=at("SGD", "e1"),
-            paper="equal learning",
-            source=YANG,
-        ),
-        _greater(
-            "Under AdamW, too",
-            where=at("AdamW"),
-            than=at("AdamW", "e1"),
-            paper="equal learning",
-            source=YANG,
-        ),
-    ]
-}
+CLAIMS = [
+    _greater(
+        "Muon learns facts more evenly than AdamW: its b is smaller",
+        where=at("AdamW"),
+        than=at("Muon"),
+        paper="more equal rates",
+        source=SPECTRAL,
+    ),
+    _greater(
+        "AdamW's b is smaller than SGD's",
+        where=at("SGD"),
+        than=at("AdamW"),
+    ),
+    _greater(
+        "Under SGD E1's b is smaller than cross-entropy's",
+        where=at("SGD"),
+        than=at("SGD", "e1"),
+        paper="equal learning",
+        source=YANG,
+    ),
+    _greater(
+        "Under AdamW, too",
+        where=at("AdamW"),
+        than=at("AdamW", "e1"),
+        paper="equal learning",
+        source=YANG,
+    ),
+]

@@ -9,7 +9,8 @@
                  curves.csv and provenance.json into ``out``: ``seeds.run_seeds`` or
                  ``sweep.run_sweep`` with the experiment's own arguments
 ``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
-``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name; with
+``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name (without names,
+                 smoke and pilot have none); with
                  ``derived(results) -> DataFrame``, they are judged on its return value
 ===============  ===================================================================================
 
@@ -182,7 +183,9 @@ class Experiment:
     def claims(self, scale: str) -> Sequence[Claim]:
         """The claims at a scale."""
         claims = self._load("claims", "CLAIMS")
-        return claims.get(scale, ()) if isinstance(claims, Mapping) else claims
+        if isinstance(claims, Mapping):
+            return claims.get(scale, ())
+        return () if scale in ("smoke", "pilot") else claims
 
     def judged(self, results: pd.DataFrame, provenance: Provenance) -> list[Judged]:
         """The experiment's claims, judged on results and corrected for their number."""
