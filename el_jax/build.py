@@ -11,7 +11,12 @@ from jax import Array
 
 from el_jax.checks import checked, layout_of
 from el_jax.config.sections import choose
-from el_jax.config.training import Config, Numbers, Settings, parse
+from el_jax.config.training import (
+    Config as Config,
+    Numbers as Numbers,
+    Settings,
+    parse as parse,
+)
 from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import MODELS, TransformerConfig, attention_choice, exact as exact_config
 from el_jax.probes import PROBES
@@ -34,20 +39,6 @@ from el_jax.training.runs import free_everywhere
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
 from el_jax.weighting import ALL_WEIGHTINGS, GROUP_WEIGHTINGS
-
-__all__ = [
-    "Config",
-    "Numbers",
-    "Settings",
-    "Training",
-    "build",
-    "checked",
-    "choices",
-    "model_of",
-    "parse",
-    "split_of",
-    "title_of",
-]
 
 
 def make_spec(settings: Settings) -> Spec:

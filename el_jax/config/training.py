@@ -45,8 +45,6 @@ from el_jax.training.optimizers import OptimizerConfig
 from el_jax.training.runs import RunAxis
 from el_jax.training.trackers import TRACKERS
 
-__all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
-
 Config: TypeAlias = ConfigDict  # the result of a config file
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
 _LATER = {"stop_at_ce": 0.0}  # keys that workdirs of earlier versions lack

@@ -27,21 +27,6 @@ from el_jax.tokenizers.byte_pairs import (
 from el_jax.tokenizers.gguf import gguf_end, gguf_tokenizer
 from el_jax.tokenizers.words import word_tokenizer
 
-__all__ = [
-    "SEPARATOR",
-    "TOKENIZERS",
-    "Tokenizer",
-    "end_token",
-    "gguf_tokenizer",
-    "gpt2_tokenizer",
-    "load_tokenizer",
-    "smollm2_gguf",
-    "smollm2_tokenizer",
-    "train_tokenizer",
-    "word_tokenizer",
-    "write_tokenizer",
-]
-
 SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2; see end_token
 
 
