@@ -10,16 +10,7 @@ from typing import Any, TypeAlias
 
 from ml_collections import ConfigDict
 
-from el_jax.config.methods import (
-    FutureChoice,
-    LossChoice,
-    Numbers,
-    Signature,
-    WeightingChoice,
-    parse_future,
-    parse_weighting,
-    signature_of,
-)
+from el_jax.config.methods import Choice, Numbers, read_method, signature_of
 from el_jax.config.models import ModelChoice, model_kinds, parse_model
 from el_jax.config.runs import RunNumbers, parse_runs
 from el_jax.config.sections import (
@@ -87,7 +78,7 @@ class Settings:
     Attributes:
         task: the task.
         model: the network's name and numbers.
-        loss: the token loss.
+        loss: the token loss; its numbers belong to each run.
         optimizer: the optimizer options that all runs share.
         train: the train section.
         evaluations: split name -> number of test examples.
@@ -101,7 +92,7 @@ class Settings:
 
     task: Task
     model: ModelChoice
-    loss: LossChoice
+    loss: Choice
     optimizer: OptimizerConfig
     train: TrainSection
     evaluations: dict[str, int]
@@ -109,8 +100,8 @@ class Settings:
     parallel: Method
     imports: tuple[str, ...] = ()
     adversary: Adversary | None = None
-    future: FutureChoice | None = None
-    weighting: WeightingChoice | None = None
+    future: Choice | None = None
+    weighting: Choice | None = None
 
     @property
     def rows(self) -> tuple[Numbers, ...]:
@@ -143,8 +134,7 @@ def parse(config: Config) -> Settings:
     _check_keys(values)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
-    loss, optimizer = (signature_of(name, values[name]["name"]) for name in ("loss", "optim"))
-    values |= {method.section: method.read(values[method.section]) for method in (loss, optimizer)}
+    loss, optimizer = (read_method(name, values[name]) for name in ("loss", "optim"))
     runs = parse_runs(values, train.seeds, loss, optimizer)
     _check_warmup(runs, train)
     evaluations = _evaluations(values["eval"])
@@ -159,31 +149,23 @@ def parse(config: Config) -> Settings:
     return Settings(
         task=task,
         model=parse_model(values["model"], labels_follow=task.labels_follow),
-        loss=_loss(loss, values["loss"]),
-        optimizer=_optimizer(optimizer, values["optim"], train.num_updates, runs[0]),
+        loss=loss,
+        optimizer=_optimizer(optimizer, train.num_updates, runs[0]),
         train=train,
         evaluations=evaluations,
         runs=runs,
         parallel=choose("parallel", values["parallel"], METHODS),
         imports=imports,
         adversary=None if against is None else section("adversary", against, Adversary),
-        future=None if ahead is None else parse_future(ahead),
-        weighting=None if weighting is None else parse_weighting(weighting),
+        future=None if ahead is None else read_method("future", ahead),
+        weighting=None if weighting is None else read_method("weighting", weighting),
     )
 
 
-def _loss(loss: Signature, checked: dict[str, Any]) -> LossChoice:
-    options = {key: checked[key] for key in loss.options}
-    return LossChoice(loss.name, options, checked["logit_temperature"], checked["path"])
-
-
-def _optimizer(
-    optimizer: Signature, checked: dict[str, Any], num_updates: int, run: RunNumbers
-) -> OptimizerConfig:
+def _optimizer(optimizer: Choice, num_updates: int, run: RunNumbers) -> OptimizerConfig:
     """The options of all runs: every number except those that belong to single runs."""
-    numbers = optimizer.numbers_in(checked)
-    alike = {name: value for name, value in numbers.items() if name not in run.optimizer}
-    return OptimizerConfig(optimizer.name, num_updates, checked["schedule"], alike)
+    alike = {name: value for name, value in optimizer.numbers.items() if name not in run.optimizer}
+    return OptimizerConfig(optimizer.name, num_updates, optimizer.shared["schedule"], alike)
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
