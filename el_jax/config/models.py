@@ -65,18 +65,6 @@ def config_class(name: str) -> type[Any]:
     return kind
 
 
-def model_kinds(name: Any) -> dict[str, Any]:
-    """The type of every key of the model section.
-
-    Raises:
-        ConfigError: there is no such model.
-    """
-    choose("model.name", name, MODELS)
-    kind = config_class(name)
-    presets = {"preset": str} if kind is TransformerConfig else {}
-    return {"name": str} | presets | kinds_of(kind, "vocab_size")
-
-
 def parse_model(values: Any, *, labels_follow: bool) -> ModelChoice:
     """Read the model section.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from el_jax.config.methods import Choice, Numbers, check_range, signature_of
-from el_jax.config.sections import keys_and_values, missing_keys, shown, typed
+from el_jax.config.sections import check_keys, keys_and_values, shown, typed
 from el_jax.process.errors import ConfigError
 
 MAX_RUNS = 100_000  # in one program
@@ -52,10 +52,10 @@ def parse_runs(
     seed = values["seed"]
     if type(seed) is not int or not 0 <= seed < 2**31:
         raise ConfigError(f"config.seed={shown(seed)}: must be an integer in [0, 2**31)")
-    sections = keys_and_values("sweep", values["sweep"])
-    missing_keys("sweep", sections, ("loss", "optim"))
-    swept_loss = _swept("loss", loss.name, sections.get("loss", {}))
-    swept_optim = _swept("optim", optimizer.name, sections.get("optim", {}))
+    sections = {"loss": {}, "optim": {}} | keys_and_values("sweep", values["sweep"])
+    check_keys("sweep", sections, ("loss", "optim"))
+    swept_loss = _swept("loss", loss.name, sections["loss"])
+    swept_optim = _swept("optim", optimizer.name, sections["optim"])
     size = math.prod(map(len, (*swept_loss.values(), *swept_optim.values())))
     if seeds * size > MAX_RUNS:
         raise ConfigError(
@@ -73,10 +73,10 @@ def parse_runs(
 def _swept(section: str, name: str, values: Any) -> dict[str, tuple[int | float, ...]]:
     """The numbers of a section with at least one value to sweep."""
     path, declared = f"sweep.{section}", signature_of(section, name).numbers
-    given = keys_and_values(path, values)
-    missing_keys(path, given, declared)
+    given = keys_and_values(path, values)  # in the config's order, which is that of the runs
+    given |= {key: () for key in declared if key not in given}
     kinds = {int: tuple[int, ...], float: tuple[float, ...]}
-    checked = typed(path, given, {key: kinds[declared[key].kind] for key in given})
+    checked = typed(path, given, {k: kinds[declared[k].kind] for k in given if k in declared})
     for key, numbers in checked.items():
         for value in numbers:
             check_range(f"{path}.{key}", value, declared[key])

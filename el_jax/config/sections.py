@@ -24,6 +24,14 @@ COMMANDS = {  # a key that only this command's config has, the config's subject,
     "problem": ("a linear problem", "analyze_ntp"),
     "lanczos_steps": ("a measurement", "measure"),
 }
+# sections whose keys depend on a name, and the argument of a config file that chooses it
+_ARGUMENTS = {
+    "loss": "loss",
+    "optim": "optimizer",
+    "model": "model",
+    "task": "task",
+    "task.world": "world",
+}
 _FLOAT32 = np.finfo(np.float32)
 
 
@@ -100,27 +108,24 @@ def values_of(config: ConfigDict, own: str) -> dict[str, Any]:
 def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
     """Raise if a key is unknown or missing.
 
+    Args:
+        path: dotted name of the section; empty for the config itself.
+        keys: the keys that it has.
+        known: the keys that it must have.
+
     Raises:
-        ConfigError: names the first unknown key, or all that are missing.
+        ConfigError: names the first unknown key, or all that are missing; advises how to fill a
+            section whose name was overridden without the numbers that go with it.
     """
-    known = list(known)
-    missing = missing_keys(path, keys, known)
+    keys, known = set(keys), set(known)
+    dot, argument = f"{path}." if path else "", _ARGUMENTS.get(path)
+    missing = [f"config.{dot}{key}" for key in sorted(known - keys)]
+    fills = f"; --config=FILE:{argument}=NAME fills the section with the numbers of NAME"
+    advice = fills if argument and missing else ""
+    for key in sorted(keys - known):
+        raise ConfigError(f"{unknown_key(dot + key, known)}{advice}")
     if missing:
-        raise ConfigError(f"{', '.join(missing)}: missing; no default here")
-
-
-def missing_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The dotted names of the known keys that a section lacks.
-
-    Raises:
-        ConfigError: names the first unknown key.
-    """
-    keys, known = list(keys), list(known)
-    dot = f"{path}." if path else ""
-    for key in keys:
-        if key not in known:
-            raise unknown_key(dot + key, known)
-    return [f"config.{dot}{key}" for key in sorted(set(known) - set(keys))]
+        raise ConfigError(f"{', '.join(missing)}: missing; no default here{advice}")
 
 
 def check_float32(path: str, value: Any) -> None:

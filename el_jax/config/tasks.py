@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from el_jax.config.sections import choose, keys_and_values, kinds_of, missing_keys, section, typed
+from el_jax.config.sections import check_keys, choose, keys_and_values, kinds_of, section, typed
 from el_jax.models.teacher import language_model
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS, Task
@@ -20,30 +20,6 @@ def known_worlds() -> dict[str, Callable[..., World]]:
     return {**WORLDS, "language_model": language_model}
 
 
-def task_keys(given: dict[str, Any]) -> set[str]:
-    """The keys of the task section; they depend on the task that it names.
-
-    Raises:
-        ConfigError: there is no such task.
-    """
-    return {"name", *_kinds(given)}
-
-
-def missing_world_keys(given: dict[str, Any]) -> list[str]:
-    """The dotted names of the numbers that a task's world lacks.
-
-    Raises:
-        ConfigError: there is no such world, or it has no such number.
-    """
-    if not isinstance(given.get("name"), str) or WorldChoice not in _kinds(given).values():
-        return []
-    numbers = keys_and_values("task.world", given.get("world", {}))
-    if "name" not in numbers:
-        return ["config.task.world.name"]
-    function = choose("task.world.name", numbers["name"], known_worlds())
-    return missing_keys("task.world", numbers, {"name", *world_kinds(function)})
-
-
 def parse_task(values: Any) -> Task:
     """Read the task section; its world, text or file is not read yet.
 
@@ -51,11 +27,12 @@ def parse_task(values: Any) -> Task:
         ConfigError: names the field, its value and the allowed ones.
     """
     given = keys_and_values("task", values)
-    kinds = _kinds(given)
+    task = choose("task.name", given.get("name"), TASKS)
+    kinds = kinds_of(task)
+    check_keys("task", given, {"name", *kinds})
+    _check_members(given.pop("name"), task)
     worlds = {key: _world(given.pop(key)) for key, kind in kinds.items() if kind is WorldChoice}
-    name = given.pop("name")
-    _check_members(name, TASKS[name])
-    return section("task", given, TASKS[name], **worlds)
+    return section("task", given, task, **worlds)
 
 
 def _check_members(name: str, kind: type[Any]) -> None:
@@ -66,10 +43,6 @@ def _check_members(name: str, kind: type[Any]) -> None:
             f"config.task.name={name!r}: {kind.__name__} has no {', '.join(missing)}; a task has "
             f"{', '.join(_MEMBERS)} (see el_jax.tasks.Task)"
         )
-
-
-def _kinds(given: dict[str, Any]) -> dict[str, Any]:
-    return kinds_of(choose("task.name", given.get("name"), TASKS))
 
 
 def _world(values: Any) -> WorldChoice:

@@ -5,26 +5,25 @@ No world is made, no text or file of a task is read, and nothing is traced; see 
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ml_collections import ConfigDict
 
-from el_jax.config.methods import Choice, Numbers, read_method, signature_of
-from el_jax.config.models import ModelChoice, model_kinds, parse_model
+from el_jax.config.methods import Choice, Numbers, read_method
+from el_jax.config.models import ModelChoice, parse_model
 from el_jax.config.runs import RunNumbers, parse_runs
 from el_jax.config.sections import (
     check_float32,
+    check_keys,
     choose,
     keys_and_values,
-    kinds_of,
-    missing_keys,
     section,
     shown,
     typed,
     values_of,
 )
-from el_jax.config.tasks import missing_world_keys, parse_task, task_keys
+from el_jax.config.tasks import parse_task
 from el_jax.probes import PROBES
 from el_jax.process.errors import ConfigError, require
 from el_jax.process.imports import import_all
@@ -131,7 +130,7 @@ def parse(config: Config) -> Settings:
     further = {name: values.pop(name, None) for name in ("adversary", "future", "weighting")}
     if isinstance(values.get("train"), Mapping):
         values["train"] = _LATER | values["train"]
-    _check_keys(values)
+    check_keys("", values, SECTIONS)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
     loss, optimizer = (read_method(name, values[name]) for name in ("loss", "optim"))
@@ -183,46 +182,6 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     free |= {key for key, value in _LATER.items() if train.get(key) == value}
     kept = {key: value for key, value in train.items() if key not in free}
     return {**config, "train": kept}
-
-
-def _check_keys(values: dict[str, Any]) -> None:
-    """Raise one error for all keys that the sections lack."""
-    missing = missing_keys("", values, SECTIONS)
-    for name in ("task", "loss", "model", "optim", "train"):
-        if name in values:
-            given = keys_and_values(name, values[name])
-            known = _known_keys(name, given)
-            try:
-                missing += missing_keys(name, given, known)
-            except ConfigError as error:
-                lacks = [f"config.{name}.{key}" for key in known if key not in given]
-                raise ConfigError(f"{error}{_advice(lacks)}") from error
-            missing += missing_world_keys(given) if name == "task" else []
-    if missing:
-        raise ConfigError(f"{', '.join(missing)}: missing; no default here{_advice(missing)}")
-
-
-def _advice(missing: Iterable[str]) -> str:
-    """Advice for a name that was overridden without the numbers that go with it."""
-    arguments = {"loss": "loss", "optim": "optimizer", "model": "model", "task": "task"}
-    sections = {key.split(".")[1] for key in missing}
-    chosen = [argument for name, argument in arguments.items() if name in sections]
-    if not chosen:
-        return ""
-    return f"; --config=FILE:{chosen[0]}=NAME fills the section with the numbers of NAME"
-
-
-def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
-    """The keys of a section; they depend on the method that it names."""
-    if name == "train":
-        return kinds_of(TrainSection)
-    if "name" not in given:
-        return [*given, "name"]  # without it the other keys are unknown
-    if name == "task":
-        return task_keys(given)
-    if name == "model":
-        return model_kinds(given["name"])
-    return signature_of(name, given["name"]).kinds
 
 
 def _check_warmup(runs: tuple[RunNumbers, ...], train: TrainSection) -> None:
