@@ -14,12 +14,10 @@ from el_jax.config.methods import Choice, Numbers, read_method
 from el_jax.config.models import ModelChoice, parse_model
 from el_jax.config.runs import RunNumbers, parse_runs
 from el_jax.config.sections import (
-    check_float32,
     check_keys,
     choose,
     keys_and_values,
     section,
-    shown,
     typed,
     values_of,
 )
@@ -143,7 +141,6 @@ def parse(config: Config) -> Settings:
         choose("train.probes", name, PROBES)
     if train.tracker:
         choose("train.tracker", train.tracker, dict.fromkeys(TRACKERS))
-    check_float32("config", values | further)
     against, ahead, weighting = further.values()
     return Settings(
         task=task,
@@ -203,5 +200,5 @@ def _evaluations(values: Any) -> dict[str, int]:
                 "or batch"
             )
         if type(num) is not int or not 1 <= num < 2**31:
-            raise ConfigError(f"config.eval.{name}={shown(num)}: must be an integer, at least 1")
+            raise ConfigError(f"config.eval.{name}={num!r}: must be an integer, at least 1")
     return sizes
