@@ -3,16 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import get_protocol_members
+
 from el_jax.config.sections import check_keys, choose, keys_and_values, kinds_of, section, typed
 from el_jax.models.teacher import language_model
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS, Task
 from el_jax.worlds import WORLDS, World, WorldChoice, choose_world, world_kinds
-
-_MEMBERS = (
-    *("group_names", "vocab_size", "window_length", "answer_length", "labels_follow"),
-    *("train_set", "test_set", "pack", "batch_at"),
-)
 
 
 def known_worlds() -> dict[str, Callable[..., World]]:
@@ -30,19 +27,15 @@ def parse_task(values: Any) -> Task:
     task = choose("task.name", given.get("name"), TASKS)
     kinds = kinds_of(task)
     check_keys("task", given, {"name", *kinds})
-    _check_members(given.pop("name"), task)
+    name = given.pop("name")
     worlds = {key: _world(given.pop(key)) for key, kind in kinds.items() if kind is WorldChoice}
-    return section("task", given, task, **worlds)
-
-
-def _check_members(name: str, kind: type[Any]) -> None:
-    known = {*dir(kind), *kinds_of(kind)}  # a field without a default is not in dir()
-    missing = [member for member in _MEMBERS if member not in known]
-    if missing:
+    made = section("task", given, task, **worlds)
+    if missing := sorted(get_protocol_members(Task) - {*dir(made)}):
         raise ConfigError(
-            f"config.task.name={name!r}: {kind.__name__} has no {', '.join(missing)}; a task has "
-            f"{', '.join(_MEMBERS)} (see el_jax.tasks.Task)"
+            f"config.task.name={name!r}: {task.__name__} has no {', '.join(missing)}; see "
+            "el_jax.tasks.Task"
         )
+    return made
 
 
 def _world(values: Any) -> WorldChoice:

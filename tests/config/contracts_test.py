@@ -120,7 +120,10 @@ def own(monkeypatch):
         ),
         ("loss=one_per_class", r"float32\[8, 1, 2\]: must be of shape \[8, 1\]"),
         ("loss=positional", r"its number lam must stand behind a \*"),
-        ("task=HasNoPack", "HasNoPack has no train_set, test_set, pack, batch_at; a task has"),
+        (
+            "task=HasNoPack",
+            "HasNoPack has no batch_at, pack, test_set, train_set; see",
+        ),
         ("task=LabelsOfAllTokens", r"returns labels int32\[8, 6\]: must be of shape \[8, 1\]"),
         ("task=NoBatch", "batch_at returns .*: must be an el_jax.types.Batch"),
         ("task=MaskOfIntegers", r"returns mask int32\[8, 1\]: must be bool"),
