@@ -227,11 +227,7 @@ class NTPSettings:
 
 
 def parse(config: ConfigDict) -> NTPSettings:
-    """Read and check a config.
-
-    Raises:
-        ConfigError: one line that names the dotted field, its value and the allowed ones.
-    """
+    """Read and check a config."""
     values = values_of(config, "problem")
     check_keys("", values, SECTIONS)
     trajectory = section("trajectory", values["trajectory"], TrajectorySettings)

@@ -77,11 +77,7 @@ class Signature:
         return {"name": self.name} | {key: one.default for key, one in self.declared.items()}
 
     def read(self, values: Any) -> Choice:
-        """Read the section.
-
-        Raises:
-            ConfigError: names the field, its value and the allowed ones.
-        """
+        """Read the section."""
         checked = typed(self.section, values, self.kinds)
         for key, one in self.declared.items():
             if isinstance(one, Number):

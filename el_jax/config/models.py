@@ -69,9 +69,6 @@ def parse_model(values: Any, *, labels_follow: bool) -> ModelChoice:
     Args:
         values: the section.
         labels_follow: see ``Task``; True refuses models that see later tokens.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
     """
     given = keys_and_values("model", values)
     name = given.pop("name", None)

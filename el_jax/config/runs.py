@@ -43,9 +43,6 @@ def parse_runs(
         seeds: number of seeds per point.
         loss: the loss.
         optimizer: the optimizer.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
     """
     seed = values["seed"]
     if type(seed) is not int or not 0 <= seed < 2**31:

@@ -18,11 +18,7 @@ def known_worlds() -> dict[str, Callable[..., World]]:
 
 
 def parse_task(values: Any) -> Task:
-    """Read the task section; its world, text or file is not read yet.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
-    """
+    """Read the task section; its world, text or file is not read yet."""
     given = keys_and_values("task", values)
     task = choose("task.name", given.get("name"), TASKS)
     kinds = kinds_of(task)

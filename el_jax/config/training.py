@@ -107,20 +107,12 @@ class Settings:
 
     @property
     def model_config(self) -> Any:
-        """The model's dataclass, with the task's vocabulary; makes its world or reads its text.
-
-        Raises:
-            ConfigError: the dataclass refuses a number, or has too few positions for a window.
-        """
+        """See ``ModelChoice.config_for``; makes the task's world or reads its text."""
         return self.model.config_for(self.task)
 
 
 def parse(config: Config) -> Settings:
-    """Read and check a config.
-
-    Raises:
-        ConfigError: one line that names the dotted field, its value and the allowed ones.
-    """
+    """Read and check a config."""
     values = values_of(config, "task")
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]

@@ -86,13 +86,7 @@ class RunningText(TextSource):
         return self._windows(examples.ids, jnp.asarray(starts))
 
     def batch_at(self, train_set: TextTokens, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads.
-
-        Args:
-            train_set: this task's.
-            step: number of earlier updates; may be traced.
-            key: one per run; it draws where the windows begin.
-        """
+        """The windows of an update; the key draws where they begin."""
         ids, shape = train_set.ids, (self.windows_per_update,)
         starts = jax.random.randint(jax.random.fold_in(key, step), shape, 0, len(ids) - self.window)
         return self._windows(ids, starts)

@@ -132,13 +132,7 @@ class TextCopy(TextSource):
         return examples
 
     def batch_at(self, train_set: Batch, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads.
-
-        Args:
-            train_set: this task's.
-            step: number of earlier updates; may be traced.
-            key: one per run; it reshuffles the sentences each epoch.
-        """
+        """The windows of an update; the key reshuffles the sentences each epoch."""
         updates = self.num_train // self.sentences_per_update
         of_epoch = jax.random.fold_in(key, step // updates)
         order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)

