@@ -11,7 +11,12 @@ from jax import Array
 
 from el_jax.checks import checked, layout_of
 from el_jax.config.sections import choose
-from el_jax.config.training import Config, Numbers, Settings, parse
+from el_jax.config.training import (
+    Config as Config,
+    Numbers as Numbers,
+    Settings,
+    parse as parse,
+)
 from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, choose_path, reads_softmax
 from el_jax.models import MODELS, TransformerConfig, attention_choice, exact as exact_config
 from el_jax.probes import PROBES
@@ -34,20 +39,6 @@ from el_jax.training.runs import free_everywhere
 from el_jax.training.state import Hypers
 from el_jax.types import Batch, ModelFns, Probe
 from el_jax.weighting import ALL_WEIGHTINGS, GROUP_WEIGHTINGS
-
-__all__ = [
-    "Config",
-    "Numbers",
-    "Settings",
-    "Training",
-    "build",
-    "checked",
-    "choices",
-    "model_of",
-    "parse",
-    "split_of",
-    "title_of",
-]
 
 
 def make_spec(settings: Settings) -> Spec:
@@ -194,7 +185,7 @@ def _head(settings: Settings) -> Head:
     def token_loss(stats: TokenStats, numbers: dict[str, Any], mask: Array) -> Array:
         return function(stats, *(mask,) * (loss.name in BATCH_LOSSES), **numbers)
 
-    path = loss.path
+    path, temperature = loss.shared["path"], loss.shared["logit_temperature"]
     if model.readout is None:
         if path not in ("auto", "plain"):
             raise ConfigError(
@@ -207,8 +198,8 @@ def _head(settings: Settings) -> Head:
         softmax = reads_softmax(lambda stats: token_loss(stats, numbers, mask))
         path = choose_path(model.head_width, settings.task.vocab_size, softmax=softmax)
     if path == "plain":
-        return LogitHead(model, token_loss, loss.temperature)
-    return FusedHead(model, token_loss, loss.temperature, path, model.matmul_precision)
+        return LogitHead(model, token_loss, temperature)
+    return FusedHead(model, token_loss, temperature, path, model.matmul_precision)
 
 
 def _future_head(settings: Settings) -> FutureHead:
@@ -225,11 +216,12 @@ def _future_head(settings: Settings) -> FutureHead:
             f"config.future.name={choice.name!r}: needs answers of at least 2 tokens, where those "
             f"of task {type(settings.task).__name__} have {length}"
         )
-    if loss.path not in ("auto", "plain"):
+    if (path := loss.shared["path"]) not in ("auto", "plain"):
         raise ConfigError(
-            f"config.loss.path={loss.path!r}: must be 'auto' or 'plain' with config.future"
+            f"config.loss.path={path!r}: must be 'auto' or 'plain' with config.future"
         )
-    base = _head(dataclasses.replace(settings, loss=dataclasses.replace(loss, path="plain")))
+    plain = dataclasses.replace(loss, shared=loss.shared | {"path": "plain"})
+    base = _head(dataclasses.replace(settings, loss=plain))
     if base.model.readout is None:
         raise ConfigError(
             f"config.future: needs a model whose logits are a product, not {settings.model.name}"
@@ -238,7 +230,7 @@ def _future_head(settings: Settings) -> FutureHead:
     future = FUTURE[choice.name](width, num_classes, **choice.numbers)
     assert isinstance(base, LogitHead)  # the plain path gives one
     base = base._replace(model=with_own_parameters(base.model, future))
-    return FutureHead(base, future, choice.weight, settings.task.answer_length)
+    return FutureHead(base, future, choice.shared["weight"], settings.task.answer_length)
 
 
 def _hypers(settings: Settings) -> Hypers:

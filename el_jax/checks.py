@@ -1,26 +1,23 @@
 """Shape checks of a training, before anything is compiled and before its folder is made.
 
 The first check makes the task's world or reads its text. A user's own tasks, models and losses are
-traced one by one; ours are covered by tests.
+traced one by one, since a wrong shape can broadcast silently; ours are covered by tests.
 """
 
 import contextlib
 import functools
-import inspect
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from el_jax.config.sections import choose, kinds_of
 from el_jax.config.training import Settings
 from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, token_stats
 from el_jax.models import MODELS
 from el_jax.process import target
-from el_jax.process.errors import ConfigError, DataError, UserError
-from el_jax.tasks import TASKS, MaskedWords, PathStar, Task
+from el_jax.process.errors import ConfigError, DataError
+from el_jax.tasks import MaskedWords, PathStar, Task
 from el_jax.training.layout import Layout, choose_layout
 from el_jax.types import Batch
 from el_jax.worlds import WorldChoice
@@ -152,119 +149,69 @@ def _is_own(method: Any) -> bool:
 
 
 def _check_own_task(task: Task) -> None:
-    """Trace a user's own task."""
-    kind = type(task)
-    name = next((name for name, known in TASKS.items() if known is kind), kind.__name__)
-    what = f"config.task.name={name!r}"
-    key = jax.random.key(0)
-    train_set = _trace(what, kind, task.train_set)
+    """Compare the shapes of the batches of a user's own task."""
+    train_set = jax.eval_shape(task.train_set)
     batches = {
-        "batch_at": _trace(what, kind, lambda data: task.batch_at(data, 0, key), train_set),
-        "pack": _trace(what, kind, task.pack, train_set),
+        "batch_at": jax.eval_shape(lambda d: task.batch_at(d, 0, jax.random.key(0)), train_set),
+        "pack": jax.eval_shape(task.pack, train_set),
     }
     for method, batch in batches.items():
-        _check_batch(f"{what}: {method}", batch, task.answer_length)
+        what = f"config.task: {type(task).__name__}.{method} returns"
+        if not isinstance(batch, Batch):
+            raise ConfigError(f"{what} {_shown(batch)}: must be an el_jax.types.Batch")
+        for field in ("labels", "groups", "mask"):
+            _check_shape(f"{what} {field}", getattr(batch, field), batch.supervised.shape)
+        if batch.mask.dtype != bool:
+            raise ConfigError(f"{what} mask {_shown(batch.mask)}: must be bool")
 
 
 def _check_own_model(settings: Settings, batch: Batch) -> None:
-    """Trace a user's own model on a batch of shapes."""
-    name, config = settings.model.name, settings.model_config
-    function = MODELS[name]
-    if not _is_own(function):
+    """Compare the shape of the logits of a user's own model with a batch's labels."""
+    name = settings.model.name
+    if not _is_own(MODELS[name]):
         return
-    what = f"config.model.name={name!r}"
     with _errors_of("config.model: "):
-        model = function(config)
-    params = _trace(what, function, model.init, jax.random.key(0))
-    logits = _trace(what, function, model.apply, params, batch)
-    _require(
-        f"{what}: apply returns",
+        model = MODELS[name](settings.model_config)
+    logits = jax.eval_shape(
+        lambda key, batch: model.apply(model.init(key), batch), jax.random.key(0), batch
+    )
+    _check_shape(
+        f"config.model.name={name!r}: apply returns",
         logits,
-        jnp.floating,
         (*batch.labels.shape, settings.task.vocab_size),
         ", the logits [B, P, V] at the supervised positions alone",
     )
 
 
 def _check_own_loss(settings: Settings, batch: Batch) -> None:
-    """Trace a user's own loss on the statistics of a batch of shapes."""
+    """Compare the shape of the values of a user's own loss with a batch's labels."""
     name, keywords = settings.loss.name, settings.runs[0].loss | settings.loss.options
-    loss = ALL_LOSSES[name]
+    loss, masks = ALL_LOSSES[name], (batch.mask,) * (name in BATCH_LOSSES)
     if not _is_own(loss):
         return
     what = f"config.loss.name={name!r}"
     logits = jax.ShapeDtypeStruct((*batch.labels.shape, settings.task.vocab_size), "float32")
-    values = _trace(
-        what,
-        loss,
-        lambda f, k, *mask: loss(token_stats(f, k), *mask, **keywords),
-        logits,
-        batch.labels,
-        *(batch.mask,) * (name in BATCH_LOSSES),
-    )
-    _require(
+    stats = jax.eval_shape(token_stats, logits, batch.labels)
+    try:
+        values = jax.eval_shape(lambda stats, *mask: loss(stats, *mask, **keywords), stats, *masks)
+    except Exception as error:
+        given = f"TokenStats ({', '.join(TokenStats._fields)}){', a mask' * len(masks)}"
+        error.add_note(f"{what}: it is called with {', '.join([given, *keywords])}")
+        raise
+    _check_shape(
         f"{what}: returns",
         values,
-        jnp.floating,
         batch.labels.shape,
         ", one number for each token [B, P]; the training takes the mean",
     )
 
 
-def _trace(what: str, method: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return jax.eval_shape(function, *arguments)
-    except UserError:
-        raise
-    except Exception as error:
-        told = next(iter(str(error).splitlines()), "")
-        if isinstance(error, AttributeError) and "TokenStats" in told:
-            told += f"; it has {', '.join(TokenStats._fields)}"
-        raise ConfigError(
-            f"{what}: {type(error).__name__}: {told}{_where(error, method)}"
-        ) from error
-
-
-def _where(error: Exception, method: Any) -> str:
-    """The line of the user's file at which an error was raised."""
-    try:
-        file = inspect.getfile(inspect.unwrap(method))
-    except TypeError:
-        return ""
-    lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
-    return f" ({file}, line {lines[-1]})" if lines else ""
-
-
-def _check_batch(what: str, batch: Any, answer_length: int) -> None:
-    if not isinstance(batch, Batch):
-        raise ConfigError(f"{what} returns {type(batch).__name__}: must be an el_jax.types.Batch")
-    if batch.tokens.ndim != 2 or batch.supervised.ndim != 2:
-        raise ConfigError(
-            f"{what} returns tokens {_shown(batch.tokens)} and supervised "
-            f"{_shown(batch.supervised)}: must be int32[B, T] and int32[B, P]"
-        )
-    windows, asked = batch.supervised.shape
-    _require(f"{what} returns tokens", batch.tokens, jnp.integer, (windows, batch.tokens.shape[1]))
-    for field in ("supervised", "labels", "groups", "mask"):
-        kind = jnp.bool_ if field == "mask" else jnp.integer
-        _require(f"{what} returns {field}", getattr(batch, field), kind, (windows, asked))
-    if asked % answer_length:
-        raise ConfigError(
-            f"{what} supervises {asked} tokens of a window: must be a multiple of "
-            f"answer_length={answer_length}"
-        )
-
-
-def _require(what: str, value: Any, kind: Any, shape: tuple[int, ...], why: str = "") -> None:
-    dtype = getattr(value, "dtype", None)
-    if dtype is None or not jnp.issubdtype(dtype, kind) or value.shape != shape:
-        name = {jnp.floating: "float32", jnp.integer: "int32", jnp.bool_: "bool"}[kind]
-        wanted = _shown(jax.ShapeDtypeStruct(shape, name))
-        raise ConfigError(f"{what} {_shown(value)}: must be {wanted}{why}")
+def _check_shape(what: str, value: Any, shape: tuple[int, ...], why: str = "") -> None:
+    if getattr(value, "shape", None) != shape:
+        raise ConfigError(f"{what} {_shown(value)}: must be of shape {list(shape)}{why}")
 
 
 def _shown(value: Any) -> str:
-    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-    if shape is None or dtype is None:
+    if not hasattr(value, "dtype"):
         return type(value).__name__
-    return f"{dtype}[{','.join(map(str, shape))}]"
+    return f"{value.dtype}{list(value.shape)}"

@@ -131,20 +131,11 @@ def activations_problem(*, embeddings: str, counts: str, unit_norm: bool) -> NTP
     activations = load_activations(embeddings, name="embeddings", unit_norm=unit_norm)
     table = load_array(counts, name="counts")
     if table.ndim != 2 or table.shape[1] != activations.shape[1]:
-        raise ValueError(_disagreement(embeddings, activations.T.shape, counts, table.shape))
+        raise ValueError(
+            f"{embeddings} holds embeddings {list(activations.T.shape)}, {counts} counts "
+            f"{list(table.shape)}: must be [contexts, d] and [V, contexts]"
+        )
     return merge_contexts(from_counts(activations, table))
-
-
-def _disagreement(
-    embeddings: str, rows: tuple[int, ...], counts: str, table: tuple[int, ...]
-) -> str:
-    """The message for embeddings and counts that do not have as many contexts."""
-    swapped = "counts" if table[:-1] == rows[:1] else ""
-    swapped = "embeddings" if table[1:] == rows[1:] else swapped
-    return (
-        f"{embeddings} holds embeddings {list(rows)}, {counts} counts {list(table)}: must be "
-        f"[contexts, d] and [V, contexts]{swapped and f'; transpose {swapped}?'}"
-    )
 
 
 PROBLEMS: dict[str, Callable[..., NTPProblem]] = {
@@ -236,11 +227,7 @@ class NTPSettings:
 
 
 def parse(config: ConfigDict) -> NTPSettings:
-    """Read and check a config.
-
-    Raises:
-        ConfigError: one line that names the dotted field, its value and the allowed ones.
-    """
+    """Read and check a config."""
     values = values_of(config, "problem")
     check_keys("", values, SECTIONS)
     trajectory = section("trajectory", values["trajectory"], TrajectorySettings)

@@ -80,9 +80,5 @@ class MeasureSettings:
 
 
 def parse(config: ConfigDict) -> MeasureSettings:
-    """Read and check a config.
-
-    Raises:
-        ConfigError: one line that names the field, its value and the allowed ones.
-    """
+    """Read and check a config."""
     return section("", values_of(config, "lanczos_steps"), MeasureSettings)

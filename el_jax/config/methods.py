@@ -27,48 +27,20 @@ _SECTIONS: dict[str, tuple[Mapping[str, Callable[..., Any]], dict[str, Number | 
 
 
 @dataclasses.dataclass(frozen=True)
-class LossChoice:
-    """The token loss that a config names; its numbers belong to each run.
+class Choice:
+    """The method that a section of a config names.
 
     Attributes:
-        name: key of ``ALL_LOSSES``.
-        options: its string options.
-        temperature: logits are divided by it.
-        path: implementation of the loss; "auto" is ``losses.choose_path``.
+        name: key of the section's table of methods.
+        numbers: the method's own numbers.
+        options: the method's own options.
+        shared: values of the keys that the section has for every method.
     """
 
     name: str
+    numbers: Numbers
     options: dict[str, str]
-    temperature: float
-    path: Path
-
-
-@dataclasses.dataclass(frozen=True)
-class FutureChoice:
-    """The objective on later tokens that a config names.
-
-    Attributes:
-        name: key of ``FUTURE``.
-        weight: weight of its term relative to the token loss.
-        numbers: the objective's own.
-    """
-
-    name: str
-    weight: float
-    numbers: Numbers
-
-
-@dataclasses.dataclass(frozen=True)
-class WeightingChoice:
-    """The weighting that a config names.
-
-    Attributes:
-        name: key of ``WEIGHTINGS``.
-        numbers: the weighting's own, the same for all runs.
-    """
-
-    name: str
-    numbers: Numbers
+    shared: dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,21 +76,14 @@ class Signature:
         """The section with every key at its published value."""
         return {"name": self.name} | {key: one.default for key, one in self.declared.items()}
 
-    def read(self, values: Any) -> dict[str, Any]:
-        """Read the section.
-
-        Raises:
-            ConfigError: names the field, its value and the allowed ones.
-        """
+    def read(self, values: Any) -> Choice:
+        """Read the section."""
         checked = typed(self.section, values, self.kinds)
         for key, one in self.declared.items():
             if isinstance(one, Number):
                 check_range(f"{self.section}.{key}", checked[key], one)
-        return checked
-
-    def numbers_in(self, checked: Mapping[str, Any]) -> Numbers:
-        """The method's numbers among the values of the section."""
-        return {key: checked[key] for key in self.numbers}
+        kinds = (self.numbers, self.options, self.shared)
+        return Choice(self.name, *({key: checked[key] for key in keys} for keys in kinds))
 
 
 def signature_of(section: str, name: Any) -> Signature:
@@ -144,25 +109,9 @@ def signature_of(section: str, name: Any) -> Signature:
     return Signature(section, name, shared, numbers, options)
 
 
-def parse_future(values: Any) -> FutureChoice:
-    """Read the future section.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
-    """
-    future = signature_of("future", keys_and_values("future", values).get("name"))
-    checked = future.read(values)
-    return FutureChoice(future.name, checked["weight"], future.numbers_in(checked))
-
-
-def parse_weighting(values: Any) -> WeightingChoice:
-    """Read the weighting section.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
-    """
-    weighting = signature_of("weighting", keys_and_values("weighting", values).get("name"))
-    return WeightingChoice(weighting.name, weighting.numbers_in(weighting.read(values)))
+def read_method(section: str, values: Any) -> Choice:
+    """Read a section that names a method; its arguments and errors are ``signature_of``'s."""
+    return signature_of(section, keys_and_values(section, values).get("name")).read(values)
 
 
 def check_range(path: str, value: int | float, number: Number) -> None:

@@ -10,8 +10,6 @@ from el_jax.models import MODELS, PRESETS, BidirectionalLSTMConfig, TransformerC
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import Task
 
-_READS = "a model that sees later tokens reads the answers there"
-
 
 @dataclasses.dataclass(frozen=True)
 class ModelChoice:
@@ -65,65 +63,31 @@ def config_class(name: str) -> type[Any]:
     return kind
 
 
-def model_kinds(name: Any) -> dict[str, Any]:
-    """The type of every key of the model section.
-
-    Raises:
-        ConfigError: there is no such model.
-    """
-    choose("model.name", name, MODELS)
-    kind = config_class(name)
-    presets = {"preset": str} if kind is TransformerConfig else {}
-    return {"name": str} | presets | kinds_of(kind, "vocab_size")
-
-
 def parse_model(values: Any, *, labels_follow: bool) -> ModelChoice:
     """Read the model section.
 
     Args:
         values: the section.
         labels_follow: see ``Task``; True refuses models that see later tokens.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
     """
     given = keys_and_values("model", values)
     name = given.pop("name", None)
     choose("model.name", name, MODELS)
     kind = config_class(name)
+    which = f"name={name!r}"
     if kind is TransformerConfig:
-        given = _filled(given, labels_follow=labels_follow)
-    elif labels_follow and _sees_later_tokens(name):
-        names = ", ".join(known for known in sorted(MODELS) if not _sees_later_tokens(known))
-        raise ConfigError(f"config.model.name={name!r}: must be one of {names}: {_READS}")
-    return ModelChoice(name, kind, typed("model", given, kinds_of(kind, "vocab_size")))
+        which, given = f"preset={given.get('preset')!r}", _filled(given)
+    fields = typed("model", given, kinds_of(kind, "vocab_size"))
+    if labels_follow and not fields.get("causal", getattr(kind, "causal", True)):
+        raise ConfigError(
+            f"config.model.causal=False with {which}: must be True: a model that sees later tokens "
+            "reads the answers there"
+        )
+    return ModelChoice(name, kind, fields)
 
 
-def _sees_later_tokens(name: str) -> bool:
-    """True if the model's dataclass says so for every choice of its numbers."""
-    return not getattr(config_class(name), "causal", True)
-
-
-def _filled(given: dict[str, Any], *, labels_follow: bool) -> dict[str, Any]:
+def _filled(given: dict[str, Any]) -> dict[str, Any]:
     """The switches that a config sets; those left at None keep the preset's value."""
-    preset = _preset(given.pop("preset", None), given.get("causal"), labels_follow=labels_follow)
+    preset = choose("model.preset", given.pop("preset", None), PRESETS)
     own = {f.name: getattr(preset, f.name) for f in dataclasses.fields(preset)}
     return {k: own[k] if v is None and k in own else v for k, v in given.items()}
-
-
-def _preset(name: Any, causal: Any, *, labels_follow: bool) -> TransformerConfig:
-    """The named preset, unless its models would see the task's labels.
-
-    ``causal`` is the config's ``model.causal``; None keeps the preset's value.
-    """
-    if not labels_follow:
-        return choose("model.preset", name, PRESETS)
-    if causal is False:
-        raise ConfigError(f"config.model.causal=False: must be True: {_READS}")
-    offered = {
-        known: preset for known, preset in PRESETS.items() if preset.causal or causal is True
-    }
-    if isinstance(name, str) and name in PRESETS.keys() - offered.keys():
-        names = ", ".join(sorted(offered))
-        raise ConfigError(f"config.model.preset={name!r}: must be one of {names}: {_READS}")
-    return choose("model.preset", name, offered)

@@ -2,15 +2,13 @@
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from el_jax.config.methods import Numbers, Signature, check_range
-from el_jax.config.sections import keys_and_values, missing_keys, shown, typed
+from el_jax.config.methods import Choice, Numbers, check_range, signature_of
+from el_jax.config.sections import check_keys, keys_and_values, typed
 from el_jax.process.errors import ConfigError
 
-MAX_RUNS = 100_000  # in one program
 ALWAYS_TRACED = ("peak_lr", "warmup_steps")  # swept or not; one more means another program
 
 
@@ -35,51 +33,40 @@ class RunNumbers:
 
 
 def parse_runs(
-    values: Mapping[str, Any], seeds: int, loss: Signature, optimizer: Signature
+    values: Mapping[str, Any], seeds: int, loss: Choice, optimizer: Choice
 ) -> tuple[RunNumbers, ...]:
     """Read the sweep section, whose ``sweep.SECTION.KEY`` replaces ``SECTION.KEY`` by each value.
 
     Args:
-        values: the checked sections ``loss`` and ``optim``; ``seed``, the first seed; and
-            ``sweep``: tuples of values by number, for loss and optim. Numbers with an empty or
-            missing tuple are not swept.
+        values: ``seed``, the first seed; and ``sweep``: tuples of values by number, for loss and
+            optim. Numbers with an empty or missing tuple are not swept.
         seeds: number of seeds per point.
-        loss: the signature of the loss.
-        optimizer: the signature of the optimizer.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
+        loss: the loss.
+        optimizer: the optimizer.
     """
     seed = values["seed"]
     if type(seed) is not int or not 0 <= seed < 2**31:
-        raise ConfigError(f"config.seed={shown(seed)}: must be an integer in [0, 2**31)")
-    sections = keys_and_values("sweep", values["sweep"])
-    missing_keys("sweep", sections, ("loss", "optim"))
-    swept_loss = _swept(loss, sections.get("loss", {}))
-    swept_optim = _swept(optimizer, sections.get("optim", {}))
-    size = math.prod(map(len, (*swept_loss.values(), *swept_optim.values())))
-    if seeds * size > MAX_RUNS:
-        raise ConfigError(
-            f"config.train.seeds={seeds}: must be at most {MAX_RUNS} over all sweep points"
-        )
-    of_all = loss.numbers_in(values["loss"])
-    of_optimizer = optimizer.numbers_in(values["optim"])
-    traced = {n: v for n, v in of_optimizer.items() if n in (*ALWAYS_TRACED, *swept_optim)}
+        raise ConfigError(f"config.seed={seed!r}: must be an integer in [0, 2**31)")
+    sections = {"loss": {}, "optim": {}} | keys_and_values("sweep", values["sweep"])
+    check_keys("sweep", sections, ("loss", "optim"))
+    swept_loss = _swept("loss", loss.name, sections["loss"])
+    swept_optim = _swept("optim", optimizer.name, sections["optim"])
+    traced = {n: v for n, v in optimizer.numbers.items() if n in (*ALWAYS_TRACED, *swept_optim)}
     return tuple(
-        RunNumbers(seed + i, of_all | of_loss, traced | of_optim)
+        RunNumbers(seed + i, loss.numbers | of_loss, traced | of_optim)
         for of_loss in _points(swept_loss)
         for of_optim in _points(swept_optim)
         for i in range(seeds)
     )
 
 
-def _swept(method: Signature, values: Any) -> dict[str, tuple[int | float, ...]]:
+def _swept(section: str, name: str, values: Any) -> dict[str, tuple[int | float, ...]]:
     """The numbers of a section with at least one value to sweep."""
-    path, declared = f"sweep.{method.section}", method.numbers
-    given = keys_and_values(path, values)
-    missing_keys(path, given, declared)
+    path, declared = f"sweep.{section}", signature_of(section, name).numbers
+    given = keys_and_values(path, values)  # in the config's order, which is that of the runs
+    given |= {key: () for key in declared if key not in given}
     kinds = {int: tuple[int, ...], float: tuple[float, ...]}
-    checked = typed(path, given, {key: kinds[declared[key].kind] for key in given})
+    checked = typed(path, given, {k: kinds[declared[k].kind] for k in given if k in declared})
     for key, numbers in checked.items():
         for value in numbers:
             check_range(f"{path}.{key}", value, declared[key])

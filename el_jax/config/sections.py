@@ -7,13 +7,12 @@ its values. Every error names the dotted field, the value and the allowed ones.
 
 import dataclasses
 import difflib
-import sys
+import math
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 from ml_collections import ConfigDict
 
 from el_jax.process.errors import ConfigError, unknown_key
@@ -24,15 +23,14 @@ COMMANDS = {  # a key that only this command's config has, the config's subject,
     "problem": ("a linear problem", "analyze_ntp"),
     "lanczos_steps": ("a measurement", "measure"),
 }
-_FLOAT32 = np.finfo(np.float32)
-
-
-def shown(value: Any) -> str:
-    """The ``repr`` of a value, or the name of its type if that fails."""
-    try:
-        return repr(value)
-    except Exception:  # a faulty __repr__, or an integer of thousands of digits
-        return f"<{type(value).__name__}>"
+# sections whose keys depend on a name, and the argument of a config file that chooses it
+_ARGUMENTS = {
+    "loss": "loss",
+    "optim": "optimizer",
+    "model": "model",
+    "task": "task",
+    "task.world": "world",
+}
 
 
 def _describe(kind: Any) -> str:
@@ -61,7 +59,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, tuple | list) and all(_fits(v, args[0]) for v in value)
     if kind is float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and abs(value) <= sys.float_info.max  # excludes NaN and 10**400
+        return number and math.isfinite(value)
     if kind is int:  # 32 bits, as for step counters and array sizes
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
     return value is None if kind is types.NoneType else isinstance(value, kind)
@@ -80,7 +78,7 @@ def keys_and_values(path: str, values: Any) -> dict[str, Any]:
         ConfigError: the value is no section.
     """
     if not isinstance(values, Mapping):
-        raise ConfigError(f"config.{path}={shown(values)}: must be a section of keys and values")
+        raise ConfigError(f"config.{path}={values!r}: must be a section of keys and values")
     return {str(key): value for key, value in values.items()}
 
 
@@ -100,52 +98,24 @@ def values_of(config: ConfigDict, own: str) -> dict[str, Any]:
 def check_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> None:
     """Raise if a key is unknown or missing.
 
-    Raises:
-        ConfigError: names the first unknown key, or all that are missing.
-    """
-    known = list(known)
-    missing = missing_keys(path, keys, known)
-    if missing:
-        raise ConfigError(f"{', '.join(missing)}: missing; no default here")
-
-
-def missing_keys(path: str, keys: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The dotted names of the known keys that a section lacks.
-
-    Raises:
-        ConfigError: names the first unknown key.
-    """
-    keys, known = list(keys), list(known)
-    dot = f"{path}." if path else ""
-    for key in keys:
-        if key not in known:
-            raise unknown_key(dot + key, known)
-    return [f"config.{dot}{key}" for key in sorted(set(known) - set(keys))]
-
-
-def check_float32(path: str, value: Any) -> None:
-    """Raise for a number that float32, and so a device, would round to 0, 1 or infinity.
-
     Args:
-        path: dotted name of the value, for the message.
-        value: a number, or a tree of mappings and sequences with numbers in it.
+        path: dotted name of the section; empty for the config itself.
+        keys: the keys that it has.
+        known: the keys that it must have.
 
     Raises:
-        ConfigError: names the number, and the range of float32.
+        ConfigError: names the first unknown key, or all that are missing; advises how to fill a
+            section whose name was overridden without the numbers that go with it.
     """
-    if isinstance(value, Mapping):
-        for key, child in value.items():
-            check_float32(f"{path}.{key}", child)
-    elif isinstance(value, list | tuple):
-        for child in value:
-            check_float32(path, child)
-    elif isinstance(value, float) and value != 0:
-        size, least, largest = abs(value), float(_FLOAT32.tiny), float(_FLOAT32.max)
-        if not least <= size <= largest or size < 1 <= np.float32(size):
-            raise ConfigError(
-                f"{path}={value!r}: must be a number that float32 has: 0, or of size {least:.3g} "
-                f"to {largest:.3g}, and not so near to 1 that it is 1"
-            )
+    keys, known = set(keys), set(known)
+    dot, argument = f"{path}." if path else "", _ARGUMENTS.get(path)
+    missing = [f"config.{dot}{key}" for key in sorted(known - keys)]
+    fills = f"; --config=FILE:{argument}=NAME fills the section with the numbers of NAME"
+    advice = fills if argument and missing else ""
+    for key in sorted(keys - known):
+        raise ConfigError(f"{unknown_key(dot + key, known)}{advice}")
+    if missing:
+        raise ConfigError(f"{', '.join(missing)}: missing; no default here{advice}")
 
 
 def typed(path: str, values: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,7 +135,7 @@ def typed(path: str, values: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
     for name, kind in kinds.items():
         if not _fits(values[name], kind):
             allowed = _describe(kind)
-            raise ConfigError(f"config.{dot}{name}={shown(values[name])}: must be {allowed}")
+            raise ConfigError(f"config.{dot}{name}={values[name]!r}: must be {allowed}")
     return {name: _convert(values[name], kind) for name, kind in kinds.items()}
 
 
@@ -218,7 +188,5 @@ def choose(path: str, name: Any, table: Mapping[str, T]) -> T:
     """
     if not isinstance(name, str) or name not in table:
         names = ", ".join(sorted(table))
-        raise ConfigError(
-            f"config.{path}={shown(name)}: must be one of {names}{_hint(name, table)}"
-        )
+        raise ConfigError(f"config.{path}={name!r}: must be one of {names}{_hint(name, table)}")
     return table[name]

@@ -3,16 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from el_jax.config.sections import choose, keys_and_values, kinds_of, missing_keys, section, typed
+from typing_extensions import get_protocol_members
+
+from el_jax.config.sections import check_keys, choose, keys_and_values, kinds_of, section, typed
 from el_jax.models.teacher import language_model
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS, Task
 from el_jax.worlds import WORLDS, World, WorldChoice, choose_world, world_kinds
-
-_MEMBERS = (
-    *("group_names", "vocab_size", "window_length", "answer_length", "labels_follow"),
-    *("train_set", "test_set", "pack", "batch_at"),
-)
 
 
 def known_worlds() -> dict[str, Callable[..., World]]:
@@ -20,56 +17,21 @@ def known_worlds() -> dict[str, Callable[..., World]]:
     return {**WORLDS, "language_model": language_model}
 
 
-def task_keys(given: dict[str, Any]) -> set[str]:
-    """The keys of the task section; they depend on the task that it names.
-
-    Raises:
-        ConfigError: there is no such task.
-    """
-    return {"name", *_kinds(given)}
-
-
-def missing_world_keys(given: dict[str, Any]) -> list[str]:
-    """The dotted names of the numbers that a task's world lacks.
-
-    Raises:
-        ConfigError: there is no such world, or it has no such number.
-    """
-    if not isinstance(given.get("name"), str) or WorldChoice not in _kinds(given).values():
-        return []
-    numbers = keys_and_values("task.world", given.get("world", {}))
-    if "name" not in numbers:
-        return ["config.task.world.name"]
-    function = choose("task.world.name", numbers["name"], known_worlds())
-    return missing_keys("task.world", numbers, {"name", *world_kinds(function)})
-
-
 def parse_task(values: Any) -> Task:
-    """Read the task section; its world, text or file is not read yet.
-
-    Raises:
-        ConfigError: names the field, its value and the allowed ones.
-    """
+    """Read the task section; its world, text or file is not read yet."""
     given = keys_and_values("task", values)
-    kinds = _kinds(given)
-    worlds = {key: _world(given.pop(key)) for key, kind in kinds.items() if kind is WorldChoice}
+    task = choose("task.name", given.get("name"), TASKS)
+    kinds = kinds_of(task)
+    check_keys("task", given, {"name", *kinds})
     name = given.pop("name")
-    _check_members(name, TASKS[name])
-    return section("task", given, TASKS[name], **worlds)
-
-
-def _check_members(name: str, kind: type[Any]) -> None:
-    known = {*dir(kind), *kinds_of(kind)}  # a field without a default is not in dir()
-    missing = [member for member in _MEMBERS if member not in known]
-    if missing:
+    worlds = {key: _world(given.pop(key)) for key, kind in kinds.items() if kind is WorldChoice}
+    made = section("task", given, task, **worlds)
+    if missing := sorted(get_protocol_members(Task) - {*dir(made)}):
         raise ConfigError(
-            f"config.task.name={name!r}: {kind.__name__} has no {', '.join(missing)}; a task has "
-            f"{', '.join(_MEMBERS)} (see el_jax.tasks.Task)"
+            f"config.task.name={name!r}: {task.__name__} has no {', '.join(missing)}; see "
+            "el_jax.tasks.Task"
         )
-
-
-def _kinds(given: dict[str, Any]) -> dict[str, Any]:
-    return kinds_of(choose("task.name", given.get("name"), TASKS))
+    return made
 
 
 def _world(values: Any) -> WorldChoice:

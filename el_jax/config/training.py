@@ -5,35 +5,23 @@ No world is made, no text or file of a task is read, and nothing is traced; see 
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ml_collections import ConfigDict
 
-from el_jax.config.methods import (
-    FutureChoice,
-    LossChoice,
-    Numbers,
-    Signature,
-    WeightingChoice,
-    parse_future,
-    parse_weighting,
-    signature_of,
-)
-from el_jax.config.models import ModelChoice, model_kinds, parse_model
+from el_jax.config.methods import Choice, Numbers, read_method
+from el_jax.config.models import ModelChoice, parse_model
 from el_jax.config.runs import RunNumbers, parse_runs
 from el_jax.config.sections import (
-    check_float32,
+    check_keys,
     choose,
     keys_and_values,
-    kinds_of,
-    missing_keys,
     section,
-    shown,
     typed,
     values_of,
 )
-from el_jax.config.tasks import missing_world_keys, parse_task, task_keys
+from el_jax.config.tasks import parse_task
 from el_jax.probes import PROBES
 from el_jax.process.errors import ConfigError, require
 from el_jax.process.imports import import_all
@@ -44,8 +32,6 @@ from el_jax.training.objectives.adversary import Adversary
 from el_jax.training.optimizers import OptimizerConfig
 from el_jax.training.runs import RunAxis
 from el_jax.training.trackers import TRACKERS
-
-__all__ = ["Config", "Numbers", "RunNumbers", "Settings", "identity", "parse"]
 
 Config: TypeAlias = ConfigDict  # the result of a config file
 SECTIONS = ("seed", "parallel", "task", "loss", "model", "optim", "train", "eval", "sweep")
@@ -89,7 +75,7 @@ class Settings:
     Attributes:
         task: the task.
         model: the network's name and numbers.
-        loss: the token loss.
+        loss: the token loss; its numbers belong to each run.
         optimizer: the optimizer options that all runs share.
         train: the train section.
         evaluations: split name -> number of test examples.
@@ -103,7 +89,7 @@ class Settings:
 
     task: Task
     model: ModelChoice
-    loss: LossChoice
+    loss: Choice
     optimizer: OptimizerConfig
     train: TrainSection
     evaluations: dict[str, int]
@@ -111,8 +97,8 @@ class Settings:
     parallel: Method
     imports: tuple[str, ...] = ()
     adversary: Adversary | None = None
-    future: FutureChoice | None = None
-    weighting: WeightingChoice | None = None
+    future: Choice | None = None
+    weighting: Choice | None = None
 
     @property
     def rows(self) -> tuple[Numbers, ...]:
@@ -121,20 +107,12 @@ class Settings:
 
     @property
     def model_config(self) -> Any:
-        """The model's dataclass, with the task's vocabulary; makes its world or reads its text.
-
-        Raises:
-            ConfigError: the dataclass refuses a number, or has too few positions for a window.
-        """
+        """See ``ModelChoice.config_for``; makes the task's world or reads its text."""
         return self.model.config_for(self.task)
 
 
 def parse(config: Config) -> Settings:
-    """Read and check a config.
-
-    Raises:
-        ConfigError: one line that names the dotted field, its value and the allowed ones.
-    """
+    """Read and check a config."""
     values = values_of(config, "task")
     given = {"imports": values.pop("imports", ())}
     imports = typed("", given, {"imports": tuple[str, ...]})["imports"]
@@ -142,11 +120,10 @@ def parse(config: Config) -> Settings:
     further = {name: values.pop(name, None) for name in ("adversary", "future", "weighting")}
     if isinstance(values.get("train"), Mapping):
         values["train"] = _LATER | values["train"]
-    _check_keys(values)
+    check_keys("", values, SECTIONS)
     task = parse_task(values["task"])
     train = section("train", values["train"], TrainSection)
-    loss, optimizer = (signature_of(name, values[name]["name"]) for name in ("loss", "optim"))
-    values |= {method.section: method.read(values[method.section]) for method in (loss, optimizer)}
+    loss, optimizer = (read_method(name, values[name]) for name in ("loss", "optim"))
     runs = parse_runs(values, train.seeds, loss, optimizer)
     _check_warmup(runs, train)
     evaluations = _evaluations(values["eval"])
@@ -156,36 +133,27 @@ def parse(config: Config) -> Settings:
         choose("train.probes", name, PROBES)
     if train.tracker:
         choose("train.tracker", train.tracker, dict.fromkeys(TRACKERS))
-    check_float32("config", values | further)
     against, ahead, weighting = further.values()
     return Settings(
         task=task,
         model=parse_model(values["model"], labels_follow=task.labels_follow),
-        loss=_loss(loss, values["loss"]),
-        optimizer=_optimizer(optimizer, values["optim"], train.num_updates, runs[0]),
+        loss=loss,
+        optimizer=_optimizer(optimizer, train.num_updates, runs[0]),
         train=train,
         evaluations=evaluations,
         runs=runs,
         parallel=choose("parallel", values["parallel"], METHODS),
         imports=imports,
         adversary=None if against is None else section("adversary", against, Adversary),
-        future=None if ahead is None else parse_future(ahead),
-        weighting=None if weighting is None else parse_weighting(weighting),
+        future=None if ahead is None else read_method("future", ahead),
+        weighting=None if weighting is None else read_method("weighting", weighting),
     )
 
 
-def _loss(loss: Signature, checked: dict[str, Any]) -> LossChoice:
-    options = {key: checked[key] for key in loss.options}
-    return LossChoice(loss.name, options, checked["logit_temperature"], checked["path"])
-
-
-def _optimizer(
-    optimizer: Signature, checked: dict[str, Any], num_updates: int, run: RunNumbers
-) -> OptimizerConfig:
+def _optimizer(optimizer: Choice, num_updates: int, run: RunNumbers) -> OptimizerConfig:
     """The options of all runs: every number except those that belong to single runs."""
-    numbers = optimizer.numbers_in(checked)
-    alike = {name: value for name, value in numbers.items() if name not in run.optimizer}
-    return OptimizerConfig(optimizer.name, num_updates, checked["schedule"], alike)
+    alike = {name: value for name, value in optimizer.numbers.items() if name not in run.optimizer}
+    return OptimizerConfig(optimizer.name, num_updates, optimizer.shared["schedule"], alike)
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,46 +171,6 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     free |= {key for key, value in _LATER.items() if train.get(key) == value}
     kept = {key: value for key, value in train.items() if key not in free}
     return {**config, "train": kept}
-
-
-def _check_keys(values: dict[str, Any]) -> None:
-    """Raise one error for all keys that the sections lack."""
-    missing = missing_keys("", values, SECTIONS)
-    for name in ("task", "loss", "model", "optim", "train"):
-        if name in values:
-            given = keys_and_values(name, values[name])
-            known = _known_keys(name, given)
-            try:
-                missing += missing_keys(name, given, known)
-            except ConfigError as error:
-                lacks = [f"config.{name}.{key}" for key in known if key not in given]
-                raise ConfigError(f"{error}{_advice(lacks)}") from error
-            missing += missing_world_keys(given) if name == "task" else []
-    if missing:
-        raise ConfigError(f"{', '.join(missing)}: missing; no default here{_advice(missing)}")
-
-
-def _advice(missing: Iterable[str]) -> str:
-    """Advice for a name that was overridden without the numbers that go with it."""
-    arguments = {"loss": "loss", "optim": "optimizer", "model": "model", "task": "task"}
-    sections = {key.split(".")[1] for key in missing}
-    chosen = [argument for name, argument in arguments.items() if name in sections]
-    if not chosen:
-        return ""
-    return f"; --config=FILE:{chosen[0]}=NAME fills the section with the numbers of NAME"
-
-
-def _known_keys(name: str, given: dict[str, Any]) -> Iterable[str]:
-    """The keys of a section; they depend on the method that it names."""
-    if name == "train":
-        return kinds_of(TrainSection)
-    if "name" not in given:
-        return [*given, "name"]  # without it the other keys are unknown
-    if name == "task":
-        return task_keys(given)
-    if name == "model":
-        return model_kinds(given["name"])
-    return signature_of(name, given["name"]).kinds
 
 
 def _check_warmup(runs: tuple[RunNumbers, ...], train: TrainSection) -> None:
@@ -264,5 +192,5 @@ def _evaluations(values: Any) -> dict[str, int]:
                 "or batch"
             )
         if type(num) is not int or not 1 <= num < 2**31:
-            raise ConfigError(f"config.eval.{name}={shown(num)}: must be an integer, at least 1")
+            raise ConfigError(f"config.eval.{name}={num!r}: must be an integer, at least 1")
     return sizes

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig, bidirectional_lstm
 from el_jax.models.config import TransformerConfig, exact
-from el_jax.models.cudnn import AttentionChoice, attention_choice
+from el_jax.models.cudnn import attention_choice
 from el_jax.models.functions import logits_of
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
 from el_jax.models.lstm import LSTMConfig, lstm
 from el_jax.models.presets import FAMILIES, PRESETS
 from el_jax.models.sharded_param import ShardedParam
-from el_jax.models.surgery import Replica, enlarge, replication
+from el_jax.models.surgery import enlarge, replication
 from el_jax.models.transformer import transformer
 from el_jax.types import ModelFns
 
@@ -27,25 +27,3 @@ MODELS: dict[str, Callable[..., ModelFns]] = {
     "bidirectional_lstm": bidirectional_lstm,
     "lookup_table": lookup_table,
 }
-
-__all__ = [
-    "FAMILIES",
-    "MODELS",
-    "PRESETS",
-    "AttentionChoice",
-    "BidirectionalLSTMConfig",
-    "LSTMConfig",
-    "LookupTableConfig",
-    "Replica",
-    "ShardedParam",
-    "TransformerConfig",
-    "attention_choice",
-    "bidirectional_lstm",
-    "enlarge",
-    "exact",
-    "logits_of",
-    "lookup_table",
-    "lstm",
-    "replication",
-    "transformer",
-]

@@ -2,8 +2,9 @@
 
 A probe is one file and one line of ``PROBES``: a function from task and model to a ``Probe``.
 
-``linear_probe`` is not one of these: it trains a classifier on features (from ``sentence_features``
-of a model) and labels (from ``labels`` of a world). The probes in ``downstream.py`` use it.
+``linear_probe.linear_probe`` is not one of these: it trains a classifier on features (from
+``downstream.sentence_features`` of a model) and labels (from ``labels`` of a world). The probes in
+``downstream.py`` use it.
 """
 
 from collections.abc import Callable
@@ -13,22 +14,8 @@ from el_jax.probes.contexts import context_logits, contexts_of
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
 from el_jax.probes.curvature import curvature
 from el_jax.probes.curvature_report import Curvature
-from el_jax.probes.downstream import (
-    by_naive_bayes,
-    downstream,
-    fine_tuned,
-    project,
-    sentence_features,
-)
-from el_jax.probes.fine_tune import FineTuning, fine_tune
+from el_jax.probes.downstream import by_naive_bayes, downstream, fine_tuned
 from el_jax.probes.greedy_path import greedy_goal
-from el_jax.probes.linear_probe import (
-    LinearClassifier,
-    disjoint_splits,
-    linear_probe,
-    logistic_regression,
-    naive_bayes,
-)
 from el_jax.probes.measurement import NotFiniteError, measurement
 from el_jax.probes.perplexity import perplexity
 from el_jax.probes.river_hill import river_hill
@@ -51,34 +38,3 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "swap": swap_test,
     "true_conditional": true_conditional,
 }
-
-__all__ = [
-    "PROBES",
-    "Curvature",
-    "FineTuning",
-    "LinearClassifier",
-    "NotFiniteError",
-    "attention_mass",
-    "belief",
-    "by_naive_bayes",
-    "context_logits",
-    "contexts_of",
-    "curvature",
-    "disjoint_splits",
-    "downstream",
-    "fine_tune",
-    "fine_tuned",
-    "greedy_goal",
-    "linear_probe",
-    "logistic_regression",
-    "measurement",
-    "naive_bayes",
-    "perplexity",
-    "project",
-    "river_hill",
-    "sentence_features",
-    "stratification",
-    "swap_test",
-    "true_conditional",
-    "when_fitted",
-]

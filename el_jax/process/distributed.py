@@ -32,28 +32,15 @@ def start() -> None:
     """Join the other processes, if the command line names any; call it before jax finds devices.
 
     Raises:
-        ConfigError: the flags contradict each other, or the other processes cannot be joined.
+        ConfigError: the other processes cannot be joined, as when the flags contradict each other.
     """
-    by_hand = (_COORDINATOR, _NUM_PROCESSES, _PROCESS_ID)
-    given = [flag for flag in by_hand if flag.value is not None]
-    missing = [flag for flag in by_hand if flag.value is None]
-    if _AUTO.value and given:
-        raise ConfigError(f"--{given[0].name}: must not be given with --distributed=auto")
-    if given and missing:
-        raise ConfigError(f"--{missing[0].name}: missing; --{given[0].name} needs it")
-    if given and int(_PROCESS_ID.value or 0) >= int(_NUM_PROCESSES.value or 1):
-        raise ConfigError(
-            f"--process_id={_PROCESS_ID.value}: must be below --num_processes="
-            f"{_NUM_PROCESSES.value}"
-        )
-    if not (given or _AUTO.value):
+    by_hand = (_COORDINATOR.value, _NUM_PROCESSES.value, _PROCESS_ID.value)
+    if by_hand == (None, None, None) and not _AUTO.value:
         return
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     try:
         jax.distributed.initialize(
-            _COORDINATOR.value,
-            _NUM_PROCESSES.value,
-            _PROCESS_ID.value,
+            *by_hand,
             initialization_timeout=_JOIN_TIMEOUT.value,
             heartbeat_timeout_seconds=_HEARTBEAT.value,
         )

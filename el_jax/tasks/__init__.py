@@ -8,36 +8,14 @@ from jaxtyping import Int
 from typing_extensions import Protocol, runtime_checkable  # its isinstance evaluates no member
 
 from el_jax.tasks.causal import CausalWords
-from el_jax.tasks.copy import CopyStrings, PaddedCopy
-from el_jax.tasks.label import LabelledSentences, SentenceLabel
-from el_jax.tasks.masked import Labelled, MaskedSentences, MaskedWords
-from el_jax.tasks.path_star import Graphs, PathStar
+from el_jax.tasks.copy import PaddedCopy
+from el_jax.tasks.label import SentenceLabel
+from el_jax.tasks.masked import Labelled, MaskedWords
+from el_jax.tasks.path_star import PathStar
 from el_jax.tasks.running_text import RunningText
-from el_jax.tasks.sentences import Corpus
 from el_jax.tasks.star_in_weights import Facts, StarInWeights
 from el_jax.tasks.text import TextCopy
 from el_jax.types import Batch, Key
-
-__all__ = [
-    "TASKS",
-    "CausalWords",
-    "CopyStrings",
-    "Corpus",
-    "Facts",
-    "Graphs",
-    "Guessable",
-    "Labelled",
-    "LabelledSentences",
-    "MaskedSentences",
-    "MaskedWords",
-    "PaddedCopy",
-    "PathStar",
-    "RunningText",
-    "SentenceLabel",
-    "StarInWeights",
-    "Task",
-    "TextCopy",
-]
 
 
 @runtime_checkable

@@ -2,8 +2,7 @@
 
 A source is a name in ``PACKAGED``; a folder of .txt files, each named after its label; or ``tfds:``
 and the name of a tensorflow-datasets data set prepared as array_record, with one text and one class
-label per record, such as ``tfds:imdb_reviews`` or ``tfds:labelled_texts/king_james``
-(el_jax/tasks/documents_builder.py), which grain reads. TensorFlow is not needed.
+label per record, such as ``tfds:imdb_reviews``, which grain reads. TensorFlow is not needed.
 """
 
 import pathlib

@@ -192,13 +192,7 @@ class PathStar:
         return self._windows(graphs, hidden)
 
     def batch_at(self, train_set: Graphs, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads.
-
-        Args:
-            train_set: this task's; unused if updates draw new graphs.
-            step: number of earlier updates; may be traced.
-            key: one per run; it draws, or orders, the graphs and hides tokens.
-        """
+        """The windows of an update; the key draws, or orders, the graphs and hides tokens."""
         draw_key, mask_key = jax.random.split(jax.random.fold_in(key, step))
         if self.num_train:
             updates = self.num_train // self.graphs_per_update

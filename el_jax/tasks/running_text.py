@@ -15,10 +15,10 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.process.errors import DataError, UserError, require
+from el_jax.process.errors import require
 from el_jax.tasks.documents import read_texts
-from el_jax.tasks.text import TRAINED, classes_of
-from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer
+from el_jax.tasks.text_source import TextSource, read
+from el_jax.tokenizers import Tokenizer, train_tokenizer
 from el_jax.types import Batch, Key
 
 TRAIN_SPLIT = 256  # evenly spaced windows on which training metrics are measured
@@ -31,25 +31,17 @@ class TextTokens(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RunningText:
-    """Next-token prediction on running text.
+class RunningText(TextSource):
+    """Next-token prediction on running text, whose source may also be a .txt file.
+
+    The attributes of ``TextSource`` are attributes as well.
 
     Attributes:
-        source: a folder of .txt files, a .txt file, or a source of el_jax/tasks/documents.py.
-        tokenizer: a name or a path, see el_jax/tokenizers; or "trained" for byte pairs frequent in
-            the text.
-        trained_size: largest vocabulary of a trained tokenizer.
-        num_classes: V of a model whose table has more rows than the vocabulary; 0 for the
-            vocabulary's size.
         window: T, tokens per window.
         windows_per_update: windows one update reads.
         test_share: share of the tokens, at the end, reserved for the test.
     """
 
-    source: str = "king_james"
-    tokenizer: str = TRAINED
-    trained_size: int = 2_048
-    num_classes: int = 0
     window: int = 128
     windows_per_update: int = 16
     test_share: float = 0.1
@@ -62,12 +54,7 @@ class RunningText:
         update = self.windows_per_update
         require("windows_per_update", update, update >= 1, "at least 1")
         require("test_share", self.test_share, 0 < self.test_share < 1, "in (0, 1)")
-        require("trained_size", self.trained_size, self.trained_size >= 257, "at least 257")
-
-    @property
-    def vocab_size(self) -> int:
-        """Tokens of the vocabulary, or the given number."""
-        return classes_of(self.num_classes, self.text_tokenizer)
+        super().__post_init__()
 
     @property
     def window_length(self) -> int:
@@ -99,39 +86,14 @@ class RunningText:
         return self._windows(examples.ids, jnp.asarray(starts))
 
     def batch_at(self, train_set: TextTokens, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads.
-
-        Args:
-            train_set: this task's.
-            step: number of earlier updates; may be traced.
-            key: one per run; it draws where the windows begin.
-        """
+        """The windows of an update; the key draws where they begin."""
         ids, shape = train_set.ids, (self.windows_per_update,)
         starts = jax.random.randint(jax.random.fold_in(key, step), shape, 0, len(ids) - self.window)
         return self._windows(ids, starts)
 
-    def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
-        """The text of a window."""
-        return self.text_tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
-
-    @property
-    def text_tokenizer(self) -> Tokenizer:
-        """The tokenizer.
-
-        Raises:
-            DataError: there is no such tokenizer, or its package is not installed.
-        """
-        if self.tokenizer == TRAINED:
-            return _trained(self.source, self.trained_size)
-        try:
-            return _loaded(self.tokenizer)
-        except UserError as error:
-            raise DataError(f"tokenizer={self.tokenizer!r}: {error}") from error
-
-    @property
-    def separator(self) -> str:
-        """The token that ends a text; empty if the tokenizer has none."""
-        return _end(self.tokenizer, self.text_tokenizer)
+    def trained(self) -> Tokenizer:
+        """See ``TextSource``."""
+        return _trained(self.source, self.trained_size)
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         ids = _tokens(self.source, self.tokenizer, self.trained_size)
@@ -151,32 +113,15 @@ class RunningText:
 
 
 @lru_cache(maxsize=4)
-def _texts(source: str) -> list[str]:
-    try:
-        return read_texts(source)
-    except (UserError, OSError, ValueError) as error:
-        raise DataError(f"source={source!r}: {error}") from error
-
-
-@lru_cache(maxsize=4)
-def _loaded(name: str) -> Tokenizer:
-    return load_tokenizer(name)
-
-
-@lru_cache(maxsize=4)
 def _trained(source: str, size: int) -> Tokenizer:
-    return train_tokenizer(_texts(source), size)
-
-
-def _end(name: str, tokenizer: Tokenizer) -> str:
-    return SEPARATOR if name == TRAINED else end_token(name, tokenizer) or ""
+    return train_tokenizer(read(source, read_texts), size)
 
 
 @lru_cache(maxsize=4)
 def _tokens(source: str, tokenizer: str, size: int) -> Int[np.ndarray, " n"]:
-    texts = _texts(source)
-    encoder = _trained(source, size) if tokenizer == TRAINED else _loaded(tokenizer)
-    end = _end(tokenizer, encoder)
+    """The tokens of a source, which tasks of other windows share."""
+    text = RunningText(source, tokenizer, size)
+    encoder, end, texts = text.text_tokenizer, text.separator, read(source, read_texts)
     ends = [encoder.token_to_id(end)] if end else []
-    read = [one.ids for one in encoder.encode_batch(texts, add_special_tokens=False)]
-    return np.concatenate([np.asarray([*ids, *ends], np.int32) for ids in read])
+    found = [one.ids for one in encoder.encode_batch(texts, add_special_tokens=False)]
+    return np.concatenate([np.asarray([*ids, *ends], np.int32) for ids in found])

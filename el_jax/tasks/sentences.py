@@ -72,12 +72,9 @@ class WorldSentences(abc.ABC, Generic[Asked]):
         return self._drawn(TEST, num)
 
     def batch_at(self, train_set: Corpus, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads; every update chooses its supervision anew.
+        """The windows of an update; every update chooses its supervision anew.
 
-        Args:
-            train_set: this task's.
-            step: number of earlier updates; may be traced.
-            key: one per run; it draws, or orders, the sentences and chooses the supervision.
+        The key draws, or orders, the sentences and chooses the supervision.
         """
         draw_key, ask_key = jax.random.split(jax.random.fold_in(key, step))
         if self.num_train:

@@ -26,16 +26,16 @@ import numpy as np
 from jax import Array
 from jaxtyping import Int
 
-from el_jax.process.errors import DataError, UserError, require
+from el_jax.process.errors import require
 from el_jax.tasks.documents import read_documents, sentences_of
 from el_jax.tasks.packing import epoch_order
+from el_jax.tasks.text_source import TextSource, read
 from el_jax.tasks.text_windows import LabelledSentence, TextWindows, windows_of
-from el_jax.tokenizers import SEPARATOR, Tokenizer, end_token, load_tokenizer, train_tokenizer
+from el_jax.tokenizers import SEPARATOR, Tokenizer, train_tokenizer
 from el_jax.types import Batch, Key
 
 LABELS = ("true", "absent", "permuted")
 MIDDLES = ("third", "half")
-TRAINED = "trained"
 _PUNCTUATION = ".,:;!?'\"()-"
 
 
@@ -54,19 +54,14 @@ class Sentences(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TextCopy:
+class TextCopy(TextSource):
     """The copy task on natural text.
 
     Sentences are shuffled by ``data_seed``: the first ``num_train`` are for training, and test
-    sentences are taken from the end.
+    sentences are taken from the end. A trained tokenizer has read all of them, but no labels. The
+    attributes of ``TextSource`` are attributes as well.
 
     Attributes:
-        source: source of the sentences, see el_jax/tasks/documents.py.
-        tokenizer: a name or a path, see el_jax/tokenizers; or "trained" for byte pairs frequent in
-            the source's own sentences, including test sentences but not labels.
-        trained_size: largest vocabulary of a trained tokenizer.
-        num_classes: V of a model whose table has more rows than the vocabulary; 0 for the
-            vocabulary's size.
         label: "true"; "absent", the sentence without any label in it; or "permuted", the labels of
             all sentences permuted, so that a sentence reveals nothing of its own.
         middle: the middle label stands after a word drawn from the middle "third", or after "half"
@@ -81,10 +76,6 @@ class TextCopy:
         data_seed: seed of the split, the positions of labels, and the choice of easy sentences.
     """
 
-    source: str = "king_james"
-    tokenizer: str = TRAINED
-    trained_size: int = 2_048
-    num_classes: int = 0
     label: str = "true"
     middle: str = "third"
     easy_fraction: float = 0.8
@@ -108,13 +99,8 @@ class TextCopy:
         require("sentences_per_update", update, update >= 1, "at least 1")
         allowed = f"a positive multiple of sentences_per_update={update}"
         require("num_train", train, train >= 1 and train % update == 0, allowed)
-        require("trained_size", self.trained_size, self.trained_size >= 257, "at least 257")
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
-
-    @property
-    def vocab_size(self) -> int:
-        """Tokens of the vocabulary, or the given number."""
-        return classes_of(self.num_classes, self.text_tokenizer)
+        super().__post_init__()
 
     @property
     def window_length(self) -> int:
@@ -146,13 +132,7 @@ class TextCopy:
         return examples
 
     def batch_at(self, train_set: Batch, step: int | Int[Array, ""], key: Key) -> Batch:
-        """The windows that an update reads.
-
-        Args:
-            train_set: this task's.
-            step: number of earlier updates; may be traced.
-            key: one per run; it reshuffles the sentences each epoch.
-        """
+        """The windows of an update; the key reshuffles the sentences each epoch."""
         updates = self.num_train // self.sentences_per_update
         of_epoch = jax.random.fold_in(key, step // updates)
         order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)
@@ -160,8 +140,7 @@ class TextCopy:
 
     def render(self, tokens: Int[Array | np.ndarray, "T"]) -> str:
         """The text of a window, without padding."""
-        text = self.text_tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
-        return text.removeprefix(self.separator).partition(self.separator)[0]
+        return super().render(tokens).removeprefix(self.separator).partition(self.separator)[0]
 
     @property
     def sentences(self) -> Sentences:
@@ -172,60 +151,22 @@ class TextCopy:
         """
         return _sentences(self.source, self.min_words, self.max_words)
 
-    @property
-    def text_tokenizer(self) -> Tokenizer:
-        """The tokenizer.
-
-        Raises:
-            DataError: there is no such tokenizer, or its package is not installed.
-        """
-        if self.tokenizer == TRAINED:
-            return _trained(self.source, self.min_words, self.max_words, self.trained_size)
-        try:
-            return _loaded(self.tokenizer)[0]
-        except UserError as error:
-            raise DataError(f"tokenizer={self.tokenizer!r}: {error}") from error
-
-    @property
-    def separator(self) -> str:
-        """The token before a sentence, such as ``<|endoftext|>`` or ``</s>``."""
-        return SEPARATOR if self.tokenizer == TRAINED else _loaded(self.tokenizer)[1]
-
-
-def classes_of(given: int, tokenizer: Tokenizer) -> int:
-    """V of a task on text: the given number, or if it is 0 one more than the largest token id.
-
-    Raises:
-        ValueError: the vocabulary has larger ids than the number allows.
-    """
-    least = max(tokenizer.get_vocab().values()) + 1  # some vocabularies leave ids out
-    enough = given == 0 or given >= least
-    require("num_classes", given, enough, f"0 or at least {least}, the vocabulary")
-    return given or least
+    def trained(self) -> Tokenizer:
+        """See ``TextSource``."""
+        return _trained(self.source, self.min_words, self.max_words, self.trained_size)
 
 
 @lru_cache(maxsize=4)
 def _sentences(source: str, min_words: int, max_words: int) -> Sentences:
     """The sentences of a source that are neither too short nor too long."""
-    try:
-        documents = read_documents(source)
-    except (UserError, OSError, ValueError) as error:
-        raise DataError(f"source={source!r}: {error}") from error
     labels = dict[str, str]()
-    for document in documents:
+    for document in read(source, read_documents):
         for sentence in sentences_of(document.text):
             if min_words <= len(sentence.split()) <= max_words:
                 labels.setdefault(sentence, document.label)  # duplicates could be in both splits
     names = sorted(set(labels.values()))
     numbers = np.array([names.index(label) for label in labels.values()], np.int32)
     return Sentences([sentence.split() for sentence in labels], numbers, names)
-
-
-@lru_cache(maxsize=4)
-def _loaded(name: str) -> tuple[Tokenizer, str]:
-    """A tokenizer and its token between documents, empty if it has none."""
-    tokenizer = load_tokenizer(name)
-    return tokenizer, end_token(name, tokenizer) or ""
 
 
 @lru_cache(maxsize=4)

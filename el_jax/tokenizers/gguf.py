@@ -30,7 +30,6 @@ def gguf_tokenizer(path: str | pathlib.Path) -> Tokenizer:
         path: the file.
 
     Raises:
-        MissingPackageError: the library is not installed.
         PretrainedError: there is no such file, or a field is missing or not supported; one line
             that names it.
     """

@@ -10,9 +10,6 @@ def word_tokenizer(words: Sequence[str]) -> Tokenizer:
 
     Args:
         words: all different, without spaces. The library rejects text with any other word.
-
-    Raises:
-        MissingPackageError: the library is not installed.
     """
     tokenizers = tokenizers_library()
     ids = {word: i for i, word in enumerate(words)}

@@ -51,15 +51,3 @@ def weighted_mean(
     weights = jnp.where(mask, jax.lax.stop_gradient(of_windows)[:, None], 0)
     total = weights.sum()
     return jnp.where(mask, weights * losses, 0).sum() / jnp.where(total > 0, total, 1)
-
-
-__all__ = [
-    "ALL_WEIGHTINGS",
-    "GROUP_WEIGHTINGS",
-    "WEIGHTINGS",
-    "extremes",
-    "group_dro",
-    "lin_upper",
-    "quadratic",
-    "weighted_mean",
-]

@@ -68,10 +68,8 @@ def test_files_without_embeddings_and_counts_are_told_what_is_needed(tmp_path):
     np.savez(path, embeddings=np.ones((2, 3)), counts=np.eye(4, 3))
     assert message(config) == (
         f"config.problem: {path} holds embeddings [2, 3], {path} counts [4, 3]: must be "
-        "[contexts, d] and [V, contexts]; transpose embeddings?"
+        "[contexts, d] and [V, contexts]"
     )
-    np.savez(path, embeddings=np.ones((3, 2)), counts=np.eye(3, 4))
-    assert message(config).endswith("; transpose counts?")
     np.savez(path, embeddings=np.ones((3, 2)), counts=np.ones(3))
     assert message(config).endswith("counts [3]: must be [contexts, d] and [V, contexts]")
     np.save(tmp_path / "a.npy", np.ones((2, 3)))

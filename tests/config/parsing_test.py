@@ -11,7 +11,7 @@ import pytest
 from el_jax import build
 from el_jax.config import linear_ntp, measure
 from el_jax.config.methods import signature_of
-from el_jax.tasks import running_text, text
+from el_jax.tasks import running_text, text, text_source
 from el_jax.worlds import WorldChoice
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -23,8 +23,8 @@ MODULES = [
 WORLDS = [f"world={name}" for name in ("hmm", "dyck", "grammar_file", "language_model")]
 MAKERS = [
     *((builtins, "open"), (io, "open"), (jax, "eval_shape"), (WorldChoice, "make")),
-    *((text, name) for name in ("read_documents", "train_tokenizer", "load_tokenizer")),
-    *((running_text, name) for name in ("read_texts", "train_tokenizer", "load_tokenizer")),
+    *((text, "read_documents"), (running_text, "read_texts"), (text_source, "load_tokenizer")),
+    *((module, "train_tokenizer") for module in (text, running_text)),
     *((linear_ntp, name) for name in ("king_james_words", "load_activations")),
 ]
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from el_jax.config.sections import check_float32, section
+from el_jax.config.sections import section
 from el_jax.process.errors import ConfigError
 
 
@@ -51,15 +51,3 @@ def test_all_missing_keys_are_named_at_once():
     with pytest.raises(ConfigError) as raised:
         section("part", {k: v for k, v in GOOD.items() if k not in ("rate", "flag")}, Sample)
     assert str(raised.value).startswith("config.part.flag, config.part.outside, config.part.rate: ")
-
-
-@pytest.mark.parametrize("value", [1e-50, 1e-39, -1e-45, 3.5e38, 0.99999999999, (1.0, 1e-50)])
-def test_numbers_that_are_others_in_float32_are_refused(value):
-    with pytest.raises(
-        ConfigError, match=r"^config\.optim\.rate=.*: must be a number that float32"
-    ):
-        check_float32("config", {"optim": {"name": "x", "rate": value}})
-
-
-def test_numbers_that_float32_rounds_are_taken():
-    check_float32("config", {"a": [0.0, -0.0, 0.1, 1e-37, -3e38, 0.9999, 1.0], "b": 7, "c": None})

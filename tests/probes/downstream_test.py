@@ -8,15 +8,9 @@ import pytest
 from configs.flatness import masked
 from el_jax import build
 from el_jax.models import transformer
-from el_jax.probes import (
-    PROBES,
-    FineTuning,
-    by_naive_bayes,
-    downstream,
-    fine_tuned,
-    linear_probe,
-    naive_bayes,
-)
+from el_jax.probes import PROBES, by_naive_bayes, downstream, fine_tuned
+from el_jax.probes.fine_tune import FineTuning
+from el_jax.probes.linear_probe import linear_probe, naive_bayes
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import MaskedWords, PaddedCopy
 from el_jax.types import ModelFns

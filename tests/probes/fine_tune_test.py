@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from el_jax.models import transformer
-from el_jax.probes import FineTuning, fine_tune
+from el_jax.probes.fine_tune import FineTuning, fine_tune
 from el_jax.tasks import MaskedWords
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world

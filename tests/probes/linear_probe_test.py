@@ -1,7 +1,5 @@
 """Linear probes compared with formulas in NumPy, and the certificate of their minimum."""
 
-import importlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,15 +8,14 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_softmax, softmax
 from scipy.stats import norm
 
-from el_jax.probes import (
+from el_jax.probes.downstream import project, sentence_features
+from el_jax.probes.linear_probe import (
     disjoint_splits,
+    dual_value,
     linear_probe,
     logistic_regression,
     naive_bayes,
-    project,
-    sentence_features,
 )
-from el_jax.probes.linear_probe import dual_value
 from el_jax.types import Batch, ModelFns
 
 N, D, C = 120, 4, 3
@@ -104,8 +101,7 @@ def test_the_dual_value_is_below_every_objective_and_meets_the_least():
 
 
 def test_an_unfinished_minimum_is_refused(monkeypatch):
-    module = importlib.import_module("el_jax.probes.linear_probe")  # the module, not the function
-    monkeypatch.setattr(module, "MAX_ITERATIONS", 3)
+    monkeypatch.setattr("el_jax.probes.linear_probe.MAX_ITERATIONS", 3)
     with pytest.raises(RuntimeError, match=r"^duality gap .* after 3 iterations: must be at most "):
         logistic_regression(*clouds(), C)
 

@@ -47,9 +47,9 @@ A plaintful story
 BUILD = """
 import sys
 import tensorflow_datasets as tfds
-from el_jax.tasks.documents_builder import LabelledTexts
+from tests.tasks.labelled_texts import LabelledTexts
 
-builder = LabelledTexts(config="king_james", data_dir=sys.argv[1], file_format="array_record")
+builder = LabelledTexts(data_dir=sys.argv[1], file_format="array_record")
 builder.download_and_prepare()
 source = builder.as_data_source("train")
 print(len(source), "tensorflow" in sys.modules)
@@ -57,7 +57,7 @@ print(len(source), "tensorflow" in sys.modules)
 from el_jax.tasks.documents import king_james_books, read_documents
 
 print("grain" in sys.modules)
-read = read_documents("tfds:labelled_texts/king_james")
+read = read_documents("tfds:labelled_texts")
 print("grain" in sys.modules, "tensorflow" in sys.modules)
 print(sorted(read) == sorted(king_james_books()))
 print([book.text for book in read] == [record["text"].decode() for record in source])

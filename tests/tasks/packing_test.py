@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from el_jax.tasks import CopyStrings, PaddedCopy
+from el_jax.tasks import PaddedCopy
+from el_jax.tasks.copy import CopyStrings
 from el_jax.tasks.packing import epoch_order
 
 PAPER = PaddedCopy()

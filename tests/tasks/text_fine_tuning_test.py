@@ -14,7 +14,7 @@ from el_jax.models.pretrained import load_pretrained, save_pretrained
 from el_jax.models.transformer import transformer
 from el_jax.process.errors import ConfigError
 from el_jax.run import start_from
-from el_jax.tasks import text
+from el_jax.tasks import text_source
 from el_jax.tasks.documents import king_james_books, sentences_of
 from el_jax.tokenizers import SEPARATOR, train_tokenizer
 from el_jax.training.fit import fit
@@ -43,7 +43,7 @@ def test_a_folder_whose_texts_end_in_another_token_has_that_one_between_sentence
     ):
         build.checked(build.parse(config_of(own)))
     (own / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
-    text._loaded.cache_clear()  # forget the folder as it was
+    text_source._loaded.cache_clear()  # forget the folder as it was
     task, before = (build.parse(config_of(place)).task for place in (own, folder))
     ours, theirs = (each.test_set(8).tokens for each in (task, before))
     np.testing.assert_array_equal(ours, theirs)

@@ -33,17 +33,6 @@ from el_jax.process.hub import local_path
 from el_jax.tokenizers import smollm2_gguf
 from el_jax.types import ModelFns, Params
 
-__all__ = [
-    "FAMILIES",
-    "PretrainedError",
-    "digests",
-    "is_pretrained",
-    "load_exact",
-    "load_pretrained",
-    "read_config",
-    "save_pretrained",
-]
-
 
 def is_pretrained(path: str | pathlib.Path) -> bool:
     """True for a GGUF file and for a Hugging Face folder, whose config.json names a model type.

@@ -7,5 +7,3 @@ the bound on the gradient's norm (``clipping.clipped``) besides its own.
 
 from el_jax.training.optimizers.choice import OptimizerConfig, make_optimizer, optimizer_numbers
 from el_jax.training.optimizers.methods import OPTIMIZERS
-
-__all__ = ["OPTIMIZERS", "OptimizerConfig", "make_optimizer", "optimizer_numbers"]

@@ -20,5 +20,3 @@ FUTURE: dict[str, Callable[..., Future]] = {
     "token_order": token_order,
     "next_latent": next_latent,
 }
-
-__all__ = ["FUTURE", "OWN", "Answers", "Future", "FutureHead", "with_own_parameters"]

@@ -65,13 +65,8 @@ class FutureHead(NamedTuple):
         return self.base.temperature
 
     def outputs(self, params: Params, batch: Batch, key: Key | None = None) -> FutureOutputs:
-        """Logits and term from one pass through the model.
-
-        Raises:
-            ValueError: the model has no readout.
-        """
-        if self.model.readout is None:
-            raise ValueError("future: the model has no readout, its logits are no product")
+        """Logits and term from one pass through the model."""
+        assert self.model.readout is not None  # build refuses other models
         readout = self.model.readout(params, batch, key)
         term = self.future.term(params[OWN], _answers(readout, batch, self.answer_length))
         logits = logits_of(readout, self.model.matmul_precision)
