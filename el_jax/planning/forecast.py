@@ -86,7 +86,6 @@ class Forecast:
         num_updates: length of the training.
         num_devices: number of devices of the machine.
         not_compiled: why no compiler was used; empty if one was.
-        to_fit: changes that make it fit, one per line; none if it fits.
     """
 
     machine: str
@@ -105,7 +104,6 @@ class Forecast:
     num_updates: int
     num_devices: int
     not_compiled: str = ""
-    to_fit: tuple[str, ...] = ()
 
     @property
     def operations(self) -> float:

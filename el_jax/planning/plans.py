@@ -4,7 +4,6 @@ import dataclasses
 import json
 
 from el_jax import build
-from el_jax.planning.advice import advice
 from el_jax.planning.compilers import CompilerError, compile_elsewhere
 from el_jax.planning.forecast import Forecast, forecast
 from el_jax.planning.machines import Machine
@@ -45,6 +44,4 @@ def plan(
             facts = compile_elsewhere(resolved, machine, install=install)
         except (NoEnvironmentError, CompilerError) as error:
             reason = str(error)
-    found = forecast(settings, shapes, machine, update, block, facts, reason)
-    to_fit = tuple(advice(found.memory, settings, shapes, machine))
-    return dataclasses.replace(found, to_fit=to_fit)
+    return forecast(settings, shapes, machine, update, block, facts, reason)

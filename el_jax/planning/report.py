@@ -62,8 +62,6 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         rows["compiled"] = "with plain attention; cuDNN's, which is not here, takes less memory"
     for name, text in rows.items():
         yield f"  {name:<13}{text}"
-    for text in plan.to_fit:
-        yield f"  {'to fit':<13}{text}"
 
 
 def _parts(plan: Forecast) -> str:
