@@ -1,9 +1,6 @@
-"""A forecast as lines of text with units, and as plain values for JSON."""
+"""A forecast as lines of text with units."""
 
-import dataclasses
-import math
 from collections.abc import Iterator
-from typing import Any
 
 from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
@@ -89,27 +86,3 @@ def _messages(plan: Forecast) -> str:
         f"{kind} of {quantity(size, 'B')}, {times:.3g} times an update"
         for kind, size, times in plan.messages
     )
-
-
-def as_json(plan: Forecast) -> dict[str, Any]:
-    """The forecast as JSON values, including its verdict, intensity and device-hours.
-
-    A number that is not finite, such as the bytes of a program that the compiler refuses without
-    giving a number, becomes None.
-    """
-    derived = {
-        "operations": plan.operations,
-        "intensity": plan.intensity,
-        "device_hours": dataclasses.asdict(plan.device_hours),
-    }
-    values = dataclasses.asdict(plan) | derived
-    values["memory"] |= {"needed": plan.memory.needed, "fits": plan.memory.fits}
-    return _finite(values)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,6 +1,5 @@
 """A training's plan: what fits, how long it takes, and what is said of it."""
 
-import json
 import math
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from el_jax.planning.compilers import CompilerError
 from el_jax.planning.forecast import UTILISATION
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
-from el_jax.planning.report import as_json, lines
+from el_jax.planning.report import lines
 from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.training.memory import num_bytes
 from tests.planning import compile_targets
@@ -82,25 +81,20 @@ def test_what_does_not_fit_is_told(planned):
     assert "1 of 2 runs at once" in said
 
 
-def not_in_json(name):
-    raise AssertionError(f"{name} is not in JSON")
-
-
-def test_a_plan_is_json_even_where_the_compiler_is_silent(planned):
+def test_a_program_that_the_compiler_refuses_without_a_number_does_not_fit(planned):
     silent = REFUSED | {"parts": {"refused by the compiler": math.inf}, "of_all": math.inf}
     found = planned(V5E, silent, seeds=2)
-    read = json.loads(json.dumps(as_json(found)), parse_constant=not_in_json)
-    assert (read["memory"]["fits"], read["memory"]["needed"]) == (False, None)
-    assert read["device_hours"]["likely"] == found.device_hours.likely
+    assert not found.memory.fits
+    assert "does not fit: more B than there is of 17.2 GB" in "\n".join(lines("copy", found, V5E))
 
 
-def test_the_command_line_writes_the_plan(tmp_path):
+def test_the_command_line_prints_the_plan():
     command = [sys.executable, "-m", "el_jax.plan", "--config=configs/el/copy.py:smoke"]
-    options = ["--machine=tpu-v5e-4", "--compile=no", f"--workdir={tmp_path / 'new'}"]
+    options = ["--machine=tpu-v5e-4", "--compile=no"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == f"wrote {tmp_path / 'new' / 'plan.json'}"
-    read = json.loads((tmp_path / "new" / "plan.json").read_text(), parse_constant=not_in_json)
-    assert (read["machine"], read["memory"]["fits"]) == ("tpu-v5e-4", True)
+    said = done.stdout.splitlines()
+    assert said[0] == "copy, cross_entropy, transformer on tpu-v5e-4"
+    assert any(line.startswith("  memory       fits: at least ") for line in said)
 
 
 # ── compilers ────────────────────────────────────────────────────────────────────────────────────
