@@ -15,7 +15,7 @@ from ml_collections import ConfigDict
 
 from el_jax.config.names import known_names
 from el_jax.planning import plans, report
-from el_jax.planning.machines import NAMES, machine_of
+from el_jax.planning.machines import MACHINES, machine_of
 from el_jax.process import launch
 from el_jax.process.errors import ConfigError
 
@@ -33,7 +33,7 @@ def plan(config: ConfigDict, _workdir: pathlib.Path | None) -> None:
 
 
 def _names() -> str:
-    return f"{known_names()}\n{'machines:':<12}{', '.join(NAMES)}"
+    return f"{known_names()}\n{'machines:':<12}{', '.join(MACHINES)}"
 
 
 def _title(config: ConfigDict) -> str:

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jax
 from jax.experimental import topologies
 
 from el_jax import build
@@ -27,8 +26,6 @@ from el_jax.training.program import runs_of
 def target_of(machine: Machine) -> Target:
     """The machine, with devices that programs can be compiled for but not run on."""
     platform = machine.chip.platform
-    if platform == "cpu":
-        return Target("cpu", 1, devices=tuple(jax.devices("cpu")[:1]))
     if platform == "gpu":
         topology = topologies.get_topology_desc(
             machine.name,

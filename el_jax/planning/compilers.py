@@ -8,7 +8,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -69,8 +68,7 @@ def compile_elsewhere(
     """
     if not machine.chip.compiler:
         raise NoEnvironmentError(f"there is no compiler for a whole device of {machine.name}")
-    here = machine.chip.platform == "cpu"  # this environment compiles for CPUs
-    python = sys.executable if here else environment().python(install=install)
+    python = environment().python(install=install)
     with tempfile.TemporaryDirectory() as folder:
         asked, answer = Path(folder) / "asked.json", Path(folder) / "answer.json"
         asked.write_text(json.dumps({"config": config, "machine": machine.name}))
@@ -89,7 +87,7 @@ def compile_elsewhere(
 
 
 def variables_for(platform: str) -> dict[str, str]:
-    """Environment variables of a process that compiles for "tpu", "gpu" or "cpu"."""
+    """Environment variables of a process that compiles for "tpu" or "gpu"."""
     variables = {**os.environ, **_NO_TPU_HERE, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
     variables["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(_ROOT), os.environ.get("PYTHONPATH")))

@@ -13,7 +13,6 @@ from el_jax.planning.machines import Machine
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
 from el_jax.training.memory import USABLE, halves, least_bytes, num_bytes
-from el_jax.training.objectives.in_parts import InParts, num_parts
 from el_jax.training.program import block_windows, runs_of
 
 UTILISATION = 0.35  # share of peak that well-tuned transformer training reaches
@@ -74,7 +73,6 @@ class Forecast:
         runs: number of runs.
         parameters: number of parameters of one run.
         tokens: tokens that one run reads in an update.
-        num_parts: number of parts of its windows that are computed one after another.
         operations_by_arithmetic: operations of all matrix products, by formula.
         bytes_moved: by formula: operands and results of products, gradients, state.
         memory: memory of one device.
@@ -93,7 +91,6 @@ class Forecast:
     runs: int
     parameters: int
     tokens: int
-    num_parts: int
     operations_by_arithmetic: Mapping[str, float]
     bytes_moved: float
     memory: Memory
@@ -164,7 +161,6 @@ def forecast(
         runs=shapes.spec.hypers.num_runs,
         parameters=shapes.num_params,
         tokens=math.prod(shapes.batch.tokens.shape),
-        num_parts=_num_parts(shapes),
         operations_by_arithmetic=update.operations,
         bytes_moved=update.num_bytes + kept,
         memory=_memory_of(shapes, machine, compiled),
@@ -219,15 +215,6 @@ def _expected_bytes(shapes: Shapes) -> int:
         return 0
     # sharded: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
     return (3 if layout.fsdp else 2) * size
-
-
-def _num_parts(shapes: Shapes) -> int:
-    if not isinstance(shapes.spec.objective, InParts):
-        return 1
-    of_run = jax.eval_shape(
-        lambda tree: jax.tree.map(lambda leaf: leaf[0], tree), shapes.state.params
-    )
-    return num_parts(of_run, shapes.batch)
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:

@@ -31,8 +31,7 @@ def plan(
     with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
         settings = build.parse(config)
         spec = build.make_spec(settings)
-        if machine.chip.platform != "cpu":
-            spec = dataclasses.replace(spec, objective=at_once(spec.objective))
+        spec = dataclasses.replace(spec, objective=at_once(spec.objective))
         shapes = shapes_of(spec)
         update, block = products_of_update(shapes), products_of_block(shapes)
     facts, reason = None, ""

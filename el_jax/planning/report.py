@@ -38,7 +38,7 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         "device": f"{peaks}; {memory}; {chip.source}",
         "layout": plan.layout,
         "runs": f"{plan.runs} of {quantity(plan.parameters, ' parameters')}; "
-        f"{plan.tokens} tokens an update of each{_parts(plan)}",
+        f"{plan.tokens} tokens an update of each",
         "operations": f"{quantity(plan.operations, 'op')} an update in matrix products ({apart})",
         "bytes": f"{quantity(plan.bytes_moved, 'B')} an update; {plan.intensity:.3g} operations a "
         f"byte, where the device's peaks have {chip.bfloat16 / chip.bandwidth:.3g}",
@@ -59,10 +59,6 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         rows["compiled"] = "with plain attention; cuDNN's, which is not here, takes less memory"
     for name, text in rows.items():
         yield f"  {name:<13}{text}"
-
-
-def _parts(plan: Forecast) -> str:
-    return f", in {plan.num_parts} parts of its windows" if plan.num_parts > 1 else ""
 
 
 def _memory(plan: Forecast) -> str:

@@ -110,12 +110,6 @@ def test_no_compiler_leaves_the_roofline_and_a_reason(error, monkeypatch):
     assert (found.by, found.not_compiled) == ("roofline", "no network")
 
 
-def test_this_machine_compiles_for_itself():
-    found = plans.plan(small_config(seeds=2), machine_of("cpu"), install=False)
-    assert (found.not_compiled, found.messages, found.by) == ("", (), "roofline")
-    assert found.memory.parts["temporaries"] > 0
-
-
 def shapes(**train):
     return shapes_of(build.make_spec(build.parse(small_config(**train))))
 
