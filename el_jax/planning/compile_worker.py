@@ -1,4 +1,4 @@
-"""Compile a training's updates for a machine elsewhere, in the compilers' own environment.
+"""Compile a training's updates for a machine elsewhere, in a process that sees its compiler.
 
     python -m el_jax.planning.compile_worker ASKED.json ANSWER.json
 

@@ -4,11 +4,10 @@ import dataclasses
 import json
 
 from el_jax import build
-from el_jax.planning.compilers import CompilerError, compile_elsewhere
+from el_jax.planning.compilers import CompilerError, NoCompilerError, compile_elsewhere
 from el_jax.planning.forecast import Forecast, forecast
 from el_jax.planning.machines import Machine
 from el_jax.planning.programs import products_of_block, products_of_update, shapes_of
-from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.process.target import Target, compiling_for
 from el_jax.training.objectives.in_parts import at_once
 
@@ -41,6 +40,6 @@ def plan(
         resolved = json.loads(config.to_json_best_effort())
         try:
             facts = compile_elsewhere(resolved, machine, install=install)
-        except (NoEnvironmentError, CompilerError) as error:
+        except (NoCompilerError, CompilerError) as error:
             reason = str(error)
     return forecast(settings, shapes, machine, update, block, facts, reason)

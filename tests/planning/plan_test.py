@@ -5,17 +5,17 @@ import subprocess
 import sys
 
 import jax
+import jaxlib
 import pytest
 
 from el_jax import build
 from el_jax.planning import plans
 from el_jax.planning.compile_worker import compile_updates
-from el_jax.planning.compilers import CompilerError
+from el_jax.planning.compilers import CompilerError, NoCompilerError, packages
 from el_jax.planning.forecast import UTILISATION
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
 from el_jax.planning.report import lines
-from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.training.memory import num_bytes
 from tests.planning import compile_targets
 from tests.training.small_training import built, small_config
@@ -100,7 +100,7 @@ def test_the_command_line_prints_the_plan():
 # ── compilers ────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("error", [NoEnvironmentError, CompilerError])
+@pytest.mark.parametrize("error", [NoCompilerError, CompilerError])
 def test_no_compiler_leaves_the_roofline_and_a_reason(error, monkeypatch):
     def fail(*_, **__):
         raise error("no network")
@@ -108,6 +108,21 @@ def test_no_compiler_leaves_the_roofline_and_a_reason(error, monkeypatch):
     monkeypatch.setattr(plans, "compile_elsewhere", fail)
     found = plans.plan(small_config(), V5E)
     assert (found.by, found.not_compiled) == ("roofline", "no network")
+
+
+def test_compilers_are_installed_once_and_whole_or_not_at_all(monkeypatch, tmp_path, capfd):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(NoCompilerError, match="not installed"):
+        packages(install=False)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(NoCompilerError, match=r"cannot be installed \(ERROR: No matching .*\)$"):
+        packages()
+    assert "installing the compilers" in capfd.readouterr().out
+    assert not list((tmp_path / "el_jax" / "compilers").iterdir())
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: command[-4].mkdir())
+    folder = packages()
+    assert folder == packages(install=False)
+    assert folder == tmp_path / "el_jax" / "compilers" / jaxlib.__version__
 
 
 def shapes(**train):
@@ -148,6 +163,6 @@ def test_updates_compiled_for_machines_that_are_not_here(name):
     """Skip without installed compilers, so that the suite does not download a gigabyte."""
     try:
         facts = compile_targets.compiled(compile_targets.CASES[name], install=False)
-    except NoEnvironmentError as error:
+    except NoCompilerError as error:
         pytest.skip(f"{error}; python -m tests.planning.compile_targets installs them")
     assert not compile_targets.faults(compile_targets.CASES[name], facts)
