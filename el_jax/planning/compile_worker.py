@@ -5,7 +5,6 @@
 ASKED has the resolved config and the machine's name. ANSWER is the result of ``compile_updates``.
 """
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 from jax.experimental import topologies
 
 from el_jax import build
-from el_jax.config.training import Settings
 from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
@@ -74,24 +72,12 @@ def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict
     }
 
 
-def without_cudnn(settings: Settings) -> Settings:
-    """The settings, with plain attention where they leave the choice open.
-
-    XLA needs the cuDNN library for its attention, and the compilers come without it.
-    """
-    model = settings.model
-    if model.fields.get("attention_impl") != "auto":
-        return settings
-    plain = dataclasses.replace(model, fields=model.fields | {"attention_impl": "xla"})
-    return dataclasses.replace(settings, model=plain)
-
-
 def main(asked: Path, answer: Path) -> None:
     """Read the request, compile, and write the compiler's numbers."""
     request = json.loads(asked.read_text())
     machine = machine_of(request["machine"])
     with compiling_for(target_of(machine)):
-        settings = without_cudnn(build.parse(build.Config(request["config"])))
+        settings = build.parse(build.Config(request["config"]))
         shapes, num_updates = shapes_of(build.make_spec(settings)), settings.train.log_every
         found = compile_updates(shapes, num_updates, USABLE * machine.chip.memory)
     answer.write_text(json.dumps(found))

@@ -68,6 +68,12 @@ def test_the_compiler_says_more(planned):
     assert found.memory.room_for_runs == int(0.9 * 16 * 2**30 / 2e9)
 
 
+def test_a_training_with_attention_by_cudnn_is_planned_with_plain_attention(planned):
+    model = {"dtype": "bfloat16"}
+    flash = planned(machine_of("h100-1"), model=model | {"attention_impl": "cudnn"})
+    assert flash == planned(machine_of("h100-1"), model=model)
+
+
 def test_devices_share_the_runs_and_then_send_nothing(planned):
     one, four = planned(V5E, seeds=2), planned(V5E_4, seeds=8, shard="runs")
     assert four.operations == 4 * one.operations
