@@ -99,8 +99,8 @@ class Workdir:
                 self.folder / ROWS,
                 keep=keep,
                 fetch=program.layout.fetch,
-                origin=origin(self._imports, self._config.get("task")),
-                groups=program.groups,
+                origin=origin(self._imports, self._config.get("task"))
+                | {"runs at once": str(program.spec.runs_at_once)},
             )
         )
         state = self.checkpoints.restore(program.init, program.layout.place_of_state)

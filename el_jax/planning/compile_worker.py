@@ -17,8 +17,7 @@ from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
 from el_jax.process.target import Target, compiling_for
-from el_jax.training.memory import USABLE, compiled_bytes, halves, least_bytes
-from el_jax.training.program import runs_of
+from el_jax.training.memory import compiled_bytes, least_bytes
 
 
 def target_of(machine: Machine) -> Target:
@@ -37,35 +36,22 @@ def target_of(machine: Machine) -> Target:
     return Target(platform, len(devices), machine.num_hosts, devices)
 
 
-def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict[str, Any]:
-    """Compile a dispatch with as many runs at once as fit, chosen as ``Runs.fitting`` does.
+def compile_updates(shapes: Shapes, num_updates: int) -> dict[str, Any]:
+    """Compile a dispatch of updates.
 
     Args:
         shapes: the training's shapes.
         num_updates: updates per dispatch.
-        room: usable bytes of a device.
 
     Returns:
-        For one device: ``at_once``, the number of runs it computes at once; ``parts``, bytes by
-        name (see ``compiled_bytes``); ``of_all``, the bytes that all its runs at once would need;
-        ``state``, bytes of the state; and for one update ``messages``, each with kind, bytes and
-        number, and ``cycles``.
+        For one device: ``parts``, bytes by name (see ``compiled_bytes``); ``state``, bytes of the
+        state; and for one update ``messages``, each with kind, bytes and number, and ``cycles``.
     """
-    runs = runs_of(shapes.spec)
-    fixed = runs.at_once or (1 if runs.axis == "map" else 0)
-    needed: dict[int, int | float] = {}
-    for size in (fixed,) if fixed else halves(runs.layout.share(runs.num_runs)):
-        parts, compiled = compiled_bytes(lowered(shapes, num_updates, size))
-        needed[size] = sum(parts.values())
-        if needed[size] <= room:
-            break
-    of_all, *_ = needed.values()
+    parts, compiled = compiled_bytes(lowered(shapes, num_updates))
     text = CompiledText((compiled and compiled.as_text()) or "")
     least = least_bytes(shapes.spec.layout, shapes.state, shapes.data)
     return {
-        "at_once": size,
         "parts": parts,
-        "of_all": of_all,
         "state": least["parameters and optimizer state"],
         "messages": [list(message) for message in text.messages(num_updates)],
         "cycles": text.cycles() / num_updates,
@@ -79,7 +65,7 @@ def main(asked: Path, answer: Path) -> None:
     with compiling_for(target_of(machine)):
         settings = build.parse(build.Config(request["config"]))
         shapes, num_updates = shapes_of(build.make_spec(settings)), settings.train.log_every
-        found = compile_updates(shapes, num_updates, USABLE * machine.chip.memory)
+        found = compile_updates(shapes, num_updates)
     answer.write_text(json.dumps(found))
 
 

@@ -67,9 +67,11 @@ def _memory(plan: Forecast) -> str:
     verdict = "fits" if memory.fits else "does not fit"
     bound = "at least " if plan.not_compiled else ""
     runs = f"{memory.runs_at_once} of {memory.runs} runs at once"
+    fewer = memory.fewer_at_once
+    change = f"; set --config.train.max_runs_at_once={fewer}" if fewer else ""
     return (
         f"{verdict}: {bound}{quantity(memory.needed, 'B')} of {quantity(memory.available, 'B')} a "
-        f"device ({parts}); {runs}, room for about {memory.room_for_runs}"
+        f"device ({parts}); {runs}, room for about {memory.room_for_runs}{change}"
     )
 
 

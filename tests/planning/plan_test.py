@@ -16,7 +16,7 @@ from el_jax.planning.forecast import UTILISATION
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
 from el_jax.planning.report import lines
-from el_jax.training.memory import num_bytes
+from el_jax.training.memory import fewer_at_once, num_bytes
 from tests.planning import compile_targets
 from tests.training.small_training import built, small_config
 
@@ -25,11 +25,9 @@ COMPILED = {
     "parts": {"arguments": 3e9, "temporaries": 1e9},
     "cycles": 1.5e6,
     "messages": [["all-reduce", 1000, 1.0]],
-    "at_once": 2,
-    "of_all": 4e9,
     "state": 3e9,
 }
-REFUSED = COMPILED | {"parts": {"refused by the compiler": 40e9}, "of_all": 40e9, "at_once": 1}
+REFUSED = COMPILED | {"parts": {"refused by the compiler": 40e9}}
 
 
 @pytest.fixture
@@ -81,14 +79,25 @@ def test_devices_share_the_runs_and_then_send_nothing(planned):
     assert four.memory.runs == 2
 
 
-def test_what_does_not_fit_is_told(planned):
-    said = "\n".join(lines("copy", planned(V5E, REFUSED, seeds=2), V5E))
+def test_what_does_not_fit_is_told_with_the_number_that_a_training_would_say(planned):
+    found = planned(V5E, REFUSED, seeds=8)
+    said = "\n".join(lines("copy", found, V5E))
     assert "does not fit: 40 GB of 17.2 GB" in said
-    assert "1 of 2 runs at once" in said
+    # the state of all runs is there in any case
+    number = fewer_at_once(8, needed=40e9 - 3e9, free=16 * 2**30 - 3e9)
+    assert 1 < number < 8
+    assert (
+        f"; 8 of 8 runs at once, room for about 3; set --config.train.max_runs_at_once={number}"
+        in said
+    )
+    alone = planned(V5E, REFUSED, seeds=8, max_runs_at_once=1)
+    assert "max_runs_at_once" not in "\n".join(lines("copy", alone, V5E))
+    state_alone = REFUSED | {"parts": {"arguments": 40e9}}
+    assert planned(V5E, state_alone, seeds=8).memory.fewer_at_once == 0
 
 
 def test_a_program_that_the_compiler_refuses_without_a_number_does_not_fit(planned):
-    silent = REFUSED | {"parts": {"refused by the compiler": math.inf}, "of_all": math.inf}
+    silent = REFUSED | {"parts": {"refused by the compiler": math.inf}}
     found = planned(V5E, silent, seeds=2)
     assert not found.memory.fits
     assert "does not fit: more B than there is of 17.2 GB" in "\n".join(lines("copy", found, V5E))
@@ -139,16 +148,15 @@ def test_shapes_and_compiled_memory_are_those_of_the_arrays():
     found, state = shapes(seeds=2), built(small_config(seeds=2)).program.init()
     assert num_bytes(found.state) == num_bytes(state)
     assert found.num_params == sum(leaf[0].size for leaf in jax.tree.leaves(state.params))
-    facts = compile_updates(found, 10, room=1e9)
-    assert (facts["at_once"], facts["messages"], facts["cycles"]) == (2, [], 0.0)
+    facts = compile_updates(found, 10)
+    assert (facts["messages"], facts["cycles"]) == ([], 0.0)
     assert facts["state"] == num_bytes(state) <= facts["parts"]["arguments"]
     assert facts["parts"]["results"] < facts["state"]  # which is given up
-    assert compile_updates(found, 10, room=facts["of_all"] - 1)["at_once"] == 1
 
 
 def test_by_data_gradients_are_summed_once_an_update_and_metrics_once_a_dispatch():
     found = shapes(seeds=1, shard="data")
-    ten, twenty = (compile_updates(found, n, room=1e9)["messages"] for n in (10, 20))
+    ten, twenty = (compile_updates(found, n)["messages"] for n in (10, 20))
     # the two biases that a parallel layer adds to the stream have one gradient, sent once
     twins = num_bytes(found.state.params["layers_0"]["mlp"]["out"]["bias"])
     gradients = num_bytes(found.state.params) - twins
