@@ -14,7 +14,6 @@ import numpy as np
 from jax.extend.backend import clear_backends
 
 from el_jax.checkpoint_step import config_hash
-from el_jax.process import arithmetic
 from el_jax.process.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
@@ -83,7 +82,6 @@ def measure(name: str, scale: str, out: Path) -> None:
     if benchmark.one_core and scale != "gpu" and cores():
         os.sched_setaffinity(0, cores()[:1])
     use_compilation_cache()
-    arithmetic.check()
     cases, *options = benchmark.plans[scale]
     rows: list[dict[str, Any]] = []
     seconds, reasons, hashes = dict[str, float](), dict[str, str](), dict[str, str]()
