@@ -65,7 +65,6 @@ from el_jax.losses import (
     symmetric_stats,
 )
 from el_jax.probes.copy_mechanism import attention_mass, swap_test
-from el_jax.process import arithmetic
 from el_jax.process.compilation import use_compilation_cache
 from el_jax.train import train as train_in
 from el_jax.training.fit import Training, fit
@@ -74,7 +73,6 @@ from el_jax.training.sinks import History
 from el_jax.types import Params
 
 use_compilation_cache()  # what was trained before is not compiled again
-arithmetic.check()  # that XLA computes right sums here
 
 # %% [markdown]
 # ## What to train

@@ -56,7 +56,6 @@ from el_jax import build, plots
 from el_jax.curvature import Fisher, Hessian, hutch_plus_plus, xtrace
 from el_jax.probes import context_logits, contexts_of
 from el_jax.probes.contexts import context_cross_entropy
-from el_jax.process import arithmetic
 from el_jax.process.compilation import use_compilation_cache
 from el_jax.training.fit import Training, fit
 from el_jax.training.progress import progress
@@ -64,7 +63,6 @@ from el_jax.training.sinks import History
 from el_jax.types import Params
 
 use_compilation_cache()  # what was trained before is not compiled again
-arithmetic.check()  # that XLA computes right sums here
 
 # %%
 # @title What to train

@@ -59,11 +59,9 @@ from el_jax.plots import (
     plot_geometry,
     plot_trajectory,
 )
-from el_jax.process import arithmetic
 from el_jax.process.compilation import use_compilation_cache
 
 use_compilation_cache()  # what was computed before is not compiled again
-arithmetic.check()  # that XLA computes right sums here
 
 # %% [markdown]
 # ## 1. Three contexts, five words

@@ -223,7 +223,7 @@ def train(num_updates: int, log_every: int, eval_every: int, **others: Any) -> C
         "checkpoint_at": "every",  # or log, as above; keep_checkpoints must be 0 to keep them
         "on_non_finite": "raise",  # or stop: this run ends, the other runs go on
         "run_axis": "vmap",  # or map: one run after the other
-        "max_runs_at_once": 0,  # on one device, under vmap; 0: as many as fit into its memory
+        "max_runs_at_once": 0,  # on one device, under vmap; 0: all of its runs
         # or runs, data (windows of an update), fsdp (windows and parameters), none (one device)
         "shard": "auto",
         "eval_tokens": 8_192,  # evaluated at once

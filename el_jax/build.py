@@ -1,7 +1,7 @@
 """Build a training from checked settings: networks, data sets and compiled functions."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from el_jax.config.training import (
     parse as parse,
 )
 from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, choose_path, reads_softmax
-from el_jax.models import MODELS, TransformerConfig, attention_choice, exact as exact_config
+from el_jax.models import MODELS, exact as exact_config
 from el_jax.probes import PROBES
 from el_jax.process import target
 from el_jax.process.compilation import Once
@@ -140,15 +140,6 @@ def build(settings: Settings) -> Training:
     drawn = draw()
     last = {split: drawn.pop(split) for split in train.eval_last}
     return Training(program, train, drawn, last, probes)
-
-
-def choices(settings: Settings) -> Iterator[str]:
-    """Describe the choices made for this machine's devices; none on a single CPU."""
-    platform, model = jax.default_backend(), settings.model_config
-    if jax.device_count() > 1:
-        yield f"shard={layout_of(settings)}"
-    if platform != "cpu" and isinstance(model, TransformerConfig):
-        yield f"attention={attention_choice(model, platform, target.capability())}"
 
 
 def title_of(settings: Settings) -> str:

@@ -62,7 +62,6 @@ class Checkpoints:
         fetch: maps a tree of arrays on any devices to whole NumPy arrays; for several processes.
         origin: everything besides the config that affects results to the bit; differences from the
             restored checkpoint's are reported.
-        groups: numbers of runs computed at once; recorded by a save, filled by ``restore``.
         warn: called with one line for each unusable checkpoint and each difference in origin.
 
     Attributes:
@@ -78,13 +77,12 @@ class Checkpoints:
         keep: int = 2,
         fetch: Callable[[Any], Any] = jax.device_get,
         origin: Mapping[str, str] | None = None,
-        groups: dict[str, int] | None = None,
         warn: Callable[[str], None] = lambda line: print(f"warning: {line}", file=sys.stderr),
     ) -> None:
         self.folder, self.row_bytes = folder.absolute(), 0  # orbax takes no other path
         self._config_sha256, self._rows, self._keep = config_sha256, rows, keep
         self._fetch, self._warn = fetch, warn
-        self._origin, self._groups = dict(origin or {}), {} if groups is None else groups
+        self._origin = dict(origin or {})
         self._bad: set[int] = set()  # steps found damaged
         self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
         self._saving: concurrent.futures.Future[None] | None = None
@@ -118,7 +116,6 @@ class Checkpoints:
             "config_sha256": self._config_sha256,
             "arrays": describe(state),
             "origin": self._origin,
-            "groups": self._groups,
         }
         try:
             # read now: updates continue and append rows while the arrays are written
@@ -167,7 +164,6 @@ class Checkpoints:
                 self._warn(f"checkpoint of step {step} is not used: {error}")
                 continue
             self.row_bytes = about["rows"][0]
-            self._groups.update(about["groups"])
             for name in sorted(self._origin):
                 old, new = about["origin"].get(name, ""), self._origin[name]
                 if old != new:

@@ -17,6 +17,8 @@ import json
 import pathlib
 from functools import partial
 
+import jax
+
 from el_jax import build
 from el_jax.config.names import known_names
 from el_jax.config.training import identity
@@ -40,8 +42,8 @@ def train(config: build.Config, folder: pathlib.Path) -> None:
         start = 0 if state is None else int(state.step)
         if state is None and options.init_from:
             state = start_from(options.init_from, training.program)
-        for choice in build.choices(settings) if is_first() else ():
-            print(choice)
+        if is_first() and jax.device_count() > 1:
+            print(f"shard={training.program.layout}")
         title = build.title_of(settings)
         asked = (options.tracker, options.profile, folder, resolved, settings.rows, start)
         sinks = workdir.sinks(title, training, points, start, partial(open_trackers, *asked))

@@ -11,7 +11,7 @@ from typing import Any
 
 from el_jax.checkpoint import Checkpoints
 from el_jax.checkpoint_step import committed_steps, config_hash
-from el_jax.process import arithmetic, environment
+from el_jax.process import environment
 from el_jax.process.errors import ConfigError
 from el_jax.process.files import write_durably
 from el_jax.process.imports import files_in, fingerprints
@@ -99,8 +99,8 @@ class Workdir:
                 self.folder / ROWS,
                 keep=keep,
                 fetch=program.layout.fetch,
-                origin=origin(self._imports, self._config.get("task")),
-                groups=program.groups,
+                origin=origin(self._imports, self._config.get("task"))
+                | {"runs at once": str(program.spec.runs_at_once)},
             )
         )
         state = self.checkpoints.restore(program.init, program.layout.place_of_state)
@@ -187,7 +187,7 @@ def _environment(argv: Sequence[str]) -> dict[str, Any]:
         "dirty": dirty,
         "hardware": environment.hardware(),
         "versions": environment.versions(),
-        "arithmetic": arithmetic.record(),
+        "XLA_FLAGS": environment.xla_flags(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -206,7 +206,7 @@ def origin(imports: Sequence[str] = (), task: Any = None) -> dict[str, str]:
         "jaxlib": versions["jaxlib"],
         "commit": f"{commit[:12]}, changed" if dirty else commit[:12],
         "device": f"{hardware['num_devices']} {hardware['device_kind']}",
-        "XLA_FLAGS": arithmetic.record()["xla_flags"],
+        "XLA_FLAGS": environment.xla_flags(),
         "imports": fingerprints(name for name in imports if name.endswith(".py")),
         **({"files": fingerprints(files)} if (files := files_in(task)) else {}),
     }

@@ -22,7 +22,6 @@ from pathlib import Path
 
 from el_jax.planning.machines import machine_of
 from el_jax.plots.style import save_figure
-from el_jax.process import arithmetic
 from el_jax.process.errors import ConfigError, UserError
 from experiments.harness.discovery import (
     KNOWN_SCALES,
@@ -117,8 +116,6 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
         raise ExperimentError("--until-decided goes with neither --only nor --plot-only.")
     if arguments.figure and arguments.figure.suffix not in (".png", ".pdf", ".svg"):
         raise ExperimentError(f"--figure={arguments.figure} must end in .png, .pdf or .svg.")
-    if not arguments.plot_only:
-        arithmetic.check()
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
     if arguments.until_decided:

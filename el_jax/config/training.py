@@ -157,9 +157,10 @@ def _optimizer(optimizer: Choice, num_updates: int, run: RunNumbers) -> Optimize
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A resolved config without what a resumed run may change: its length at a constant rate.
+    """A resolved config without what a resumed run may change.
 
-    Keys that came later and have their default are left out, too.
+    That is its length at a constant rate, and the number of runs at once, here always 0, since a
+    run may go on with less memory. Keys that came later and have their default are left out, too.
 
     Args:
         config: the config as plain values.
@@ -170,6 +171,8 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     free = {"num_updates"} if optim.get("schedule") == "constant" else set()
     free |= {key for key, value in _LATER.items() if train.get(key) == value}
     kept = {key: value for key, value in train.items() if key not in free}
+    if "max_runs_at_once" in kept:
+        kept["max_runs_at_once"] = 0
     return {**config, "train": kept}
 
 

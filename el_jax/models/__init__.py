@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig, bidirectional_lstm
 from el_jax.models.config import TransformerConfig, exact
-from el_jax.models.cudnn import attention_choice
 from el_jax.models.functions import logits_of
 from el_jax.models.lookup_table import LookupTableConfig, lookup_table
 from el_jax.models.lstm import LSTMConfig, lstm

@@ -12,7 +12,7 @@ _CHOICES = {
     "init": ("normal", "width", "gpt2", "neox"),
     "dtype": ("float32", "bfloat16"),
     "matmul_precision": ("default", "highest"),
-    "attention_impl": ("auto", "xla", "cudnn"),
+    "attention_impl": ("xla", "cudnn"),
 }
 _EXACT = {"dtype": "float32", "attention_impl": "xla", "matmul_precision": "highest"}
 _POSITIVE_INTEGERS = ("vocab_size", "width", "num_layers", "num_heads", "max_length")
@@ -72,9 +72,8 @@ class TransformerConfig:
         dtype: number format of matrix products; parameters, norms, softmax, residual stream and
             logits are always float32.
         matmul_precision: "default" or "highest" (no TF32 on GPU, no bfloat16 passes on TPU).
-        attention_impl: "xla"; "cudnn", flash attention in all blocks but the last, for bfloat16
-            on an NVIDIA GPU, which cannot be differentiated twice; or "auto", cuDNN's where
-            possible (:func:`~el_jax.models.cudnn.attention_choice`).
+        attention_impl: "xla"; or "cudnn", flash attention in all blocks but the last, for
+            bfloat16 on an NVIDIA GPU from Ampere on, which cannot be differentiated twice.
         scan_layers: compile all blocks but the last once and loop over their stacked parameters;
             meant for deep models on accelerators. On CPU the loop costs more than it saves (12
             layers of width 64: step 1.4 times as long, no faster to compile).
@@ -120,7 +119,7 @@ class TransformerConfig:
     residual_dropout: float = 0.0
     dtype: str = "float32"
     matmul_precision: str = "default"
-    attention_impl: str = "auto"
+    attention_impl: str = "xla"
     scan_layers: bool = False
     remat_layers: bool = False
 
@@ -130,8 +129,10 @@ class TransformerConfig:
         self._check_position()
         if self.parallel_residual and self.norm_placement == "post":
             self._reject("parallel_residual", "False where norm_placement is 'post'")
-        if self.attention_impl == "cudnn" and (obstacle := self.cudnn_obstacle):
-            self._reject("attention_impl", f"'xla' or 'auto' where {obstacle}")
+        if self.attention_impl == "cudnn" and self.dtype != "bfloat16":
+            self._reject("attention_impl", f"'xla' where dtype is {self.dtype!r}, not 'bfloat16'")
+        if self.attention_impl == "cudnn" and self.attention_dropout:
+            self._reject("attention_impl", "'xla' where attention_dropout is not 0")
 
     @property
     def kv_heads(self) -> int:
@@ -157,17 +158,6 @@ class TransformerConfig:
     def rotary_dim(self) -> int:
         """Number of rotated entries of a head, at most K; 0 without rotary positions."""
         return int(self.rotary_fraction * self.head_dim) if self.position == "rope" else 0
-
-    @property
-    def cudnn_obstacle(self) -> str | None:
-        """The reason why cuDNN's attention cannot serve this model; None if it can."""
-        if self.dtype != "bfloat16":
-            return f"dtype is {self.dtype!r}, not 'bfloat16'"
-        if self.head_dim % 8 or self.head_dim > 256:
-            return f"a head has {self.head_dim} entries, no multiple of 8 up to 256"
-        if self.attention_dropout:
-            return "attention_dropout is not 0"
-        return None
 
     @property
     def uses_dropout(self) -> bool:

@@ -12,7 +12,6 @@ Only activations that reach the supervised logits are computed: the last block c
 values at all tokens, but queries, output projection and MLP only at the supervised ones.
 """
 
-import dataclasses
 from collections.abc import Callable
 from typing import cast
 
@@ -24,11 +23,9 @@ from jaxtyping import Float, Int
 
 from el_jax.models.attention import Attention, Scope, scope
 from el_jax.models.config import TransformerConfig
-from el_jax.models.cudnn import attention_choice
 from el_jax.models.functions import check_tokens, everywhere, functions_of, logits_of
 from el_jax.models.layers import ACTIVATIONS, Dense, Norm, as_operand
 from el_jax.models.look import looks_into
-from el_jax.process import target
 from el_jax.types import Batch, Key, ModelFns, Params, Readout
 
 
@@ -43,10 +40,9 @@ def transformer(config: TransformerConfig) -> ModelFns:
         ``attention(params, batch)``, the attention weights of the queries there; ``readout``, the
         factors of the logits; and ``features(params, batch)``, the stream at all tokens after the
         last norm. All can be vmapped over params, and ``apply`` can be differentiated twice (except
-        where :func:`~el_jax.models.cudnn.attention_choice` is cuDNN).
+        through cuDNN's attention).
     """
-    chosen = attention_choice(config, target.platform(), target.capability()).impl
-    module = Transformer(dataclasses.replace(config, attention_impl=chosen))
+    module = Transformer(config)
 
     def attention(params: Params, batch: Batch) -> Float[Array, "N B H P T"]:
         check_tokens(batch.tokens, config.vocab_size)

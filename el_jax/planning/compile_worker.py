@@ -1,34 +1,28 @@
-"""Compile a training's updates for a machine elsewhere, in the compilers' own environment.
+"""Compile a training's updates for a machine elsewhere, in a process that sees its compiler.
 
     python -m el_jax.planning.compile_worker ASKED.json ANSWER.json
 
 ASKED has the resolved config and the machine's name. ANSWER is the result of ``compile_updates``.
 """
 
-import dataclasses
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-import jax
 from jax.experimental import topologies
 
 from el_jax import build
-from el_jax.config.training import Settings
 from el_jax.planning.compiled_text import CompiledText
 from el_jax.planning.machines import Machine, machine_of
 from el_jax.planning.programs import Shapes, lowered, shapes_of
 from el_jax.process.target import Target, compiling_for
-from el_jax.training.memory import USABLE, compiled_bytes, halves, least_bytes
-from el_jax.training.program import runs_of
+from el_jax.training.memory import compiled_bytes, least_bytes
 
 
 def target_of(machine: Machine) -> Target:
     """The machine, with devices that programs can be compiled for but not run on."""
     platform = machine.chip.platform
-    if platform == "cpu":
-        return Target("cpu", 1, devices=tuple(jax.devices("cpu")[:1]))
     if platform == "gpu":
         topology = topologies.get_topology_desc(
             machine.name,
@@ -42,51 +36,26 @@ def target_of(machine: Machine) -> Target:
     return Target(platform, len(devices), machine.num_hosts, devices)
 
 
-def compile_updates(shapes: Shapes, num_updates: int, room: int | float) -> dict[str, Any]:
-    """Compile a dispatch with as many runs at once as fit, chosen as ``Runs.fitting`` does.
+def compile_updates(shapes: Shapes, num_updates: int) -> dict[str, Any]:
+    """Compile a dispatch of updates.
 
     Args:
         shapes: the training's shapes.
         num_updates: updates per dispatch.
-        room: usable bytes of a device.
 
     Returns:
-        For one device: ``at_once``, the number of runs it computes at once; ``parts``, bytes by
-        name (see ``compiled_bytes``); ``of_all``, the bytes that all its runs at once would need;
-        ``state``, bytes of the state; and for one update ``messages``, each with kind, bytes and
-        number, and ``cycles``.
+        For one device: ``parts``, bytes by name (see ``compiled_bytes``); ``state``, bytes of the
+        state; and for one update ``messages``, each with kind, bytes and number, and ``cycles``.
     """
-    runs = runs_of(shapes.spec)
-    fixed = runs.at_once or (1 if runs.axis == "map" else 0)
-    needed: dict[int, int | float] = {}
-    for size in (fixed,) if fixed else halves(runs.layout.share(runs.num_runs)):
-        parts, compiled = compiled_bytes(lowered(shapes, num_updates, size))
-        needed[size] = sum(parts.values())
-        if needed[size] <= room:
-            break
-    of_all, *_ = needed.values()
+    parts, compiled = compiled_bytes(lowered(shapes, num_updates))
     text = CompiledText((compiled and compiled.as_text()) or "")
     least = least_bytes(shapes.spec.layout, shapes.state, shapes.data)
     return {
-        "at_once": size,
         "parts": parts,
-        "of_all": of_all,
         "state": least["parameters and optimizer state"],
         "messages": [list(message) for message in text.messages(num_updates)],
         "cycles": text.cycles() / num_updates,
     }
-
-
-def without_cudnn(settings: Settings) -> Settings:
-    """The settings, with plain attention where they leave the choice open.
-
-    XLA needs the cuDNN library for its attention, and the compilers come without it.
-    """
-    model = settings.model
-    if model.fields.get("attention_impl") != "auto":
-        return settings
-    plain = dataclasses.replace(model, fields=model.fields | {"attention_impl": "xla"})
-    return dataclasses.replace(settings, model=plain)
 
 
 def main(asked: Path, answer: Path) -> None:
@@ -94,9 +63,9 @@ def main(asked: Path, answer: Path) -> None:
     request = json.loads(asked.read_text())
     machine = machine_of(request["machine"])
     with compiling_for(target_of(machine)):
-        settings = without_cudnn(build.parse(build.Config(request["config"])))
+        settings = build.parse(build.Config(request["config"]))
         shapes, num_updates = shapes_of(build.make_spec(settings)), settings.train.log_every
-        found = compile_updates(shapes, num_updates, USABLE * machine.chip.memory)
+        found = compile_updates(shapes, num_updates)
     answer.write_text(json.dumps(found))
 
 

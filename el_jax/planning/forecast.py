@@ -12,9 +12,8 @@ from el_jax.config.training import Settings
 from el_jax.planning.machines import Machine
 from el_jax.planning.products import Products
 from el_jax.planning.programs import Shapes
-from el_jax.training.memory import USABLE, halves, least_bytes, num_bytes
-from el_jax.training.objectives.in_parts import InParts, num_parts
-from el_jax.training.program import block_windows, runs_of
+from el_jax.training.memory import USABLE, fewer_at_once, least_bytes, num_bytes
+from el_jax.training.program import block_windows
 
 UTILISATION = 0.35  # share of peak that well-tuned transformer training reaches
 
@@ -42,16 +41,16 @@ class Memory:
         available: memory of the device.
         parts: bytes by name, from the compiler or else the least that the shapes need. Infinite if
             the compiler refuses the program without giving a number.
+        kept: bytes of the state and the data sets, which do not depend on ``runs_at_once``.
         runs: number of runs that the device trains.
         runs_at_once: number of runs that it computes at once.
-        room_for_runs: approximate number of runs that would fit at once.
     """
 
     available: float
     parts: Mapping[str, int | float]
+    kept: float
     runs: int
     runs_at_once: int
-    room_for_runs: int
 
     @property
     def needed(self) -> int | float:
@@ -62,6 +61,19 @@ class Memory:
     def fits(self) -> bool:
         """True if the device has room for it."""
         return self.needed <= USABLE * self.available
+
+    @property
+    def room_for_runs(self) -> int:
+        """Approximate number of runs that the device could train so."""
+        return int(USABLE * self.available / (self.needed / self.runs))
+
+    @property
+    def fewer_at_once(self) -> int:
+        """The ``train.max_runs_at_once`` to set where it does not fit; 0 if there is none."""
+        beside, free = self.needed - self.kept, self.available - self.kept
+        if self.fits or beside <= 0 or free <= 0:
+            return 0
+        return fewer_at_once(self.runs_at_once, beside, free)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +86,6 @@ class Forecast:
         runs: number of runs.
         parameters: number of parameters of one run.
         tokens: tokens that one run reads in an update.
-        num_parts: number of parts of its windows that are computed one after another.
         operations_by_arithmetic: operations of all matrix products, by formula.
         bytes_moved: by formula: operands and results of products, gradients, state.
         memory: memory of one device.
@@ -86,7 +97,6 @@ class Forecast:
         num_updates: length of the training.
         num_devices: number of devices of the machine.
         not_compiled: why no compiler was used; empty if one was.
-        to_fit: changes that make it fit, one per line; none if it fits.
     """
 
     machine: str
@@ -94,7 +104,6 @@ class Forecast:
     runs: int
     parameters: int
     tokens: int
-    num_parts: int
     operations_by_arithmetic: Mapping[str, float]
     bytes_moved: float
     memory: Memory
@@ -105,7 +114,6 @@ class Forecast:
     num_updates: int
     num_devices: int
     not_compiled: str = ""
-    to_fit: tuple[str, ...] = ()
 
     @property
     def operations(self) -> float:
@@ -166,7 +174,6 @@ def forecast(
         runs=shapes.spec.hypers.num_runs,
         parameters=shapes.num_params,
         tokens=math.prod(shapes.batch.tokens.shape),
-        num_parts=_num_parts(shapes),
         operations_by_arithmetic=update.operations,
         bytes_moved=update.num_bytes + kept,
         memory=_memory_of(shapes, machine, compiled),
@@ -198,19 +205,15 @@ def roofline(
 
 
 def _memory_of(shapes: Shapes, machine: Machine, compiled: Mapping[str, Any] | None) -> Memory:
-    """The compiler's bytes; without a compiler the least, for as many runs at once as fit."""
-    runs, available = runs_of(shapes.spec), machine.chip.memory
-    here, room = runs.layout.share(runs.num_runs), USABLE * available
+    """The compiler's bytes; without a compiler the least."""
+    spec, at_once = shapes.spec, shapes.spec.runs_at_once
+    parts = least_bytes(spec.layout, shapes.state, shapes.data, at_once)
+    kept = sum(parts.values()) - parts["gradients"]
     if compiled is not None:
-        parts, at_once, of_all = compiled["parts"], compiled["at_once"], compiled["of_all"]
-    else:
-        least = functools.partial(least_bytes, runs.layout, shapes.state, shapes.data)
-        fixed = runs.at_once or (1 if runs.axis == "map" else 0)
-        sizes = [fixed] if fixed else list(halves(here))
-        fitting = (size for size in sizes if sum(least(size).values()) <= room)
-        at_once = next(fitting, sizes[-1])
-        parts, of_all = least(at_once), sum(least(sizes[0]).values())
-    return Memory(available, parts, here, at_once, int(room // (of_all / here)))
+        parts = compiled["parts"]
+        kept = parts.get("arguments", compiled["state"])
+    here = spec.layout.share(spec.hypers.num_runs)
+    return Memory(machine.chip.memory, parts, kept, here, at_once)
 
 
 def _expected_bytes(shapes: Shapes) -> int:
@@ -221,15 +224,6 @@ def _expected_bytes(shapes: Shapes) -> int:
         return 0
     # sharded: all-gather for the loss and for its gradient, and reduce-scatter; else all-reduce
     return (3 if layout.fsdp else 2) * size
-
-
-def _num_parts(shapes: Shapes) -> int:
-    if not isinstance(shapes.spec.objective, InParts):
-        return 1
-    of_run = jax.eval_shape(
-        lambda tree: jax.tree.map(lambda leaf: leaf[0], tree), shapes.state.params
-    )
-    return num_parts(of_run, shapes.batch)
 
 
 def _num_blocks(settings: Settings, shapes: Shapes) -> int:

@@ -1,4 +1,4 @@
-"""Machines that a training can be planned for: those in machines.toml and the one at hand."""
+"""Machines that a training can be planned for, by the numbers in machines.toml."""
 
 import dataclasses
 import difflib
@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from el_jax.planning.measured import this_cpu
 from el_jax.process.errors import ConfigError
 
-HERE = "cpu"  # the machine at hand
 _TABLE: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
@@ -24,8 +22,8 @@ class Chip:
     """One device; units are in machines.toml.
 
     Attributes:
-        platform: "tpu", "gpu" or "cpu".
-        source: page with these numbers, or how they were measured.
+        platform: "tpu" or "gpu".
+        source: page with these numbers.
         bfloat16: peak of products in bfloat16.
         float32: peak of products in float32 at default precision.
         float32_highest: peak of products in float32 at the highest precision.
@@ -132,7 +130,7 @@ def _machine(kind: str, size: str, chip: Chip) -> Machine:
 
 
 def _all() -> dict[str, Machine]:
-    """Every machine elsewhere by name.
+    """Every machine by name.
 
     v4 and v5p come in slices of four or more chips; at size 1, one chip of four computes.
     """
@@ -147,19 +145,16 @@ def _all() -> dict[str, Machine]:
 
 
 MACHINES = _all()
-NAMES = (HERE, *MACHINES)
 
 
 def machine_of(name: str) -> Machine:
-    """The named machine; the one at hand is measured first.
+    """The named machine.
 
     Raises:
         ConfigError: there is none; lists the known ones and names the closest.
     """
-    if name == HERE:
-        return Machine(HERE, Chip(**this_cpu()), num_devices=1)
     if name in MACHINES:
         return MACHINES[name]
-    close = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, MACHINES, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ConfigError(f"--machine={name!r}: must be one of {', '.join(NAMES)}{hint}")
+    raise ConfigError(f"--machine={name!r}: must be one of {', '.join(MACHINES)}{hint}")

@@ -1,17 +1,13 @@
 """Make a forecast from a config and a machine."""
 
-import dataclasses
 import json
 
 from el_jax import build
-from el_jax.planning.advice import advice
-from el_jax.planning.compilers import CompilerError, compile_elsewhere
+from el_jax.planning.compilers import CompilerError, NoCompilerError, compile_elsewhere
 from el_jax.planning.forecast import Forecast, forecast
 from el_jax.planning.machines import Machine
 from el_jax.planning.programs import products_of_block, products_of_update, shapes_of
-from el_jax.process.own_environment import NoEnvironmentError
 from el_jax.process.target import Target, compiling_for
-from el_jax.training.objectives.in_parts import at_once
 
 
 def plan(
@@ -28,13 +24,13 @@ def plan(
     Raises:
         ConfigError: the config is refused, on this machine or on any.
     """
-    # traced with plain attention, so that products can be counted, but with the machine's layout
-    with compiling_for(Target("cpu", machine.num_devices, machine.num_hosts)):
+    with compiling_for(Target(machine.chip.platform, machine.num_devices, machine.num_hosts)):
         settings = build.parse(config)
-        spec = build.make_spec(settings)
-        if machine.chip.platform != "cpu":
-            spec = dataclasses.replace(spec, objective=at_once(spec.objective))
-        shapes = shapes_of(spec)
+        if settings.model.fields.get("attention_impl") == "cudnn":  # which is not here
+            config = config.copy_and_resolve_references()
+            config.model.attention_impl = "xla"
+            settings = build.parse(config)
+        shapes = shapes_of(build.make_spec(settings))
         update, block = products_of_update(shapes), products_of_block(shapes)
     facts, reason = None, ""
     if not compiled:
@@ -43,8 +39,6 @@ def plan(
         resolved = json.loads(config.to_json_best_effort())
         try:
             facts = compile_elsewhere(resolved, machine, install=install)
-        except (NoEnvironmentError, CompilerError) as error:
+        except (NoCompilerError, CompilerError) as error:
             reason = str(error)
-    found = forecast(settings, shapes, machine, update, block, facts, reason)
-    to_fit = tuple(advice(found.memory, settings, shapes, machine))
-    return dataclasses.replace(found, to_fit=to_fit)
+    return forecast(settings, shapes, machine, update, block, facts, reason)

@@ -65,15 +65,14 @@ def products_of_block(shapes: Shapes) -> Products:
     )
 
 
-def lowered(shapes: Shapes, num_updates: int, at_once: int | None = None) -> jax.stages.Lowered:
+def lowered(shapes: Shapes, num_updates: int) -> jax.stages.Lowered:
     """A dispatch of updates, ready to be compiled for the devices of its layout.
 
     Args:
         shapes: the training's shapes.
         num_updates: updates per dispatch.
-        at_once: number of runs that a device computes at once; None for all.
     """
-    function = updates(shapes.spec, num_updates, at_once)
+    function = updates(shapes.spec, num_updates)
     return function.lower(shapes.state, _hypers(shapes), shapes.data)
 
 

@@ -1,9 +1,6 @@
-"""A forecast as lines of text with units, and as plain values for JSON."""
+"""A forecast as lines of text with units."""
 
-import dataclasses
-import math
 from collections.abc import Iterator
-from typing import Any
 
 from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
@@ -41,7 +38,7 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         "device": f"{peaks}; {memory}; {chip.source}",
         "layout": plan.layout,
         "runs": f"{plan.runs} of {quantity(plan.parameters, ' parameters')}; "
-        f"{plan.tokens} tokens an update of each{_parts(plan)}",
+        f"{plan.tokens} tokens an update of each",
         "operations": f"{quantity(plan.operations, 'op')} an update in matrix products ({apart})",
         "bytes": f"{quantity(plan.bytes_moved, 'B')} an update; {plan.intensity:.3g} operations a "
         f"byte, where the device's peaks have {chip.bfloat16 / chip.bandwidth:.3g}",
@@ -62,12 +59,6 @@ def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:
         rows["compiled"] = "with plain attention; cuDNN's, which is not here, takes less memory"
     for name, text in rows.items():
         yield f"  {name:<13}{text}"
-    for text in plan.to_fit:
-        yield f"  {'to fit':<13}{text}"
-
-
-def _parts(plan: Forecast) -> str:
-    return f", in {plan.num_parts} parts of its windows" if plan.num_parts > 1 else ""
 
 
 def _memory(plan: Forecast) -> str:
@@ -76,9 +67,11 @@ def _memory(plan: Forecast) -> str:
     verdict = "fits" if memory.fits else "does not fit"
     bound = "at least " if plan.not_compiled else ""
     runs = f"{memory.runs_at_once} of {memory.runs} runs at once"
+    fewer = memory.fewer_at_once
+    change = f"; set --config.train.max_runs_at_once={fewer}" if fewer else ""
     return (
         f"{verdict}: {bound}{quantity(memory.needed, 'B')} of {quantity(memory.available, 'B')} a "
-        f"device ({parts}); {runs}, room for about {memory.room_for_runs}"
+        f"device ({parts}); {runs}, room for about {memory.room_for_runs}{change}"
     )
 
 
@@ -91,27 +84,3 @@ def _messages(plan: Forecast) -> str:
         f"{kind} of {quantity(size, 'B')}, {times:.3g} times an update"
         for kind, size, times in plan.messages
     )
-
-
-def as_json(plan: Forecast) -> dict[str, Any]:
-    """The forecast as JSON values, including its verdict, intensity and device-hours.
-
-    A number that is not finite, such as the bytes of a program that the compiler refuses without
-    giving a number, becomes None.
-    """
-    derived = {
-        "operations": plan.operations,
-        "intensity": plan.intensity,
-        "device_hours": dataclasses.asdict(plan.device_hours),
-    }
-    values = dataclasses.asdict(plan) | derived
-    values["memory"] |= {"needed": plan.memory.needed, "fits": plan.memory.fits}
-    return _finite(values)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -46,6 +46,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **installed}
 
 
+def xla_flags() -> str:
+    """The compiler's flags in this process, on which its sums depend."""
+    return os.environ.get("XLA_FLAGS", "")
+
+
 def checkout_state(folder: pathlib.Path = pathlib.Path(__file__).parent) -> tuple[str, bool]:
     """The commit checked out at ``folder`` and whether sources differ from it.
 

@@ -7,7 +7,7 @@ raise.
 import difflib
 from collections.abc import Iterable
 
-USAGE, NOT_FINITE, NO_ROOM, BUSY, ARITHMETIC = 2, 3, 4, 5, 8
+USAGE, NOT_FINITE, NO_ROOM, BUSY = 2, 3, 4, 5
 
 
 class UserError(Exception):

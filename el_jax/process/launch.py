@@ -17,7 +17,7 @@ import jax
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
-from el_jax.process import arithmetic, distributed
+from el_jax.process import distributed
 from el_jax.process.compilation import use_compilation_cache
 from el_jax.process.errors import (
     ConfigError,
@@ -203,7 +203,6 @@ def run(
             given, needs_workdir=needs_workdir, config=config, example=example
         )
         distributed.start()
-        arithmetic.check()
         main(loaded, workdir)
     except Exception as error:
         _end(error)

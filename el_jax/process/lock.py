@@ -27,7 +27,7 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
     """
     with (folder / LOCK).open("a+") as file:
         try:
-            lock(file.fileno())
+            _lock(file.fileno())
         except (BlockingIOError, PermissionError) as error:  # flock, msvcrt: the lock is taken
             file.seek(0)
             holder = file.read(200).strip() or "another process"
@@ -38,17 +38,13 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
         yield
 
 
-def lock(descriptor: int, *, wait: bool = False) -> None:
+def _lock(descriptor: int) -> None:
     """Lock an open file until it is closed.
-
-    Args:
-        descriptor: the file's descriptor.
-        wait: wait until no other process holds the lock (on Windows, for at most ten seconds).
 
     Raises:
         OSError: another process holds it: BlockingIOError, on Windows PermissionError.
     """
     if sys.platform == "win32":
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

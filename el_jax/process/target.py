@@ -30,7 +30,7 @@ _ELSEWHERE: ContextVar[Target | None] = ContextVar("_ELSEWHERE", default=None)
 
 @contextlib.contextmanager
 def compiling_for(target: Target) -> Iterator[None]:
-    """Choose layouts, attention and compiler options for ``target`` in this block."""
+    """Choose layouts and compiler options for ``target`` in this block."""
     before = _ELSEWHERE.set(target)
     try:
         yield
@@ -42,11 +42,6 @@ def platform() -> str:
     """The name of the platform that programs are compiled for."""
     elsewhere = _ELSEWHERE.get()
     return jax.default_backend() if elsewhere is None else elsewhere.platform
-
-
-def capability() -> str:
-    """The compute capability of this machine's GPUs, such as "7.5"; empty if not known."""
-    return "" if _ELSEWHERE.get() else str(getattr(jax.devices()[0], "compute_capability", ""))
 
 
 def num_devices() -> int:

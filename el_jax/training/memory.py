@@ -1,4 +1,4 @@
-"""Memory of a device: the bytes a training needs, the free bytes, and how many runs fit at once.
+"""Memory of a device: the bytes that a training needs, and the free bytes.
 
 Linux promises a process more memory than the machine has; a process that uses it hangs or is
 killed. So the bytes that a training needs are compared with the free bytes before any are
@@ -20,14 +20,6 @@ from el_jax.training.layout import Layout
 
 USABLE = 0.9  # share of the free memory; the rest is lost between blocks
 _ROOT = pathlib.Path("/")
-
-
-def halves(num_runs: int) -> Iterator[int]:
-    """Numbers of runs to try at once, the most first: R, R/2, R/4 ... 1."""
-    yield num_runs
-    while num_runs > 1:
-        num_runs = -(-num_runs // 2)
-        yield num_runs
 
 
 def num_bytes(tree: Any) -> int:
@@ -92,24 +84,38 @@ def _asked_for(message: str) -> float:
     return float(used[1]) * 2.0 ** (10 * "KMGT".find(used[2] or " ") + 10) if used else math.inf
 
 
-def check_room(needed: Mapping[str, int | float], free: int | None) -> None:
+def fewer_at_once(at_once: int, needed: int | float, free: int | float) -> int:
+    """Number of runs to compute at once where ``at_once`` of them do not fit; 0 if there is none.
+
+    Args:
+        at_once: number of runs on a device that do not fit.
+        needed: bytes that these take besides the state of all runs and the data sets.
+        free: bytes for them.
+    """
+    return min(at_once - 1, max(1, int(at_once * USABLE * free / needed)))
+
+
+def check_room(needed: Mapping[str, int | float], free: int | None, at_once: int = 1) -> None:
     """Raise unless all parts fit at once.
 
     Args:
         needed: bytes on each device, by name of the part.
         free: free bytes on each device; None if unknown, and then nothing is checked.
+        at_once: number of runs that take them at once, if fewer would take less.
 
     Raises:
-        NotEnoughMemoryError: names the large parts and the available bytes.
+        NotEnoughMemoryError: names the large parts, the available bytes, and what to change.
     """
     total = sum(needed.values())
     if free is None or total <= free:
         return
     large = sorted((part for part in needed.items() if part[1] > total / 100), key=lambda p: -p[1])
     parts = ", ".join(f"{what} {gigabytes(size)}" for what, size in large)
+    fewer = fewer_at_once(at_once, total, free)
+    groups = f"set --config.train.max_runs_at_once={fewer}, or " if fewer else ""
     raise NotEnoughMemoryError(
         f"memory: at least {gigabytes(total)} needed ({parts}), {gigabytes(free)} available; "
-        "lower model.width, train.seeds, the sizes in eval or train.eval_tokens"
+        f"{groups}lower model.width, train.seeds, the sizes in eval or train.eval_tokens"
     )
 
 

@@ -15,7 +15,7 @@ from el_jax.training.layout import ONE_DEVICE, Axis, Layout, OnDevices
 from el_jax.training.moments import pool_tree
 from el_jax.training.objectives import Metrics, Objective
 from el_jax.training.optimizers import OptimizerConfig, make_optimizer
-from el_jax.training.runs import RunAxis, Runs, over_runs
+from el_jax.training.runs import RunAxis, over_runs, within_memory
 from el_jax.training.state import Health, Hypers, Run, TrainState, run_key
 from el_jax.training.step import epoch, guarded, update
 from el_jax.types import Batch, Params
@@ -34,8 +34,8 @@ class Spec:
         optimizer: the options that all runs share.
         hypers: the numbers that differ between the R runs.
         run_axis: see ``over_runs``.
-        max_runs_at_once: number of runs that a device computes together under ``vmap``; 0 means all
-            if they fit into its memory, otherwise half of them, a quarter, and so on.
+        max_runs_at_once: largest number of runs that a device computes together under ``vmap``; 0
+            means all of its runs.
         eval_tokens: tokens evaluated at once (bounds memory; changes no result but a batch loss,
             which is that of as many tokens).
         layout: distribution of runs or windows over devices.
@@ -56,6 +56,12 @@ class Spec:
         """The task that provides the data."""
         return self.objective.task
 
+    @property
+    def runs_at_once(self) -> int:
+        """Number of runs that a device computes at once."""
+        num_here = self.layout.share(self.hypers.num_runs)
+        return 1 if self.run_axis == "map" else min(self.max_runs_at_once or num_here, num_here)
+
 
 @dataclasses.dataclass(frozen=True)
 class Program:
@@ -70,9 +76,6 @@ class Program:
             metrics are ``[R, num_groups]``, or ``[R]`` for whole-update quantities.
         evaluate: ``evaluate(params, batch) -> metrics`` over all windows of a batch.
         spec: the parts it was compiled from.
-        groups: number of runs computed at once, by function name. The first call of a function
-            chooses it, if there is a choice. A resumed training tries its earlier number first,
-            since results depend on it to the bit.
     """
 
     init: Callable[[], TrainState]
@@ -80,7 +83,6 @@ class Program:
     advance: Callable[[TrainState, int], tuple[TrainState, Metrics, Health]]
     evaluate: Callable[[Params, Batch], Metrics]
     spec: Spec
-    groups: dict[str, int]
 
     @property
     def layout(self) -> Layout:
@@ -100,22 +102,15 @@ class Program:
 
 def make_program(spec: Spec) -> Program:
     """Compile a training; its data set is drawn here, on the device."""
-    runs, layout = runs_of(spec), spec.layout
-    init = initialisation(spec)
+    layout, init = spec.layout, initialisation(spec)
     init_from = layout.compile(_state_from(spec), ("runs", "runs"), _STATE, jit=_ONCE)
     return Program(
-        init=functools.partial(runs.within_memory("initialisation", init), spec.hypers),
+        init=functools.partial(within_memory("initialisation", init, layout), spec.hypers),
         init_from=lambda params: init_from(spec.hypers, layout.place(params, "runs")),
-        advance=_make_advance(spec, runs),
-        evaluate=_make_evaluate(spec, runs),
+        advance=_make_advance(spec),
+        evaluate=_make_evaluate(spec),
         spec=spec,
-        groups=runs.groups,
     )
-
-
-def runs_of(spec: Spec) -> Runs:
-    """The runs of a training."""
-    return Runs(spec.run_axis, spec.hypers.num_runs, spec.max_runs_at_once, spec.layout)
 
 
 def _over_runs(
@@ -162,25 +157,24 @@ def _fresh(spec: Spec, hypers: Hypers, params: Params) -> Run:
     return Run(params, opt_state, health, spec.objective.first_memory())
 
 
-def _make_advance(spec: Spec, runs: Runs) -> Callable[..., tuple[TrainState, Metrics, Health]]:
+def _make_advance(spec: Spec) -> Callable[..., tuple[TrainState, Metrics, Health]]:
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
     data = layout.place(Once(spec.task.train_set)(), "shared")
 
     @functools.cache  # each number of updates is another shape, and so another program
     def compiled(num_updates: int) -> Callable[..., tuple[TrainState, Metrics, Health]]:
-        return runs.fitting("updates", functools.partial(updates, spec, num_updates))
+        return within_memory("updates", updates(spec, num_updates), layout, spec.runs_at_once)
 
     return lambda state, num_updates: compiled(num_updates)(state, hypers, data)
 
 
-def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevices:
+def updates(spec: Spec, num_updates: int) -> OnDevices:
     """Compose the updates of a dispatch: the step, its policy, the loop, all runs, all devices.
 
     Args:
         spec: the parts; no data are drawn.
         num_updates: updates per dispatch.
-        at_once: number of runs that a device computes at once; None for all.
 
     Returns:
         ``(state, hypers, data) -> (state, metrics, health)``, which donates the state.
@@ -190,7 +184,7 @@ def updates(spec: Spec, num_updates: int, at_once: int | None = None) -> OnDevic
     optimizer = functools.partial(make_optimizer, spec.optimizer)
     step_of = functools.partial(update, objective=objective, optimizer=optimizer)
     one_run = epoch(guarded(step_of), objective.pool_over_devices, spec.stop_at_ce)
-    all_runs = _over_runs(one_run, spec, at_once)
+    all_runs = _over_runs(one_run, spec, spec.runs_at_once)
 
     def advance(state: TrainState, hypers: Hypers, data: Any) -> tuple[TrainState, Metrics, Health]:
         steps = state.step + jnp.arange(num_updates)
@@ -219,13 +213,8 @@ def _blocks(batch: Batch, windows: int) -> Iterator[Batch]:
         yield jax.tree.map(lambda leaf: leaf[first : first + windows], padded)  # noqa: B023
 
 
-def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
-    """Compute the metrics of all runs on one block: ``(params, hypers, batch) -> metrics``.
-
-    Args:
-        spec: the parts.
-        at_once: number of runs that a device computes at once; None for all.
-    """
+def evaluation(spec: Spec) -> OnDevices:
+    """Compute the metrics of all runs on one block: ``(params, hypers, batch) -> metrics``."""
     layout = spec.layout
     objective = layout.over_windows(spec.objective)
 
@@ -233,7 +222,7 @@ def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
         params, hypers = run
         return objective.evaluate(params, batch, hypers.loss)
 
-    all_runs = _over_runs(of_run, spec, at_once)
+    all_runs = _over_runs(of_run, spec, spec.runs_at_once)
     return layout.compile(
         lambda params, hypers, batch: all_runs((params, hypers), batch),
         takes=("runs", "runs", "windows"),
@@ -241,11 +230,11 @@ def evaluation(spec: Spec, at_once: int | None = None) -> OnDevices:
     )
 
 
-def _make_evaluate(spec: Spec, runs: Runs) -> Callable[[Params, Batch], Metrics]:
+def _make_evaluate(spec: Spec) -> Callable[[Params, Batch], Metrics]:
     layout = spec.layout
     hypers = layout.place(spec.hypers, "runs")
     # every split has the same block shape, so this is compiled once
-    of_block = runs.fitting("evaluation", functools.partial(evaluation, spec))
+    of_block = within_memory("evaluation", evaluation(spec), layout, spec.runs_at_once)
     merge = jax.jit(lambda blocks: pool_tree(jax.tree.map(lambda *m: jnp.stack(m), *blocks)))
 
     def evaluate(params: Params, batch: Batch) -> Metrics:

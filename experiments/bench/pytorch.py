@@ -9,8 +9,11 @@ runs in its own environment without JAX.
 """
 
 import json
+import os
+import subprocess
 import sys
 import tempfile
+import venv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -60,22 +63,39 @@ def python_with_pytorch(*, install: bool = True) -> str:
     Raises:
         NotMeasuredError: pip cannot install it; the message is one line.
     """
-    from el_jax.process.own_environment import NoEnvironmentError, OwnEnvironment, works
-
-    own = OwnEnvironment(
-        folder_name="pytorch",
-        contents="PyTorch",
-        size="1 GB",
-        choices=tuple((torch, *OTHERS) for torch in TORCHES),
-        check=_CHECK,
-        without_needs=WITHOUT_NEEDS,
-    )
-    if works(sys.executable, own.check):
-        return sys.executable
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "el_jax" / "pytorch"
+    python = str(folder / "bin" / "python")
+    for known in (sys.executable, python):
+        if _has_pytorch(known):
+            return known
+    if not install:
+        raise NotMeasuredError("PyTorch: not installed")
+    print(f"installing PyTorch into {folder} (1 GB, once, some minutes) ...", flush=True)
     try:
-        return own.python(install=install)
-    except NoEnvironmentError as error:
-        raise NotMeasuredError(str(error)) from error
+        venv.create(folder, with_pip=True, clear=True)
+        pip = [python, "-m", "pip", "install", "--quiet"]
+        for torch in TORCHES:
+            done = subprocess.run([*pip, torch, *OTHERS], capture_output=True, check=False)
+            if done.returncode == 0:
+                break
+        done.check_returncode()
+        subprocess.run([*pip, "--no-deps", *WITHOUT_NEEDS], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:  # from the disk, venv or pip
+        said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        reason = (said or str(error)).splitlines()[-1]
+        raise NotMeasuredError(f"PyTorch: {folder} cannot be made ({reason})") from error
+    if not _has_pytorch(python):
+        raise NotMeasuredError(f"PyTorch: what is in {folder} does not work; delete that folder")
+    return python
+
+
+def _has_pytorch(python: str) -> bool:
+    try:
+        return (
+            subprocess.run([python, "-c", _CHECK], capture_output=True, check=False).returncode == 0
+        )
+    except OSError:  # no such file, or one that cannot be executed
+        return False
 
 
 def measure(case: Case, rounds: int) -> Values:

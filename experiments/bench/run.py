@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.backend import clear_backends
 
-from el_jax.process import arithmetic
 from el_jax.process.compilation import use_compilation_cache
 from experiments.bench import (
     curvature,
@@ -105,7 +104,6 @@ def measure(name: str, scale: str) -> Measured:
     if benchmark.one_core and scale != "gpu" and cores():
         os.sched_setaffinity(0, cores()[:1])
     use_compilation_cache()
-    arithmetic.check()
     cases, *options = benchmark.plans[scale]
     found = Measured([], {}, {})
     for case in cases.values():

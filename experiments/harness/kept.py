@@ -10,8 +10,7 @@ import numpy as np
 
 from el_jax import build
 from el_jax.checkpoint_step import config_hash
-from el_jax.process import arithmetic
-from el_jax.process.environment import checkout_state, hardware, versions
+from el_jax.process.environment import checkout_state, hardware, versions, xla_flags
 from el_jax.process.files import write_durably
 from el_jax.process.imports import files_in, fingerprints
 from el_jax.training.sinks import History
@@ -31,7 +30,7 @@ def path_of(config: build.Config) -> Path | None:
     resolved = json.loads(config.to_json_best_effort())
     read = {"task": resolved["task"], "init_from": resolved.get("train", {}).get("init_from")}
     beside = {
-        "arithmetic": arithmetic.record(),
+        "XLA_FLAGS": xla_flags(),
         "hardware": hardware(),
         "versions": versions(),
         "files": fingerprints(files_in(read)),

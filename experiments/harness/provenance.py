@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from el_jax.process import arithmetic
-from el_jax.process.environment import checkout_state, hardware, versions
+from el_jax.process.environment import checkout_state, hardware, versions, xla_flags
 from experiments.harness.tables import MalformedTableError
 
 
@@ -25,8 +24,8 @@ class Provenance:
         hardware: from ``environment.hardware``.
         versions: versions of Python and of the numerical libraries.
         date: day the run ended, ISO 8601, UTC.
-        arithmetic: the XLA flags and the canary's verdict on them; empty in records from before
-            22 November 2026, when neither was recorded and no flag was set.
+        arithmetic: the XLA flags, and in records until 29 November 2026 the verdict of a canary on
+            them; empty in records from before 22 November 2026, when no flag was set.
         not_measured: for each setting that could not be measured, the reason.
         earlier: provenance of settings that an earlier run measured and this one kept.
     """
@@ -71,7 +70,7 @@ def gather_provenance(
         hardware=hardware(),
         versions=versions(),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        arithmetic=arithmetic.record(),
+        arithmetic={"xla_flags": xla_flags()},
         not_measured=dict(not_measured),
     )
 

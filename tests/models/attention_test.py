@@ -4,12 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_models import TINY, B, T, batch_of, model, random_params, random_tokens
+from tiny_models import TINY, B, T, batch_of, model, random_tokens
 
 import el_jax.models.attention as attention_room
-from el_jax.models import PRESETS, attention_choice, transformer
+from el_jax.models import transformer
 from el_jax.models.attention import attend, flash_attend, rotate, scope, softmax
-from el_jax.process import target
 
 SUPERVISED = jnp.array([[6, 0, 3], [2, 2, 5]])
 DOCUMENTS = jnp.array([[0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 5, 5, 5, 2, 2, 2]])
@@ -136,49 +135,6 @@ def test_implementations_agree_forward_and_in_gradients(
 
     for a, b in zip(collected(ours, operands), collected(theirs, operands), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.abs(b).max())
-
-
-FLASH = dataclasses.replace(PRESETS["gpt_neox"], dtype="bfloat16", width=512, num_heads=4)
-
-
-@pytest.mark.parametrize(
-    ("platform", "changes", "impl", "reason"),
-    [
-        ("cpu", {}, "xla", "this is cpu"),
-        ("gpu", {}, "cudnn", "bfloat16 on an NVIDIA GPU"),
-        ("gpu", {"dtype": "float32"}, "xla", "dtype is 'float32'"),
-        ("gpu", {"head_size": 12, "rotary_fraction": 0.5}, "xla", "a head has 12 entries"),
-        ("gpu", {"attention_dropout": 0.1}, "xla", "attention_dropout is not 0"),
-        ("gpu", {"attention_impl": "xla"}, "xla", "asked for"),
-        ("cpu", {"attention_impl": "cudnn"}, "cudnn", "asked for"),
-    ],
-)
-def test_attention_is_chosen_by_platform_and_model(platform, changes, impl, reason):
-    choice = attention_choice(dataclasses.replace(FLASH, **changes), platform)
-    assert choice.impl == impl
-    assert reason in choice.reason
-    assert str(choice) == f"{impl}: {choice.reason}"
-
-
-@pytest.mark.parametrize(
-    ("capability", "impl", "reason"),
-    [
-        ("gfx90a", "xla", "cuDNN is for NVIDIA GPUs, this is gfx90a"),
-        ("8.0", "cudnn", "bfloat16 on an NVIDIA GPU; not in the last block"),
-    ],
-)
-def test_attention_is_chosen_by_what_a_gpu_can(capability, impl, reason, monkeypatch):
-    assert attention_choice(FLASH, "gpu", capability) == (impl, reason)
-    calls = []
-    monkeypatch.setattr(attention_room, "flash_attend", lambda *_: calls.append(1) or _[0])
-    config, batch = (
-        dataclasses.replace(TINY["gpt_neox"], dtype="bfloat16"),
-        batch_of(random_tokens()),
-    )
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(target, "capability", lambda: capability)
-    jax.eval_shape(transformer(config).apply, random_params(config), batch)
-    assert bool(calls) == (impl == "cudnn")
 
 
 @pytest.mark.parametrize("documents", [None, DOCUMENTS])

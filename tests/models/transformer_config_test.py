@@ -19,10 +19,7 @@ INVALID = [
     ("embedding_dropout", {"embedding_dropout": 1.0}),
     ("residual_dropout", {"residual_dropout": float("nan")}),
     ("matmul_precision", {"matmul_precision": "high"}),
-    (
-        "attention_impl",
-        {"attention_impl": "cudnn", "dtype": "bfloat16", "head_size": 12, "rotary_fraction": 0.5},
-    ),
+    ("attention_impl", {"attention_impl": "cudnn", "dtype": "float32"}),
     ("attention_impl", {"attention_impl": "cudnn", "dtype": "bfloat16", "attention_dropout": 0.1}),
 ]
 

@@ -80,7 +80,7 @@ def test_each_device_keeps_its_part_and_the_state_before_is_given_up():
 def test_layers_in_a_loop_are_gathered_in_it():
     model = {"num_layers": 3, "remat_layers": True, "scan_layers": True}
     spec = spec_with(IN_PARTS, seeds=1, **model)
-    facts = compile_updates(shapes_of(spec), 10, room=1e9)
+    facts = compile_updates(shapes_of(spec), 10)
     layer = jax.tree.leaves(shapes_of(spec).state.params["layers_0"])
     whole = 4 * sum(math.prod(leaf.shape) for leaf in layer)
     at_once = [size for kind, size, *_ in facts["messages"] if kind == "all-gather"]

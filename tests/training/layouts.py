@@ -17,7 +17,7 @@ import numpy as np
 from el_jax import build
 from el_jax.training.layout import Layout
 from el_jax.training.metrics import summarise
-from el_jax.training.objectives.in_parts import at_once
+from el_jax.training.objectives.in_parts import InParts
 from el_jax.training.program import make_program
 from tests.training.small_training import small_config
 
@@ -29,7 +29,9 @@ def spec_with(layout, run_axis="vmap", dropout=0.0, seeds=4, epsilon=1e-8, **mod
     config.model.update(residual_dropout=dropout, **model)
     config.optim.epsilon = epsilon
     spec = build.make_spec(build.parse(config))
-    objective = spec.objective if layout.data == 1 else at_once(spec.objective)
+    objective = spec.objective
+    if layout.data > 1 and isinstance(objective, InParts):
+        objective = objective.base
     return dataclasses.replace(spec, objective=objective, layout=layout)
 
 

@@ -1,6 +1,5 @@
-"""As many runs train at once as fit into memory, and their numbers do not depend on how many."""
+"""What does not fit into memory is refused, and numbers do not depend on how many runs share it."""
 
-import logging
 import math
 from unittest import mock
 
@@ -11,17 +10,13 @@ import pytest
 
 from el_jax import build
 from el_jax.process.errors import NotEnoughMemoryError, is_out_of_memory
+from el_jax.train import train
 from el_jax.training import memory, runs
-from el_jax.training.memory import halves, planned_bytes
+from el_jax.training.memory import fewer_at_once, planned_bytes
 from el_jax.training.metrics import summarise
 from tests.training.small_training import built, small_config
 
 GB = 10**9
-
-
-@pytest.mark.parametrize(("runs", "tried"), [(10, [10, 5, 3, 2, 1]), (8, [8, 4, 2, 1]), (1, [1])])
-def test_half_as_many_runs_are_tried_until_one(runs, tried):
-    assert list(halves(runs)) == tried
 
 
 @pytest.mark.parametrize(("donate", "least", "most"), [((), 4_000_000, 4_100_000), (0, 0, 100_000)])
@@ -156,31 +151,51 @@ def test_a_device_groups_its_own_share(one_by_one, monkeypatch):
     assert (2, 1) in seen  # of four runs on two devices
 
 
-def test_what_does_not_fit_is_halved_and_told(one_by_one, monkeypatch, caplog):
-    monkeypatch.setattr(runs, "free_bytes", lambda devices: 1)
-    monkeypatch.setattr(runs, "planned_bytes", lambda *_: GB)  # real plans are tested below
-    for room in (runs, build):
-        monkeypatch.setattr(room, "check_room", lambda needed, free: None)
-    with caplog.at_level(logging.WARNING):
-        found = trained()
-    assert_same(found, one_by_one, 1e-5)
-    told = [m for m in caplog.messages if "of 4 runs at once: all need" in m]
-    assert [m.partition(" of 4 ")[0] for m in told] == ["updates: 1", "evaluation: 1"]
+def test_runs_that_do_not_fit_together_are_refused_with_a_number_that_does(monkeypatch):
+    training = built(small_config(seeds=4))
+    program, test = training.program, training.evaluations["test"]
+    state = program.init()
+    monkeypatch.setattr(runs, "free_bytes", lambda devices: 6 * GB)
+    monkeypatch.setattr(runs, "planned_bytes", lambda *_: 8 * GB)  # real plans are tested below
+    said = r"\(%s 8 GB\), 6 GB available; set --config.train.max_runs_at_once=2, or lower "
+    with pytest.raises(NotEnoughMemoryError, match=said % "updates"):
+        program.advance(state, 10)
+    with pytest.raises(NotEnoughMemoryError, match=said % "evaluation"):
+        program.evaluate(state.params, test)
 
 
-def test_fewer_runs_at_once_are_planned_with_less_memory(monkeypatch):
+@pytest.mark.parametrize(
+    ("at_once", "needed", "expected"),
+    [(10, 2.0, 4), (10, 1.01, 8), (10, 1e9, 1), (10, math.inf, 1), (2, 0.95, 1), (1, 2.0, 0)],
+)
+def test_the_number_to_set_is_smaller_and_what_fits_if_every_run_takes_the_same(
+    at_once, needed, expected
+):
+    assert fewer_at_once(at_once, needed, free=1.0) == expected
+
+
+def test_one_run_at_once_is_planned_with_less_memory_than_all(monkeypatch):
     planned = []
 
-    def scarce(lowered):
+    def watched(lowered):
         planned.append(planned_bytes(lowered))
-        return math.inf if len(planned) < 3 else planned[-1]
+        return planned[-1]
 
-    program = built(small_config(seeds=4, max_runs_at_once=0)).program
-    state = program.init()
-    monkeypatch.setattr(runs, "planned_bytes", scarce)
-    program.advance(state, 10)
-    assert planned[2] < planned[0]
-    assert program.groups == {"updates": 1}
+    monkeypatch.setattr(runs, "planned_bytes", watched)
+    for at_once in (0, 1):
+        program = built(small_config(seeds=4, max_runs_at_once=at_once)).program
+        program.advance(program.init(), 10)
+    _, of_all, _, of_one = planned  # each after that of the initialisation
+    assert of_one < of_all
+
+
+def test_a_resumed_training_may_compute_fewer_runs_at_once_and_says_so(tmp_path, capfd):
+    train(small_config(seeds=2), tmp_path)
+    before = capfd.readouterr().err
+    train(small_config(seeds=2, max_runs_at_once=1), tmp_path)
+    change = "bits may differ by runs at once: '2' -> '1'"
+    assert change in capfd.readouterr().err
+    assert change not in before
 
 
 @pytest.mark.parametrize(

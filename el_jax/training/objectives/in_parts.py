@@ -8,7 +8,7 @@ from jax import Array
 
 from el_jax.training.moments import pool_tree
 from el_jax.training.objectives.heads import Numbers
-from el_jax.training.objectives.objective import Metrics, Objective, Wrapper
+from el_jax.training.objectives.objective import Metrics, Wrapper
 from el_jax.types import Batch, Key, Params
 
 # Time in parts over time at once, on one core with 1 MiB of L2 and 32 MiB of L3 cache: .95 for 4
@@ -98,8 +98,3 @@ class InParts(Wrapper):
         counts = parts.mask.sum((1, 2), dtype=jnp.float32)
         shares = counts / jnp.maximum(counts.sum(), 1.0)
         return whole(params, (parts, shares, jnp.arange(len(counts))), (numbers, key))
-
-
-def at_once(objective: Objective) -> Objective:
-    """The objective over all windows at once."""
-    return objective.base if isinstance(objective, InParts) else objective
