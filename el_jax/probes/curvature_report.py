@@ -24,14 +24,12 @@ class Curvature(NamedTuple):
         numbers: metric -> value and standard error (both of its parts, for means over contexts);
             the residual for an eigenvalue, and NaN if there is no error.
         groups: group -> trace of its block of the Fisher matrix; empty if not requested.
-        block_eigenvalues: group -> largest eigenvalue of its block of the Hessian, with residual.
         density: eigenvalues, and the density of all eigenvalues there, ``[2, points]``; None if not
             requested.
     """
 
     numbers: dict[str, Estimate | SampledEstimate]
     groups: dict[str, SampledEstimate]
-    block_eigenvalues: dict[str, Estimate]
     density: Float[np.ndarray, "2 points"] | None
 
     def lines(self, words: str = "the contexts") -> list[str]:
@@ -46,10 +44,7 @@ class Curvature(NamedTuple):
             *self._of_new_words(),
         ]
         lines += [_line(NAMES[name], numbers[name]) for name in NAMES]
-        for group, trace in self.groups.items():
-            top = self.block_eigenvalues.get(group)
-            beside = f", largest eigenvalue of its block of H {float(top.mean):.4g}" if top else ""
-            lines.append(f"    Tr F of {group:18s} {_shown(trace)}{beside}")
+        lines += [f"    Tr F of {name:18s} {_shown(trace)}" for name, trace in self.groups.items()]
         largest = [v for name, v in numbers.items() if name.startswith("eigenvalue_")]
         if not largest:
             return lines
@@ -64,9 +59,7 @@ class Curvature(NamedTuple):
     def rows(self) -> list[Row]:
         """Metric, value and standard errors of every number, for a table."""
         groups = {f"fisher_trace, {group}": trace for group, trace in self.groups.items()}
-        of_blocks = {f"eigenvalue_1, {group}": v for group, v in self.block_eigenvalues.items()}
-        named = {**self.numbers, **groups, **of_blocks}
-        return [_row(name, value) for name, value in named.items()]
+        return [_row(name, value) for name, value in {**self.numbers, **groups}.items()]
 
     def since(self, before: "Curvature") -> dict[str, SampledEstimate]:
         """Paired differences of the means over contexts from an earlier checkpoint.

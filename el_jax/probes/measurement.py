@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, ScalarLike
 
 from el_jax.curvature import (
@@ -17,16 +16,13 @@ from el_jax.curvature import (
     SampledHessian,
     SpectralDensity,
     smoothed,
-    split_params,
 )
-from el_jax.curvature.arguments import leaves_by_name
 from el_jax.curvature.sampling import mean_over_contexts
 from el_jax.probes.contexts import Logits, context_cross_entropy, context_logits
 from el_jax.probes.curvature import (
     NUM_LABELS,
     NUM_PROBES,
     Grouping,
-    group_function,
     traces,
     weight_norm,
 )
@@ -76,7 +72,7 @@ def measurement(
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts from :func:`~el_jax.probes.contexts_of`.
         key: key of labels, probes and starting vectors.
-        grouping: groups whose traces and largest eigenvalues are reported; None for no groups.
+        grouping: groups whose traces are reported; None for no groups.
         num_labels: see :func:`~el_jax.probes.curvature.traces`, likewise ``num_probes``.
         num_probes: probes of the Hessian per context.
         num_eigenvalues: number of largest eigenvalues; 0 for no spectrum.
@@ -108,7 +104,6 @@ def measurement(
         compiled,
         model,
         spectrum_key,
-        grouping,
         num=num_eigenvalues,
         num_steps=lanczos_steps,
         num_probes=density_probes,
@@ -126,11 +121,11 @@ def measurement(
         groups = {name.removeprefix(OF_GROUP): whole.pop(name) for name in names}
         numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
         if not num_eigenvalues:
-            return Curvature(numbers, groups, {}, None)
-        found, of_blocks = of_spectra(params, windows)
+            return Curvature(numbers, groups, None)
+        found = of_spectra(params, windows)
         numbers |= {f"eigenvalue_{i + 1}": value for i, value in enumerate(found.largest)}
         numbers["least_eigenvalue"] = found.least
-        return Curvature(numbers, groups, of_blocks, _curve(found))
+        return Curvature(numbers, groups, _curve(found))
 
     return of
 
@@ -153,58 +148,33 @@ def _spectra(
     compiled: Callable[[Callable], Callable],
     model: ModelFns,
     key: Key,
-    grouping: Grouping | None,
     *,
     num: int,
     num_steps: int,
     num_probes: int,
-) -> Callable[[Params, Batch], tuple[Spectrum, dict[str, Estimate]]]:
-    """The spectrum, and the largest eigenvalue of every group's block with its residual."""
-    group_of, hessian = group_function(grouping or "kind"), functools.partial(_hessian, model)
+) -> Callable[[Params, Batch], Spectrum]:
+    """The function from parameters and contexts to the Hessian's spectrum."""
 
     @compiled
-    def of_end(
-        params: Params, windows: Batch, sign: ScalarLike, inside: Params, start: Params
-    ) -> tuple[Array, Array]:
-        """Eigenvalues of H, or of a block of it, and their residuals: one program for all."""
-        loss = hessian(params, windows).at
-
-        def of_block(step: Params) -> Array:
-            moved = jax.tree.map(lambda at, one, by: at + one * by, params, inside, step)
-            return jnp.asarray(sign) * loss(moved)
-
-        nowhere = jax.tree.map(jnp.zeros_like, params)
-        top = Hessian(of_block, nowhere).eigenvalues(key, num, num_steps=num_steps, start=start)
+    def of_end(params: Params, windows: Batch, sign: ScalarLike, key: Key) -> tuple[Array, Array]:
+        """Eigenvalues at one end, and their residuals: one program for both ends."""
+        loss = _hessian(model, params, windows).at
+        signed = Hessian(lambda at: jnp.asarray(sign) * loss(at), params)
+        top = signed.eigenvalues(key, num, num_steps=num_steps)
         return jnp.asarray(sign) * top.values, top.residuals
 
     @compiled
     def of_density(params: Params, windows: Batch, key: Key) -> SpectralDensity:
-        whole = hessian(params, windows)
+        whole = _hessian(model, params, windows)
         return whole.density(key, num_probes=num_probes, num_steps=num_steps)
 
-    def end(
-        params: Params, windows: Batch, sign: float, key: Key, group: str | None = None
-    ) -> list[Estimate]:
-        def belongs(name: str) -> bool:
-            return group in (None, group_of(name))
-
-        block = hessian(params, windows).restrict(belongs)
-        if group and sum(leaf.size for leaf in block.params.values()) < num_steps:
-            # a process with that many steps would leave such a small block
-            values, residuals, _ = block.eigenvalues(key, 1, num_steps=num_steps)
-        else:
-            values, residuals = of_end(params, windows, sign, *_inside(params, belongs, key))
-        return list(map(Estimate, values, residuals))
-
-    def of(params: Params, windows: Batch) -> tuple[Spectrum, dict[str, Estimate]]:
+    def of(params: Params, windows: Batch) -> Spectrum:
         keys = jax.random.split(key, 3)
         largest, least = (
-            end(params, windows, sign, of_sign)
+            list(map(Estimate, *of_end(params, windows, sign, of_sign)))
             for sign, of_sign in zip((1.0, -1.0), keys, strict=False)
         )
-        whole = Spectrum(largest, least[0], of_density(params, windows, keys[2]))
-        groups = dict.fromkeys(map(group_of, leaves_by_name(params))) if grouping else {}
-        return whole, {g: end(params, windows, 1.0, key, g)[0] for g in groups}
+        return Spectrum(largest, least[0], of_density(params, windows, keys[2]))
 
     return of
 
@@ -212,17 +182,6 @@ def _spectra(
 def _hessian(model: ModelFns, params: Params, windows: Batch) -> SampledHessian:
     of_context = context_cross_entropy(context_logits(model))
     return Hessian(of_context, params).over(windows, chunk=SPECTRUM_CHUNK)
-
-
-def _inside(params: Params, belongs: Callable[[str], bool], key: Key) -> tuple[Params, Params]:
-    """1 in a block of the parameters and 0 elsewhere, and a normal vector in it.
-
-    Returned on the host: device arrays of another origin would make their reader compile again.
-    """
-    merged, block = split_params(jax.tree.map(jnp.zeros_like, params), belongs)
-    flat, restore = ravel_pytree(block)
-    start = restore(jax.random.normal(key, flat.shape, flat.dtype))
-    return jax.device_get((merged(jax.tree.map(jnp.ones_like, block)), merged(start)))
 
 
 def _curve(found: Spectrum) -> Float[np.ndarray, "2 points"]:
