@@ -14,7 +14,7 @@ from el_jax.config.measure import MeasureSettings
 from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import digests, is_pretrained, load_exact
 from el_jax.probes import Curvature, NotFiniteError
-from el_jax.probes.curvature_report import Row, change_lines, change_rows
+from el_jax.probes.curvature_report import Estimates, since
 from el_jax.process.errors import ConfigError, UserError
 from el_jax.run import SavedRun, load
 from el_jax.tasks import Task
@@ -98,8 +98,8 @@ def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.P
 
 def measure_each(
     subject: Subject, of: Callable[[Params], Curvature], lost: list[str]
-) -> Iterator[tuple[Checkpoint, Curvature, list[Row]]]:
-    """Measure and print one checkpoint after another.
+) -> Iterator[tuple[Checkpoint, Curvature, Estimates]]:
+    """Measure one checkpoint after another.
 
     Args:
         subject: the model.
@@ -107,25 +107,21 @@ def measure_each(
         lost: gets a line for each checkpoint whose loss is not finite; the others are measured.
 
     Returns:
-        For each: the checkpoint, its curvature, and the table rows, which include the change since
-        the previous checkpoint of the same run.
+        For each: the checkpoint, its curvature, and the changes since the previous checkpoint of
+        the same run.
     """
-    latest: dict[int | None, tuple[int | None, Curvature]] = {}
+    latest: dict[int | None, tuple[int | None, Estimates]] = {}
     for checkpoint in subject.checkpoints:
         try:
             curvature = of(checkpoint.read())
         except NotFiniteError as error:
             lost.append(f"{checkpoint}: {error}")
             continue
-        lines, rows = curvature.lines(subject.words), curvature.rows()
+        changes: Estimates = {}
         if checkpoint.run in latest:
-            step, before = latest[checkpoint.run]
-            changes = curvature.since(before)
-            lines += change_lines(changes, step)
-            rows += change_rows(changes, step)
-        print(checkpoint, *lines, sep="\n", flush=True)
-        latest[checkpoint.run] = checkpoint.step, curvature
-        yield checkpoint, curvature, rows
+            changes = since(*latest[checkpoint.run], curvature.estimates)
+        latest[checkpoint.run] = checkpoint.step, curvature.estimates
+        yield checkpoint, curvature, changes
 
 
 def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:

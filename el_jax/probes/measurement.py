@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +25,7 @@ from el_jax.probes.curvature import (
     traces,
     weight_norm,
 )
-from el_jax.probes.curvature_report import Curvature
+from el_jax.probes.curvature_report import Curvature, Estimates
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.process.compilation import Once
 from el_jax.process.errors import NOT_FINITE, UserError
@@ -34,7 +33,6 @@ from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
 DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # width as a share of the eigenvalue range
-OF_GROUP = "fisher_trace, "
 SPECTRUM_CHUNK = 256  # contexts at once
 FEW = 256  # contexts; below this, use programs that compile faster and run longer
 
@@ -113,35 +111,18 @@ def measurement(
         ce = losses(params, windows)
         if not np.isfinite(ce.mean):
             raise NotFiniteError(f"loss={float(ce.mean)}: must be finite")
-        numbers: dict[str, Estimate | SampledEstimate] = {"ce": ce}
+        found: Estimates = {"ce": ce}
         if truth is not None:
-            numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
-        whole = of_traces(params, windows)
-        names = [name for name in whole if name.startswith(OF_GROUP)]
-        groups = {name.removeprefix(OF_GROUP): whole.pop(name) for name in names}
-        numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
+            found |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
+        found |= of_traces(params, windows)
+        found["weight_norm"] = _without_error(weight_norm(params))
         if not num_eigenvalues:
-            return Curvature(numbers, groups, None)
-        found = of_spectra(params, windows)
-        numbers |= {f"eigenvalue_{i + 1}": value for i, value in enumerate(found.largest)}
-        numbers["least_eigenvalue"] = found.least
-        return Curvature(numbers, groups, _curve(found))
+            return Curvature(found, None)
+        eigenvalues, density = of_spectra(params, windows)
+        found |= eigenvalues
+        return Curvature(found, density)
 
     return of
-
-
-class Spectrum(NamedTuple):
-    """Both ends of a spectrum, and its density.
-
-    Attributes:
-        largest: eigenvalues with their residuals, the largest first.
-        least: the least eigenvalue, with its residual.
-        density: density of all eigenvalues.
-    """
-
-    largest: list[Estimate]
-    least: Estimate
-    density: SpectralDensity
 
 
 def _spectra(
@@ -152,8 +133,8 @@ def _spectra(
     num: int,
     num_steps: int,
     num_probes: int,
-) -> Callable[[Params, Batch], Spectrum]:
-    """The function from parameters and contexts to the Hessian's spectrum."""
+) -> Callable[[Params, Batch], tuple[dict[str, Estimate], Float[np.ndarray, "2 points"]]]:
+    """The function to the Hessian's eigenvalues, with their residuals, and to their density."""
 
     @compiled
     def of_end(params: Params, windows: Batch, sign: ScalarLike, key: Key) -> tuple[Array, Array]:
@@ -168,13 +149,18 @@ def _spectra(
         whole = _hessian(model, params, windows)
         return whole.density(key, num_probes=num_probes, num_steps=num_steps)
 
-    def of(params: Params, windows: Batch) -> Spectrum:
+    def of(
+        params: Params, windows: Batch
+    ) -> tuple[dict[str, Estimate], Float[np.ndarray, "2 points"]]:
         keys = jax.random.split(key, 3)
         largest, least = (
             list(map(Estimate, *of_end(params, windows, sign, of_sign)))
             for sign, of_sign in zip((1.0, -1.0), keys, strict=False)
         )
-        return Spectrum(largest, least[0], of_density(params, windows, keys[2]))
+        found = {f"eigenvalue_{i}": value for i, value in enumerate(largest, start=1)}
+        density = of_density(params, windows, keys[2])
+        curve = _curve(density, float(least[0].mean), float(largest[0].mean))
+        return found | {"least_eigenvalue": least[0]}, curve
 
     return of
 
@@ -184,12 +170,11 @@ def _hessian(model: ModelFns, params: Params, windows: Batch) -> SampledHessian:
     return Hessian(of_context, params).over(windows, chunk=SPECTRUM_CHUNK)
 
 
-def _curve(found: Spectrum) -> Float[np.ndarray, "2 points"]:
+def _curve(density: SpectralDensity, low: float, high: float) -> Float[np.ndarray, "2 points"]:
     """The density between both ends of a spectrum, and a little beyond."""
-    low, high = float(found.least.mean), float(found.largest[0].mean)
     width = DENSITY_WIDTH * (high - low)
     at = jnp.linspace(low - 5 * width, high + 5 * width, DENSITY_POINTS)
-    return np.stack([at, smoothed(found.density, at, width)])
+    return np.stack([at, smoothed(density, at, width)])
 
 
 def _without_error(value: Array) -> Estimate:
