@@ -1,9 +1,9 @@
 """Models to measure: a training's checkpoints, or a published model with a text."""
 
-import functools
 import itertools
 import pathlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -127,16 +127,10 @@ def measure_each(
 def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
     run = load(workdir)
     trained = build.checked(run.settings)  # its world or text may no longer exist
-    places = _places(run, settings)
-
-    def read(number: int, step: int) -> Params:
-        numbers = dict(run.runs[number])
-        return run.params(int(numbers.pop("seed")), step, **numbers)
-
     checkpoints = [
-        Checkpoint(number, int(run.runs[number]["seed"]), step, functools.partial(read, *place))
-        for place in places
-        for number, step in [place]
+        Checkpoint(number, int(numbers["seed"]), step, partial(run.params, step=step, **numbers))
+        for number, step in _places(run, settings)
+        for numbers in [run.runs[number]]
     ]
     return Subject(
         trained.task,
