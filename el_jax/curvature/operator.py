@@ -70,9 +70,9 @@ class Operator(abc.ABC):
     def matvec(self, v: Params) -> Params:
         """A v, a tree like the parameters.
 
-        Raises:
-            ValueError: if v does not have the tree of the parameters, the loss is not a single real
-                number, or part of it has only reverse-mode derivatives, such as cuDNN's attention.
+        jax refuses a direction unlike the parameters, a loss that is not one number, and functions
+        without derivatives forwards: use plain attention (``model.attention_impl="xla"``, not
+        cuDNN's) and plain logits (``loss.path="plain"``).
         """
 
     @abc.abstractmethod
