@@ -107,7 +107,7 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
     if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy | RunningText):
         raise ConfigError(f"{source}: must be a training of a transformer on text")
     before = f"{task.separator} " if isinstance(task, TextCopy) else ""
-    params = run.params(**numbers)
+    params = run.params(step=None, **numbers)
     params.pop(OWN, None)
     return Writer(model, params, task.text_tokenizer, before)
 
