@@ -21,11 +21,12 @@ from ml_collections import ConfigDict
 
 from el_jax.config.measure import parse
 from el_jax.config.names import config_names
+from el_jax.models.pretrained import is_pretrained
 from el_jax.plots import plot_curvature, save_figure
 from el_jax.probes import Curvature, NotFiniteError, contexts_of, measurement
 from el_jax.probes.curvature_report import line, row, shown
 from el_jax.process import launch
-from el_jax.subjects import measure_each, results_folder, subject_of
+from el_jax.subjects import measure_each, subject_of
 
 CONFIG = "configs/flatness/measure.py"  # the default
 HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem", "sha256")
@@ -34,7 +35,8 @@ HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_
 def measure(config: ConfigDict, source: pathlib.Path) -> None:
     """Measure the checkpoints that the config names; print and write the results."""
     settings = parse(config)
-    subject, out = subject_of(source, settings), results_folder(source, settings)
+    subject = subject_of(source, settings)
+    out = pathlib.Path(settings.out or ("." if is_pretrained(source) else source))
     windows, labels = contexts_of(subject.batch, most=settings.contexts)
     print(
         f"{source}: {len(labels)} contexts of {subject.words}; compiling takes a minute or two, "

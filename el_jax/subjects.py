@@ -76,26 +76,6 @@ def subject_of(source: pathlib.Path, settings: MeasureSettings) -> Subject:
     return _published(source, settings) if is_pretrained(source) else _trained(source, settings)
 
 
-def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.Path:
-    """The folder for table and figure: ``config.out``, or the workdir, or the current folder.
-
-    Nothing is written into a published model's folder unless it is named.
-
-    Raises:
-        ConfigError: the current folder is the published model's.
-    """
-    if settings.out:
-        return pathlib.Path(settings.out)
-    if not is_pretrained(source):
-        return source
-    here = pathlib.Path.cwd()
-    if here == source.resolve():
-        raise ConfigError(
-            "config.out: must name the folder for the results: the current one is the model's"
-        )
-    return here
-
-
 def measure_each(
     subject: Subject, of: Callable[[Params], Curvature], lost: list[str]
 ) -> Iterator[tuple[Checkpoint, Curvature, Estimates]]:
