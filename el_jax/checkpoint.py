@@ -12,6 +12,7 @@ first one reads and writes the files.
 import concurrent.futures
 import contextlib
 import pathlib
+import re
 import shutil
 import sys
 import time
@@ -38,7 +39,7 @@ from el_jax.checkpoint_step import (
     sha256_of,
     start_saving,
 )
-from el_jax.process.errors import NO_ROOM, UserError
+from el_jax.process.errors import NO_ROOM, ConfigError, UserError
 from el_jax.process.files import sync
 from el_jax.process.processes import from_first, is_first
 
@@ -66,6 +67,9 @@ class Checkpoints:
 
     Attributes:
         row_bytes: size of the rows that the restored checkpoint covers; 0 if none was restored.
+
+    Raises:
+        ConfigError: the folder's path has a letter that orbax takes for a pattern.
     """
 
     def __init__(
@@ -83,6 +87,8 @@ class Checkpoints:
         self._config_sha256, self._rows, self._keep = config_sha256, rows, keep
         self._fetch, self._warn = fetch, warn
         self._origin = dict(origin or {})
+        if re.search(r"[\\\[\]*?]", self.folder.as_posix()):
+            raise ConfigError(f"{self.folder}: must have none of \\ [ ] * ?, a pattern for orbax")
         self._bad: set[int] = set()  # steps found damaged
         self._background = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
         self._saving: concurrent.futures.Future[None] | None = None

@@ -1,13 +1,11 @@
 """The folder of one checkpoint: written and read by orbax, verified by SHA-256 sums."""
 
-import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import re
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
@@ -130,10 +128,6 @@ def verified(folder: pathlib.Path) -> dict[str, Any]:
     Raises:
         DamagedError: names the first file that is missing or differs.
     """
-    if not (folder / SUMS).exists() and (folder / "manifest.json").exists():
-        raise DamagedError(
-            "it is of an earlier version of el_jax; go on with the commit in environment.json"
-        )
     try:
         lines = (folder / SUMS).read_text().splitlines()
     except (OSError, ValueError) as error:
@@ -191,30 +185,22 @@ def import_orbax() -> None:
 
 def start_saving(folder: pathlib.Path, state: State) -> Callable[[], None]:
     """Copy the arrays and start writing them; return a function that waits for the end."""
-    leaving = contextlib.ExitStack()
-    path = leaving.enter_context(_plain(folder))
     if jax.process_count() == 1:
-        from orbax.checkpoint import v1 as ocp
+        from orbax.checkpoint import v1
 
-        finish = ocp.save_checkpointables_async(path, {_STATE: _parts(state)}).result
-    else:  # 2026-11-21, orbax 0.12: v1 makes all processes compare the folder, whoever saves
-        import orbax.checkpoint as ocp
+        return v1.save_checkpointables_async(folder, {_STATE: _parts(state)}).result
+    # 2026-11-21, orbax 0.12: v1 makes all processes compare the folder, whoever saves
+    import orbax.checkpoint as ocp
 
-        alone = ocp.options.MultiprocessingOptions(primary_host=0, active_processes={0})
-        handler = ocp.CompositeCheckpointHandler(
-            composite_options=ocp.CompositeOptions(multiprocessing_options=alone),
-            **{_STATE: ocp.PyTreeCheckpointHandler(multiprocessing_options=alone)},
-        )
-        saver = ocp.AsyncCheckpointer(handler, multiprocessing_options=alone)
-        tree = ocp.args.PyTreeSave(_parts(state))
-        saver.save(path, args=ocp.args.Composite(**{_STATE: tree}))
-        finish = saver.close  # waits, and raises errors from the background
-
-    def written() -> None:
-        with leaving:
-            finish()
-
-    return written
+    alone = ocp.options.MultiprocessingOptions(primary_host=0, active_processes={0})
+    handler = ocp.CompositeCheckpointHandler(
+        composite_options=ocp.CompositeOptions(multiprocessing_options=alone),
+        **{_STATE: ocp.PyTreeCheckpointHandler(multiprocessing_options=alone)},
+    )
+    saver = ocp.AsyncCheckpointer(handler, multiprocessing_options=alone)
+    tree = ocp.args.PyTreeSave(_parts(state))
+    saver.save(folder, args=ocp.args.Composite(**{_STATE: tree}))
+    return saver.close  # waits, and raises errors from the background
 
 
 def _load(folder: pathlib.Path, placed: S) -> S:
@@ -224,18 +210,6 @@ def _load(folder: pathlib.Path, placed: S) -> S:
     if jax.process_count() > 1:
         context.multiprocessing.primary_host = jax.process_index()
         context.multiprocessing.active_processes = {jax.process_index()}
-    with context, _plain(folder) as path:
-        read = ocp.load_checkpointables(path, {_STATE: _parts(placed)})[_STATE]
+    with context:
+        read = ocp.load_checkpointables(folder, {_STATE: _parts(placed)})[_STATE]
     return type(placed)(**placed._asdict() | read)
-
-
-@contextlib.contextmanager
-def _plain(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    r"""A path to the folder without ``\ [ ] * ?``, which orbax takes for a pattern."""
-    if not re.search(r"[\\\[\]*?]", str(folder)):
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="el_jax-") as other:
-        link = pathlib.Path(other) / "step"
-        link.symlink_to(folder.parent, target_is_directory=True)
-        yield link / folder.name

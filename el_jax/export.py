@@ -28,6 +28,7 @@ from el_jax.process.errors import ConfigError, UserError, describe, exit_code
 from el_jax.run import SavedRun, load, number_of
 from el_jax.tasks import PaddedCopy, PathStar, RunningText, StarInWeights, Task, TextCopy
 from el_jax.tokenizers import word_tokenizer, write_tokenizer
+from el_jax.training.objectives.future import OWN
 
 
 class Exported(NamedTuple):
@@ -60,7 +61,8 @@ def export(
     model = run.settings.model
     if model.kind is not TransformerConfig:
         raise ConfigError(f"config.model.name={model.name!r}: only transformers can be exported")
-    params, beside = run.network(numbers, step)
+    params = run.params(step=step, **numbers)
+    beside = params.pop(OWN, {})
     task = run.task
     end: str | None
     if isinstance(task, TextCopy | RunningText):

@@ -27,6 +27,7 @@ from el_jax.process.errors import ConfigError, UserError, describe, exit_code, r
 from el_jax.run import load, number_of
 from el_jax.tasks import RunningText, TextCopy
 from el_jax.tokenizers import Tokenizer, load_tokenizer
+from el_jax.training.objectives.future import OWN
 from el_jax.types import Params
 
 
@@ -106,7 +107,9 @@ def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:
     if not isinstance(model, TransformerConfig) or not isinstance(task, TextCopy | RunningText):
         raise ConfigError(f"{source}: must be a training of a transformer on text")
     before = f"{task.separator} " if isinstance(task, TextCopy) else ""
-    return Writer(model, run.network(numbers)[0], task.text_tokenizer, before)
+    params = run.params(step=None, **numbers)
+    params.pop(OWN, None)
+    return Writer(model, params, task.text_tokenizer, before)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,10 +21,12 @@ from ml_collections import ConfigDict
 
 from el_jax.config.measure import parse
 from el_jax.config.names import config_names
+from el_jax.models.pretrained import is_pretrained
 from el_jax.plots import plot_curvature, save_figure
 from el_jax.probes import Curvature, NotFiniteError, contexts_of, measurement
+from el_jax.probes.curvature_report import line, row, shown
 from el_jax.process import launch
-from el_jax.subjects import measure_each, results_folder, subject_of
+from el_jax.subjects import measure_each, subject_of
 
 CONFIG = "configs/flatness/measure.py"  # the default
 HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_sem", "sha256")
@@ -33,7 +35,8 @@ HEADS = ("run", "seed", "step", "metric", "value", "sem", "context_sem", "probe_
 def measure(config: ConfigDict, source: pathlib.Path) -> None:
     """Measure the checkpoints that the config names; print and write the results."""
     settings = parse(config)
-    subject, out = subject_of(source, settings), results_folder(source, settings)
+    subject = subject_of(source, settings)
+    out = pathlib.Path(settings.out or ("." if is_pretrained(source) else source))
     windows, labels = contexts_of(subject.batch, most=settings.contexts)
     print(
         f"{source}: {len(labels)} contexts of {subject.words}; compiling takes a minute or two, "
@@ -48,8 +51,11 @@ def measure(config: ConfigDict, source: pathlib.Path) -> None:
     with (out / "curvature.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(HEADS)
-        for checkpoint, curvature, rows in measure_each(subject, of, lost):
-            writer.writerows((*checkpoint[:3], *row, subject.sha256) for row in rows)
+        for checkpoint, curvature, changes in measure_each(subject, of, lost):
+            print(checkpoint)
+            for name, value in (curvature.estimates | changes).items():
+                print(line(name, value), flush=True)
+                writer.writerow((*checkpoint[:3], *row(name, value), subject.sha256))
             file.flush()  # an interrupted run keeps its rows
             found[str(checkpoint)] = curvature
     if found:
@@ -65,7 +71,8 @@ def _draw(found: dict[str, Curvature], path: pathlib.Path) -> None:
     densities = {name: each.density for name, each in found.items() if each.density is not None}
     traces = {name: each.traces() for name, each in found.items()}
     name, last = list(found.items())[-1]
-    save_figure(plot_curvature(densities, traces, f"{name}: {last.headline()}"), path)
+    question = f"{name}: Tr H {shown(last.estimates['hessian_trace'])}"
+    save_figure(plot_curvature(densities, traces, question), path)
 
 
 if __name__ == "__main__":

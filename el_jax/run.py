@@ -26,7 +26,6 @@ from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.process.errors import ConfigError, PretrainedError
 from el_jax.process.imports import ImportedFileError, files_in, fingerprints
 from el_jax.tasks import Task
-from el_jax.training.objectives.future import OWN
 from el_jax.training.program import Program, initial_state
 from el_jax.training.sinks import History, read_rows
 from el_jax.training.state import TrainState
@@ -136,47 +135,27 @@ class SavedRun:
         """Steps that have a checkpoint, oldest first."""
         return committed_steps(self.workdir / "checkpoints")
 
-    def params(self, seed: int, step: int | None = None, **numbers: int | float) -> Params:
+    def params(
+        self, seed: int | float | None = None, step: int | None = None, **numbers: int | float
+    ) -> Params:
         """Parameters of one run, from a checkpoint that is verified first.
 
         Args:
-            seed: the run's seed.
+            seed: the run's seed; may be None if one run has the numbers.
             step: the checkpoint's step; None for the newest.
             **numbers: further numbers of the run, such as ``lam=2.0``, if a sweep has several runs
                 with this seed.
 
+        Returns:
+            Those of the network; an objective on later tokens has its own under "future".
+
         Raises:
             ConfigError: there is no such run or step, or several such runs.
             CheckpointError: the checkpoint is damaged.
         """
-        run = self._run({"seed": seed, **numbers})
+        run = self._run(numbers if seed is None else {"seed": seed, **numbers})
         state = self._state(step)
         return jax.tree.map(lambda leaf: leaf[run], state.params)
-
-    def network(self, numbers: Numbers, step: int | None = None) -> tuple[Params, Params]:
-        """Parameters of one run: those of its network, and those of a further objective.
-
-        Args:
-            numbers: ``seed`` and other numbers that identify the run; may be empty if there is one.
-            step: the checkpoint's step; None for the newest.
-
-        Returns:
-            The parameters that ``settings.model_config`` has, and those of an objective on later
-            tokens, which most runs do not have (then empty).
-
-        Raises:
-            ConfigError: there is no such run or step, or several such runs.
-            CheckpointError: the checkpoint is damaged.
-        """
-        if "seed" not in numbers and len(self.runs) > 1:
-            example = " ".join(f"{name}={value:g}" for name, value in self.runs[0].items())
-            raise ConfigError(
-                f"{self.workdir}: has {len(self.runs)} runs; name one, such as {example}"
-            )
-        others = dict(numbers)
-        seed = int(others.pop("seed", self.runs[0]["seed"]))
-        params = self.params(seed, step, **others)
-        return {name: part for name, part in params.items() if name != OWN}, params.get(OWN, {})
 
     def params_for(self, num_runs: int) -> Params:
         """The newest parameters, to start another training from; every leaf ``[num_runs, ...]``.
@@ -211,7 +190,7 @@ class SavedRun:
         ]
         if len(found) == 1:
             return found[0]
-        shown = ", ".join(f"{name}={value:g}" for name, value in wanted.items())
+        shown = ", ".join(f"{name}={value:g}" for name, value in wanted.items()) or self.workdir
         among = [self.runs[number] for number in found] or self.runs
         raise ConfigError(f"{shown}: {len(found)} runs of {len(self.runs)}; choose from {among}")
 

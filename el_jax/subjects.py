@@ -1,9 +1,9 @@
 """Models to measure: a training's checkpoints, or a published model with a text."""
 
-import functools
 import itertools
 import pathlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from el_jax.config.measure import MeasureSettings
 from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import digests, is_pretrained, load_exact
 from el_jax.probes import Curvature, NotFiniteError
-from el_jax.probes.curvature_report import Row, change_lines, change_rows
+from el_jax.probes.curvature_report import Estimates, since
 from el_jax.process.errors import ConfigError, UserError
 from el_jax.run import SavedRun, load
 from el_jax.tasks import Task
@@ -76,30 +76,10 @@ def subject_of(source: pathlib.Path, settings: MeasureSettings) -> Subject:
     return _published(source, settings) if is_pretrained(source) else _trained(source, settings)
 
 
-def results_folder(source: pathlib.Path, settings: MeasureSettings) -> pathlib.Path:
-    """The folder for table and figure: ``config.out``, or the workdir, or the current folder.
-
-    Nothing is written into a published model's folder unless it is named.
-
-    Raises:
-        ConfigError: the current folder is the published model's.
-    """
-    if settings.out:
-        return pathlib.Path(settings.out)
-    if not is_pretrained(source):
-        return source
-    here = pathlib.Path.cwd()
-    if here == source.resolve():
-        raise ConfigError(
-            "config.out: must name the folder for the results: the current one is the model's"
-        )
-    return here
-
-
 def measure_each(
     subject: Subject, of: Callable[[Params], Curvature], lost: list[str]
-) -> Iterator[tuple[Checkpoint, Curvature, list[Row]]]:
-    """Measure and print one checkpoint after another.
+) -> Iterator[tuple[Checkpoint, Curvature, Estimates]]:
+    """Measure one checkpoint after another.
 
     Args:
         subject: the model.
@@ -107,40 +87,30 @@ def measure_each(
         lost: gets a line for each checkpoint whose loss is not finite; the others are measured.
 
     Returns:
-        For each: the checkpoint, its curvature, and the table rows, which include the change since
-        the previous checkpoint of the same run.
+        For each: the checkpoint, its curvature, and the changes since the previous checkpoint of
+        the same run.
     """
-    latest: dict[int | None, tuple[int | None, Curvature]] = {}
+    latest: dict[int | None, tuple[int | None, Estimates]] = {}
     for checkpoint in subject.checkpoints:
         try:
             curvature = of(checkpoint.read())
         except NotFiniteError as error:
             lost.append(f"{checkpoint}: {error}")
             continue
-        lines, rows = curvature.lines(subject.words), curvature.rows()
+        changes: Estimates = {}
         if checkpoint.run in latest:
-            step, before = latest[checkpoint.run]
-            changes = curvature.since(before)
-            lines += change_lines(changes, step)
-            rows += change_rows(changes, step)
-        print(checkpoint, *lines, sep="\n", flush=True)
-        latest[checkpoint.run] = checkpoint.step, curvature
-        yield checkpoint, curvature, rows
+            changes = since(*latest[checkpoint.run], curvature.estimates)
+        latest[checkpoint.run] = checkpoint.step, curvature.estimates
+        yield checkpoint, curvature, changes
 
 
 def _trained(workdir: pathlib.Path, settings: MeasureSettings) -> Subject:
     run = load(workdir)
     trained = build.checked(run.settings)  # its world or text may no longer exist
-    places = _places(run, settings)
-
-    def read(number: int, step: int) -> Params:
-        numbers = dict(run.runs[number])
-        return run.params(int(numbers.pop("seed")), step, **numbers)
-
     checkpoints = [
-        Checkpoint(number, int(run.runs[number]["seed"]), step, functools.partial(read, *place))
-        for place in places
-        for number, step in [place]
+        Checkpoint(number, int(numbers["seed"]), step, partial(run.params, step=step, **numbers))
+        for number, step in _places(run, settings)
+        for numbers in [run.runs[number]]
     ]
     return Subject(
         trained.task,

@@ -15,7 +15,6 @@ with a different number of processes.
 
 import json
 import pathlib
-from functools import partial
 
 import jax
 
@@ -26,8 +25,6 @@ from el_jax.process import distributed, launch
 from el_jax.process.processes import is_first
 from el_jax.run import start_from
 from el_jax.training.fit import fit
-from el_jax.training.progress import sweep_points
-from el_jax.training.trackers import open_trackers
 from el_jax.workdir import Workdir
 
 
@@ -35,7 +32,7 @@ def train(config: build.Config, folder: pathlib.Path) -> None:
     """Train, or resume from the newest checkpoint in the workdir ``folder``."""
     settings = build.checked(build.parse(config))
     resolved = json.loads(config.to_json_best_effort())
-    options, points = settings.train, sweep_points(settings.rows)
+    options = settings.train
     with Workdir(folder, resolved, identity, settings.rows, settings.imports) as workdir:
         training = build.build(settings)
         state = workdir.restore(training, keep=options.keep_checkpoints)
@@ -45,10 +42,9 @@ def train(config: build.Config, folder: pathlib.Path) -> None:
         if is_first() and jax.device_count() > 1:
             print(f"shard={training.program.layout}")
         title = build.title_of(settings)
-        asked = (options.tracker, options.profile, folder, resolved, settings.rows, start)
-        sinks = workdir.sinks(title, training, points, start, partial(open_trackers, *asked))
+        sinks = workdir.sinks(title, training, start, options.tracker, options.profile)
         fit(training, state=state, sinks=sinks, checkpoints=workdir.checkpoints, stop=workdir.stop)
-        workdir.print_summary(training, points)
+        workdir.print_summary(training)
 
 
 if __name__ == "__main__":

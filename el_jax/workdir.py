@@ -19,9 +19,10 @@ from el_jax.process.lock import locked
 from el_jax.process.processes import agreed, check_same, is_first
 from el_jax.process.stop import StopSignal
 from el_jax.training.fit import Training
-from el_jax.training.progress import Points, describe_reached, headline
-from el_jax.training.sinks import OpenSinks, Sink, open_sinks, read_rows
+from el_jax.training.progress import describe_reached, headline, progress, sweep_points
+from el_jax.training.sinks import JsonLines, Sink, read_rows
 from el_jax.training.state import TrainState
+from el_jax.training.trackers import open_trackers
 
 ROWS = "metrics.jsonl"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # the disk's fault, not the user's
@@ -109,28 +110,27 @@ class Workdir:
         return state
 
     def sinks(
-        self, title: str, training: Training, points: Points, start: int, further: OpenSinks
+        self, title: str, training: Training, start: int, tracker: str, profile: tuple[int, ...]
     ) -> Sequence[Sink]:
-        """The receivers of metrics, on process 0; see ``open_sinks``."""
-        if not is_first():
-            return ()
-        files = open_sinks(
-            self.folder,
-            title,
-            training.options.num_updates,
-            training.watched,
-            start,
-            points=points,
-            row_bytes=self.checkpoints.row_bytes,
-            further=further,
-        )
-        return self._leaving.enter_context(files)
+        """Open metrics.jsonl, the sinks of ``open_trackers`` and progress, on process 0."""
 
-    def print_summary(self, training: Training, points: Points) -> None:
+        def opened() -> Iterator[Sink]:
+            yield JsonLines(self.folder / ROWS, self.checkpoints.row_bytes)
+            yield from open_trackers(tracker, profile, self.folder, self._config, self._runs, start)
+            updates, points = training.options.num_updates, sweep_points(self._runs)
+            yield progress(title, updates, training.watched, start, points=points)
+
+        sinks: list[Sink] = []
+        for sink in opened() if is_first() else ():
+            self._leaving.callback(sink.close)
+            sinks.append(sink)
+        return sinks
+
+    def print_summary(self, training: Training) -> None:
         """Print the last numbers and the folder of all files."""
         if is_first():
             last = read_rows(self.folder / ROWS).rows[-1]
-            numbers = headline(last, training.watched, points)
+            numbers = headline(last, training.watched, sweep_points(self._runs))
             print(f"done: {training.options.num_updates} updates; {numbers}")
             if level := training.spec.stop_at_ce:
                 print(describe_reached(level, last["reached_step"]))

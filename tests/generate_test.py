@@ -104,7 +104,7 @@ def test_running_text_is_continued_without_tokens_that_training_left_out(workdir
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["{run}", TEXT], "has 2 runs; name one, such as seed=0"),
+        (["{run}", TEXT], "2 runs of 2; choose from [{'seed': 0"),
         (["{run}", TEXT, "seed=0", "--tokens=9999"], "tokens: must be at most max_length="),
         ([str(LLAMA), TEXT], "must have tokenizer.json, or vocab.json and merges.txt"),
         (["gpt2", TEXT], "gpt2: no such folder; name a folder, a .gguf file"),

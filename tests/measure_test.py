@@ -60,22 +60,19 @@ def test_every_number_has_a_line_in_the_table(workdir, capsys):
         groups = [found[f"fisher_trace, {kind}"][0] for kind in KINDS]
         # the groups share the labels drawn for the whole, so they add up without sampling error
         np.testing.assert_allclose(sum(groups), found["fisher_trace"][0], rtol=1e-4)
-        of_blocks = [found[f"eigenvalue_1, {kind}"][0] for kind in KINDS]
-        # a block's largest eigenvalue is never above that of the whole
-        assert max(of_blocks) <= found["eigenvalue_1"][0] + sum(found["eigenvalue_1"][1:])
         assert found["eigenvalue_1"][0] >= found["eigenvalue_2"][0] > found["least_eigenvalue"][0]
         assert not {"kl", "entropy", "expected_ce"} & {*found}
         for name in ("ce", "fisher_trace", "hessian_trace", "scale_free_trace"):
             value, error = found[name]
             assert 0 < error < abs(value)
-    told_change = told.partition("  since step 10, paired over contexts and draws:\n")[2]
     by_step = {(row["step"], row["metric"]): row for row in rows}
     for name, draws in (("ce", False), ("fisher_trace", True), ("hessian_trace", True)):
         before, after = by_step["10", name], by_step["20", name]
         change = by_step["20", f"{name}, since step 10"]
         difference = float(after["value"]) - float(before["value"])
         np.testing.assert_allclose(float(change["value"]), difference, rtol=1e-2)
-        assert f" {float(change['value']):+.4g} ± {float(change['sem']):.2g}" in told_change
+        said = f"{float(change['value']):.4g} ± {float(change['sem']):.2g}"
+        assert re.search(rf"^  {name}, since step 10 +{re.escape(said)}", told, re.MULTILINE)
         assert 0 < float(change["sem"]) <= float(before["sem"]) + float(after["sem"])
         for row in (before, after, change):
             sem, *parts = (float(row[name]) for name in ("sem", "context_sem", "probe_sem"))
@@ -134,16 +131,12 @@ def test_the_loss_is_told_as_divergence_and_entropy_where_the_truth_is_known(cap
     found = measurement(task, model, windows, key, grouping=None, num_eigenvalues=0)(
         model.init(key)
     )
-    rows = {name: value for name, value, *_ in found.rows()}
+    rows = {name: float(value.mean) for name, value in found.estimates.items()}
     assert rows["expected_ce"] == pytest.approx(rows["kl"] + rows["entropy"], rel=1e-6)
     truth = build.PROBES["true_conditional"](task, model).of_params
     expected = truth(jax.tree.map(lambda leaf: leaf[None], model.init(key)))
     assert rows["kl"] == pytest.approx(float(expected["kl"][0]), rel=1e-5)
     assert rows["entropy"] == pytest.approx(float(expected["entropy"][0]), rel=1e-5)
-    lines = found.lines("train")
-    assert lines[0].startswith("  cross-entropy of train, nats ")
-    said = rf"^  cross-entropy of test, nats +{rows['expected_ce']:.4g} = KL .* \+ entropy "
-    assert re.match(said, lines[1])
 
 
 def test_another_command_s_config_and_an_empty_folder_are_refused(tmp_path):
@@ -233,9 +226,6 @@ def test_a_mistake_about_a_published_model_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["short.txt"]
 
 
-def test_published_models_that_cannot_be_measured_are_one_line(published, tmp_path, monkeypatch):
+def test_a_published_model_that_cannot_be_measured_is_one_line(tmp_path):
     with pytest.raises(ConfigError, match=r"bert: must be a causal model: this one sees the next"):
         measure(small(out=str(tmp_path)), FOLDERS / "bert")
-    monkeypatch.chdir(published)
-    with pytest.raises(ConfigError, match=r"^config.out: must name the folder for the results"):
-        measure(small(), published)

@@ -7,11 +7,11 @@ GGUF file of a causal model, which reads ``text``. Argument after the colon: ``s
 contexts and products, for a first look).
 
 Cost: for each checkpoint of each run some 20 gradients of every context; and for each end of the
-spectrum, each group and each probe of the density, ``lanczos_steps`` products with the Hessian on
-all contexts, about 2 gradients each. One checkpoint of a small masked model of
-``configs/flatness/masked.py`` took five minutes, compilation included, on two CPU cores that also
-ran a training. The spectrum takes the memory of ``lanczos_steps`` gradients; leave it out with
-``--config.num_eigenvalues=0``, say for a published model with a hundred million parameters.
+spectrum and each probe of the density, ``lanczos_steps`` products with the Hessian on all contexts,
+about 2 gradients each. One checkpoint of a small masked model of ``configs/flatness/masked.py``
+took five minutes, compilation included, on two CPU cores that also ran a training. The spectrum
+takes the memory of ``lanczos_steps`` gradients; leave it out with ``--config.num_eigenvalues=0``,
+say for a published model with a hundred million parameters.
 """
 
 from ml_collections import ConfigDict

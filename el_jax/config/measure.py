@@ -38,8 +38,8 @@ class MeasureSettings:
         contexts: the largest number of tokens of split or text to use, evenly spread.
         steps: checkpoints; the newest if empty.
         runs: places in the training's list of runs; all if empty.
-        groups: the groups whose traces and largest eigenvalues are reported: "kind" of parameter,
-            "layer", "module" (each matrix, norm and table), or "none".
+        groups: the groups whose traces are reported: "kind" of parameter, "layer", "module" (each
+            matrix, norm and table), or "none".
         num_labels: labels drawn in each context, for the Fisher trace.
         num_probes: probes in each context, for the Hessian trace.
         num_eigenvalues: number of largest eigenvalues; 0 leaves out the spectrum, which takes the

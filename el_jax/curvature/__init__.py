@@ -29,7 +29,7 @@ in nats, traces and eigenvalues in nats over squared units of the parameters.
 from el_jax.curvature.checks import OperatorError, check_operator
 from el_jax.curvature.fisher import Fisher
 from el_jax.curvature.hessian import GaussNewton, Hessian, SampledHessian
-from el_jax.curvature.operator import Operator, split_params
+from el_jax.curvature.operator import Operator
 from el_jax.curvature.parts import mean_over_parts
 from el_jax.curvature.sampling import SampledEstimate, paired_difference
 from el_jax.curvature.sharpness import CriticalSharpness, critical_sharpness, sharpness
@@ -54,6 +54,5 @@ __all__ = [
     "paired_difference",
     "sharpness",
     "smoothed",
-    "split_params",
     "xtrace",
 ]

@@ -1,7 +1,9 @@
-"""Argument checks: each error is one line with the argument, its value and the allowed values."""
+"""Checks of arguments that jax would take in silence, or refuse in words about something else.
 
-import contextlib
-from collections.abc import Callable, Iterator
+Each error is one line with the argument, its value and the allowed values.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -10,9 +12,6 @@ from jax import Array
 
 from el_jax.process.errors import require
 from el_jax.types import Params
-
-# in jax's errors about a function with a custom gradient, and about an operation without one
-_BACKWARDS_ONLY = ("custom_vjp", "Differentiation rule")
 
 
 def leaves_by_name(params: Params) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def check_params(params: Params) -> None:
             raise ValueError(f"params[{name!r}] is {kind_of(leaf)}: must be real and floating")
 
 
-def check_tangent(params: Params, v: Params, name: str = "v") -> None:
+def check_tangent(params: Params, v: Params, name: str) -> None:
     """Raise unless ``v`` has the same tree, shapes and dtypes as ``params``.
 
     Raises:
@@ -59,16 +58,6 @@ def check_tangent(params: Params, v: Params, name: str = "v") -> None:
             raise ValueError(f"{name}[{leaf!r}] is {found}: must be {wanted}, like params")
     nested, wanted = str(jax.tree.structure(v)), str(jax.tree.structure(params))
     require(name, nested, nested == wanted, f"nested like params, {wanted}")
-
-
-def check_scalar(name: str, value: Array | jax.ShapeDtypeStruct) -> None:
-    """Raise unless the value of a loss is a single real number.
-
-    Raises:
-        ValueError: the message has its shape and dtype.
-    """
-    if jax.typeof(value).shape or not jnp.issubdtype(jax.typeof(value).dtype, jnp.floating):
-        raise ValueError(f"{name} returns {kind_of(value)}: must return one real number")
 
 
 def check_count(name: str, value: int, least: int = 1) -> None:
@@ -94,26 +83,6 @@ def check_examples(name: str, examples: Any, weights: Array | None) -> int:
     if weights is not None and weights.shape != (num,):
         raise ValueError(f"weights have shape {weights.shape}: must be [N] = {(num,)}")
     return num
-
-
-@contextlib.contextmanager
-def differentiating_twice() -> Iterator[None]:
-    """Guard a block that takes forward derivatives of functions that may only have reverse ones.
-
-    Raises:
-        ValueError: if the block meets such a function; the message has the cause and the remedy.
-    """
-    try:
-        yield
-    except (NotImplementedError, TypeError) as error:
-        cause = next(iter(str(error).splitlines()), "")
-        if not any(words in cause for words in _BACKWARDS_ONLY):
-            raise
-        raise ValueError(
-            f"a function with derivatives backwards alone ({cause.rstrip('.')}): must be "
-            "differentiable forwards; plain attention (model.attention_impl='xla') is, and so are "
-            "plain logits (loss.path='plain')"
-        ) from error
 
 
 def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:

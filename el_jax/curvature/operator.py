@@ -32,7 +32,6 @@ from el_jax.curvature.arguments import (
     check_count,
     check_finite,
     check_params,
-    check_tangent,
     leaves_by_name,
 )
 from el_jax.curvature.sampling import map_in_chunks, mean_and_sem, numbered_keys, signs
@@ -71,9 +70,9 @@ class Operator(abc.ABC):
     def matvec(self, v: Params) -> Params:
         """A v, a tree like the parameters.
 
-        Raises:
-            ValueError: if v does not have the tree of the parameters, the loss is not a single real
-                number, or part of it has only reverse-mode derivatives, such as cuDNN's attention.
+        jax refuses a direction unlike the parameters, a loss that is not one number, and functions
+        without derivatives forwards: use plain attention (``model.attention_impl="xla"``, not
+        cuDNN's) and plain logits (``loss.path="plain"``).
         """
 
     @abc.abstractmethod
@@ -106,7 +105,14 @@ class Operator(abc.ABC):
         Raises:
             ValueError: if no name belongs.
         """
-        return self.of_block(*split_params(self.params, belongs))
+        leaves, structure = leaves_by_name(self.params), jax.tree.structure(self.params)
+        block = {name: leaf for name, leaf in leaves.items() if belongs(name)}
+        require("leaves that belong", list(block), bool(block), f"some of {', '.join(leaves)}")
+
+        def merged(block: dict[str, Array]) -> Params:
+            return jax.tree.unflatten(structure, list((leaves | block).values()))
+
+        return self.of_block(merged, block)
 
     def trace(self, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
         """Tr A as the mean of vᵀ A v over random signs v (Hutchinson 1989).
@@ -171,7 +177,6 @@ class Operator(abc.ABC):
         *,
         num_steps: int | None = None,
         end: str = "largest",
-        start: Params | None = None,
     ) -> Eigenpairs:
         """Eigenpairs at one end of the spectrum (Lanczos 1950, full reorthogonalisation).
 
@@ -181,8 +186,6 @@ class Operator(abc.ABC):
             num_steps: products A v; max(2 num, 20) + 20 when None, and at most P. Memory is that
                 many trees like the parameters.
             end: "largest" for the most positive first, "smallest" for the most negative first.
-            start: the starting vector, a tree like the parameters; drawn when None. If it lies in a
-                block of A, the process stays in the block.
 
         Returns:
             The pairs. Residuals come from ``num`` further products, so they hold whatever the
@@ -195,12 +198,8 @@ class Operator(abc.ABC):
         steps = min(flat.size, max(2 * num, 20) + 20 if num_steps is None else num_steps)
         require("num", num, 1 <= num <= steps, f"from 1 to {steps}, the number of steps")
         require("end", end, end in ("largest", "smallest"), "'largest' or 'smallest'")
-        if start is None:
-            first = jax.random.normal(key, flat.shape, flat.dtype)
-        else:
-            check_tangent(self.params, start, "start")
-            first = ravel_pytree(start)[0]
-        found = extreme_eigenpairs(self.flat_product(), first, key, num, steps, end)
+        start = jax.random.normal(key, flat.shape, flat.dtype)
+        found = extreme_eigenpairs(self.flat_product(), start, key, num, steps, end)
         self.check_finite("eigenvalues", found.values)
         return found._replace(vectors=jax.vmap(unravel)(found.vectors))
 
@@ -263,26 +262,3 @@ class Operator(abc.ABC):
         forms = map_in_chunks(one, coordinates, chunk)
         self.check_finite("trace", forms.sum())
         return forms
-
-
-def split_params(
-    params: Params, belongs: Callable[[str], bool]
-) -> tuple[Callable[[dict[str, Array]], Params], dict[str, Array]]:
-    """The function from some leaves to all parameters, with the others fixed, and those leaves.
-
-    Args:
-        params: θ.
-        belongs: True for names such as ``layer_0/query/kernel`` of the leaves.
-
-    Raises:
-        ValueError: if no name belongs.
-    """
-    check_params(params)
-    leaves, structure = leaves_by_name(params), jax.tree.structure(params)
-    block = {name: leaf for name, leaf in leaves.items() if belongs(name)}
-    require("leaves that belong", list(block), bool(block), f"some of {', '.join(leaves)}")
-
-    def merged(block: dict[str, Array]) -> Params:
-        return jax.tree.unflatten(structure, list((leaves | block).values()))
-
-    return merged, block

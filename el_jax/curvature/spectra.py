@@ -101,8 +101,7 @@ def _lanczos(
 
     Each new vector is orthogonalised twice against all before it. If the space is exhausted, a
     random vector orthogonal to it starts the next one with a 0 beside the diagonal, so the matrix
-    remains that of A on a larger space and has no spurious zeros. The random vector is 0 where
-    ``start`` is 0, so it stays in a block of A.
+    remains that of A on a larger space and has no spurious zeros.
     """
     tiny = 10 * jnp.finfo(start.dtype).eps
     keys = jax.random.split(key, num_steps)
@@ -113,9 +112,6 @@ def _lanczos(
             v = v - jnp.matmul(along, basis, precision="highest")
         return v
 
-    def random(key: Key) -> Float[Array, " P"]:
-        return jnp.where(start != 0, jax.random.normal(key, start.shape, start.dtype), 0)
-
     def step(carry: tuple[Array, Array], index: Array) -> tuple[tuple[Array, Array], tuple]:
         basis, largest = carry
         q = basis[index]
@@ -124,7 +120,8 @@ def _lanczos(
         rest = orthogonal(product_of_q, basis)
         length = jnp.linalg.norm(rest)
         exhausted = length <= tiny * largest
-        rest = jnp.where(exhausted, orthogonal(random(keys[index]), basis), rest)
+        random = jax.random.normal(keys[index], start.shape, start.dtype)
+        rest = jnp.where(exhausted, orthogonal(random, basis), rest)
         # The last vector of a full basis is dropped: no dimension is left for it.
         unit = rest / jnp.maximum(jnp.linalg.norm(rest), jnp.finfo(start.dtype).tiny)
         basis = basis.at[index + 1].set(unit, mode="drop")

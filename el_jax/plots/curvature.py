@@ -1,10 +1,8 @@
 """The curvature of checkpoints: the density of the Hessian's eigenvalues, and traces by group."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jax import Array
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,20 +15,7 @@ from el_jax.plots.style import (
     add_titles,
     new_figure,
 )
-
-
-@runtime_checkable
-class HasError(Protocol):
-    """A value and its standard error, such as ``types.Estimate``."""
-
-    @property
-    def mean(self) -> Array:
-        """The value."""
-
-    @property
-    def sem(self) -> Array:
-        """Its standard error."""
-
+from el_jax.types import Estimate
 
 LEAST_SHARE = 1e-6  # of the largest density; probes do not resolve less
 _COLOURS = (*COLOURS, *SPARE_COLOURS)
@@ -38,7 +23,7 @@ _COLOURS = (*COLOURS, *SPARE_COLOURS)
 
 def plot_curvature(
     densities: Mapping[str, Float[np.ndarray, "2 points"]],
-    traces: Mapping[str, Mapping[str, HasError]],
+    traces: Mapping[str, Mapping[str, Estimate]],
     question: str,
 ) -> Figure:
     """Draw a curve for each checkpoint's eigenvalues, if known, and a dot for each of its traces.
@@ -77,7 +62,7 @@ def _colour(number: int) -> str:
     return _COLOURS[number % len(_COLOURS)]
 
 
-def _draw_traces(ax: Axes, traces: Mapping[str, Mapping[str, HasError]]) -> None:
+def _draw_traces(ax: Axes, traces: Mapping[str, Mapping[str, Estimate]]) -> None:
     groups: Sequence[str] = list(dict.fromkeys(g for found in traces.values() for g in found))
     for number, (name, found) in enumerate(traces.items()):
         # checkpoints of one group side by side

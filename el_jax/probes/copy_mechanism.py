@@ -3,21 +3,15 @@
 Accuracy on hard strings shows that a network does not copy; these probes show how it answers.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
-
-
-def _over_runs(probe: Callable[..., dict[str, Array]], *shared: Any) -> Probe:
-    compiled = jax.jit(jax.vmap(probe, in_axes=(0, *(None for _ in shared))))
-    return Probe(of_params=lambda params: compiled(params, *shared))
 
 
 def _copy_task(task: Task) -> PaddedCopy:
@@ -56,7 +50,7 @@ def swap_test(task: Task, model: ModelFns, num: int = 256) -> Probe:
             "swap_undoes_shift": (answers == shortcut).mean(),
         }
 
-    return _over_runs(probe, batch, shortcut)
+    return over_runs(probe, batch, shortcut)
 
 
 def attention_mass(task: Task, model: ModelFns, num: int = 64) -> Probe:
@@ -85,4 +79,4 @@ def attention_mass(task: Task, model: ModelFns, num: int = 64) -> Probe:
         return {"attention_on_answer": on_answer.max(), "attention_on_padding": mean}
 
     batch = Once(lambda: task.pack(task.test_set(_whole_windows(task, num))))()
-    return _over_runs(probe, batch, answer, padding)
+    return over_runs(probe, batch, answer, padding)

@@ -19,7 +19,6 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.probes.fine_tune import (
-    NO_FEATURES,
     RECIPE,
     FineTuning,
     fine_tune,
@@ -153,9 +152,6 @@ def sentence_features(
         params: its parameters.
         batch: windows of tokens; their supervision is ignored.
         chunk: windows at once.
-
-    Raises:
-        ValueError: if the model has no features.
     """
 
     def of_window(window: Batch) -> Float[Array, " TD"]:
@@ -186,7 +182,7 @@ def _labelled(prefix: str, task: Task, model: ModelFns, num: int) -> Examples:
     if not isinstance(task, MaskedWords):
         raise ValueError(f"needs the task masked, not {type(task).__name__}")
     if model.features is None:
-        raise ValueError(NO_FEATURES)
+        raise ValueError("needs a model with features, one that has hidden states")
     world = task.world.make()
     names = task.label_names
     require("task.downstream", names, bool(names), "of a world with labels")

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Int
 
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import PathStar, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -55,5 +56,4 @@ def greedy_goal(task: Task, model: ModelFns, num: int = 256) -> Probe:
         }
 
     batch = Once(lambda: task.pack(task.test_set(num)))()
-    compiled = jax.jit(jax.vmap(probe, in_axes=(0, None)))
-    return Probe(of_params=lambda params: compiled(params, batch))
+    return over_runs(probe, batch)

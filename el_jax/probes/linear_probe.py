@@ -73,17 +73,14 @@ def logistic_regression(
         features: features of each example.
         labels: the class of each example.
         num_classes: C.
-        l2: weight of the penalty, positive.
-        shrinkage: δ, positive.
+        l2: weight of the penalty, positive for a minimum to exist.
+        shrinkage: δ, positive as features may repeat each other.
         tolerance: largest duality gap, in nats.
 
     Raises:
-        ValueError: if ``l2`` or ``shrinkage`` is not positive, or there is only one class, or no
-            feature varies.
+        ValueError: if there is only one class, or no feature varies.
         RuntimeError: if the gap stays above ``tolerance``.
     """
-    require("l2", l2, l2 > 0, "positive, for a minimum to exist")
-    require("shrinkage", shrinkage, shrinkage > 0, "positive, as features may repeat each other")
     given = _standardised(features, labels)
     variances, directions = np.linalg.eigh(given.x.T @ given.x / len(given.x))
     root = directions / np.sqrt(np.maximum(variances, 0) + shrinkage)  # a root of (S + δ I)⁻¹
@@ -163,7 +160,7 @@ def naive_bayes(
 
 def linear_probe(
     features: Float[Array | np.ndarray, "n D"],
-    labels: Int[Array | np.ndarray, " labels"],
+    labels: Int[Array | np.ndarray, " n"],
     num_classes: int,
     key: Key,
     *,
@@ -186,16 +183,15 @@ def linear_probe(
         The mean over splits, and its standard error.
 
     Raises:
-        ValueError: if the examples are not as described, or the training part of a split has only
-            one class or no feature that varies.
+        ValueError: if a feature is not finite, a label is not a class, or the training part of a
+            split has only one class or no feature that varies.
     """
     features, labels = np.asarray(features), np.asarray(labels)
-    shape, num = features.shape, labels.size
-    require("features.shape", shape, (*shape[:1], len(shape)) == (num, 2), f"[{num} labels, D]")
     require("features", "NaN or inf", bool(np.isfinite(features).all()), "finite")
-    check_labels(labels, num_classes)
+    outside = labels[(labels < 0) | (labels >= num_classes)]
+    require("labels", outside[:1].tolist(), not outside.size, f"in 0 .. {num_classes - 1}")
     accuracies = []
-    splits = disjoint_splits(num, key, num_splits=num_splits, test_fraction=test_fraction)
+    splits = disjoint_splits(len(labels), key, num_splits=num_splits, test_fraction=test_fraction)
     for train, test in splits:
         classifier = fit(features[train], labels[train], num_classes)
         accuracies.append(np.mean(classifier.predict(features[test]) == labels[test]))
@@ -211,25 +207,14 @@ def disjoint_splits(
     Folds of a cross-validation share training examples and give no such error.
 
     Raises:
-        ValueError: if there are fewer than two splits, or a split has no example of either kind.
+        ValueError: if a split has no example of either kind.
     """
-    require("num_splits", num_splits, num_splits >= 2, "at least 2, for a standard error")
     size = num // num_splits
     num_test = round(test_fraction * size)
     allowed = f"such that both parts of {size} examples have some"
     require("test_fraction", test_fraction, 0 < num_test < size, allowed)
     order = np.asarray(jax.random.permutation(key, num))[: num_splits * size]
     return [(part[num_test:], part[:num_test]) for part in order.reshape(num_splits, size)]
-
-
-def check_labels(labels: Int[np.ndarray, " n"], num_classes: int) -> None:
-    """Raise unless each label is one of ``0 .. num_classes - 1``.
-
-    Raises:
-        ValueError: the message names one that is not.
-    """
-    outside = labels[(labels < 0) | (labels >= num_classes)]
-    require("labels", outside[:1].tolist(), not outside.size, f"in 0 .. {num_classes - 1}")
 
 
 def over_splits(values: list[np.floating]) -> Estimate:

@@ -2,13 +2,11 @@
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, ScalarLike
 
 from el_jax.curvature import (
@@ -17,20 +15,17 @@ from el_jax.curvature import (
     SampledHessian,
     SpectralDensity,
     smoothed,
-    split_params,
 )
-from el_jax.curvature.arguments import leaves_by_name
 from el_jax.curvature.sampling import mean_over_contexts
 from el_jax.probes.contexts import Logits, context_cross_entropy, context_logits
 from el_jax.probes.curvature import (
     NUM_LABELS,
     NUM_PROBES,
     Grouping,
-    group_function,
     traces,
     weight_norm,
 )
-from el_jax.probes.curvature_report import Curvature
+from el_jax.probes.curvature_report import Curvature, Estimates
 from el_jax.probes.true_conditional import true_conditional
 from el_jax.process.compilation import Once
 from el_jax.process.errors import NOT_FINITE, UserError
@@ -38,7 +33,6 @@ from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, Estimate, Key, ModelFns, Params
 
 DENSITY_POINTS, DENSITY_WIDTH = 400, 0.01  # width as a share of the eigenvalue range
-OF_GROUP = "fisher_trace, "
 SPECTRUM_CHUNK = 256  # contexts at once
 FEW = 256  # contexts; below this, use programs that compile faster and run longer
 
@@ -76,7 +70,7 @@ def measurement(
         model: the model, in float32 and with attention that can be differentiated twice.
         windows: contexts from :func:`~el_jax.probes.contexts_of`.
         key: key of labels, probes and starting vectors.
-        grouping: groups whose traces and largest eigenvalues are reported; None for no groups.
+        grouping: groups whose traces are reported; None for no groups.
         num_labels: see :func:`~el_jax.probes.curvature.traces`, likewise ``num_probes``.
         num_probes: probes of the Hessian per context.
         num_eigenvalues: number of largest eigenvalues; 0 for no spectrum.
@@ -108,7 +102,6 @@ def measurement(
         compiled,
         model,
         spectrum_key,
-        grouping,
         num=num_eigenvalues,
         num_steps=lanczos_steps,
         num_probes=density_probes,
@@ -118,93 +111,56 @@ def measurement(
         ce = losses(params, windows)
         if not np.isfinite(ce.mean):
             raise NotFiniteError(f"loss={float(ce.mean)}: must be finite")
-        numbers: dict[str, Estimate | SampledEstimate] = {"ce": ce}
+        found: Estimates = {"ce": ce}
         if truth is not None:
-            numbers |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
-        whole = of_traces(params, windows)
-        names = [name for name in whole if name.startswith(OF_GROUP)]
-        groups = {name.removeprefix(OF_GROUP): whole.pop(name) for name in names}
-        numbers |= whole | {"weight_norm": _without_error(weight_norm(params))}
+            found |= _divergence(truth(jax.tree.map(lambda leaf: leaf[None], params)))
+        found |= of_traces(params, windows)
+        found["weight_norm"] = _without_error(weight_norm(params))
         if not num_eigenvalues:
-            return Curvature(numbers, groups, {}, None)
-        found, of_blocks = of_spectra(params, windows)
-        numbers |= {f"eigenvalue_{i + 1}": value for i, value in enumerate(found.largest)}
-        numbers["least_eigenvalue"] = found.least
-        return Curvature(numbers, groups, of_blocks, _curve(found))
+            return Curvature(found, None)
+        eigenvalues, density = of_spectra(params, windows)
+        found |= eigenvalues
+        return Curvature(found, density)
 
     return of
-
-
-class Spectrum(NamedTuple):
-    """Both ends of a spectrum, and its density.
-
-    Attributes:
-        largest: eigenvalues with their residuals, the largest first.
-        least: the least eigenvalue, with its residual.
-        density: density of all eigenvalues.
-    """
-
-    largest: list[Estimate]
-    least: Estimate
-    density: SpectralDensity
 
 
 def _spectra(
     compiled: Callable[[Callable], Callable],
     model: ModelFns,
     key: Key,
-    grouping: Grouping | None,
     *,
     num: int,
     num_steps: int,
     num_probes: int,
-) -> Callable[[Params, Batch], tuple[Spectrum, dict[str, Estimate]]]:
-    """The spectrum, and the largest eigenvalue of every group's block with its residual."""
-    group_of, hessian = group_function(grouping or "kind"), functools.partial(_hessian, model)
+) -> Callable[[Params, Batch], tuple[dict[str, Estimate], Float[np.ndarray, "2 points"]]]:
+    """The function to the Hessian's eigenvalues, with their residuals, and to their density."""
 
     @compiled
-    def of_end(
-        params: Params, windows: Batch, sign: ScalarLike, inside: Params, start: Params
-    ) -> tuple[Array, Array]:
-        """Eigenvalues of H, or of a block of it, and their residuals: one program for all."""
-        loss = hessian(params, windows).at
-
-        def of_block(step: Params) -> Array:
-            moved = jax.tree.map(lambda at, one, by: at + one * by, params, inside, step)
-            return jnp.asarray(sign) * loss(moved)
-
-        nowhere = jax.tree.map(jnp.zeros_like, params)
-        top = Hessian(of_block, nowhere).eigenvalues(key, num, num_steps=num_steps, start=start)
+    def of_end(params: Params, windows: Batch, sign: ScalarLike, key: Key) -> tuple[Array, Array]:
+        """Eigenvalues at one end, and their residuals: one program for both ends."""
+        loss = _hessian(model, params, windows).at
+        signed = Hessian(lambda at: jnp.asarray(sign) * loss(at), params)
+        top = signed.eigenvalues(key, num, num_steps=num_steps)
         return jnp.asarray(sign) * top.values, top.residuals
 
     @compiled
     def of_density(params: Params, windows: Batch, key: Key) -> SpectralDensity:
-        whole = hessian(params, windows)
+        whole = _hessian(model, params, windows)
         return whole.density(key, num_probes=num_probes, num_steps=num_steps)
 
-    def end(
-        params: Params, windows: Batch, sign: float, key: Key, group: str | None = None
-    ) -> list[Estimate]:
-        def belongs(name: str) -> bool:
-            return group in (None, group_of(name))
-
-        block = hessian(params, windows).restrict(belongs)
-        if group and sum(leaf.size for leaf in block.params.values()) < num_steps:
-            # a process with that many steps would leave such a small block
-            values, residuals, _ = block.eigenvalues(key, 1, num_steps=num_steps)
-        else:
-            values, residuals = of_end(params, windows, sign, *_inside(params, belongs, key))
-        return list(map(Estimate, values, residuals))
-
-    def of(params: Params, windows: Batch) -> tuple[Spectrum, dict[str, Estimate]]:
+    def of(
+        params: Params, windows: Batch
+    ) -> tuple[dict[str, Estimate], Float[np.ndarray, "2 points"]]:
         keys = jax.random.split(key, 3)
         largest, least = (
-            end(params, windows, sign, of_sign)
+            list(map(Estimate, *of_end(params, windows, sign, of_sign)))
             for sign, of_sign in zip((1.0, -1.0), keys, strict=False)
         )
-        whole = Spectrum(largest, least[0], of_density(params, windows, keys[2]))
-        groups = dict.fromkeys(map(group_of, leaves_by_name(params))) if grouping else {}
-        return whole, {g: end(params, windows, 1.0, key, g)[0] for g in groups}
+        found = {f"eigenvalue_{i}": value for i, value in enumerate(largest, start=1)}
+        density = of_density(params, windows, keys[2])
+        curve = _curve(density, float(least[0].mean), float(largest[0].mean))
+        return found | {"least_eigenvalue": least[0]}, curve
 
     return of
 
@@ -214,23 +170,11 @@ def _hessian(model: ModelFns, params: Params, windows: Batch) -> SampledHessian:
     return Hessian(of_context, params).over(windows, chunk=SPECTRUM_CHUNK)
 
 
-def _inside(params: Params, belongs: Callable[[str], bool], key: Key) -> tuple[Params, Params]:
-    """1 in a block of the parameters and 0 elsewhere, and a normal vector in it.
-
-    Returned on the host: device arrays of another origin would make their reader compile again.
-    """
-    merged, block = split_params(jax.tree.map(jnp.zeros_like, params), belongs)
-    flat, restore = ravel_pytree(block)
-    start = restore(jax.random.normal(key, flat.shape, flat.dtype))
-    return jax.device_get((merged(jax.tree.map(jnp.ones_like, block)), merged(start)))
-
-
-def _curve(found: Spectrum) -> Float[np.ndarray, "2 points"]:
+def _curve(density: SpectralDensity, low: float, high: float) -> Float[np.ndarray, "2 points"]:
     """The density between both ends of a spectrum, and a little beyond."""
-    low, high = float(found.least.mean), float(found.largest[0].mean)
     width = DENSITY_WIDTH * (high - low)
     at = jnp.linspace(low - 5 * width, high + 5 * width, DENSITY_POINTS)
-    return np.stack([at, smoothed(found.density, at, width)])
+    return np.stack([at, smoothed(density, at, width)])
 
 
 def _without_error(value: Array) -> Estimate:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -45,5 +46,4 @@ def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
         kl = jnp.where(truth > 0, truth * (log_truth - log_model), 0.0).sum(-1)
         return {"kl_river": kl.mean(where=river), "kl_hill": kl.mean(where=~river)}
 
-    over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None, None, None)))
-    return Probe(lambda params: over_runs(params, batch, log_truth, river))
+    return over_runs(of_run, batch, log_truth, river)

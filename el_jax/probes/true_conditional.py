@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, MaskedWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -62,17 +63,13 @@ def true_conditional(task: Task, model: ModelFns, num: int = 2048) -> Probe:
     else:
         raise ValueError(f"needs the task masked or causal, not {type(task).__name__}")
 
-    @jax.jit
-    def over_runs(params: Params, batch: Batch, truth: Array) -> dict[str, Array]:
-        def of_run(params: Params) -> dict[str, Array]:
-            def of_chunk(part: tuple[Batch, Array]) -> _Sums:
-                return sums(jax.nn.log_softmax(model.apply(params, part[0])), *part)
+    def of_run(params: Params, batch: Batch, truth: Array) -> dict[str, Array]:
+        def of_chunk(part: tuple[Batch, Array]) -> _Sums:
+            return sums(jax.nn.log_softmax(model.apply(params, part[0])), *part)
 
-            return _rates(jax.lax.map(of_chunk, (batch, truth)))
+        return _rates(jax.lax.map(of_chunk, (batch, truth)))
 
-        return jax.vmap(of_run)(params)
-
-    return Probe(of_params=lambda params: over_runs(params, batch, truth))
+    return over_runs(of_run, batch, truth)
 
 
 def _masked_truth(task: MaskedWords, chunks: int) -> tuple[Batch, Float[Array, "chunks S V"]]:

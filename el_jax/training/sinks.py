@@ -1,17 +1,14 @@
 """Sinks for rows of metrics: memory and metrics.jsonl; other tools' are in ``trackers``."""
 
-import contextlib
 import errno
 import json
 import math
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from el_jax.training.progress import Points, Watched, progress
 from el_jax.types import Row
 
 
@@ -24,9 +21,6 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Finish; no row may follow."""
-
-
-OpenSinks: TypeAlias = Callable[[], Iterable[Sink]]
 
 
 class History:
@@ -119,41 +113,3 @@ def read_rows(path: pathlib.Path) -> History:
         row = {k: np.asarray([math.nan if x is None else x for x in v]) for k, v in values.items()}
         history.write(step, row)
     return history
-
-
-@contextlib.contextmanager
-def open_sinks(
-    workdir: pathlib.Path,
-    title: str,
-    num_updates: int,
-    watched: Watched,
-    start: int = 0,
-    *,
-    points: Points,
-    row_bytes: int = 0,
-    further: OpenSinks,
-) -> Iterator[list[Sink]]:
-    """The sinks of a command: metrics.jsonl, the requested ones, and progress.
-
-    Args:
-        workdir: the folder for files.
-        title: name of the training in the progress display.
-        num_updates: number of updates of the training.
-        watched: metrics that the progress display shows.
-        points: sweep points of the runs, which the display keeps apart.
-        start: the step from which training continues.
-        row_bytes: size of the rows up to that step; metrics.jsonl is cut to it.
-        further: opens the others, once metrics.jsonl is open.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
-    with contextlib.ExitStack() as leaving:
-        sinks: list[Sink] = [JsonLines(workdir / "metrics.jsonl", row_bytes)]
-        leaving.callback(sinks[0].close)
-        for sink in further():
-            sinks.append(sink)
-            leaving.callback(sink.close)
-        sinks.append(progress(title, num_updates, watched, start, points=points))
-        leaving.callback(sinks[-1].close)
-        yield sinks

@@ -24,12 +24,10 @@ class Measured(NamedTuple):
 
     Attributes:
         of_tokens: moments of per-token quantities by group, from ``objective.measure``.
-        of_update: moments of whole-update quantities, each ``[]``.
         norms: the loss and the norms of gradient and parameter update, ordered as ``BAD_PARTS``.
     """
 
     of_tokens: Metrics
-    of_update: Metrics
     norms: Float[Array, "3"]
 
 
@@ -67,11 +65,7 @@ def update(
     # a norm is finite only if every entry is, so three numbers show whether the update is finite
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
     of_tokens = objective.measure(outputs, batch, hypers.loss)
-    return after, Measured(of_tokens, _named(norms), norms)
-
-
-def _named(norms: Array) -> Metrics:
-    return {"grad_norm": single(norms[1]), "update_norm": single(norms[2])}
+    return after, Measured(of_tokens, norms)
 
 
 Step = Callable[[Run, Int[Array, ""], Any, Hypers], tuple[Run, Measured]]
@@ -114,7 +108,9 @@ def epoch(
 
         def body(run: Run, step: Array) -> tuple[Run, tuple[Metrics, Metrics]]:
             run, measured = step_of(run, step, data, hypers)
-            return run, (measured.of_tokens, measured.of_update)
+            _, grad_norm, update_norm = measured.norms
+            of_update = {"grad_norm": single(grad_norm), "update_norm": single(update_norm)}
+            return run, (measured.of_tokens, of_update)
 
         run, (of_tokens, of_update) = jax.lax.scan(body, start, steps)
         # pooled over devices once per dispatch, not per update, to send fewer messages

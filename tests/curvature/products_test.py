@@ -172,11 +172,11 @@ def test_a_block_is_the_diagonal_block_of_the_hessian():
 
 PARAMS = {"w": jnp.ones((2, 2)), "b": jnp.ones(2)}
 REFUSED = {
-    "v\\['b'\\] is missing: v must have the leaves b, w": {"w": jnp.ones((2, 2))},
-    "v\\['c'\\] is not in params": PARAMS | {"c": jnp.ones(1)},
-    "v\\['w'\\] is float32\\[4\\]: must be float32\\[2,2\\], like params": PARAMS
+    "after\\['b'\\] is missing: after must have the leaves b, w": {"w": jnp.ones((2, 2))},
+    "after\\['c'\\] is not in params": PARAMS | {"c": jnp.ones(1)},
+    "after\\['w'\\] is float32\\[4\\]: must be float32\\[2,2\\], like params": PARAMS
     | {"w": jnp.ones(4)},
-    "v\\['b'\\] is int32\\[2\\]: must be float32\\[2\\]": PARAMS | {"b": jnp.ones(2, int)},
+    "after\\['b'\\] is int32\\[2\\]: must be float32\\[2\\]": PARAMS | {"b": jnp.ones(2, int)},
 }
 
 
@@ -185,23 +185,26 @@ def test_a_direction_unlike_the_parameters_is_refused(message):
     def loss(params):
         return jnp.sum(params["w"] @ params["b"])
 
-    for product in (Hessian.matvec, Hessian.quadratic_form):
-        with pytest.raises(ValueError, match=message):
-            product(Hessian(loss, PARAMS), REFUSED[message])
     with pytest.raises(ValueError, match=message):
+        Hessian(loss, PARAMS).difference_to(REFUSED[message])
+    for product in (Hessian.matvec, Hessian.quadratic_form):
+        with pytest.raises((TypeError, ValueError), match="jvp"):
+            product(Hessian(loss, PARAMS), REFUSED[message])
+    with pytest.raises((TypeError, ValueError), match="jvp"):
         GaussNewton(lambda p: p["w"], jnp.sum, PARAMS).matvec(REFUSED[message])
 
 
 def test_what_is_no_loss_or_no_parameter_is_refused():
-    for product in (Hessian.matvec, Hessian.quadratic_form):
-        with pytest.raises(ValueError, match=r"loss returns float32\[2\]: must return one real"):
-            product(Hessian(lambda p: p["b"], PARAMS), PARAMS)
-    with pytest.raises(ValueError, match=r"loss_of_outputs returns float32\[2,2\]"):
+    with pytest.raises(TypeError, match=r"only defined for scalar-output functions"):
+        Hessian(lambda p: p["b"], PARAMS).matvec(PARAMS)
+    with pytest.raises(ValueError, match=r"^loss.shape=\(2,\): must be that of one number"):
+        Hessian(lambda p: p["b"], PARAMS).quadratic_form(PARAMS)
+    with pytest.raises(TypeError, match=r"only defined for scalar-output functions"):
         GaussNewton(lambda p: p["w"], lambda z: z, PARAMS).matvec(PARAMS)
     with pytest.raises(ValueError, match=r"params\['step'\] is int32\[\]: must be real"):
         Hessian(lambda p: p["w"] * 1.0, {"step": jnp.int32(3), "w": jnp.ones(())}).dense()
-    with pytest.raises(ValueError, match=r"v='PyTreeDef.*: must be nested like params, PyTreeDef"):
-        Hessian(lambda p: p[0].sum(), [jnp.ones(2)]).matvec((jnp.ones(2),))
+    with pytest.raises(ValueError, match=r"after='PyTreeDef.*: must be nested like params, PyTree"):
+        Hessian(lambda p: p[0].sum(), [jnp.ones(2)]).difference_to((jnp.ones(2),))
     with pytest.raises(ValueError, match=r"params=\{\}: must be a pytree with at least one array"):
         Hessian(lambda p: 1.0, {}).dense()
 
@@ -232,8 +235,7 @@ def without_a_rule(params):
     ("loss", "cause"),
     [(blockwise, "jvp.*custom_vjp function"), (without_a_rule, "'attention_of_a_card' not impl")],
 )
-def test_a_function_without_derivatives_forwards_is_named_with_the_remedy(loss, cause):
-    said = f"backwards alone .*{cause}.*: must be .*attention_impl='xla'.*loss.path='plain'"
+def test_a_function_without_derivatives_forwards_is_refused(loss, cause):
     for product in (
         lambda loss, at, v: Hessian(loss, at).matvec(v),
         lambda loss, at, v: Hessian(loss, at).quadratic_form(v),
@@ -241,11 +243,5 @@ def test_a_function_without_derivatives_forwards_is_named_with_the_remedy(loss, 
         lambda loss, at, _: Hessian(loss, at).dense(),
         lambda loss, at, _: Hessian(loss, at).trace(jax.random.key(0), 2),
     ):
-        with pytest.raises(ValueError, match=said) as error:
+        with pytest.raises((NotImplementedError, TypeError), match=cause):
             product(loss, PARAMS, PARAMS)
-        assert "\n" not in str(error.value)
-
-
-def test_another_mistake_of_a_loss_is_left_as_it_is():
-    with pytest.raises(TypeError, match="unsupported operand"):
-        Hessian(lambda p: p["w"] + "text", PARAMS).quadratic_form(PARAMS)

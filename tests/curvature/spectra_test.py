@@ -152,19 +152,3 @@ def test_arguments_that_do_not_fit_are_refused(loss):
 
 def broken(params):
     return jnp.sqrt(-jnp.abs(params["head"]) - 1).sum()
-
-
-def test_a_start_within_a_block_finds_the_block_s_largest_eigenvalue():
-    with jax.enable_x64(True):
-        matrix = symmetric_matrix() - 9 * np.eye(19)  # eigenvalues < 0; those off the block are 0
-        inside, nowhere = np.arange(19) >= 15, tree_of(np.zeros(19))
-
-        def of_block(step):
-            masked = jax.tree.map(jnp.multiply, tree_of(1.0 * inside), step)
-            return quadratic(matrix)(masked)
-
-        start = tree_of(np.where(inside, np.random.default_rng(0).normal(size=19), 0))
-        found = Hessian(of_block, nowhere).eigenvalues(KEY, 1, num_steps=4, start=start)
-        exact = np.linalg.eigvalsh(matrix[15:, 15:])
-        assert exact[-1] < 0
-        np.testing.assert_allclose(found.values, exact[-1:], atol=1e-10)

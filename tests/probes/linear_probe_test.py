@@ -196,24 +196,15 @@ def test_sentence_features_are_the_vectors_of_all_tokens():
     np.testing.assert_array_equal(found, np.asarray(table)[tokens].reshape(7, 12))
 
 
-def test_a_model_without_hidden_states_is_refused():
-    with pytest.raises(ValueError, match=r"^needs a model with features"):
-        sentence_features(ModelFns(dict, dict), {}, batch_of([[0, 1]]))
-
-
 X, Y = clouds()
 REFUSED = {
     "classes among the labels": ({"labels": Y * 0 + 2}, {}),
     "features that vary": ({"features": X * 0 + 1}, {}),
     "features": ({"features": np.where(np.arange(D) == 2, np.nan, X)}, {}),
-    "features.shape": ({"features": X[1:]}, {}),
     "labels": ({"labels": Y - 1}, {}),
     "labels ": ({"num_classes": 2}, {}),
-    "num_splits": ({}, {"num_splits": 1}),
     "test_fraction": ({}, {"test_fraction": 0.0}),
     "test_fraction ": ({}, {"num_splits": N}),
-    "l2": ({}, {"fit": lambda *given: logistic_regression(*given, l2=0.0)}),
-    "shrinkage": ({}, {"fit": lambda *given: logistic_regression(*given, shrinkage=0.0)}),
 }
 
 
