@@ -117,16 +117,3 @@ def test_a_solution_on_the_kinks_is_as_flat_and_does_not_transfer():
     features = np.asarray(jax.vmap(hidden, (None, 0))(params, inputs))
     fitted = features @ np.linalg.lstsq(features, answers)[0]
     np.testing.assert_allclose(np.square(fitted - answers).mean(), 0.088, atol=6e-4)
-
-
-@pytest.mark.parametrize("length", [0, 5])
-def test_a_bad_length_is_one_line(length):
-    with pytest.raises(ValueError, match=rf"length={length}: must be even and at least 2"):
-        Dyck(length)
-
-
-def test_too_many_inputs_to_write_out_are_one_line():
-    with pytest.raises(ValueError, match=r"length=22: must be at most 20"):
-        Dyck(22).masked_inputs()
-    with pytest.raises(ValueError, match=r"length=22: must be at most 20"):
-        Dyck(22).downstream_inputs()

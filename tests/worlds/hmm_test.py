@@ -89,29 +89,3 @@ def test_the_defaults_have_the_entropy_they_were_chosen_for():
     floor = entropy_floor(world, jax.random.key(0), 1000)
     assert abs(floor.mean - 3.77) < 0.06  # models differ by some hundredths
     assert 0.35 < label_rates(world, jax.random.key(1), 1000)["state_6"].bayes.mean < 0.5
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"num_blocks": 0}, "num_blocks=0: must be at least 1"),
-        ({"vocab_size": 30}, "vocab_size=30: must be a positive multiple of num_blocks=4"),
-        ({"num_states": 2}, "num_states=2: must be a positive multiple of num_blocks=4"),
-        ({"concentration": 0.0}, r"concentration=0.0: must be above 0"),
-        ({"length": 0}, "length=0: must be at least 1"),
-        ({"seed": -1}, "seed=-1: must be at least 0"),
-    ],
-)
-def test_a_bad_number_is_one_line(change, message):
-    with pytest.raises(ValueError, match=message):
-        block_hmm(**change)
-
-
-def test_bad_tables_are_one_line():
-    good = np.full((2, 2), 0.5)
-    with pytest.raises(ValueError, match=r"transition\[1\] sums to 1.4"):
-        HMM(good[0], np.array([[0.5, 0.5], [0.7, 0.7]]), good, length=3)
-    with pytest.raises(ValueError, match=r"initial.shape=\(3,\): must be \(2,\)"):
-        HMM(np.full(3, 1 / 3), good, good, length=3)
-    with pytest.raises(ValueError, match=r"emission.ndim=1: must be 2"):
-        HMM(good[0], good, good[0], length=3)

@@ -105,26 +105,3 @@ def test_settings_have_the_entropy_they_were_chosen_for(numbers, expected, withi
     world = tree_grammar(seed=1, **numbers)
     floor = jax.jit(entropy_floor, static_argnums=2)(world, jax.random.key(0), 200)
     assert abs(floor.mean - expected) < within
-
-
-@pytest.mark.parametrize(
-    ("numbers", "message"),
-    [
-        ({"depth": 0}, r"depth=0: must be in 1\.\.16"),
-        ({"rules_per_symbol": 101}, r"rules_per_symbol=101: must be in 1\.\.100"),
-        ({"words_per_symbol": 0}, r"words_per_symbol=0: must be in 1\.\.200"),
-        ({"num_roots": 101}, r"num_roots=101: must be in 1\.\.100"),
-        ({"seed": -1}, r"seed=-1: must be at least 0"),
-    ],
-)
-def test_a_bad_number_is_one_line(numbers, message):
-    with pytest.raises(ValueError, match=message):
-        tree_grammar(**numbers)
-
-
-def test_bad_tables_are_one_line():
-    good = small()
-    with pytest.raises(ValueError, match=r"rules\[0, 0\] sums to 2 "):
-        TreeGrammar(good.root, good.root_rules, good.rules * 2, good.words)
-    with pytest.raises(ValueError, match=r"root_rules.shape=\(1, 3, 3\): must be \(2, 3, 3\)"):
-        TreeGrammar(good.root, good.root_rules[:1], good.rules, good.words)

@@ -25,7 +25,7 @@ from el_jax.worlds import (
     exact_label_rates,
     label_rates,
 )
-from el_jax.worlds.world import categorical, categorical_of, check_rows, cumulative
+from el_jax.worlds.world import categorical, categorical_of, cumulative
 from tests.worlds.small_worlds import SMALL
 
 # the others are tables of the class of hmm, tested in mess3_test.py and bigram_river_test.py
@@ -285,39 +285,6 @@ def test_rounded_sums_give_no_class_of_weight_zero_room():
     assert (sums[:, 2::2] == sums[:, 1:-1:2]).all()
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ([[0.5, 0.5], [0.5, 0.6]], r"table\[1\] sums to 1.1 .*: must be probabilities"),
-        ([[0.5, 0.5], [1.5, -0.5]], r"table\[1\] sums to 1 with least entry -0.5: must be"),
-        ([[np.nan, 1], [0.5, 0.5]], r"table\[0\] sums to nan"),
-        ([[1.0], [1.0]], r"table.shape=\(2, 1\): must be \(2, 2\)"),
-    ],
-)
-def test_a_bad_table_is_one_line(table, message):
-    with pytest.raises(ValueError, match=message) as error:
-        check_rows("table", np.array(table), (2, 2))
-    assert "\n" not in str(error.value)
-
-
-@every_world
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda world: world.sample(jax.random.key(0), -1), "num=-1: must be at least 0"),
-        (lambda world: entropy_floor(world, jax.random.key(0), 1), "num=1: must be at least 2"),
-    ],
-)
-def test_a_bad_argument_is_one_line(name, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(SMALL[name])
-
-
-def test_a_world_too_large_to_write_out_says_so():
-    with pytest.raises(ValueError, match=r"number of sentences=6553.*: must be at most 1048576"):
-        every_sentence(WORLDS["hmm"]())
-
-
 @pytest.mark.parametrize("name", [name for name in KINDS if len(SMALL[name].lengths) == 1])
 def test_masked_contexts_are_the_sentences_with_a_word_hidden(name):
     world = SMALL[name]
@@ -339,17 +306,3 @@ def test_masked_contexts_are_the_sentences_with_a_word_hidden(name):
         np.testing.assert_allclose(np.exp(law), of[tuple(context.tolist())], atol=1e-12)
     entropies = conditional_entropies(found.log_conditionals)
     assert found.weights @ entropies == pytest.approx(float(exact_entropy_floor(world)))
-
-
-def test_contexts_of_sentences_of_several_lengths_are_refused():
-    with pytest.raises(ValueError, match=r"number of lengths=\d: must be 1"):
-        every_masked_context(SMALL["grammar_file"])
-
-
-@pytest.mark.parametrize("name", ["hmm", "pcfg", "grammar_file"])
-def test_a_token_that_is_no_word_is_refused_and_not_taken_for_another(name):
-    world = SMALL[name]
-    tokens = np.zeros((1, world.length), np.int32)
-    tokens[0, 0] = world.vocab_size  # the begin token of a causal task
-    with pytest.raises(ValueError, match=f"token {world.vocab_size}: must be in .* the words of"):
-        world.log_next(tokens)
