@@ -20,12 +20,7 @@ MODELS = {
     "gpt2": transformer(dataclasses.replace(PRESETS["gpt2"], num_heads=2, max_length=8, **SMALL)),
     "lstm": lstm(LSTMConfig(**SMALL)),
 }
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 @pytest.fixture(name="teacher", scope="module", params=MODELS)

@@ -31,6 +31,7 @@ from tests.worlds.small_worlds import SMALL
 # the others are tables of the class of hmm, tested in mess3_test.py and bigram_river_test.py
 KINDS = [name for name in SMALL if name not in ("bigram_river", "mess3", "rrxor")]
 every_world = pytest.mark.parametrize("name", KINDS)
+pytestmark = pytest.mark.usefixtures("float64")
 few = settings(derandomize=True, deadline=None, max_examples=5)
 conditionals_of = Once(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
 next_of = Once(lambda world, tokens: jnp.exp(world.log_next(tokens)))
@@ -40,12 +41,6 @@ exact_floor_of = Once(exact_entropy_floor, static_argnames="per")
 rates_of = Once(label_rates, static_argnums=2)
 exact_rates_of = Once(exact_label_rates)
 classes_of = Once(lambda world, given: (world.labels(given), world.log_posteriors(given.tokens)))
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
 
 
 @functools.cache
