@@ -1,4 +1,4 @@
-"""Losses over all tokens of an update: definition, bound, and trainings with them."""
+"""Losses over all tokens of an update: definition, bound, and layout."""
 
 import jax
 import jax.numpy as jnp
@@ -66,25 +66,11 @@ def test_unsupervised_tokens_and_shifts_of_a_context_change_nothing(name):
     assert not losses_of(LOGITS, np.zeros_like(MASK)).any()
 
 
-@pytest.mark.parametrize("path", ["plain", "chunked"])
-def test_a_training_descends_it(path):
-    config = small_config("loss=mann_whitney,smoke", seeds=1, num_updates=300)
-    config.sweep.loss.tau = (0.5, 1.0)
-    config.optim.peak_lr, config.model.width = 0.03, 16
-    config.loss.path = path
-    settings = build.parse(config)
-    assert not isinstance(build.make_spec(settings).objective, InParts)
-    program = build.build(settings).program
-    state, first, _ = program.advance(program.init(), 150)
-    state, last, health = program.advance(state, 150)
-    assert (health.stopped_at == -1).all()
-    easy = last["loss"].mean[:, 0] / first["loss"].mean[:, 0]
-    assert (easy < 0.5).all(), easy
-
-
 def test_its_windows_stay_on_one_device():
     config = small_config("loss=mann_whitney,smoke", seeds=1, shard="data")
     with pytest.raises(ConfigError, match=r"mann_whitney', which needs all windows on one device"):
         build.make_spec(build.parse(config))
     config.train.shard = "auto"
-    assert build.make_spec(build.parse(config)).layout.data == 1
+    spec = build.make_spec(build.parse(config))
+    assert spec.layout.data == 1
+    assert not isinstance(spec.objective, InParts)
