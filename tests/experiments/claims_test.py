@@ -213,7 +213,7 @@ def test_an_exact_claim_is_judged_by_changes_of_signs():
     assert few.verdict is UNDECIDED  # five seeds have no p value below .05
 
 
-@settings(max_examples=10, derandomize=True, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_adjusted_p_values_are_those_of_statsmodels(ps):
     expected = multipletests(ps, method="holm")[1]

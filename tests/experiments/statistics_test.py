@@ -21,7 +21,7 @@ def seed_values(values, seeds=None):
     return pd.Series(values, index=seeds, dtype=float)
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=9).filter(lambda v: len(set(v)) > 1))
 def test_the_interval_is_scipys(values):
     values = np.array(values, float)

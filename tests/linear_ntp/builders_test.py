@@ -76,7 +76,7 @@ def test_orthonormal_embeddings_and_their_finite_component():
     )
 
 
-@settings(derandomize=True, max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(dim=st.integers(1, 4), seed=st.integers(0, 99))
 def test_a_teacher_is_compatible_however_small_d(dim, seed):
     assert incompatibility(teacher_problem(12, dim, 5, 3, seed=seed)) < 1e-7
@@ -84,7 +84,7 @@ def test_a_teacher_is_compatible_however_small_d(dim, seed):
         assert incompatibility(random_problem(12, dim, 5, 3, seed=seed)) > 1e-3
 
 
-@settings(derandomize=True, max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     dim=st.integers(2, 4),
     num_classes=st.integers(2, 5),

@@ -32,7 +32,7 @@ from tests.worlds.small_worlds import SMALL
 KINDS = [name for name in SMALL if name not in ("bigram_river", "mess3", "rrxor")]
 every_world = pytest.mark.parametrize("name", KINDS)
 pytestmark = pytest.mark.usefixtures("float64")
-few = settings(derandomize=True, deadline=None, max_examples=5)
+few = settings(max_examples=5)
 conditionals_of = Once(lambda world, tokens: jnp.exp(world.log_conditionals(tokens)))
 next_of = Once(lambda world, tokens: jnp.exp(world.log_next(tokens)))
 sample = Once(lambda world, key, num: world.sample(key, num), static_argnums=2)
