@@ -203,24 +203,6 @@ def test_zero_strength_is_cross_entropy_bit_for_bit(name):
     np.testing.assert_array_equal(losses, cross_entropy(stats))
 
 
-def test_gradient_weight_of_cross_entropy_is_the_probability_of_error():
-    logits, labels = random_tokens(10)
-    stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
-    p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-    expected = 1 - np.take_along_axis(p, labels[..., None], -1)[..., 0]
-    np.testing.assert_allclose(gradient_weight(cross_entropy, stats), expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("tau", [0.0, 0.5, 1.0, 1.5, 2.0])
-def test_comp_sum_weights_a_token_by_a_power_of_its_probability(tau):
-    logits, labels = random_tokens(11)
-    with jax.enable_x64(True):
-        stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
-        error = gradient_weight(cross_entropy, stats)
-        weight = gradient_weight(partial(TOKEN_LOSSES["comp_sum"], tau=tau), stats)
-        np.testing.assert_allclose(weight, (1 - error) ** (tau - 1) * error, rtol=1e-9)
-
-
 def test_comp_sum_is_continuous_at_cross_entropy_and_ends_at_the_probability_of_error():
     logits, labels = random_tokens(11)
     stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
@@ -237,14 +219,6 @@ def test_dice_rests_at_its_target_margin(alpha):
     loss = partial(TOKEN_LOSSES["dice"], alpha=alpha, smooth=1.0)
     (margin,) = equilibrium_margins(loss, 2)
     np.testing.assert_allclose(margin, -np.log(alpha), rtol=1e-6)
-
-
-def test_z_spherical_does_not_see_the_scale_of_the_logits():
-    logits, labels = random_tokens(12)
-    loss = partial(TOKEN_LOSSES["z_spherical"], a=2.0, b=1.0)
-    moved = token_stats(jnp.asarray(30 * logits + 4), jnp.asarray(labels))
-    stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))
-    np.testing.assert_allclose(loss(moved), loss(stats), atol=1e-5)
 
 
 def test_sigma_damp_rests_at_its_documented_log_odds():

@@ -1,7 +1,6 @@
 """A training that ends early keeps its results so far, and a sweep is compiled once."""
 
 import logging
-import pathlib
 import signal
 
 import jax
@@ -14,8 +13,6 @@ from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from tests.training.poisoning import poisoned_from
 from tests.training.small_training import built, small_config
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):

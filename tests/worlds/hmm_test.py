@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from el_jax.worlds import HMM, block_hmm, entropy_floor, exact_label_rates, label_rates
+from el_jax.worlds import HMM, block_hmm, entropy_floor, label_rates
 
 
 def paths(world, tokens):
@@ -64,16 +64,6 @@ def test_blocks_are_never_left():
     np.testing.assert_array_equal(word_block[words], state_block[states])
     assert (np.ptp(state_block[states], axis=1) == 0).all()
     np.testing.assert_array_equal(world.labels(sentences)["state_6"], states[:, 5])
-
-
-def test_the_majority_rate_is_that_of_the_law_of_the_states():
-    world = dense(2)
-    with jax.enable_x64(True):
-        rates = exact_label_rates(world)
-    law = world.initial
-    for t in range(1, 5):
-        np.testing.assert_allclose(rates[f"state_{t}"][0], law.max(), atol=1e-10)
-        law = law @ world.transition
 
 
 def test_long_sentences_do_not_underflow():
