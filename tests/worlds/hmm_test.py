@@ -41,17 +41,6 @@ def test_probability_and_posteriors_are_sums_over_paths(seed):
             np.testing.assert_allclose(posteriors[f"state_{t + 1}"][i], marginal, atol=1e-10)
 
 
-def test_a_sentence_that_no_path_emits():
-    world = block_hmm(vocab_size=4, num_states=4, length=3, num_blocks=2)
-    with jax.enable_x64(True):
-        across = np.array([0, 3, 0])  # words of two blocks
-        assert world.log_probability(across) == -np.inf
-        conditionals = np.exp(world.log_conditionals(across))
-    assert np.isnan(conditionals[[0, 2]]).all()
-    np.testing.assert_allclose(conditionals[1, :2].sum(), 1)  # any word of the first block fits
-    assert not conditionals[1, 2:].any()
-
-
 def test_blocks_are_never_left():
     world = block_hmm()
     state_block, word_block = np.arange(100) // 25, np.arange(200) // 50
