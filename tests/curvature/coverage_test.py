@@ -81,6 +81,7 @@ def test_stated_errors_cover_the_truth_as_often_as_they_say(estimate):
     off = np.abs(np.asarray(found.mean) - truth) / np.asarray(found.sem)
     assert 0.93 <= (off < 2.0).mean() <= 0.97  # .954 for normal numbers
     assert (off[:300] < 3).mean() >= 0.99
+    assert abs(found.mean.mean() - truth) < 4 * found.mean.std() / TRIALS**0.5  # no bias
 
 
 @pytest.mark.parametrize("power", [0, 1, 2])

@@ -61,21 +61,9 @@ def test_dense_hessian_is_that_of_finite_differences():
         found = Hessian(loss, params).dense()
         np.testing.assert_allclose(found, finite_difference_hessian(loss, params), atol=1e-6)
         np.testing.assert_allclose(found, found.T, atol=1e-14)
-
-
-@settings(max_examples=6)
-@given(seed=SEEDS)
-def test_products_are_those_of_the_dense_hessian(seed):
-    with jax.enable_x64(True):
-        params, loss = classifier_params(seed), cross_entropy(contexts(), observed())
-        v, dense = direction(params, seed + 1), Hessian(loss, params).dense()
-        flat = ravel_pytree(v)[0]
-        np.testing.assert_allclose(
-            ravel_pytree(Hessian(loss, params).matvec(v))[0], dense @ flat, atol=1e-12
-        )
-        np.testing.assert_allclose(
-            Hessian(loss, params).quadratic_form(v), flat @ dense @ flat, rtol=1e-10
-        )
+        v = np.random.default_rng(1).normal(size=len(found))
+        form = Hessian(loss, params).quadratic_form(ravel_pytree(params)[1](jnp.asarray(v)))
+        np.testing.assert_allclose(form, v @ found @ v, rtol=1e-10)
 
 
 @settings(max_examples=6)
@@ -109,38 +97,6 @@ def test_ggn_of_a_linear_model_is_its_hessian():
         found = GaussNewton(model, loss, params).matvec(v)["out"]
         exact = Hessian(lambda p: loss(model(p)), params).matvec(v)["out"]
         np.testing.assert_allclose(found, exact, rtol=1e-12)
-
-
-@settings(max_examples=6)
-@given(seed=SEEDS, scale=st.floats(-3, 3))
-def test_products_are_linear_and_symmetric(seed, scale):
-    with jax.enable_x64(True):
-        params, loss = classifier_params(seed), cross_entropy(contexts(), observed())
-        u, v = direction(params, seed + 1), direction(params, seed + 2)
-        product = lambda d: ravel_pytree(Hessian(loss, params).matvec(d))[0]  # noqa: E731
-        both = product(jax.tree.map(lambda a, b: a + scale * b, u, v))
-        np.testing.assert_allclose(both, product(u) + scale * product(v), atol=1e-12)
-        flat_u, flat_v = ravel_pytree(u)[0], ravel_pytree(v)[0]
-        np.testing.assert_allclose(flat_u @ product(v), flat_v @ product(u), atol=1e-12)
-        np.testing.assert_allclose(
-            Hessian(loss, params).quadratic_form(v), flat_v @ product(v), atol=1e-12
-        )
-
-
-def test_products_of_several_runs_are_those_of_each():
-    loss = cross_entropy(contexts(), observed())
-    runs = [classifier_params(seed) for seed in range(3)]
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
-    v = direction(runs[0], 9)
-    for product in (Hessian.matvec, Hessian.quadratic_form):
-        together = jax.jit(jax.vmap(lambda p, f=product: f(Hessian(loss, p), v)))(stacked)
-        for number, params in enumerate(runs):
-            alone = product(Hessian(loss, params), v)
-            jax.tree.map(
-                lambda a, b, i=number: np.testing.assert_allclose(a[i], b, rtol=2e-5, atol=2e-6),
-                together,
-                alone,
-            )
 
 
 def test_a_compiled_form_is_that_of_single_operations_and_of_float64():

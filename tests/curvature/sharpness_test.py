@@ -5,11 +5,7 @@ import pytest
 
 from el_jax.curvature import critical_sharpness, sharpness
 from tests.curvature.small_losses import (
-    classifier_params,
-    contexts,
-    cross_entropy,
     flat_of,
-    observed,
     symmetric_matrix,
     tree_of,
 )
@@ -78,18 +74,6 @@ def test_sharpness_in_a_ball():
         np.testing.assert_allclose(adaptive, 1.5 * 3)  # ‖|w|‖ = 3
         flat = sharpness(lambda p: 0 * p["w"].sum(), at, KEY, radius=0.5)
         assert flat == 0
-
-
-def test_sharpness_of_several_runs_is_one_program():
-    loss = cross_entropy(contexts(), observed())
-    runs = [classifier_params(seed) for seed in range(3)]
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
-    for measure in (
-        lambda p: critical_sharpness(loss, p).sharpness,
-        lambda p: sharpness(loss, p, KEY, radius=0.1, num_steps=3),
-    ):
-        alone = jnp.stack([measure(params) for params in runs])
-        np.testing.assert_allclose(jax.vmap(measure)(stacked), alone, rtol=1e-3, atol=1e-5)
 
 
 def test_arguments_that_do_not_fit_are_refused():

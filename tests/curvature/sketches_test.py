@@ -59,14 +59,6 @@ def test_the_mean_over_keys_is_the_trace_and_the_error_is_the_spread(estimator):
 
 
 @each
-def test_it_errs_less_than_plain_probes_of_the_same_price(estimator):
-    loss, at = quadratic(DECAYING), tree_of(AT)
-    plain = over_keys(lambda key: Hessian(loss, at).trace(key, 18), 500)
-    found = over_keys(lambda key: estimator(Hessian(loss, at), key, 5), 500)
-    assert found.mean.std() < plain.mean.std() / 2
-
-
-@each
 def test_of_two_lapack_calls_one_waits_for_the_other(estimator):
     """Independent calls would each hold a thread of XLA's pool until done: two cores would hang."""
     loss, at = quadratic(DECAYING), tree_of(AT)
@@ -108,18 +100,6 @@ def test_xtrace_is_that_of_matfree():
         mean, sem = xtrace(Hessian(loss, params), KEY, num)
         np.testing.assert_allclose(mean, theirs.mean(), rtol=1e-9)
         np.testing.assert_allclose(sem, theirs.std(ddof=1) / num**0.5, rtol=1e-7)
-
-
-@each
-def test_chunks_and_a_run_axis_change_nothing(estimator):
-    loss = cross_entropy(contexts(), observed())
-    runs = [classifier_params(seed) for seed in range(2)]
-    single = [estimator(Hessian(loss, params), KEY, 5) for params in runs]
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
-    together = jax.vmap(lambda params: estimator(Hessian(loss, params), KEY, 5, chunk=3))(stacked)
-    for i, one in enumerate(single):
-        for expected, found in zip(one, together, strict=True):
-            np.testing.assert_allclose(found[i], expected, rtol=1e-9)
 
 
 @each

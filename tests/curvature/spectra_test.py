@@ -116,18 +116,6 @@ def test_a_smoothed_density_is_one(loss):
     np.testing.assert_allclose(smoothed(one, jnp.zeros(1), 0.5), 2 / np.sqrt(2 * np.pi), rtol=1e-6)
 
 
-def test_spectra_of_several_runs_are_one_program():
-    loss = cross_entropy(contexts(), observed())
-    runs = [classifier_params(seed) for seed in range(2)]
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
-    for measure in (
-        lambda p: Hessian(loss, p).eigenvalues(KEY, 2, num_steps=8).values,
-        lambda p: Hessian(loss, p).density(KEY, num_probes=2, num_steps=4).nodes,
-    ):
-        alone = jnp.stack([measure(params) for params in runs])
-        np.testing.assert_allclose(jax.vmap(measure)(stacked), alone, rtol=1e-3, atol=1e-4)
-
-
 def test_arguments_that_do_not_fit_are_refused(loss):
     at = tree_of(np.float32(AT))
     for num in (0, 20):

@@ -17,7 +17,7 @@ from tests.curvature.small_losses import (
     symmetric_matrix,
     tree_of,
 )
-from tests.models.tiny_models import TINY, batch_of, random_params, random_tokens
+from tests.models.tiny_models import TINY, batch_of, random_params
 
 KEY = jax.random.key(0)
 AT = np.random.default_rng(3).normal(size=19)
@@ -59,20 +59,6 @@ def test_the_exact_trace_and_diagonal_are_those_of_the_matrix():
         )
 
 
-def test_the_exact_trace_of_a_classifier_is_that_of_its_dense_hessian():
-    with jax.enable_x64(True):
-        loss, params = cross_entropy(contexts(), observed()), classifier_params()
-        exact = np.trace(Hessian(loss, params).dense())
-        assert abs(Hessian(loss, params).exact_trace(chunk=8) - exact) < 1e-10
-
-
-def test_signs_are_exact_on_a_diagonal_hessian():
-    loss = quadratic(np.diag(np.arange(19.0)))
-    estimate = Hessian(loss, tree_of(np.zeros(19))).trace(KEY, 3)
-    np.testing.assert_allclose(estimate.mean, 171, rtol=1e-6)
-    assert estimate.sem < 1e-4
-
-
 def test_the_trace_is_unbiased_with_the_variance_of_its_formula():
     loss, at = quadratic(MATRIX, jnp.float32), tree_of(np.float32(AT))
     found = over_keys(lambda key: Hessian(loss, at).trace(key, 4), 4000)
@@ -91,13 +77,6 @@ def test_probes_do_not_depend_on_the_chunk_nor_on_how_many_there_are():
     np.testing.assert_array_equal(*map(jax.random.key_data, (first, numbered_keys(KEY, 9)[:7])))
     other = Hessian(loss, at).trace(jax.random.key(1), 7)
     assert other.mean != few.mean
-
-
-def test_leaves_and_probes_are_independent():
-    ones = np.ones((19, 19))  # Tr = 19; vᵀ H v = (sum v)², which shared signs would inflate
-    loss, at = quadratic(ones, jnp.float32), tree_of(np.zeros(19, np.float32))
-    found = over_keys(lambda key: Hessian(loss, at).trace(key, 2), 3000)
-    np.testing.assert_allclose(found.mean.mean(), 19, atol=4 * np.sqrt(2 * 19 * 18 / 6000))
 
 
 def test_group_traces_add_up_and_a_block_sees_its_entries_only():
@@ -174,19 +153,6 @@ def test_weights_count_contexts():
     assert np.isnan(mean_over_contexts(values, jnp.array([1.0, 0.0, 0.0, 0.0])).sem)
 
 
-def test_the_trace_over_examples_is_that_of_their_mean_loss():
-    params, labels = classifier_params(), observed(seed=3)  # whose trace is well away from 0
-    examples = contexts(), labels
-    exact = Hessian(cross_entropy(*examples), params).exact_trace(chunk=26)
-    found = over_keys(
-        lambda key: Hessian(example_loss, params).over(examples).sampled_trace(key), 600
-    )
-    error = found.mean.std() / np.sqrt(600)
-    assert abs(found.mean.mean() - exact) < 4 * error < 0.2 * exact
-    np.testing.assert_allclose(np.square(found.probe_sem).mean(), found.mean.var(), rtol=0.2)
-    assert (found.sem >= found.context_sem).all()
-
-
 def test_the_difference_over_the_same_contexts_is_that_of_the_hessians_with_a_smaller_error():
     with jax.enable_x64(True):
         params, examples = classifier_params(), (contexts(num=200), observed(num=200))
@@ -209,43 +175,6 @@ def test_the_difference_over_the_same_contexts_is_that_of_the_hessians_with_a_sm
     fewer = after._replace(values=after.values[:, :2])
     with pytest.raises(ValueError, match=r"contexts and probes=\(200, 2\): must be \(200, 3\)"):
         paired_difference(before, fewer)
-
-
-def test_traces_of_several_runs_are_one_program():
-    loss = cross_entropy(contexts(), observed())
-    runs = [classifier_params(seed) for seed in range(3)]
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *runs)
-    measures = {
-        "trace": lambda p: Hessian(loss, p).trace(KEY, 6, chunk=4),
-        "exact": lambda p: Hessian(loss, p).exact_trace(chunk=5),
-        "scale free": lambda p: Hessian(loss, p).scale_free_trace(KEY, 3),
-    }
-    for measure in measures.values():
-        together = jax.jit(jax.vmap(measure))(stacked)
-        alone = [measure(params) for params in runs]
-        stacked_alone = jax.tree.map(lambda *values: jnp.stack(values), *alone)
-        jax.tree.map(
-            lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5),
-            together,
-            stacked_alone,
-        )
-
-
-def test_a_transformer_in_float32_has_the_trace_of_its_estimates():
-    model, params = transformer(TINY["gpt_neox"]), random_params(TINY["gpt_neox"])
-    batch = batch_of(random_tokens(length=4))
-
-    def loss(params):
-        log_probs = jax.nn.log_softmax(model.apply(params, batch))
-        return -jnp.take_along_axis(log_probs, batch.labels[..., None], -1).mean()
-
-    def norms(params):
-        return Hessian(loss, params).restrict(lambda name: "/ln" in name)
-
-    exact = jax.jit(lambda params: norms(params).exact_trace(chunk=32))(params)
-    estimate = jax.jit(lambda params: norms(params).trace(KEY, 64, chunk=16))(params)
-    assert abs(estimate.mean - exact) < 3 * estimate.sem
-    assert 0 < estimate.sem < abs(exact)
 
 
 def test_numbers_that_measure_nothing_are_refused():

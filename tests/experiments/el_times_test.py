@@ -1,13 +1,12 @@
 """Facts and their margins by hand, and the times at which margins cross a level."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax.models import LookupTableConfig, lookup_table
 from el_jax.tasks import CausalWords
 from el_jax.training.sinks import History
-from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
 from experiments.el_times.facts import fact_margins, zipf_facts
 from experiments.el_times.run import FREQUENCY, MARGINS, crossing, times
@@ -26,16 +25,11 @@ def test_margins_are_those_of_each_octave():
     world = choose_world("zipf_facts", {"num_facts": 3, "num_answers": 2})
     task = CausalWords(world=world, num_train=0)
     answers = np.asarray(world.make().transition)[:3].argmax(axis=1)
-    table = jnp.zeros((task.vocab_size, task.vocab_size))
+    model = lookup_table(LookupTableConfig(vocab_size=task.vocab_size))
+    table = model.init(jax.random.key(0))["logits"]
     for fact, margin in enumerate((1.0, 2.0, 4.0)):
         table = table.at[fact, answers[fact]].set(margin)
-
-    def apply(params, batch, key=None):
-        del key
-        return params["next"][jnp.take_along_axis(batch.tokens, batch.supervised, axis=1)]
-
-    probe = fact_margins(task, ModelFns(lambda _: {"next": table}, apply))
-    found = probe.of_params({"next": table[None]})
+    found = fact_margins(task, model).of_params({"logits": table[None]})
     assert [float(found[f"margin_{k}"][0]) for k in (0, 1)] == [1.0, 3.0]
     spread = np.std([1, 2, 4]) / np.mean([1, 2, 4])
     assert float(found["margin_spread"][0]) == pytest.approx(spread)

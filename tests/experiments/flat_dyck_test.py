@@ -20,10 +20,11 @@ pytestmark = pytest.mark.usefixtures("float64")
 # ---- the bound -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["transferable", "kinked"])
-def test_both_solutions_fit_and_attain_the_bound(name):
-    net = getattr(solutions, name)(4)
-    numbers = run.flatness(net, GIVEN)
+@pytest.mark.parametrize(
+    ("name", "length"), [("transferable", 4), ("transferable", 6), ("kinked", 4)]
+)
+def test_both_solutions_fit_and_attain_the_bound(name, length):
+    numbers = run.flatness(getattr(solutions, name)(length), run.data(length))
     assert numbers["loss"] < 1e-28
     assert numbers["trace_ratio"] == pytest.approx(1, abs=1e-12)
     assert numbers["rescaled_ratio"] == pytest.approx(1, abs=1e-12)

@@ -7,7 +7,7 @@ import pytest
 
 from el_jax import build
 from el_jax.curvature import Hessian
-from el_jax.types import ModelFns
+from el_jax.models import LookupTableConfig, lookup_table
 from experiments.flat_elearn import claims, probe, run
 from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
@@ -34,32 +34,20 @@ def test_a_loss_out_of_reach_is_not_a_number():
     assert np.isnan(probe.matching_scale(logits, labels, 0.5))  # never below log 2
 
 
-def linear(task):
-    """A model with logits W e(token at the supervised place): its matrices can be written out."""
-    size = task.vocab_size
-
-    def apply(params, batch, key=None):
-        del key
-        tokens = jnp.take_along_axis(batch.tokens, batch.supervised, 1)
-        return params["w"][tokens]
-
-    return ModelFns(lambda key: {"w": jax.random.normal(key, (size, size))}, apply)
-
-
 def test_measures_are_those_of_dense_matrices(monkeypatch):
     task = build.parse(run.studies("smoke")[0].config).task
-    model = linear(task)
+    model = lookup_table(LookupTableConfig(vocab_size=task.vocab_size))
     batch = task.pack(task.train_set())
     windows, labels = probe.contexts_of(batch, 32)
     few, of_few = probe.contexts_of(batch, 8)
     seen = jnp.take_along_axis(windows.tokens, windows.supervised, 1)[:, 0]
-    noise = model.init(jax.random.key(0))["w"]
+    noise = jax.random.normal(jax.random.key(0), model.init(jax.random.key(0))["logits"].shape)
     own = 0.3 * noise.at[seen, labels].add(5.0)  # better than guessing, so that a scale matches
-    z = model.apply({"w": own}, windows)[:, 0]
+    z = model.apply({"logits": own}, windows)[:, 0]
     monkeypatch.setattr(probe, "MATCHED_CE", float(probe.cross_entropy(0.2 * z, labels)))
     monkeypatch.setattr(probe, "NUM_LABELS", 400)
     monkeypatch.setattr(probe, "LANCZOS_STEPS", 60)
-    measured = probe.matched_curvature(task, model, 32).of_params({"w": own[None]})
+    measured = probe.matched_curvature(task, model, 32).of_params({"logits": own[None]})
     found = {name: float(value[0]) for name, value in measured.items()}
     assert found["logit_scale"] == pytest.approx(0.2, rel=1e-3)
     assert found["training_ce"] == pytest.approx(float(probe.cross_entropy(z, labels)), rel=1e-4)
@@ -73,7 +61,7 @@ def test_measures_are_those_of_dense_matrices(monkeypatch):
         def loss(params, scale=scale):
             return probe.cross_entropy(scale * model.apply(params, few)[:, 0], of_few)
 
-        hessian = Hessian(loss, {"w": own}).dense()
+        hessian = Hessian(loss, {"logits": own}).dense()
         top = float(jnp.linalg.eigvalsh(hessian)[-1])
         assert np.exp(found[start + probe.TOP]) == pytest.approx(top, rel=1e-3)
 

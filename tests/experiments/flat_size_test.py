@@ -1,15 +1,12 @@
-"""Numbers at equal loss, by interpolation; groups and factors compared with enlarged networks."""
+"""Numbers at equal loss, by interpolation; groups, and the factors of conventions."""
 
 import dataclasses
 
-import jax
 import numpy as np
 import pytest
-from flax.traverse_util import flatten_dict
 
 from el_jax import build
-from el_jax.models.surgery import enlarge, replication
-from el_jax.models.transformer import transformer
+from el_jax.models.surgery import replication
 from el_jax.training.sinks import History
 from experiments.flat_size import claims, probe, run
 from experiments.harness.tables import tidy, values_of
@@ -55,31 +52,6 @@ def test_groups_are_those_that_embedding_multiplies_alike():
         name: replica.group for name, replica in plan.items()
     }
     assert {*probe.GROUPS} == {replica.group for replica in plan.values()}
-
-
-@pytest.mark.parametrize("convention", ["trace_released", "trace_balanced"])
-def test_factors_are_the_ratios_of_measured_traces(convention):
-    settings, large = configs()
-    small, task = settings.model_config, settings.task
-    params = transformer(small).init(jax.random.key(0))
-    noise = jax.random.normal(jax.random.key(1), (len(jax.tree.leaves(params)),))
-    leaves, tree = jax.tree.flatten(params)  # away from the start, where some traces are 0
-    params = tree.unflatten([w + 0.1 * n for w, n in zip(leaves, noise, strict=True)])
-    k = large.width // small.width
-    grown = enlarge(small, params, large, k ** -run.CONVENTIONS[convention])
-
-    def traces(config, params):
-        model = transformer(dataclasses.replace(config, attention_impl="xla"))
-        batched = jax.tree.map(lambda leaf: leaf[None], params)
-        found = probe.size_traces(task, model, num=4).of_params(batched)
-        return {name.removeprefix("fisher_"): float(value[0]) for name, value in found.items()}
-
-    before, after = traces(small, params), traces(large, grown)
-    factors = run.factors_of(run.config_of("smoke", "pcfg", 8, 20), 24)[convention]
-    for group in probe.GROUPS:
-        assert after[group] == pytest.approx(factors[group] * before[group], rel=1e-3), group
-    assert {*factors} == {*probe.GROUPS}
-    assert len(flatten_dict(grown)) == len(flatten_dict(params))
 
 
 def test_conventions_add_up_groups_by_their_factors():

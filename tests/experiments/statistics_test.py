@@ -21,7 +21,7 @@ def seed_values(values, seeds=None):
     return pd.Series(values, index=seeds, dtype=float)
 
 
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=9).filter(lambda v: len(set(v)) > 1))
 def test_the_interval_is_scipys(values):
     values = np.array(values, float)
@@ -45,18 +45,6 @@ def test_the_interval_of_a_median_has_two_of_the_values_as_ends(num, low, high):
     )
     logarithm = median_interval(np.log(values))
     np.testing.assert_allclose(np.exp(logarithm[2:4]), [low, high])
-
-
-def test_the_interval_of_a_median_covers_it_under_noise_and_bursts():
-    generator = np.random.default_rng(1)
-
-    def times(shape):
-        bursts = generator.choice([1, 5], shape, p=[0.9, 0.1])
-        return generator.lognormal(0.0, 0.2, shape) * bursts
-
-    center = np.median(times(10**6))
-    found = [median_interval(row) for row in times((1000, 9))]
-    assert 0.95 <= np.mean([one.low <= center <= one.high for one in found]) < 0.98
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0, math.nan, *[2.0] * 7]])

@@ -76,48 +76,28 @@ def test_every_seed_draws_strings_of_its_own():
     assert config.task.data_seed == 7
 
 
-def test_rows_have_the_last_value_of_a_metric_and_the_course_of_a_curve():
+def test_rows_have_last_values_and_courses_under_the_names_of_the_study():
     history = History()
-    history.write(10, {"loss": np.array([3.0, 4.0]), "acc": np.array([0.1, 0.2])})
-    history.write(20, {"loss": np.array([1.0, 2.0])})
-    runs = ({"seed": 0, "warmup_steps": 0, "lam": 1.0}, {"seed": 1, "warmup_steps": 0, "lam": 1.0})
-    results, points = sweep._rows(
-        Study(tiny()),
-        Trained(runs, history, 1.0),
-        ["loss", "acc", "extra"],
-        ["loss", "acc"],
-        lambda history: {"extra": np.array([7.0, 8.0])},
-    )
-    values = {(row["seed"], row["metric"]): row["value"] for row in results}
-    assert values == {
-        (0, "loss"): 1,
-        (0, "acc"): 0.1,
-        (0, "extra"): 7,
-        (1, "loss"): 2,
-        (1, "acc"): 0.2,
-        (1, "extra"): 8,
-    }
-    factors = {"loss": "e1", "lam": 1.0, "warmup_steps": 0}
-    assert factors | {"seed": 1, "metric": "loss", "value": 2.0} in results
-    assert factors | {"seed": 0, "step": 10, "metric": "loss", "value": 3.0} in points
-    assert len(points) == 6  # acc was measured once
-
-
-def test_metrics_that_studies_call_otherwise_have_one_name_in_tables():
-    history = History()
-    row = {"loss": 1.0, "state_1": 2.0, "state_1_sem": 3.0, "state_10": 4.0}
-    history.write(10, {name: np.array([value]) for name, value in row.items()})
-    runs = ({"seed": 0, "warmup_steps": 0, "lam": 1.0},)
+    history.write(10, {"loss": np.array([3.0, 4.0]), "state_1": np.array([0.1, 0.2])})
+    last = {"loss": (1.0, 2.0), "state_1_sem": (5.0, 6.0), "state_10": (7.0, 8.0)}
+    history.write(20, {name: np.array(values) for name, values in last.items()})
+    runs = tuple({"seed": seed, "warmup_steps": 0, "lam": 1.0} for seed in (0, 1))
     study = Study(tiny(), names={"state_1": "near", "state_10": "far"})
-    metrics = ["loss", "near", "near_sem", "far"]
 
     def extras(history):
         return {"seen": history.curve("far")[1][-1]}
 
-    trained = Trained(runs, history, 1.0)
-    results, points = sweep._rows(study, trained, [*metrics, "seen"], ["far"], extras)
-    assert [row["value"] for row in results] == [1, 2, 3, 4, 4]
-    assert [row["value"] for row in points] == [4]
+    metrics = ["loss", "near", "near_sem", "far", "seen"]
+    results, points = sweep._rows(
+        study, Trained(runs, history, 1.0), metrics, ["loss", "near"], extras
+    )
+    values = {(row["seed"], row["metric"]): row["value"] for row in results}
+    assert [values[0, metric] for metric in metrics] == [1, 0.1, 5, 7, 7]
+    assert [values[1, metric] for metric in metrics] == [2, 0.2, 6, 8, 8]
+    factors = {"loss": "e1", "lam": 1.0, "warmup_steps": 0}
+    assert factors | {"seed": 1, "metric": "loss", "value": 2.0} in results
+    assert factors | {"seed": 0, "step": 10, "metric": "loss", "value": 3.0} in points
+    assert len(points) == 6  # near was measured once
 
 
 def test_fitting_reads_the_rows_that_evaluate():

@@ -46,7 +46,7 @@ def row(name, width, seed, metric, value):
     return factors | {"seed": seed, "metric": metric, "value": value}
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=40)
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=12))
 def test_results_survive_a_round_trip(tmp_path_factory, by_key):
     path = tmp_path_factory.getbasetemp() / "results.csv"

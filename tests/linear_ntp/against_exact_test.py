@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from el_jax.linear_ntp import NotSeparableError, NTPProblem, check_separability, max_margin
-from tests.linear_ntp.exact_oracle import is_separable
+from tests.linear_ntp.exact_oracle import exact_logits, is_separable
 
 NORMS = ("frobenius", "max", "spectral")
 SOLVED, REFUSED = "solved", "refused"
@@ -112,14 +112,11 @@ def _product(left, right):
 
 def separates(problem, w):
     """True if the spread of W, at embeddings of length 1, is at most 1e-6 of its margin."""
-    logits = _product(_exact(w), _exact(problem.embeddings))
     spreads, margins = [], []
-    for context, length in enumerate(np.linalg.norm(problem.embeddings, axis=0)):
+    lengths = np.linalg.norm(problem.embeddings, axis=0)
+    for (inside, outside), length in zip(exact_logits(problem, w), lengths, strict=True):
         if length == 0:
             continue
-        column = [row[context] for row in logits]
-        inside = [x for x, z in zip(column, problem.support[:, context], strict=True) if z]
-        outside = [x for x, z in zip(column, problem.support[:, context], strict=True) if not z]
         spreads.append((max(inside) - min(inside)) / Fraction(float(length)))
         if outside:
             margins.append((min(inside) - max(outside)) / Fraction(float(length)))
@@ -175,12 +172,13 @@ def outcome_of(family, norm, number):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_hard_problem_is_judged_as_rational_arithmetic_does(family, norm):
-    assert outcome_of(family, norm, 0) in (SOLVED, REFUSED)
+    for number in range(3):
+        assert outcome_of(family, norm, number) in (SOLVED, REFUSED), number
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_thirty_hard_problems_are_judged_as_rational_arithmetic_does(family, norm):
-    for number in range(1, 30):
+    for number in range(3, 30):
         assert outcome_of(family, norm, number) in (SOLVED, REFUSED), number

@@ -1,5 +1,4 @@
 import numpy as np
-from exact_oracle import problem_of
 from margin_problems import generic, with_embeddings
 
 from el_jax.linear_ntp import (
@@ -34,13 +33,6 @@ def test_a_margin_that_did_not_converge_says_so():
     found = analyze(shifted, norms="spectral")
     assert found.margins["spectral"].gap > 1e-6
     assert ": not converged)" in found.describe()[-1]
-
-
-def test_an_analysis_in_a_cell_is_one_line():
-    found = repr(analyze(problem_of(np.eye(3), [{0}, {1}, {2}], 4)))
-    assert found.startswith("Analysis(compatible: yes, separable: yes; frobenius margin 0.")
-    assert "gap " in found
-    assert len(found) < 120
 
 
 def test_what_training_comes_to_is_told_where_a_condition_fails():

@@ -7,19 +7,15 @@ import sys
 
 import numpy as np
 import pytest
-from exact_oracle import problem_of
 
 from el_jax.linear_ntp import (
     DIRECTIONS,
     NTPProblem,
     analyze,
-    check_compatibility,
-    check_separability,
     excess_loss,
     gradient_flow,
     leaked_mass,
     margin_upper_bound,
-    max_margin,
     random_problem,
     run_trajectory,
     top_curvature,
@@ -28,33 +24,50 @@ from el_jax.linear_ntp import (
 NAMES = ", ".join(DIRECTIONS)
 # These calls run in another process, since this one checks the types of arguments.
 CALLS = {
-    "ntp.margin_upper_bound(p, W, norm='taxicab')": "norm='taxicab' must be",
-    "ntp.max_margin(p, 'taxicab')": "norm='taxicab' must be",
+    "ntp.NTPProblem(1j * p.embeddings, [1 / 3] * 3, P)": "embeddings is complex: must be real",
+    "p.decoder(P)": "W has shape (4, 3): must be [V, d] = (4, 4)",
+    "ntp.random_problem(3, -3, 4, 2)": "dim=-3: must be at least 1",
+    "ntp.random_problem(3, 2, 5, 0)": "support_size=0: must be at least 1 and below vocab_size=5",
+    "ntp.random_problem(3, 2, 5, 5)": "support_size=5: must be at least 1 and below vocab_size=5",
+    "ntp.orthonormal_problem(5, 4, 6, 3)": "dim=4: must be at least num_contexts=5",
+    "ntp.facet_problem(20, 3, 7, 8)": "num_contexts=20, dim=3, vocab_size=7, num_classes=8, sp",
+    "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
+    "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
+    "ntp.from_tokens([0, 1, 2], 3, embed=embed)": "context_length=3: must be at least 1 and below",
+    "ntp.from_tokens([0, 1, 2], 1, embed=embed, min_count=9)": "tokens of shape (1, 3) have no "
+    "context of length 1 that occurs 9 times",
+    "ntp.from_tokens([0, 1, 2], 1, embed=lambda contexts: W)": "embed gave (4, 4): must be [d, 2]",
     "ntp.check_separability(p, max_iterations=0)": "max_iterations=0: must be at least 1",
-    "ntp.check_separability(p, max_iterations=-1)": "max_iterations=-1: must be at least 1",
     "ntp.max_margin(p, max_iterations=0)": "max_iterations=0: must be at least 1",
-    "ntp.max_margin(p, 'spectral', max_iterations=-1)": "max_iterations=-1: must be at least 1",
+    "ntp.max_margin(p, 'taxicab')": "norm='taxicab' must be",
+    "ntp.margin_upper_bound(p, W, norm='taxicab')": "norm='taxicab' must be",
+    "ntp.verify_certificate(p, [1, 2])": "certificate is list: must be SeparatingMatrix",
+    "ntp.verify_certificate(p, ntp.SeparatingMatrix(P))": "w has shape (4, 3): must be (4, 4)",
+    "ntp.verify_certificate(p, ntp.FarkasMatrix(W))": "b has shape (4, 4): must be (4, 3)",
+    "ntp.analyze(p.embeddings)": "problem is ndarray: must be an NTPProblem",
+    "ntp.analyze(p, norms='maximal')": "norm='maximal' must be",
     "ntp.decoder_metrics(p, W, w_mm=W)": "w_mm is ndarray: must map norms to matrices",
-    "ntp.run_trajectory(p, 'gd', 0.1, 5, w_mm=ntp.max_margin(p))": "w_mm is MaxMargin: must map",
-    "ntp.gradient_flow(p, [math.nan])": "times=[nan]: must increase from at least 0, and",
+    "ntp.decoder_metrics(p, W, w_mm={'taxicab': W})": "norm='taxicab' must be",
+    "ntp.fit_rate(W[0], W[0], window=(2.0, 3.0))": "0 points with x in [2, 3]: must be at least 2",
+    "ntp.fit_rate(W[0], W[0, 1:], window=(0.0, 2.0))": "x (4,) and y (3,): must be vectors of one",
+    "ntp.gradient_flow(p, [])": "times=[]: must increase from at least 0, and be finite",
+    "ntp.gradient_flow(p, [2.0, 1.0])": "times=[2.0, 1.0]: must increase from at least 0",
+    "ntp.gradient_flow(p, [-1.0])": "times=[-1.0]: must increase from at least 0",
     "ntp.gradient_flow(p, [1.0, math.inf])": "times=[1.0, inf]: must increase from at least 0",
+    "ntp.run_trajectory(P, 'gd', 0.1, 5)": "problem is ndarray: must be an NTPProblem",
     "ntp.run_trajectory(p, ntp.Adam, 0.1, 5)": "method=<class 'el_jax.linear_ntp.",
     "ntp.run_trajectory(p, 'adamw', 0.1, 5)": f"method='adamw': must be one of {NAMES}, or a "
     'Direction such as Adam(); AdamW is "adam" with weight_decay=',
-    "ntp.run_trajectory(p, None, 0.1, 5)": "method=None: must be one of gd, ",
-    "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
-    "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
-    "ntp.from_tokens(['a', 'b', 'c'], 1, embed=embed)": "tokens are <U1: must be integers",
-    "ntp.NTPProblem(1j * p.embeddings, [1 / 3] * 3, P)": "embeddings is complex: must be real",
-    "ntp.verify_certificate(p, [1, 2])": "certificate is list: must be SeparatingMatrix",
-    "ntp.analyze(p.embeddings)": "problem is ndarray: must be an NTPProblem",
-    "ntp.run_trajectory(P, 'gd', 0.1, 5)": "problem is ndarray: must be an NTPProblem",
     "ntp.run_trajectory(p, 'gd', -0.1, 5)": "step_size=-0.1: must be positive",
     "ntp.run_trajectory(p, 'gd', math.nan, 5)": "step_size=nan: must be positive",
     "ntp.run_trajectory(p, 'gd', 0.1, 0)": "num_steps=0: must be at least 1",
-    "ntp.random_problem(3, -3, 4, 2)": "dim=-3: must be at least 1",
-    "ntp.analyze(p, norms=('taxicab',))": "norm='taxicab' must be",
-    "ntp.analyze(p, norms='maximal')": "norm='maximal' must be",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, initial=P)": "W has shape (4, 3): must be [V, d] = (4, 4)",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, marks=[3, 2])": "marks=[3, 2]: must increase from at",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, marks=[-1, 2])": "marks=[-1, 2]: must increase from at",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, marks=[6])": "marks=[6]: must increase from at least 0 to",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, w_mm=ntp.max_margin(p))": "w_mm is MaxMargin: must map",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, batch=-1)": "batch=-1: must be at least 0",
+    "ntp.run_trajectory(p, 'polyak', 0.1, 5, batch=2)": "batch=2: must be 0 for 'polyak', which",
 }
 PROGRAM = """
 import math, sys
@@ -123,26 +136,3 @@ def test_copies_cannot_be_written_to_either():
         np.testing.assert_array_equal(twin.embeddings, problem.embeddings)
         for array in (twin.embeddings, twin.context_probs, twin.next_token_probs, twin.log_probs):
             assert not array.flags.writeable
-
-
-def test_a_problem_says_its_sizes():
-    assert repr(problem_of(np.eye(3), [{0}, {1}, {2, 3}], 5)) == (
-        "NTPProblem(3 contexts in 3 dimensions, 5 tokens)"
-    )
-
-
-def test_results_print_what_was_found_and_not_their_arrays():
-    problem = problem_of(np.eye(3), [{0}, {1}, {2}], 3)
-    for check, name in ((check_separability, "Separability"), (check_compatibility, "Compatib")):
-        verdict = check(problem)
-        assert repr(verdict).startswith(name)
-        assert repr(verdict).endswith(f"(holds=True, reason={verdict.reason!r})")
-    solution = max_margin(problem)
-    assert repr(solution) == (
-        f"MaxMargin(frobenius margin {solution.margin:.6g}, norm of w {1 / solution.margin:.6g}, "
-        f"gap {solution.gap:.1e}, {solution.iterations} iterations, w [3, 3])"
-    )
-    run = run_trajectory(problem, "gd", 0.1, 2_000, marks=[0, 1_234])
-    assert repr(run) == (
-        f"Trajectory(2 marks, the last at 1234; metrics: {', '.join(run.metrics)}; final [3, 3])"
-    )

@@ -74,11 +74,9 @@ def test_orthonormal_embeddings_and_their_finite_component():
     np.testing.assert_allclose(
         finite_component(problem), expected @ problem.embeddings.T, atol=1e-13
     )
-    with pytest.raises(ValueError, match="dim=4: must be at least num_contexts=5"):
-        orthonormal_problem(5, 4, 6, 3)
 
 
-@settings(derandomize=True, max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(dim=st.integers(1, 4), seed=st.integers(0, 99))
 def test_a_teacher_is_compatible_however_small_d(dim, seed):
     assert incompatibility(teacher_problem(12, dim, 5, 3, seed=seed)) < 1e-7
@@ -86,7 +84,7 @@ def test_a_teacher_is_compatible_however_small_d(dim, seed):
         assert incompatibility(random_problem(12, dim, 5, 3, seed=seed)) > 1e-3
 
 
-@settings(derandomize=True, max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     dim=st.integers(2, 4),
     num_classes=st.integers(2, 5),
@@ -100,11 +98,6 @@ def test_facets_are_separable_and_compatible_with_few_dimensions(dim, num_classe
     centres = drawn / np.linalg.norm(drawn, axis=0)
     assert separates(problem, centres.T[np.arange(7) % num_classes])
     assert incompatibility(problem) < 1e-7
-
-
-def test_facets_refuse_what_cannot_be_built():
-    with pytest.raises(ValueError, match=r"num_classes=8, spread=0\.5: must have"):
-        facet_problem(20, 3, 7, 8)
 
 
 def test_figure1_has_the_papers_supports_and_entropy():
@@ -153,9 +146,3 @@ def test_a_crowd_is_separable_and_not_compatible():
     assert separates(problem, np.outer([1, 1, -1], [1, 0, 0]))
     # with as many contexts as dimensions there is a solution
     assert incompatibility(crowded_problem(3, num_contexts=3)) < 1e-9
-
-
-@pytest.mark.parametrize("support_size", [0, 5])
-def test_supports_that_separate_nothing_are_refused(support_size):
-    with pytest.raises(ValueError, match=f"support_size={support_size}: must be at least 1 and be"):
-        random_problem(3, 2, 5, support_size)

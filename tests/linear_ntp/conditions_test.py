@@ -9,6 +9,7 @@ from el_jax.linear_ntp import (
     NotSeparableError,
     NTPProblem,
     SeparatingMatrix,
+    UndecidedError,
     antipodal_problem,
     check_compatibility,
     check_separability,
@@ -141,6 +142,9 @@ def test_too_few_iterations_are_no_verdict(monkeypatch):
     assert verdict.reason.startswith("undecided")
     assert verdict.margin_interval[0] == 0
     assert verdict.margin_interval[1] >= max_margin(problem).margin
+    with pytest.raises(UndecidedError, match="undecided: the max margin lies in") as raised:
+        max_margin(problem, max_iterations=3)
+    assert raised.value.interval == pytest.approx(verdict.margin_interval)
 
 
 def test_linear_program_decides_what_ascent_leaves_open():

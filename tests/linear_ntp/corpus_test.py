@@ -83,20 +83,6 @@ def test_a_token_that_only_begins_rows_takes_no_place_among_the_next_tokens():
     assert counted(result) == pairs
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"context_length": 12}, "context_length=12: must be at least 1 and below the length 12"),
-        ({"min_count": 99}, "no context of length 2 that occurs 99 times"),
-        ({"embed": lambda contexts: np.ones((3, 1))}, r"embed gave \(3, 1\): must be \[d, 7\]"),
-    ],
-)
-def test_what_cannot_be_counted_is_refused(arguments, message):
-    given = {"context_length": 2, "embed": one_hot_positions(4)} | arguments
-    with pytest.raises(ValueError, match=message):
-        from_tokens(STREAM, **given)
-
-
 def test_counts_give_probabilities():
     problem = from_counts(np.eye(2), np.array([[3, 0], [1, 4]]))
     np.testing.assert_allclose(problem.context_probs, [0.5, 0.5])

@@ -21,6 +21,19 @@ def is_separable(problem):
     return not _has_solution(_reduced(*_farkas_system(problem)))
 
 
+def exact_logits(problem, w):
+    """By context, the logits of W inside and outside its support."""
+    rows = [[Fraction(number) for number in row] for row in np.asarray(w).tolist()]
+    by_context = []
+    for h, support in zip(problem.embeddings.T.tolist(), problem.support.T, strict=True):
+        logits = [
+            sum((a * Fraction(b) for a, b in zip(row, h, strict=True)), Fraction(0)) for row in rows
+        ]
+        inside = [x for x, z in zip(logits, support, strict=True) if z]
+        by_context.append((inside, [x for x, z in zip(logits, support, strict=True) if not z]))
+    return by_context
+
+
 def _farkas_system(problem):
     """Rows with columns for B in supports (free), for -B off supports, and for the right side."""
     H, support = problem.embeddings, problem.support

@@ -23,9 +23,3 @@ def test_flow_has_the_predicted_asymptotics_at_times_no_steps_reach():
     # (1 - margin ratio) log t is bounded: the margin of P_⊥W tends to the optimum
     assert flow.metrics["margin_ratio_frobenius"][-1] > 0.99
     assert flow.metrics["finite_error"][-1] < 1e-5
-
-
-@pytest.mark.parametrize("times", [[], [2.0, 1.0], [-1.0]])
-def test_times_must_increase(times):
-    with pytest.raises(ValueError, match="must increase from at least 0"):
-        gradient_flow(random_problem(3, 4, 4, 2), np.array(times))

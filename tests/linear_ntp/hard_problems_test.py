@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from exact_oracle import is_separable, problem_of
 from hypothesis import given, settings, strategies as st
-from margin_problems import balanced, crowded, facets, generic, with_contexts, with_embeddings
+from margin_problems import balanced, crowded, facets, generic, with_embeddings
 
 from el_jax.linear_ntp import (
     FarkasMatrix,
@@ -70,19 +70,12 @@ def has_solution(problem, norm):
 @pytest.mark.parametrize("length", [10, 30, 100, 1000])
 def test_there_is_no_solution_where_there_is_no_margin(norm, length):
     chain = problem_of([[1, length, 0], [0, 1, 1]], [{0, 1}, {0, 1}, {0}], 3)
+    assert check_separability(chain).holds is False
     with pytest.raises(NotSeparableError):
         max_margin(chain, norm)
     small = problem_of([[1, -1, 1], [2, 1, 2]], [{0, 1}, {0, 1, 2}, {0, 1, 2}], 3)
     with pytest.raises(NotSeparableError):
         max_margin(small, norm)
-
-
-def near_duplicate(apart, *, same_support):
-    base, rng = random_problem(5, 6, 6, 2, seed=0), np.random.default_rng(0)
-    embeddings = base.embeddings.copy()
-    embeddings[:, 1] = embeddings[:, 0] + apart * rng.standard_normal(6)
-    near = with_embeddings(base, embeddings)
-    return with_contexts(near, embeddings, [0, 0, 2, 3, 4]) if same_support else near
 
 
 def assert_solved(problem, norm="frobenius", gap=1e-7):
@@ -91,13 +84,6 @@ def assert_solved(problem, norm="frobenius", gap=1e-7):
     assert abs(found.gap) <= gap
     assert verify_certificate(problem, SeparatingMatrix(found.w)).valid
     return found
-
-
-@pytest.mark.parametrize("apart", [1e-3, 1e-5, 1e-6])
-def test_near_duplicates_are_solved(apart):
-    for same_support in (True, False):
-        for norm in ("frobenius", "max"):
-            assert_solved(near_duplicate(apart, same_support=same_support), norm)
 
 
 def contradictory_near_duplicate(seed):
@@ -133,22 +119,6 @@ def test_exact_combinations_lose_nothing():
     np.testing.assert_array_equal(exact.product, [[1 - 1e20 * 2.0**-52]])
 
 
-@pytest.mark.parametrize("mean", [1e2, 1e3, 1e5])
-def test_a_common_mean_is_solved(mean):
-    base, direction = random_problem(5, 6, 6, 2), np.random.default_rng(0).standard_normal((6, 1))
-    shifted = with_embeddings(base, base.embeddings + mean * direction)
-    assert_solved(shifted)
-    assert_solved(shifted, "max", gap=1e-6)
-
-
-@pytest.mark.parametrize("decades", [1, 2])
-def test_mixed_lengths_are_solved(decades):
-    lengths = 10.0 ** np.random.default_rng(0).uniform(-decades, decades, 20)
-    for problem in (generic(2), facets(0)):
-        for norm in ("frobenius", "max"):
-            assert_solved(with_embeddings(problem, problem.embeddings * lengths), norm)
-
-
 def test_separable_data_have_a_spectral_solution_whatever_its_gap():
     base, direction = generic(2), np.random.default_rng(0).standard_normal((24, 1))
     problem = with_embeddings(base, base.embeddings + 100 * direction)
@@ -161,7 +131,7 @@ def test_separable_data_have_a_spectral_solution_whatever_its_gap():
     assert 0 < lower < upper
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     family=st.sampled_from([generic, facets, balanced, crowded]),
     seed=st.integers(0, 5),
@@ -198,10 +168,3 @@ def test_independent_embeddings_are_separable_however_near():
     embeddings[:, 1] = embeddings[:, 0] + 1e-8 * rng.standard_normal(6)
     verdict = check_separability(with_embeddings(base, embeddings))
     assert verdict.holds is True
-
-
-def test_long_chains_do_not_divide_by_zero():
-    length = 1000
-    embeddings = np.array([[1.0, length, 0.0], [0.0, 1.0, 1.0]])
-    chain = problem_of(embeddings, [{0, 1}, {0, 1}, {0}], 3)
-    assert check_separability(chain).holds is False  # a warning would be an error

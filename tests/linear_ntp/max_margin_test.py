@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 from clarabel_peer import clarabel_max_margin
 from hypothesis import given, settings, strategies as st
-from margin_problems import SEPARABLE, facets, generic, with_embeddings
+from margin_problems import SEPARABLE, facets, generic
 
 from el_jax.linear_ntp import (
     NotSeparableError,
     NTPProblem,
-    UndecidedError,
     antipodal_problem,
     figure1_problem,
     finite_component,
     margin_upper_bound,
     max_margin,
-    one_hot_problem,
     orthonormal_problem,
     random_problem,
     verify_certificate,
@@ -138,42 +136,11 @@ def test_every_family_is_solved_to_rounding(family):
         np.testing.assert_allclose(found.w.sum(axis=0), 0, atol=1e-9 / found.margin)
 
 
-def test_scaling_embeddings_divides_the_solution():
-    problem = generic(2)
-    scaled = with_embeddings(problem, 50 * problem.embeddings)
-    expected = max_margin(problem).w / 50
-    np.testing.assert_allclose(max_margin(scaled).w, expected, atol=1e-12)
-
-
-def test_equivariant_under_permutations_of_tokens_and_contexts():
-    problem, rng = generic(2), np.random.default_rng(0)
-    tokens, contexts = rng.permutation(problem.vocab_size), rng.permutation(problem.num_contexts)
-    permuted = NTPProblem(
-        problem.embeddings[:, contexts],
-        problem.context_probs[contexts],
-        problem.next_token_probs[tokens][:, contexts],
-    )
-    found, expected = max_margin(permuted), max_margin(problem)
-    np.testing.assert_allclose(found.w, expected.w[tokens], atol=1e-11)
-    np.testing.assert_allclose(found.dual, expected.dual[tokens][:, contexts], atol=1e-9)
-
-
 def test_depends_on_supports_only():
     problem, rng = generic(2), np.random.default_rng(0)
     probs = problem.support * rng.uniform(0.1, 1, problem.support.shape)
     other = NTPProblem(problem.embeddings, rng.dirichlet(np.ones(20)), probs / probs.sum(axis=0))
     np.testing.assert_array_equal(max_margin(other).w, max_margin(problem).w)
-
-
-def test_a_context_given_twice_changes_nothing():
-    problem = generic(3)
-    twice = [*range(problem.num_contexts), 4]
-    duplicated = NTPProblem(
-        problem.embeddings[:, twice],
-        np.full(len(twice), 1 / len(twice)),
-        problem.next_token_probs[:, twice],
-    )
-    np.testing.assert_allclose(max_margin(duplicated).w, max_margin(problem).w, atol=1e-11)
 
 
 def test_tokens_of_the_same_contexts_have_the_same_row():
@@ -201,13 +168,7 @@ def test_two_classes_are_a_binary_support_vector_machine():
     np.testing.assert_array_equal(found.active, [[0, 1]])
 
 
-def test_one_hot_is_the_multiclass_support_vector_machine():
-    problem = one_hot_problem(12, 6, 3, seed=1)
-    found = max_margin(problem)
-    np.testing.assert_allclose(found.w, clarabel_max_margin(problem), atol=1e-5)
-
-
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scale=st.floats(1e-3, 1e2), towards=st.floats(0, 30), seed=st.integers(0, 2**31))
 def test_gradient_over_leak_bounds_the_margin(scale, towards, seed):
     problem = small()
@@ -246,13 +207,3 @@ def test_data_without_margin_raise_with_a_certificate(norm):
     with pytest.raises(NotSeparableError, match="not separable") as raised:
         max_margin(problem, norm)
     assert verify_certificate(problem, raised.value.certificate).valid
-
-
-def test_undecided_says_so(monkeypatch):
-    monkeypatch.setattr("el_jax.linear_ntp.solvers.conditions.is_affordable", lambda problem: False)
-    problem = random_problem(24, 14, 6, 2, seed=1)
-    with pytest.raises(UndecidedError, match="undecided: the max margin lies in") as raised:
-        max_margin(problem, max_iterations=3)
-    lower, upper = raised.value.interval
-    assert lower == 0
-    assert upper >= max_margin(problem).margin

@@ -10,7 +10,6 @@ from el_jax.linear_ntp import (
     cross_entropy,
     entropy_lower_bound,
     excess_loss,
-    finite_component,
     gradient,
     leaked_mass,
     orthonormal_problem,
@@ -114,7 +113,7 @@ def test_both_parts_keep_their_digits_where_cross_entropy_has_none():
     assert leaked_mass(problem, W) == pytest.approx(2 * np.exp(-200.0), rel=1e-8)
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**31), scale=st.floats(0.01, 100))
 def test_residual_is_dual_feasible_and_gradient_monotone(seed, scale):
     problem = random_problem(5, 4, 5, 2, seed=2)
@@ -136,27 +135,6 @@ def test_smoothness_bound_is_reached_by_two_tokens_at_even_odds():
     slope = np.linalg.norm(gradient(problem, W) - gradient(problem, -W)) / np.linalg.norm(2 * W)
     assert slope == pytest.approx(smoothness_bound(problem), rel=1e-6)
     assert smoothness_bound(problem) == pytest.approx(2.0)
-
-
-def test_what_the_loss_does_not_depend_on():
-    problem = random_problem(3, 5, 4, 2)
-    rng = np.random.default_rng(0)
-    W = rng.standard_normal((4, 5))
-    missed = np.linalg.svd(problem.embeddings.T)[2][3:]  # orthogonal to every embedding
-    for moved in (W + rng.standard_normal(5), W + rng.standard_normal((4, 2)) @ missed):
-        np.testing.assert_allclose(excess_loss(problem, moved), excess_loss(problem, W), rtol=1e-12)
-
-
-def test_splitting_a_context_changes_nothing():
-    problem = random_problem(3, 4, 5, 2)
-    split = NTPProblem(
-        problem.embeddings[:, [0, 1, 2, 0]],
-        np.array([0.25, 1, 1, 0.75]) / 3,
-        problem.next_token_probs[:, [0, 1, 2, 0]],
-    )
-    W = np.random.default_rng(0).standard_normal((5, 4))
-    np.testing.assert_allclose(gradient(split, W), gradient(problem, W), atol=1e-15)
-    np.testing.assert_allclose(finite_component(split), finite_component(problem), atol=1e-12)
 
 
 def test_a_leak_below_the_smallest_float_is_zero_and_not_nan():

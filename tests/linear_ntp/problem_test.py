@@ -75,11 +75,6 @@ def test_what_is_no_problem_is_refused(arrays, message):
         NTPProblem(*arrays)
 
 
-def test_decoder_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"W has shape \(2, 3\): must be \[V, d\] = \(3, 2\)"):
-        NTPProblem(H, PI, P).decoder(np.zeros((2, 3)))
-
-
 def test_coinciding_contexts_are_numbered_by_first_appearance():
     embeddings = np.array([[0.0, 5.0, 1e-12, 3.0, 5.0]])
     np.testing.assert_array_equal(coinciding_contexts(embeddings), [0, 1, 0, 2, 1])

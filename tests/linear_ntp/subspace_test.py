@@ -27,7 +27,7 @@ def generators(problem):
     return np.array(rows)
 
 
-@settings(derandomize=True, max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(m=st.integers(1, 6), dim=st.integers(1, 5), size=st.integers(2, 4), seed=st.integers(0, 999))
 def test_projection_is_that_onto_the_span_of_the_generators(m, dim, size, seed):
     problem = random_problem(m, dim, 5, size, seed=seed)
@@ -98,19 +98,6 @@ def test_top_curvature_is_that_of_the_dense_hessian():
         )
     )
     assert top_curvature(problem) == pytest.approx(np.linalg.eigvalsh(hessian)[-1], rel=1e-10)
-
-
-def test_probabilities_do_not_move_the_subspace_nor_frequencies_the_finite_component():
-    problem = random_problem(5, 6, 5, 3, seed=0)
-    rng = np.random.default_rng(0)
-    other = np.where(problem.support, rng.random(problem.support.shape), 0)
-    W = rng.standard_normal((5, 6))
-    reweighted = NTPProblem(problem.embeddings, problem.context_probs, other / other.sum(axis=0))
-    np.testing.assert_allclose(
-        data_subspace(reweighted).project(W), data_subspace(problem).project(W), atol=1e-12
-    )
-    frequent = NTPProblem(problem.embeddings, rng.dirichlet(np.ones(5)), problem.next_token_probs)
-    np.testing.assert_allclose(finite_component(frequent), finite_component(problem), atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-80, 1e80, 1e200])

@@ -342,24 +342,6 @@ def test_marks_are_evenly_spaced_in_log_steps():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"method": "sgd"}, "method='sgd': must be one of gd, momentum"),
-        ({"marks": [3, 2]}, r"marks=\[3, 2\]: must increase"),
-        ({"marks": [11]}, "at most 10"),
-        ({"marks": [-1, 2]}, "at least 0"),
-        ({"initial": np.zeros((3, 5))}, "must be"),
-        ({"w_mm": {"taxicab": START}}, "'taxicab'"),
-        ({"num_steps": 0}, "num_steps=0"),
-    ],
-)
-def test_what_cannot_be_run_is_refused(change, message):
-    arguments = {"method": "gd", "step_size": 0.1, "num_steps": 10} | change
-    with pytest.raises(ValueError, match=message):
-        run_trajectory(SMALL, **arguments)
-
-
-@pytest.mark.parametrize(
     ("method", "rate", "steps"),
     [
         ("leak_normalized", 100, 2),
@@ -412,10 +394,3 @@ def test_drawn_steps_differ_by_run_and_seed_and_come_again():
     np.testing.assert_array_equal(one, again)
     assert np.abs(one[0] - one[1]).max() > 1e-3
     assert np.abs(one - other).max() > 1e-3
-
-
-def test_a_batch_is_refused_by_methods_that_read_the_whole_loss():
-    with pytest.raises(ValueError, match="batch=2: must be 0 for 'polyak', which reads the whole"):
-        run_trajectory(SMALL, "polyak", 1.0, 3, batch=2)
-    with pytest.raises(ValueError, match="batch=-1: must be at least 0"):
-        run_trajectory(SMALL, "gd", 1.0, 3, batch=-1)

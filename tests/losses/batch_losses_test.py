@@ -1,4 +1,4 @@
-"""Losses over all tokens of an update: definition, bound, and trainings with them."""
+"""Losses over all tokens of an update: definition, bound, and layout."""
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +21,10 @@ def losses_of(logits, mask=MASK, tau=1.0):
     return mann_whitney(stats, jnp.asarray(mask), tau=tau)
 
 
-def scores(mask=MASK):
+def scores():
     """Centred scores of labels and of strongest wrong classes, one a supervised token."""
     pairs = []
-    for row, label in zip(LOGITS[mask], LABELS[mask], strict=True):
+    for row, label in zip(LOGITS[MASK], LABELS[MASK], strict=True):
         centred = row.astype(np.float64) - row.mean(dtype=np.float64)
         pairs.append((centred[label], np.delete(centred, label).max()))
     return np.transpose(pairs)
@@ -46,14 +46,6 @@ def test_its_mean_bounds_the_area_over_the_curve():
     assert losses_of(LOGITS)[MASK].mean() >= np.log(2) * missed
 
 
-def test_one_token_is_compared_with_itself():
-    alone = np.zeros_like(MASK)
-    alone[1, 2] = True
-    ((right,), (wrong,)) = scores(alone)
-    expected = np.log1p(np.exp(wrong - right))
-    np.testing.assert_allclose(losses_of(LOGITS, alone)[1, 2], expected, rtol=1e-5)
-
-
 @pytest.mark.parametrize("name", BATCH_LOSSES)
 def test_unsupervised_tokens_and_shifts_of_a_context_change_nothing(name):
     changed = LOGITS + np.where(MASK, 0, 100)[..., None] * (np.arange(5) == 1)
@@ -66,25 +58,11 @@ def test_unsupervised_tokens_and_shifts_of_a_context_change_nothing(name):
     assert not losses_of(LOGITS, np.zeros_like(MASK)).any()
 
 
-@pytest.mark.parametrize("path", ["plain", "chunked"])
-def test_a_training_descends_it(path):
-    config = small_config("loss=mann_whitney,smoke", seeds=1, num_updates=300)
-    config.sweep.loss.tau = (0.5, 1.0)
-    config.optim.peak_lr, config.model.width = 0.03, 16
-    config.loss.path = path
-    settings = build.parse(config)
-    assert not isinstance(build.make_spec(settings).objective, InParts)
-    program = build.build(settings).program
-    state, first, _ = program.advance(program.init(), 150)
-    state, last, health = program.advance(state, 150)
-    assert (health.stopped_at == -1).all()
-    easy = last["loss"].mean[:, 0] / first["loss"].mean[:, 0]
-    assert (easy < 0.5).all(), easy
-
-
 def test_its_windows_stay_on_one_device():
     config = small_config("loss=mann_whitney,smoke", seeds=1, shard="data")
     with pytest.raises(ConfigError, match=r"mann_whitney', which needs all windows on one device"):
         build.make_spec(build.parse(config))
     config.train.shard = "auto"
-    assert build.make_spec(build.parse(config)).layout.data == 1
+    spec = build.make_spec(build.parse(config))
+    assert spec.layout.data == 1
+    assert not isinstance(spec.objective, InParts)

@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -11,7 +12,9 @@ def test_sum_and_count_see_only_what_is_unmasked():
     total, count = masked_sum_and_count(VALUES, MASK)
     assert total == 9.5
     assert count == 3
-    assert masked_mean(VALUES, MASK) == np.float32(9.5 / 3)
+    mean, slopes = jax.value_and_grad(masked_mean)(VALUES, MASK)
+    assert mean == np.float32(9.5 / 3)
+    np.testing.assert_allclose(slopes, MASK / 3, rtol=1e-6)
 
 
 def test_sums_and_counts_of_parts_add_up_to_the_mean_of_the_whole():

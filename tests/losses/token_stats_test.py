@@ -62,7 +62,7 @@ def test_fields_equal_definition():
     assert stats.num_classes == 6
 
 
-@settings(derandomize=True, max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     num_classes=st.sampled_from([2, 29, 2000]),
     scale=st.floats(1e-3, 1e3),

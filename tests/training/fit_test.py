@@ -1,11 +1,7 @@
 """A training that ends early keeps its results so far, and a sweep is compiled once."""
 
 import logging
-import os
-import pathlib
 import signal
-import subprocess
-import sys
 
 import jax
 import numpy as np
@@ -17,8 +13,6 @@ from el_jax.training.non_finite import NonFiniteError
 from el_jax.training.sinks import History
 from tests.training.poisoning import poisoned_from
 from tests.training.small_training import built, small_config
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):
@@ -33,6 +27,7 @@ def test_not_finite_leaves_the_rows_and_checkpoints_before_it(tmp_path):
         fit(Training(program, training.options), sinks=[history], checkpoints=checkpoints)
     assert "2 of 2 runs" in str(raised.value)
     assert (raised.value.step, raised.value.run, raised.value.seed) == (20, 0, 7)
+    assert raised.value.exit_code == 3
     assert history.steps == [10, 20]
     with Checkpoints(tmp_path) as checkpoints:
         state = checkpoints.restore(training.program.init)
@@ -71,18 +66,6 @@ def test_a_sweep_is_compiled_once(caplog):
     compiled = [r for r in caplog.messages if "Finished XLA compilation" in r and "advance" in r]
     assert len(compiled) == 1
     assert metrics["loss"].mean.shape == (8, 2)  # runs, groups
-
-
-def test_not_finite_on_the_command_line_is_one_line_and_exit_code_3(tmp_path):
-    command = [sys.executable, "-m", "el_jax.train", f"--workdir={tmp_path}"]
-    command += ["--config=configs/el/copy.py:smoke", "--config.optim.peak_lr=1e30"]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
-    assert done.returncode == 3
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("error: ")
-    assert "is not finite at step" in line
-    assert "peak_lr=1e+30" in line
-    assert not [path for path in (tmp_path / "checkpoints").iterdir() if path.name.isdigit()]
 
 
 def test_evaluations_and_checkpoints_come_at_powers_of_two_besides(tmp_path):

@@ -14,7 +14,6 @@ from el_jax.training.layout import Layout
 from el_jax.training.memory import least_bytes
 from el_jax.training.program import make_program
 from tests.training.layouts import flat, spec_with, trained
-from tests.training.parallel_test import run_layouts
 
 IN_PARTS = Layout(data=2, fsdp=True)
 TOLERANCE = 1e-5  # of parameters and the optimizer's numbers, after twenty updates of Adam
@@ -55,14 +54,6 @@ def test_two_devices_are_one(model):
     assert row.keys() == row_of_one.keys()
     for name, values in row.items():
         np.testing.assert_allclose(values, row_of_one[name], rtol=1e-4, atol=1e-5, err_msg=name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("devices", [4, 8])
-def test_more_devices_are_one(tmp_path, devices):
-    names = [f"{how},map,20,{EPSILON}" for how in ("1,1,jit", f"1,{devices},fsdp")]
-    found = run_layouts(tmp_path / "found.npz", devices, names)
-    np.testing.assert_allclose(found[names[1]], found[names[0]], rtol=0, atol=TOLERANCE)
 
 
 def test_each_device_keeps_its_part_and_the_state_before_is_given_up():

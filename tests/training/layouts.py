@@ -2,10 +2,9 @@
 
     python -m tests.training.layouts NUM_DEVICES OUT.npz NAME...
 
-NAME is RUNS,DATA,METHOD[,AXIS[,UPDATES,EPSILON]] such as 1,4,pmap or 4,1,jit,map. RUNS and DATA are
-numbers of devices, and METHOD is jit, pmap or fsdp; by default there are ten updates and an epsilon
-of 1e-8. In OUT.npz an array NAME has the final parameters and optimizer state of all runs, one row
-each.
+NAME is RUNS,DATA,METHOD,AXIS such as 1,4,pmap,map. RUNS and DATA are numbers of devices, and METHOD
+is jit, pmap or fsdp. In OUT.npz an array NAME has the final parameters and optimizer state of all
+runs, one row each.
 """
 
 import dataclasses
@@ -57,11 +56,9 @@ if __name__ == "__main__":
     jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
     found = {}
     for name in sys.argv[3:]:
-        runs, data, method, *more = name.split(",")
-        axis = more[0] if more else "vmap"
-        updates, epsilon = (int(more[1]), float(more[2])) if len(more) > 1 else (UPDATES, 1e-8)
+        runs, data, method, axis = name.split(",")
         how = {"fsdp": True} if method == "fsdp" else {"method": method}
         layout = Layout(int(runs), int(data), **how)
-        state, _ = trained(layout, updates, run_axis=axis, epsilon=epsilon)
+        state, _ = trained(layout, run_axis=axis)
         found[name] = flat(state)
     np.savez(sys.argv[2], **found)

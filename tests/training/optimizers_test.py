@@ -191,18 +191,6 @@ def test_noise_has_its_variance_fades_and_is_new_in_every_update():
     assert abs(np.corrcoef(drawn[0], drawn[1])[0, 1]) < 0.02
 
 
-def test_lion_steps_by_the_sign_of_its_first_mean():
-    optimizer = make_optimizer(
-        OptimizerConfig("lion", numbers={"b1": 0.5, "b2": 0.9}), hypers(peak_lr=0.1)
-    )
-    params, gradients = {"x": jnp.zeros(2)}, [jnp.array([1.0, -1.0]), jnp.array([-0.05, 3.0])]
-    state, mean = optimizer.init(params), np.zeros(2)
-    for gradient in gradients:
-        changes, state = optimizer.update({"x": gradient}, state, params)
-        np.testing.assert_allclose(changes["x"], -0.1 * np.sign(0.5 * mean + 0.5 * gradient))
-        mean = 0.9 * mean + 0.1 * np.asarray(gradient)
-
-
 def test_sophia_is_its_formula_where_the_hessian_is_diagonal():
     """Hutchinson's estimate is exact there; a new estimate is first used in the next update."""
     curvature, rate, decay = np.array([[4.0, 1.0], [0.25, 0.0]]), 0.1, 0.3

@@ -1,4 +1,4 @@
-"""Weights of windows and groups: definitions, properties of all, and trainings with them."""
+"""Weights of windows and groups: definitions, properties of all, and updates with them."""
 
 from functools import partial
 
@@ -17,7 +17,6 @@ from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
 from el_jax.training.program import make_program
 from el_jax.weighting import WEIGHTINGS, group_dro, weighted_mean
-from tests.training.small_training import small_config
 
 DEFINITIONS = {
     "lin_upper": lambda h: min(h + 1, 1),
@@ -89,21 +88,15 @@ def smoke(name="", **numbers):
     return config
 
 
-def trained(config):
-    program = make_program(make_spec(parse(config)))
-    return jax.device_get(program.advance(program.init(), 20)[0].params)
-
-
-def test_a_training_is_weighted_and_neutral_at_a_large_temperature():
-    configs = [
-        small_config(f"smoke{name}", seeds=2) for name in ("", *[",weighting=lin_upper"] * 2)
-    ]
-    configs[1].weighting.r = 1e30
-    plain, neutral, weighted = (jax.tree.leaves(trained(config)) for config in configs)
-    for one, other in zip(plain, neutral, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5)
-    differences = [np.abs(one - other).max() for one, other in zip(plain, weighted, strict=True)]
-    assert max(differences) > 1e-3
+def test_an_update_has_the_loss_weighted_by_windows():
+    spec = make_spec(parse(smoke("lin_upper", r=0.5)))
+    objective, head = spec.objective, spec.objective.head
+    params = head.model.init(jax.random.key(1))
+    batch = objective.batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
+    losses = head.loss(head.outputs(params, batch), batch, {})
+    expected = weighted_mean(losses, batch.mask, partial(WEIGHTINGS["lin_upper"], r=0.5))
+    assert abs(expected - masked_mean(losses, batch.mask)) > 1e-4
+    np.testing.assert_allclose(objective.loss(params, batch, {}, None)[0], expected, rtol=1e-5)
 
 
 def test_group_dro_is_exponentiated_gradient_ascent_on_the_groups():

@@ -2,7 +2,6 @@
 
 import jax
 import numpy as np
-import pytest
 
 from el_jax.worlds import bigram_river, every_sentence
 
@@ -30,12 +29,3 @@ def test_next_words_follow_the_table():
     np.add.at(pairs, (tokens[:, :-1].ravel(), tokens[:, 1:].ravel()), 1)
     assert not pairs[world.transition == 0].any()
     np.testing.assert_allclose(pairs / pairs.sum(1, keepdims=True), world.transition, atol=0.03)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "allowed"),
-    [("vocab_size", 5, "even"), ("vocab_size", 0, "even"), ("length", 0, "at"), ("seed", -1, "at")],
-)
-def test_a_bad_number_is_named(field, value, allowed):
-    with pytest.raises(ValueError, match=f"^{field}={value}: must be {allowed}"):
-        bigram_river(**{field: value})

@@ -41,17 +41,3 @@ def test_a_seed_draws_other_rules():
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     assert random_hierarchy(depth=1).sample(jax.random.key(0), 3).tokens.shape == (3, 2)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "allowed"),
-    [
-        ("depth", 0, "1..16"),
-        ("rules_per_symbol", 9, "1..8"),
-        ("num_classes", 17, "1..16"),
-        ("vocab_size", 0, "1..1024"),
-    ],
-)
-def test_a_bad_number_is_named(field, value, allowed):
-    with pytest.raises(ValueError, match=f"^{field}={value}: must be in {allowed}"):
-        random_hierarchy(**{field: value})

@@ -20,12 +20,7 @@ MODELS = {
     "gpt2": transformer(dataclasses.replace(PRESETS["gpt2"], num_heads=2, max_length=8, **SMALL)),
     "lstm": lstm(LSTMConfig(**SMALL)),
 }
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 @pytest.fixture(name="teacher", scope="module", params=MODELS)
@@ -80,22 +75,3 @@ def test_candidates_in_uneven_chunks_give_the_same(monkeypatch):
     whole = world.log_conditionals(tokens)
     monkeypatch.setattr("el_jax.worlds.language_model.AT_ONCE", 4)  # of 18 candidates
     np.testing.assert_allclose(world.log_conditionals(tokens), whole, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"num_words": 6}, "num_words=6: must be in 1..5, the tokens that occur"),
-        ({"num_words": 0}, "num_words=0: must be in 1..5"),
-        ({"length": 0}, "length=0: must be at least 1"),
-    ],
-)
-def test_a_bad_number_is_named(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        world_of((MODELS["lstm"], {}), **changes)
-
-
-def test_words_are_distinct():
-    world = world_of((MODELS["lstm"], {}))
-    with pytest.raises(ValueError, match=r"^distinct words=1: must be all of 2"):
-        dataclasses.replace(world, words=np.array([1, 1]))

@@ -44,9 +44,3 @@ def test_rrxor_has_the_bits_of_its_three_phases():
         tokens, probability = map(np.asarray, every_sentence(rrxor(length=4)))
     found = {tuple(row): p for row, p in zip(tokens.tolist(), probability, strict=True)}
     assert found == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(("field", "value"), [("alpha", 1.1), ("x", 0.6)])
-def test_a_bad_number_is_named(field, value):
-    with pytest.raises(ValueError, match=f"^{field}={value}: must be in"):
-        mess3(**{field: value})
