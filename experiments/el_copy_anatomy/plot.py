@@ -1,6 +1,5 @@
 """The course of training, one row per setting: fit, gradient, accuracy and mechanism."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,7 +19,7 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import Where, cells, exactly, read_table
+from experiments.harness.tables import Where, cells, exactly
 
 # a column of panels: the metrics of strings that it draws, in the line style of their group
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -39,9 +38,8 @@ HARD_FRACTION = 0.2  # of all strings: their gradient share if all tokens had eq
 CHANCE = 1 / 26
 
 
-def plot(out: Path) -> Figure:
+def plot(curves: pd.DataFrame) -> Figure:
     """Columns: accuracy in training, gradient share, accuracy on unseen strings, swap test."""
-    curves = read_table(out / "curves.csv")
     settings = _settings(curves)
     size = (8.4, 1.5 + 1.75 * len(settings))
     figure, axes = figure_answering(

@@ -1,6 +1,5 @@
 """Accuracy on unseen hard strings, and the share that copies, against each data factor."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,7 +17,7 @@ from experiments.harness.figures import (
     mean_of,
     t_note,
 )
-from experiments.harness.tables import levels, read_table, select
+from experiments.harness.tables import levels, select
 
 FACTORS = {
     "strings_per_window": ("neighbours in the window", "context, tokens"),
@@ -29,9 +28,8 @@ COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2"}
 MEASURES = {COPIES: "share that copies (swap test)", HARD: "share that is right (unseen hard)"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row for each measure, a column for each factor."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(
         answer(results), len(MEASURES), len(FACTORS), size=(8.6, 5.6), share_y=True
     )

@@ -1,7 +1,5 @@
 """Share that copies at equal fit and at the end, and the time of fit: a row for each method."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -11,7 +9,7 @@ from experiments.el_copy_fit.claims import AT_FIT, COPIES, FITTED, at
 from experiments.el_copy_fit.run import METHOD_NAMES
 from experiments.el_methods.plot import colour, label
 from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
-from experiments.harness.tables import is_measured, read_table, select
+from experiments.harness.tables import is_measured, select
 
 PANELS = {
     AT_FIT: "copies when it first fits",
@@ -21,9 +19,8 @@ PANELS = {
 SHOWN = ("cross-entropy", "E1", "weight decay", "Muon")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Three panels with the same rows."""
-    results = read_table(out / "results.csv")
     rows = [at(name) for name in METHOD_NAMES if is_measured(results, at(name), COPIES)]
     size = (9.6, 1.5 + 0.3 * len(rows))
     figure, axes = figure_answering(answer(results), 1, len(PANELS), size=size)

@@ -1,7 +1,5 @@
 """Accuracy on unseen hard strings, and the share that copies, a row for each loss and strength."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -10,16 +8,15 @@ from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_losses.claims import CE, COPIES, FITTED, HARD
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_table, select
+from experiments.harness.tables import Where, cells, levels, select
 
 PANELS = {HARD: "unseen hard strings", COPIES: "swap test"}
 AXES = ("share that is right", "share that copies")
 EASY = "test_precise_easy_accuracy"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A column for each measure, a row of panels for each size of the alphabet."""
-    results = read_table(out / "results.csv")
     settings = {size: _settings(results, size) for size in levels(results, "alphabet_size")}
     figure, axes = figure_answering(
         answer(results),

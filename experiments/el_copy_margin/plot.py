@@ -1,7 +1,5 @@
 """The share that copies against the margin that minimises the loss, a line for each family."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -18,7 +16,7 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels, read_table, select
+from experiments.harness.tables import is_measured, levels, select
 
 PANELS = {
     COPIES: "swap test: share that copies",
@@ -28,9 +26,8 @@ LABELS = {"e1": "E1", "e2": "E2", "e3": "E3", "label_smoothing": "label smoothin
 COLOURS = {"label_smoothing": "#cc79a7", "dice": "#e69f00"}  # the others have their own
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """The share that copies, and the margins that training reaches; cross-entropy is dotted."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.8))
     for ax, metric in zip(axes[0], PANELS, strict=True):
         for loss in _measured(results):

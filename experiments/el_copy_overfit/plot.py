@@ -1,7 +1,6 @@
 """Accuracy on unseen hard strings, and the share that copies, a row of dots for each recipe."""
 
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,15 +11,14 @@ from experiments.el_copy_overfit.claims import CE, COPIES, E1, E2, FITTED, HARD,
 from experiments.el_copy_overfit.run import ARMS, RATE
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, levels, read_table, select
+from experiments.harness.tables import Where, levels, select
 
 PANELS = {HARD: "unseen hard strings", COPIES: "swap test"}
 AXES = ("share that is right", "share that copies")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row for each arm that has been measured."""
-    results = read_table(out / "results.csv")
     arms = [arm for arm in ARMS if arm in levels(results, "arm")]
     figure, axes = figure_answering(
         answer(results), len(arms), 2, size=(8.4, 1.6 + 2.1 * len(arms)), share_x=True

@@ -1,7 +1,6 @@
 """Runs in the swap test by number of strings: stacked shares, a panel for each recipe."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MUON, SHORT, SHORTCUT
 from experiments.harness.figures import count, decimal, figure_answering, in_words, key
-from experiments.harness.tables import Where, is_measured, levels, read_table, select
+from experiments.harness.tables import Where, is_measured, levels, select
 
 COPYING = 0.9  # share of the swap test from which a run counts as copying
 UNDOING = 0.5  # share from which a run that does not copy counts as keeping the shortcut
@@ -33,9 +32,8 @@ COLOURS = {
 NUM_RESAMPLES = 2_000
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each measured recipe; a pilot's runs at all rates form one bar."""
-    results = read_table(out / "results.csv")
     recipes = {name: at for name, at in RECIPES.items() if is_measured(results, at, COPIES)}
     size = (2.0 * len(recipes) + 0.5, 3.4)
     figure, axes = figure_answering(

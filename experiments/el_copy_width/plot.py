@@ -1,7 +1,5 @@
 """Accuracy on unseen hard strings, and the share that copies, against the width."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -18,16 +16,15 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import Where, levels, read_table, select
+from experiments.harness.tables import Where, levels, select
 
 PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
 LABELS = {"weight decay": "heavy decay"}
 COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2", "weight decay": "#d55e00"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each measure, a line for each recipe; for a pilot, a row for each rate."""
-    results = read_table(out / "results.csv")
     if len(levels(results, "width")) == 1:
         return _plot_rates(results)
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.6), share_y=True)

@@ -1,7 +1,5 @@
 """The share that copies in the swap test, by number of strings and along long runs."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,15 +18,14 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import Where, is_measured, levels, read_table, select
+from experiments.harness.tables import Where, is_measured, levels, select
 
 COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2", "Muon": "#009e73"}
 PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Two measures against the number of strings; without decay, hollow and dashed."""
-    results = read_table(out / "results.csv")
     if not set(LONG_RECIPES) <= {*results["recipe"]}:  # a pilot's
         return _plot_settings(results)
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.6), share_y=True)

@@ -1,7 +1,5 @@
 """The share that copies at each level of training loss, and when it was reached."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -10,14 +8,13 @@ from experiments.el_equal_loss.claims import COPIES, LATE, LEVELS, REACHED, at
 from experiments.el_equal_loss.run import NUMBERS
 from experiments.el_methods.plot import colour, label
 from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
-from experiments.harness.tables import levels, read_table, select
+from experiments.harness.tables import levels, select
 
 SHOWN = ("weight decay", "Muon", "cross-entropy", "E1")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each level, and one for the updates until the lowest."""
-    results = read_table(out / "results.csv")
     panels = [(COPIES, f"copies at {level:g} nats", level) for level in LEVELS]
     panels += [(REACHED, f"updates until {LATE:g} nats", LATE)]
     measured = [name for name in NUMBERS if name in levels(results, "method")]

@@ -1,7 +1,5 @@
 """The map of E1's equilibria with measured shares on it, margins, and the swap test."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,15 +17,14 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import Where, levels, read_table
+from experiments.harness.tables import Where, levels
 
 SIDES: dict[str, Where] = {"with warm-up": WARM, "without warm-up": COLD}
 COLOURS = ("#000000", *SPARE_COLOURS[:3])
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Above, the two maps; below, the median margin and the share that copies, against λ."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 2, 2, size=(8.8, 7.0))
     for ax, where in zip(axes[0], SIDES.values(), strict=True):
         _map(ax, results, where)

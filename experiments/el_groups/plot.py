@@ -1,7 +1,5 @@
 """The share that copies and the accuracy on unseen hard strings, a row of dots for each recipe."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,14 +15,13 @@ from experiments.harness.figures import (
     in_words,
     t_note,
 )
-from experiments.harness.tables import Where, is_measured, levels, read_table, select
+from experiments.harness.tables import Where, is_measured, levels, select
 
 PANELS = {COPIES: "swap test: copied", HARD: "unseen hard strings: right"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Two panels for each number of strings."""
-    results = read_table(out / "results.csv")
     strings = [int(n) for n in levels(results, "num_train")]
     size = (9.0, 1.2 + 0.3 * len(_rows(results)) * len(strings))
     figure, axes = figure_answering(answer(results), len(strings), 2, size=size, share_x=True)

@@ -1,7 +1,5 @@
 """Accuracy on unseen sentences by number of training sentences; for a pilot, by setting."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -19,7 +17,7 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import Where, levels, read_table, select
+from experiments.harness.tables import Where, levels, select
 
 STYLES = {
     "cross-entropy": ("#000000", "-"),
@@ -31,9 +29,8 @@ STYLES = {
 FEW = 1_024
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A line for each recipe."""
-    results = read_table(out / "results.csv")
     shown = [name for name in RECIPES if name in levels(results, "recipe")]
     if results["peak_lr"].groupby(results["recipe"]).nunique().max() > 1:
         return _plot_settings(results)

@@ -1,7 +1,5 @@
 """The share that copies, and the drift of the tangent kernel, against the output scale."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -18,15 +16,14 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels, read_table, select
+from experiments.harness.tables import is_measured, levels, select
 
 EXCHANGED = "cross-entropy, rates of α = 1 and 16 exchanged, mean"
 PANELS = {COPIES: "swap test: share that copies", DRIFT: "drift of the tangent kernel"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """One panel for each, with a line for each loss."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.9))
     along = results[results["rate_of"] == results["alpha"]].drop(columns="rate_of")
     for ax, metric in zip(axes[0], PANELS, strict=True):

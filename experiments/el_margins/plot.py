@@ -1,7 +1,5 @@
 """Accuracy where the shortcut is wrong, and the shortcut's weight share, against its size."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -17,7 +15,6 @@ from experiments.harness.figures import (
     ticks_at,
 )
 from experiments.harness.names import name_of
-from experiments.harness.tables import read_table
 
 PANELS = {
     WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
@@ -25,9 +22,8 @@ PANELS = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each number, a line for each loss."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, len(PANELS), size=(8.2, 4.0))
     for ax, (metric, (_, words)) in zip(axes.ravel(), PANELS.items(), strict=True):
         for loss in LOSSES:

@@ -1,7 +1,5 @@
 """The share that copies in the swap test, a row of dots for each method, best first."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -10,15 +8,14 @@ from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_methods.claims import BOUNDED, COPIES, FITTED, HARD, at
 from experiments.el_methods.run import METHODS
 from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
-from experiments.harness.tables import Where, is_measured, read_table, select
+from experiments.harness.tables import Where, is_measured, select
 
 PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
 COLOURS = {"bounded": "#0072b2", "loss": "#e69f00", "weighting": "#cc79a7", "optimizer": "#009e73"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Two panels, whose rows are ordered by the share that copies."""
-    results = read_table(out / "results.csv")
     order = ranked(results)
     size = (9.0, 1.4 + 0.27 * len(order))
     figure, axes = figure_answering(answer(results), 1, 2, size=size, share_x=True)

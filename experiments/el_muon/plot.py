@@ -1,7 +1,5 @@
 """The share that copies in the swap test and accuracy, a row of dots for each recipe."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -10,7 +8,7 @@ from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_muon.claims import CE, COPIES, FITTED, HARD
 from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_table, select
+from experiments.harness.tables import Where, cells, levels, select
 
 PANELS = {
     COPIES: ("swap test", "share that copies"),
@@ -19,9 +17,8 @@ PANELS = {
 NAMES = {"sgd": "SGD", "signum": "Signum", "adamw": "AdamW", "muon": "Muon"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row for each optimizer, loss and warm-up; in a pilot, also for each rate."""
-    results = read_table(out / "results.csv")
     rows = _by_optimizer(results)
     figure, axes = figure_answering(
         answer(results), 1, 2, size=(8.4, 1.6 + 0.19 * len(rows)), share_x=True, share_y=True

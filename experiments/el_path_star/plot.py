@@ -1,7 +1,6 @@
 """Exact match of every seed, and the share of seeds that found the arm, a column for each graph."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,13 @@ from experiments.el_path_star.run import CONTROLS, GRAPHS
 from experiments.harness.figures import count, decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
-from experiments.harness.tables import Where, levels, read_table
+from experiments.harness.tables import Where, levels
 
 DRAWN = "#444444"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Upper row: exact match; lower row: share of seeds above 1/d."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 2, len(GRAPHS), size=(9.6, 9.4), share_x=True)
     for column, graph in zip(axes.T, GRAPHS, strict=True):
         methods = methods_on(results, graph)

@@ -1,7 +1,6 @@
 """Map-likeness of every seed on each star, and the held-out paths that it finds."""
 
 import itertools
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -20,14 +19,13 @@ from experiments.el_star_in_weights.claims import (
 )
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_table
+from experiments.harness.tables import Where, cells, levels
 
 ROWS = {SPECTRAL: "share in the slowest eigenvectors", HELD_OUT: "held-out paths right"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left column: the tiny star. Others: the wide star at two rates, geometry over paths."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), len(ROWS), len(STARS), size=(13.0, 9.0))
     axes[1, 0].remove()  # the tiny star has no held-out paths
     panels = dict(zip(itertools.product(ROWS, STARS), axes.ravel(), strict=True))

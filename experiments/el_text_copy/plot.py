@@ -1,6 +1,5 @@
 """Exact match of every seed: a column for each text; all, easy and hard sentences below another."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,14 +9,13 @@ from el_jax.plots import add_note, add_titles
 from experiments.el_text_copy.claims import ALL, CE, E1, E1_ONE, EASY, HARD, title
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, exactly, is_measured, levels, read_table
+from experiments.harness.tables import Where, cells, exactly, is_measured, levels
 
 PANELS = {ALL: "all sentences", EASY: "easy", HARD: "hard"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row of panels for each group of sentences."""
-    results = read_table(out / "results.csv")
     texts = levels(results, "source")
     figure, axes = figure_answering(
         answer(results), len(PANELS), len(texts), size=(9.6, 11.0), share_x=True

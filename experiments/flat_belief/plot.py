@@ -1,7 +1,5 @@
 """The share of the beliefs' variance that is linear in hidden states, and the rest."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -21,7 +19,7 @@ from experiments.flat_belief.claims import (
 )
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
 from experiments.harness.names import loss_name
-from experiments.harness.tables import Where, is_measured, read_table, select
+from experiments.harness.tables import Where, is_measured, select
 
 NAMES = {"mess3": "Mess3", "rrxor": "RRXOR"}
 SETTINGS = {
@@ -33,9 +31,8 @@ SETTINGS = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Left: at the end, a dot for each run. Right: the unexplained share over training."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.2))
     colours = {label(where): colour for colour, where in SETTINGS.items()}
     draw_dots(

@@ -1,6 +1,5 @@
 """Accuracy on unseen hard strings against three measures of curvature, a dot for each network."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,14 @@ from experiments.harness.figures import (
     mean_of,
 )
 from experiments.harness.names import loss_name, name_of
-from experiments.harness.tables import cells, exactly, levels, read_table
+from experiments.harness.tables import cells, exactly, levels
 
 CHANCE = 1 / 26
 GREY = "#555555"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Above: at equal training cross-entropy. Below: networks as trained."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(
         answer(results), 2, len(MEASURES), size=(9.4, 6.4), share_y=True
     )

@@ -1,7 +1,5 @@
 """Tr H / Tr F under three kinds of labels, and the shares of the layers in Tr F."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -23,16 +21,14 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import Where, read_table, select
+from experiments.harness.tables import Where, select
 
 LABELS = {"text": "of the text", "own": "it would draw", "other": "of other contexts"}
 COLOURS = {"pretrained": SPARE_COLOURS[0], "fresh": SPARE_COLOURS[1]}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Left: the ratio of both traces. Right: the share of each layer."""
-    results = read_table(out / "results.csv")
-    curves = read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.6, 4.4))
     ratios, shares = axes[0]
     draw_dots(

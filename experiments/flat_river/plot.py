@@ -1,7 +1,5 @@
 """Divergence along the river and on the hill over training, by schedule and model."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -17,7 +15,7 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import cells, is_measured, levels, read_table, select
+from experiments.harness.tables import cells, is_measured, levels, select
 
 PANELS = {"kl_river": "river: certain next words", "kl_hill": "hill: uncertain next words"}
 COLOURS = {
@@ -31,9 +29,8 @@ MODELS = {"table": "Table", "transformer": "Transformer"}
 LABELS = {"low": "constant, a tenth of the rate"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A row of panels for each model."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     models = [str(model) for model in levels(results, "model")]
     size = (8.6, 1.6 + 2.5 * len(models))
     figure, axes = figure_answering(answer(results), len(models), 2, size=size)

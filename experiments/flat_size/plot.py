@@ -1,7 +1,5 @@
 """Accuracy of probes and traces at equal loss against the width, a column for each world."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -16,7 +14,7 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 
 BLACK, BLUE, ORANGE, GREEN = COLOURS
 PROBES = {
@@ -31,9 +29,9 @@ TRACES = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Above: probes. Below: traces."""
-    equal = derived(read_table(out / "results.csv"))
+    equal = derived(results)
     figure, axes = figure_answering(answer(equal), 2, len(WORLDS), size=(8.4, 6.4), share_x=True)
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, lines in zip(column, (PROBES, TRACES), strict=True):

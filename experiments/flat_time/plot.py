@@ -1,7 +1,5 @@
 """Divergence, and what probes and traces did since saturation, a column for each world."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -20,7 +18,6 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import read_table
 
 COLOURS = {"adamw": "#0072b2", "sgd": "#d55e00", "slow_sgd": "#e6ab6f"}
 SHORT = {"adamw": "AdamW", "sgd": "SGD", "slow_sgd": "slow SGD"}
@@ -34,11 +31,10 @@ GREY = "#555555"
 SAME = {"afterwards": "sgd"}  # the first phase is one for all
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Rows: divergence, probes, traces; the update at which AdamW's rate is 0 is marked."""
-    results = read_table(out / "results.csv")
     saturated = results.loc[results["metric"] == "saturated_step", "value"].iloc[0]
-    curves = since(saturated, read_table(out / "curves.csv"))
+    curves = since(saturated, curves)
     figure, axes = figure_answering(answer(results), len(ROWS), len(WORLDS), size=(8.4, 7.6))
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, metrics in zip(column, ROWS, strict=True):

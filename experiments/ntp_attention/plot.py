@@ -1,7 +1,5 @@
 """The course of the weights towards both limits, and their margins in two norms."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -16,7 +14,7 @@ from experiments.harness.figures import (
     mean_of,
     t_note,
 )
-from experiments.harness.tables import Where, read_table
+from experiments.harness.tables import Where
 from experiments.ntp_attention.claims import GD, NGD, SIGN
 from experiments.ntp_attention.run import NORMS
 
@@ -29,9 +27,8 @@ COURSES = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Two courses, then a panel of dots for each norm."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 2, 2, size=(8.6, 5.6))
     for ax, metric in zip(axes[0], COURSES, strict=True):
         for where in ROWS:

@@ -1,13 +1,11 @@
 """The Frobenius margin's lead by method and batch size, for one next token and for three."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, read_table
+from experiments.harness.tables import Where
 from experiments.ntp_batches.claims import LEAD
 from experiments.ntp_batches.run import BATCHES, METHODS, SUPPORT_SIZES, setting
 
@@ -21,9 +19,8 @@ COLOURS = {"gd": "#000000", "adam": "#0072b2", "signum": "#d55e00", "signum_long
 TITLES = {1: "one next token", 3: "three next tokens"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each support size."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.6), share_y=True)
     for ax, support_size in zip(axes[0], SUPPORT_SIZES, strict=True):
         rows = [setting(method, batch, support_size) for method in METHODS for batch in BATCHES]

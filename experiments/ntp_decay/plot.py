@@ -1,21 +1,18 @@
 """The gap to the best decoder in a ball, and the lead of a method's own norm, by decay."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, read_table, values_of
+from experiments.harness.tables import Where, values_of
 from experiments.ntp_decay.claims import GAP, LEAD
 from experiments.ntp_decay.run import ARMS, LARGE, METHODS, SMALL, setting
 from experiments.ntp_optimizers.plot import METHODS as NAMES
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left: the gap, with decay. Right: the lead, with and without decay."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(10.0, 5.0))
     balls = [setting(method, "1/t", ball) for method in METHODS for ball in (SMALL, LARGE)]
     draw_dots(axes[0, 0], results, GAP, balls, label=label, colour=colour)

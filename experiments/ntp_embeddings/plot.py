@@ -1,7 +1,5 @@
 """Cosines with two max margins along both paths, and the collapse of embeddings."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,7 +13,6 @@ from experiments.harness.figures import (
     key,
     mean_of,
 )
-from experiments.harness.tables import read_table
 from experiments.ntp_embeddings.claims import DESCENT, RIDGE
 
 COLOURS = {"cosine_nuclear": "#0072b2", "cosine_frobenius": "#8c8c8c", "collapse": "#d55e00"}
@@ -26,12 +23,9 @@ LABELS = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """One panel for each path; a cosine of 1 is at the bottom of the logarithmic axis."""
-    curves = read_table(out / "curves.csv")
-    figure, axes = figure_answering(
-        answer(read_table(out / "results.csv")), 1, 2, size=(8.6, 3.8), share_y=True
-    )
+    figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.8), share_y=True)
     for ax, where in zip(axes[0], (RIDGE, DESCENT), strict=True):
         _draw(ax, curves, where)
     axes[0, 0].set_xlabel("ridge λ")

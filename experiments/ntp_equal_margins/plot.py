@@ -1,7 +1,5 @@
 """Held-out accuracy against dimensions, a panel for each mechanism."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -14,7 +12,7 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 from experiments.ntp_equal_margins.claims import HELD_OUT, at
 
 PANELS = {
@@ -25,9 +23,8 @@ COLOURS = {"max margin": "#000000", "equal margins": "#0072b2", "E1": "#d55e00"}
 SHOWN = {"max margin": "max margin (cross-entropy)", "equal margins": "equal margins (E3)"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A line for each decoder; points for E1 where it was trained."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.8, 3.7), share_y=True)
     for ax, mechanism in zip(axes[0], PANELS, strict=True):
         for decoder, colour in COLOURS.items():

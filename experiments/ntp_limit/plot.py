@@ -1,7 +1,5 @@
 """Separable pairs by embedding, and gradient descent on its way to the infimum."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -15,7 +13,7 @@ from experiments.harness.figures import (
     key,
     mean_of,
 )
-from experiments.harness.tables import Where, is_measured, read_table
+from experiments.harness.tables import Where, is_measured
 from experiments.ntp_limit.claims import ABOVE, BAG, COSINE, SHARE
 from experiments.ntp_limit.run import SETTINGS, setting
 
@@ -29,9 +27,8 @@ COLOURS = dict(
 )
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Shares of pairs; loss above the infimum and cosine with the max margin along training."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 3, size=(10.2, 3.6))
     share, above, cosine = axes[0]
     rows = [row for at in COLOURS if is_measured(results, row := setting(*at), SHARE)]

@@ -1,7 +1,5 @@
 """The minority's error in time for every α and share, and its exponent against α."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -18,7 +16,6 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import read_table
 from experiments.ntp_minority.claims import LEAST, at
 from experiments.ntp_minority.run import ALPHAS, SHARES
 
@@ -26,9 +23,8 @@ COLOURS = dict(zip(ALPHAS, ("#d55e00", "#e69f00", "#0072b2", "#000000"), strict=
 STYLES = dict(zip(SHARES, ("-", (0, (4, 1.5))), strict=True))
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """The courses on the left, exponents with the kink of theory on the right."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, (axes,) = figure_answering(answer(results), 1, 2, size=(9.0, 3.9))
     for alpha, colour in COLOURS.items():
         for share, style in STYLES.items():

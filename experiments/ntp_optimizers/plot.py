@@ -1,7 +1,6 @@
 """Margin ratios of every optimizer, on one-hot data and on larger supports."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from el_jax.linear_ntp.theory.norms import NORMS
 from el_jax.plots import add_legend, add_titles, plot_curve
 from experiments.harness.figures import curve_of, decimal, figure_answering, t_note, t_sems
 from experiments.harness.statistics import t_interval
-from experiments.harness.tables import read_table, values_of
+from experiments.harness.tables import values_of
 from experiments.ntp_optimizers.run import OWN_NORM, SUPPORT_SIZES, setting
 
 METHODS = {  # name and colour
@@ -32,9 +31,8 @@ FRAME: dict[str, Any] = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2
 DARK = 0.55  # ratio from which a cell's background is dark
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """For each support size, a matrix of methods by norms, and each method's ratio over time."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(
         answer(results), 2, len(SUPPORT_SIZES), size=(8.4, 6.6), heights=(3.0, 2.4)
     )

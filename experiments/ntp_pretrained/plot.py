@@ -1,13 +1,11 @@
 """Least dimensions and margins of contexts, a row for each embedding."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import SPARE_COLOURS, add_note, add_titles
 from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, read_table, select
+from experiments.harness.tables import Where, select
 from experiments.ntp_pretrained.run import EMBEDDINGS, LENGTHS, PERMUTED, PRETRAINED, SHARE
 
 PANELS = {
@@ -16,9 +14,9 @@ PANELS = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left: least dimensions. Right: margins."""
-    results = select(read_table(out / "results.csv"), {"next_tokens": None})
+    results = select(results, {"next_tokens": None})
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 4.6), share_y=True)
     rows = [{"context_length": T, "embedding": name} for T in LENGTHS for name in EMBEDDINGS]
     for ax, (metric, (_, words)) in zip(axes[0], PANELS.items(), strict=True):

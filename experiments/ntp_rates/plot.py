@@ -1,7 +1,6 @@
 """Four predictions over training: medians, thin lines for problems, dashed ones for theory."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import THEORY_COLOUR, add_legend, add_titles, plot_median
 from experiments.harness.figures import GLOSSARY, count, curve_of, figure_answering, key, mean_of
-from experiments.harness.tables import Where, is_measured, read_table
+from experiments.harness.tables import Where, is_measured
 from experiments.ntp_rates.run import FLOW, GD, ONE_HOT_NGD, SPLIT, STALLING
 
 SLOW, QUICK = STALLING
@@ -33,10 +32,9 @@ PANELS: dict[str, tuple[str, str, Sequence[Where]]] = {  # title: vertical label
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Above: loss and finite part of gradient descent. Below: normalised descent, and margins."""
-    curves = read_table(out / "curves.csv")
-    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 2, size=(8.4, 6.4))
+    figure, axes = figure_answering(answer(results), 2, 2, size=(8.4, 6.4))
     for ax, (label, metric, settings) in zip(axes.ravel(), PANELS.values(), strict=True):
         for where, colour, _ in STYLES:
             if where in settings and is_measured(curves, where, metric):

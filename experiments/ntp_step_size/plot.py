@@ -1,7 +1,5 @@
 """The lead of a method's own norm, by the size of its steps and the number of next tokens."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -15,7 +13,7 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import Where, read_table
+from experiments.harness.tables import Where
 from experiments.ntp_step_size.claims import LEAD
 from experiments.ntp_step_size.run import BY_SUPPORT, METHODS, SUPPORT_SIZES, setting
 
@@ -34,9 +32,8 @@ COLOURS = {True: "#0072b2", False: "#d55e00"}
 LEADS = "margin ratio: own norm less the larger of the others"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Left: every method. Middle: sign descent by support size. Right: along training."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 3, size=(11.0, 3.7), share_x=False)
     draw_dots(axes[0, 0], results, LEAD, [*map(setting, METHODS)], label=label, colour=colour)
     rows = [setting(method, size) for size in SUPPORT_SIZES for method in BY_SUPPORT]

@@ -1,7 +1,5 @@
 """Entropy and least dimensions against the length of contexts; margin against d / m."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,16 +13,15 @@ from el_jax.plots import (
     add_titles,
 )
 from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, levels, read_table, select
+from experiments.harness.tables import Where, levels, select
 from experiments.ntp_text.claims import GAUSSIAN
 
 BAG = {"embedding": "bag_of_words"}
 TITLES = ("Uncertainty of the next word", "Dimensions needed", "Margin reached")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Three panels; bars are intervals over passages."""
-    results = read_table(out / "results.csv")
     lengths = levels(results, "context_length")
     figure, axes = figure_answering(answer(results), 1, 3, size=(8.4, 3.9))
     entropy, dimensions, margins = axes[0]

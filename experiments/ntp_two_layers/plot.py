@@ -1,14 +1,12 @@
 """Margins of every method in every norm, and the course of each in its own."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles, plot_median
 from experiments.harness.figures import count, curve_of, figure_answering, key, mean_of
-from experiments.harness.tables import read_table, values_of
+from experiments.harness.tables import values_of
 from experiments.ntp_optimizers.plot import draw_matrix
 from experiments.ntp_two_layers.claims import at
 from experiments.ntp_two_layers.run import METHODS, NORMS
@@ -16,9 +14,8 @@ from experiments.ntp_two_layers.run import METHODS, NORMS
 COLOURS = dict(zip(METHODS, ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2"), strict=True))
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A matrix of methods by norms, and the courses."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, (axes,) = figure_answering(answer(results), 1, 2, size=(9.2, 3.9))
     means = [[mean_of(results, at(name), f"share_{norm}") for norm in NORMS] for name in METHODS]
     own = [[*NORMS].index(method.norm) for method in METHODS.values()]

@@ -46,11 +46,10 @@ FILES = {
     "plot.py": """
         from el_jax.plots import new_figure
         from experiments.harness.figures import draw_dots
-        from experiments.harness.tables import (read_table)
 
-        def plot(out):
+        def plot(results):
             figure, axes = new_figure()
-            draw_dots(axes[0, 0], read_table(out / "results.csv"), "test_hard_accuracy", [{}])
+            draw_dots(axes[0, 0], results, "test_hard_accuracy", [{}])
             return figure
         """,
     "claims.py": """
