@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from el_jax.plots import add_legend, add_titles
 from experiments.el_copy_1024.claims import COPIES, FITTED, at
 from experiments.el_copy_1024.run import RECIPES
-from experiments.harness.figures import decimal, figure_answering, in_words, mean_of
+from experiments.harness.figures import figure_answering, in_words, stated
 from experiments.harness.tables import levels, select
 
 PANELS = {
@@ -36,5 +36,5 @@ def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The share that each recipe copies at the end."""
-    shares = (f"{r} {decimal(mean_of(results, at(r), COPIES))}" for r in RECIPES)
+    shares = (f"{r} {stated(results, at(r), COPIES)}" for r in RECIPES)
     return f"Share of the swap test copied at width 1024 after 2,000 updates:\n{in_words(shares)}"

@@ -7,17 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_context.claims import CE, COPIES, E1, FITTED, HARD, along
 from experiments.el_copy_context.run import BASE, TOKENS
 from experiments.harness.figures import (
+    count_fitted,
     decimal,
     draw_against,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
 )
-from experiments.harness.tables import levels, select
+from experiments.harness.tables import levels
 
 FACTORS = {
     "strings_per_window": ("neighbours in the window", "context, tokens"),
@@ -55,12 +55,11 @@ def answer(results: pd.DataFrame) -> str:
     changes: list[dict[str, Any]] = [{}]
     changes += [{"strings_per_window": 2}, {"easy_fraction": 0.5}, {"easy_fraction": most}]
     ce, e1 = (
-        [decimal(mean_of(results, method | BASE | change, COPIES)) for change in changes]
+        [stated(results, method | BASE | change, COPIES) for change in changes]
         for method in (CE, E1)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"{fitted.sum()} of {len(fitted)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
+        f"{count_fitted(results, FITTED)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
         f"{ce[1]} with two strings a window,\n{ce[2]} with half of the strings easy "
         f"and {ce[3]} with {decimal(most, 1)}; E1 {', '.join(e1[:3])} and {e1[3]}"
     )

@@ -4,11 +4,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_fit.claims import AT_FIT, COPIES, FITTED, at
 from experiments.el_copy_fit.run import METHOD_NAMES
 from experiments.el_methods.plot import colour, label
-from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
+from experiments.harness.figures import (
+    count_fitted,
+    decimal,
+    draw_dots,
+    figure_answering,
+    in_words,
+    t_note,
+)
 from experiments.harness.tables import is_measured, select
 
 PANELS = {
@@ -42,8 +48,7 @@ def answer(results: pd.DataFrame) -> str:
         means = {name: select(results, at(name), metric)["value"].mean() for name in SHOWN}
         return in_words(f"{name} {decimal(mean)}" for name, mean in means.items() if mean == mean)
 
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"When they first fit, runs copy: {shown(AT_FIT)};\nat the end: {shown(COPIES)}. "
-        f"{fitted.sum()} of {len(fitted)} fit"
+        f"{count_fitted(results, FITTED)} fit"
     )

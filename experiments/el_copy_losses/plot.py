@@ -4,11 +4,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_losses.claims import CE, COPIES, FITTED, HARD
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    count_fitted,
+    decimal,
+    draw_dots,
+    figure_answering,
+    mean_of,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, select
+from experiments.harness.tables import Where, cells, levels
 
 PANELS = {HARD: "unseen hard strings", COPIES: "swap test"}
 AXES = ("share that is right", "share that copies")
@@ -66,9 +73,8 @@ def answer(results: pd.DataFrame) -> str:
         for lam in levels(results, "lam", {"loss": "e1"} | warm)
     }
     best = max(copied, key=lambda lam: copied[lam])
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"With warm-up, E1 copies most at λ = {best:g}, {decimal(copied[best])} of the swap test; "
-        f"cross-entropy {decimal(mean_of(results, CE | warm, COPIES))}.\n"
-        f"{fitted.sum()} of {len(fitted)} runs fit the hard training strings"
+        f"cross-entropy {stated(results, CE | warm, COPIES)}.\n"
+        f"{count_fitted(results, FITTED)} runs fit the hard training strings"
     )

@@ -4,19 +4,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_margin.claims import COPIES, FITTED, REACHED, at
 from experiments.el_copy_margin.run import CE, FAMILIES, MARGINS
 from experiments.harness.figures import (
+    count_fitted,
     decimal,
     draw_against,
     figure_answering,
     in_words,
     mean_of,
+    stated,
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels, select
+from experiments.harness.tables import is_measured, levels
 
 PANELS = {
     COPIES: "swap test: share that copies",
@@ -64,10 +65,9 @@ def answer(results: pd.DataFrame) -> str:
     shares = in_words(
         f"{decimal(_mean_at(results, margin))} at {margin:g} nats" for margin in MARGINS
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"Losses that are least at a margin copy {shares},\ncross-entropy "
-        f"{decimal(mean_of(results, at(CE), COPIES))}. {fitted.sum()} of {len(fitted)} runs fit"
+        f"{stated(results, at(CE), COPIES)}. {count_fitted(results, FITTED)} runs fit"
     )
 
 

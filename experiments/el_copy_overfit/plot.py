@@ -6,12 +6,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_overfit.claims import CE, COPIES, E1, E2, FITTED, HARD, PROTOCOL
 from experiments.el_copy_overfit.run import ARMS, RATE
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    count_fitted,
+    draw_dots,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, levels, select
+from experiments.harness.tables import Where, levels
 
 PANELS = {HARD: "unseen hard strings", COPIES: "swap test"}
 AXES = ("share that is right", "share that copies")
@@ -66,14 +71,13 @@ def answer(results: pd.DataFrame) -> str:
     """The number of runs that fit, and the results of cross-entropy and E1 with warm-up."""
     warm = {"warmup_steps": levels(results, "warmup_steps")[-1], "peak_lr": RATE}  # smoke: short
     shown = [
-        decimal(mean_of(results, loss | warm | PROTOCOL, metric))
+        stated(results, loss | warm | PROTOCOL, metric)
         for metric in (HARD, COPIES)
         for loss in (CE, E1)
     ]
     ce_right, e1_right, ce_copies, e1_copies = shown
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"{fitted.sum()} of {len(fitted)} runs fit the hard training strings. With warm-up E1 is "
+        f"{count_fitted(results, FITTED)} runs fit the hard training strings. With warm-up E1 is "
         f"right on {e1_right} of unseen\nones and copies {e1_copies} in the swap test, "
         f"cross-entropy is right on {ce_right} and copies {ce_copies}"
     )

@@ -11,7 +11,14 @@ from matplotlib.patches import Patch
 from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MUON, SHORT, SHORTCUT
-from experiments.harness.figures import count, decimal, figure_answering, in_words, key
+from experiments.harness.figures import (
+    count,
+    count_fitted,
+    decimal,
+    figure_answering,
+    in_words,
+    key,
+)
 from experiments.harness.tables import Where, is_measured, levels, select
 
 COPYING = 0.9  # share of the swap test from which a run counts as copying
@@ -70,10 +77,9 @@ def answer(results: pd.DataFrame) -> str:
         for name, at in RECIPES.items()
         if at is not RECIPES["cross-entropy, β₂ = .95"] and is_measured(results, at, COPIES)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"With {few:g} strings, each recipe at its own rate, runs copy in the swap test\n"
-        f"{shown}; {fitted.sum()} of {len(fitted)} runs fit"
+        f"{shown}; {count_fitted(results, FITTED)} runs fit"
     )
 
 

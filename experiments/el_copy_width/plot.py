@@ -4,15 +4,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_width.claims import COPIES, FITTED, HARD, at
 from experiments.el_copy_width.run import METHOD_NAMES
 from experiments.harness.figures import (
-    decimal,
+    count_fitted,
     draw_against,
     draw_dots,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
     ticks_at,
 )
@@ -64,14 +63,13 @@ def answer(results: pd.DataFrame) -> str:
     """The share that each recipe copies at the least and largest width; how many runs fit."""
     widths = levels(results, "width")
     ends = (widths[0], widths[-1])
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
 
     def shown(name: str) -> tuple[str, ...]:
-        return tuple(decimal(mean_of(results, at(name, width), COPIES)) for width in ends)
+        return tuple(stated(results, at(name, width), COPIES) for width in ends)
 
     ce, e1, decay = map(shown, METHOD_NAMES)
     return (
         f"With heavy decay runs copy {decay[0]} of the swap test at width {ends[0]:g} "
         f"and {decay[1]} at {ends[1]:g},\nwith E1 {e1[0]} and {e1[1]}, "
-        f"with cross-entropy {ce[0]} and {ce[1]}. {fitted.sum()} of {len(fitted)} runs fit"
+        f"with cross-entropy {ce[0]} and {ce[1]}. {count_fitted(results, FITTED)} runs fit"
     )

@@ -5,16 +5,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_decay.claims import COPIES, FITTED, HARD, at
 from experiments.el_decay.run import LONG, LONG_RECIPES, RECIPES
 from experiments.harness.figures import (
-    decimal,
+    count_fitted,
     draw_against,
     draw_dots,
     figure_answering,
     in_words,
     key,
+    stated,
     t_note,
     ticks_at,
 )
@@ -96,15 +96,14 @@ def answer(results: pd.DataFrame) -> str:
     updates = min(levels(results, "num_updates"))
 
     def copied(name: str) -> str:
-        return decimal(select(results, at(name, updates, num_train=most), COPIES)["value"].mean())
+        return stated(results, at(name, updates, num_train=most), COPIES)
 
     shown = in_words(
         f"{copied(name)} to {copied(f'{name}, decay')} ({name})"
         for name in COLOURS
         if is_measured(results, at(name, updates, num_train=most), COPIES)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"With {most:g} strings heavy weight decay takes the share copied in the swap test from\n"
-        f"{shown}; {fitted.sum()} of {len(fitted)} runs fit"
+        f"{shown}; {count_fitted(results, FITTED)} runs fit"
     )

@@ -5,10 +5,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_groups.claims import COPIES, FITTED, HARD, at
 from experiments.el_groups.run import CE, DECAY, DRO, E1, EQUAL, RECIPES
 from experiments.harness.figures import (
+    count_fitted,
     decimal,
     draw_dots,
     figure_answering,
@@ -74,10 +74,9 @@ def answer(results: pd.DataFrame) -> str:
         for name in (CE, EQUAL, DRO, E1, DECAY, f"{DRO}, decay")
         if is_measured(results, at(name), COPIES)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     head, _, tail = shown.rpartition(f", {E1}")
     shown = f"{head},\n{E1}{tail}" if head else shown
-    return f"Copied in the swap test: {shown}; {fitted.sum()} of {len(fitted)} runs fit"
+    return f"Copied in the swap test: {shown}; {count_fitted(results, FITTED)} runs fit"
 
 
 def mean_of_all(results: pd.DataFrame, recipe: str) -> float:

@@ -4,10 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_hierarchy.claims import FITTED, UNSEEN, at
 from experiments.el_hierarchy.run import RECIPES
 from experiments.harness.figures import (
+    count_fitted,
     decimal,
     draw_against,
     draw_dots,
@@ -90,8 +90,7 @@ def answer(results: pd.DataFrame) -> str:
         for name in RECIPES
         if len(select(results, at(name, num_train=few), UNSEEN))
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"Trained on {few:,g} sentences of a hierarchy, right on unseen ones are\n"
-        f"{shown}.\n{fitted.sum()} of {len(fitted)} runs fit"
+        f"{shown}.\n{count_fitted(results, FITTED)} runs fit"
     )

@@ -4,19 +4,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_lazy.claims import CE, COPIES, DRIFT, FITTED, LOSSES, at
 from experiments.el_lazy.run import SWAPPED
 from experiments.harness.figures import (
-    decimal,
+    count_fitted,
     draw_against,
     figure_answering,
     in_words,
     mean_of,
+    stated,
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels, select
+from experiments.harness.tables import is_measured, levels
 
 EXCHANGED = "cross-entropy, rates of α = 1 and 16 exchanged, mean"
 PANELS = {COPIES: "swap test: share that copies", DRIFT: "drift of the tangent kernel"}
@@ -49,7 +49,7 @@ def answer(results: pd.DataFrame) -> str:
 
     def shares(loss: str) -> str:
         return in_words(
-            decimal(mean_of(results, at(loss, alpha), COPIES))
+            stated(results, at(loss, alpha), COPIES)
             for alpha in levels(results, "alpha", {"loss": loss})
         )
 
@@ -59,15 +59,14 @@ def answer(results: pd.DataFrame) -> str:
         if is_measured(results, {"loss": loss}, COPIES)
     )
     alphas = in_words(f"{alpha:g}" for alpha in levels(results, "alpha"))
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"Share copied at α = {alphas}:\n{shown}.\n{_exchanged(results)}"
-        f"{fitted.sum()} of {len(fitted)} runs fit"
+        f"{count_fitted(results, FITTED)} runs fit"
     )
 
 
 def _exchanged(results: pd.DataFrame) -> str:
     if any(not is_measured(results, at(CE, *swapped), COPIES) for swapped in SWAPPED):
         return ""
-    shares = in_words(decimal(mean_of(results, at(CE, *swapped), COPIES)) for swapped in SWAPPED)
+    shares = in_words(stated(results, at(CE, *swapped), COPIES) for swapped in SWAPPED)
     return f"Rates of α = 1 and 16 exchanged: cross-entropy {shares}. "

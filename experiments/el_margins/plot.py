@@ -7,10 +7,9 @@ from el_jax.plots import add_chance_line, add_legend, add_titles
 from experiments.el_margins.claims import BASE, RATIO, WORST_GROUP
 from experiments.el_margins.run import LOSSES, SIZES
 from experiments.harness.figures import (
-    decimal,
     draw_against,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
     ticks_at,
 )
@@ -43,6 +42,6 @@ def plot(results: pd.DataFrame) -> Figure:
 def answer(results: pd.DataFrame) -> str:
     """The accuracy of every loss at the published shortcut size."""
     shown = "; ".join(
-        f"{name_of(loss)}: {decimal(mean_of(results, loss | BASE, WORST_GROUP))}" for loss in LOSSES
+        f"{name_of(loss)}: {stated(results, loss | BASE, WORST_GROUP)}" for loss in LOSSES
     )
     return f"Right where a shortcut of size {BASE['shortcut_size']} is wrong\n{shown}"

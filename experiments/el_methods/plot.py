@@ -4,10 +4,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_methods.claims import BOUNDED, COPIES, FITTED, HARD, at
 from experiments.el_methods.run import METHODS
-from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
+from experiments.harness.figures import (
+    count_fitted,
+    decimal,
+    draw_dots,
+    figure_answering,
+    in_words,
+    t_note,
+)
 from experiments.harness.tables import Where, is_measured, select
 
 PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
@@ -45,8 +51,7 @@ def answer(results: pd.DataFrame) -> str:
         f"{name} {decimal(select(results, at(name), COPIES)['value'].mean())}"
         for name in [*order[:3], *({"cross-entropy"} - {*order[:3]})]
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
-    return f"Copied in the swap test: {shown};\n{fitted.sum()} of {len(fitted)} runs fit"
+    return f"Copied in the swap test: {shown};\n{count_fitted(results, FITTED)} runs fit"
 
 
 def label(cell: Where) -> str:

@@ -4,9 +4,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_muon.claims import CE, COPIES, FITTED, HARD
-from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
+from experiments.harness.figures import (
+    count_fitted,
+    decimal,
+    draw_dots,
+    figure_answering,
+    in_words,
+    t_note,
+)
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where, cells, levels, select
 
@@ -58,8 +64,7 @@ def answer(results: pd.DataFrame) -> str:
         if name in levels(results, "optimizer")
     }
     said = in_words(f"{decimal(mean)} under {name}" for name, mean in means.items())
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         "Where padding and letter disagree, cross-entropy with warm-up copies\n"
-        f"{said} ({fitted.sum()} of {len(fitted)} runs fit)"
+        f"{said} ({count_fitted(results, FITTED)} runs fit)"
     )

@@ -23,7 +23,14 @@ from experiments.el_path_star.claims import (
     share_found,
 )
 from experiments.el_path_star.run import CONTROLS, GRAPHS
-from experiments.harness.figures import count, decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    count,
+    decimal,
+    draw_dots,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
 from experiments.harness.tables import Where, levels
@@ -79,7 +86,7 @@ def answer(results: pd.DataFrame) -> str:
     for graph in GRAPHS:
         methods = methods_on(results, graph)
         plain, e1, later = (
-            decimal(mean_of(results, methods[name], EXACT_MATCH))
+            stated(results, methods[name], EXACT_MATCH)
             for name in ("cross-entropy", "E1 λ=1, warm-up", heads)
         )
         shown.append(

@@ -17,7 +17,12 @@ from experiments.el_star_in_weights.claims import (
     path_chance,
     spectral_chance,
 )
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    draw_dots,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where, cells, levels
 
@@ -65,7 +70,7 @@ def answer(results: pd.DataFrame) -> str:
     for star in STARS:
         warm, shown = on(star, levels(results, "warmup_steps")[-1]), []
         for loss in (CE, *e_losses(star)):
-            share, paths = (decimal(mean_of(results, loss | warm, metric)) for metric in ROWS)
+            share, paths = (stated(results, loss | warm, metric) for metric in ROWS)
             shown.append(f"{name_of(loss)} {share}" + ("" if star == TINY else f" ({paths})"))
         lines.append(f"{star}: {', '.join(shown)}")
     return "\n".join(lines)

@@ -7,7 +7,12 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.el_text_copy.claims import ALL, CE, E1, E1_ONE, EASY, HARD, title
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    draw_dots,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where, cells, exactly, is_measured, levels
 
@@ -63,7 +68,7 @@ def answer(results: pd.DataFrame) -> str:
     for text in levels(results, "source"):
         at: dict[str, Any] = {"source": text, "num_train": few, "label": None}
         means = [
-            f"{name} {decimal(mean_of(results, at | setting, ALL))}"
+            f"{name} {stated(results, at | setting, ALL)}"
             for name, setting in named.items()
             if is_measured(results, at | setting, ALL)
         ]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from el_jax.plots import add_legend, add_titles
 from experiments.el_times.claims import at
 from experiments.el_times.run import FAST, LEVELS, NUM_OCTAVES, OPTIMIZERS
-from experiments.harness.figures import decimal, figure_answering, in_words, key, mean_of
+from experiments.harness.figures import figure_answering, in_words, key, stated
 from experiments.harness.statistics import t_interval
 from experiments.harness.tables import Where, values_of
 
@@ -71,8 +71,7 @@ def answer(results: pd.DataFrame) -> str:
 
     def exponents(loss: str) -> str:
         return in_words(
-            f"{decimal(mean_of(results, at(name, loss), 'exponent'))} ({name})"
-            for name in OPTIMIZERS
+            f"{stated(results, at(name, loss), 'exponent')} ({name})" for name in OPTIMIZERS
         )
 
     return (

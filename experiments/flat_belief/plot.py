@@ -17,7 +17,13 @@ from experiments.flat_belief.claims import (
     RRXOR,
     UNTRAINED,
 )
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    draw_dots,
+    figure_answering,
+    mean_of,
+    stated,
+    t_note,
+)
 from experiments.harness.names import loss_name
 from experiments.harness.tables import Where, is_measured, select
 
@@ -83,4 +89,4 @@ def answer(results: pd.DataFrame) -> str:
 
 
 def _shown(results: pd.DataFrame, where: Where, metric: str) -> str:
-    return decimal(mean_of(results, where, metric), 3)
+    return stated(results, where, metric, 3)

@@ -20,6 +20,7 @@ from experiments.harness.figures import (
     is_filled,
     key,
     mean_of,
+    stated,
 )
 from experiments.harness.names import loss_name, name_of
 from experiments.harness.tables import cells, exactly, levels
@@ -56,9 +57,7 @@ def answer(results: pd.DataFrame) -> str:
     lines = ["At equal loss, Fisher traces over cross-entropy's (hard strings right):"]
     for steps in levels(results, "warmup_steps"):
         at = {"warmup_steps": steps}
-        right = {
-            name_of(loss): decimal(mean_of(results, loss | at, HARD)) for loss in (CE, *E_LOSSES)
-        }
+        right = {name_of(loss): stated(results, loss | at, HARD) for loss in (CE, *E_LOSSES)}
         base = mean_of(results, CE | at, MATCHED + FISHER)
         shown = []
         for loss in E_LOSSES:

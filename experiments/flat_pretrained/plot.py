@@ -14,10 +14,9 @@ from el_jax.plots import (
 from experiments.flat_pretrained.claims import ON_TEXT, RATIO
 from experiments.harness.figures import (
     curve_of,
-    decimal,
     draw_dots,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
     t_sems,
 )
@@ -57,7 +56,7 @@ def answer(results: pd.DataFrame) -> str:
     """The ratio of the pretrained network on text, and with the text's labels shuffled."""
 
     def shown(where: Where) -> str:
-        return decimal(mean_of(results, where, RATIO))
+        return stated(results, where, RATIO)
 
     return (
         f"A pretrained model's Tr H is {shown(ON_TEXT)} Tr F on text,\n"

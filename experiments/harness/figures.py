@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from el_jax.plots import Curve, Group, add_question, new_figure, plot_lines_vs, plot_seed_dots
+from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.harness.names import ends_of, name_of
 from experiments.harness.statistics import CONFIDENCE, describe_seeds
 from experiments.harness.tables import (
@@ -82,6 +83,19 @@ def decimal(value: float, digits: int = 2, *, signed: bool = False) -> str:
     sign = "+" if signed and value >= 0 else ""
     text = re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
     return sign + text.replace("-", "−")
+
+
+def stated(
+    results: pd.DataFrame, where: Where, metric: str, digits: int = 2, *, signed: bool = False
+) -> str:
+    """The mean of a metric over the seeds of a setting, as titles state it: ``.48``."""
+    return decimal(mean_of(results, where, metric), digits, signed=signed)
+
+
+def count_fitted(results: pd.DataFrame, metric: str) -> str:
+    """The number of runs that fit, such as ``118 of 120``, by their accuracy in training."""
+    fitted = select(results, {}, metric)["value"] >= FITTED_ACCURACY
+    return f"{fitted.sum()} of {len(fitted)}"
 
 
 def in_words(parts: Iterable[str]) -> str:

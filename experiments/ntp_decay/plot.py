@@ -4,7 +4,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    decimal,
+    draw_dots,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.tables import Where, values_of
 from experiments.ntp_decay.claims import GAP, LEAD
 from experiments.ntp_decay.run import ARMS, LARGE, METHODS, SMALL, setting
@@ -46,7 +52,7 @@ def answer(results: pd.DataFrame) -> str:
     gaps = [values_of(results, setting(m, "1/t", SMALL), GAP).mean() for m in METHODS]
 
     def lead(steps: str, ball: int) -> str:
-        return decimal(mean_of(results, setting("adam", steps, ball), LEAD), signed=True)
+        return stated(results, setting("adam", steps, ball), LEAD, signed=True)
 
     return (
         f"With decay all come within {decimal(max(gaps), 5)} nats of the best of a small ball;\n"

@@ -8,10 +8,9 @@ from el_jax.plots import add_legend, add_titles, plot_median
 from experiments.harness.figures import (
     count,
     curve_of,
-    decimal,
     figure_answering,
     key,
-    mean_of,
+    stated,
 )
 from experiments.ntp_embeddings.claims import DESCENT, RIDGE
 
@@ -51,8 +50,7 @@ def _draw(ax: Axes, curves: pd.DataFrame, where: dict[str, str]) -> None:
 def answer(results: pd.DataFrame) -> str:
     """The cosines at the end of both paths."""
     ridge, descent = (
-        [decimal(mean_of(results, where, metric), 3) for metric in COLOURS]
-        for where in (RIDGE, DESCENT)
+        [stated(results, where, metric, 3) for metric in COLOURS] for where in (RIDGE, DESCENT)
     )
     return (
         f"With learnt embeddings logits turn to the nuclear max margin (cosine {ridge[0]} at the\n"

@@ -5,10 +5,9 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
 from experiments.harness.figures import (
-    decimal,
     draw_against,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
     ticks_at,
 )
@@ -54,7 +53,7 @@ def answer(results: pd.DataFrame) -> str:
 
     def shown(mechanism: str, ratio: float) -> list[str]:
         cells = (at(mechanism, ratio, decoder) for decoder in SHOWN)
-        return [decimal(mean_of(results, cell, HELD_OUT)) for cell in cells]
+        return [stated(results, cell, HELD_OUT) for cell in cells]
 
     (max_same, equal_same), (max_own, equal_own) = (
         shown(mechanism, ratio) for mechanism, ratio in (("same margin", 0.5), ("own margins", 1.1))

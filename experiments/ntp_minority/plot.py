@@ -7,12 +7,11 @@ from matplotlib.figure import Figure
 from el_jax.plots import add_legend, add_titles, plot_curve
 from experiments.harness.figures import (
     curve_of,
-    decimal,
     draw_against,
     figure_answering,
     in_words,
     key,
-    mean_of,
+    stated,
     t_note,
     t_sems,
 )
@@ -55,9 +54,9 @@ def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 def answer(results: pd.DataFrame) -> str:
     """The exponents by α, and the powers of the share."""
     exponents = in_words(
-        f"t^-{decimal(mean_of(results, at(alpha, LEAST), 'minority_exponent'))}" for alpha in ALPHAS
+        f"t^-{stated(results, at(alpha, LEAST), 'minority_exponent')}" for alpha in ALPHAS
     )
-    powers = in_words(decimal(mean_of(results, at(alpha), "power_of_share")) for alpha in ALPHAS)
+    powers = in_words(stated(results, at(alpha), "power_of_share") for alpha in ALPHAS)
     shown = in_words(f"{alpha:g}" for alpha in ALPHAS)
     return (
         f"A minority's error falls as {exponents}\nat α = {shown}: the kink is at 1. "

@@ -4,7 +4,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import SPARE_COLOURS, add_note, add_titles
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    draw_dots,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.tables import Where, select
 from experiments.ntp_pretrained.run import EMBEDDINGS, LENGTHS, PERMUTED, PRETRAINED, SHARE
 
@@ -45,8 +50,7 @@ def answer(results: pd.DataFrame) -> str:
     """The share of dimensions that pretrained features need, and that permuted ones need."""
     mine, permuted = (
         " and ".join(
-            decimal(mean_of(results, {"embedding": name, "context_length": T}, SHARE))
-            + f" m (T = {T})"
+            stated(results, {"embedding": name, "context_length": T}, SHARE) + f" m (T = {T})"
             for T in LENGTHS
         )
         for name in (PRETRAINED, PERMUTED)

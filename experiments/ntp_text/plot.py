@@ -12,7 +12,12 @@ from el_jax.plots import (
     add_panel_legend,
     add_titles,
 )
-from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    draw_against,
+    figure_answering,
+    stated,
+    t_note,
+)
 from experiments.harness.tables import Where, levels, select
 from experiments.ntp_text.claims import GAUSSIAN
 
@@ -59,8 +64,7 @@ def answer(results: pd.DataFrame) -> str:
     """The share of Lemma 1's dimensions that the shortest and longest contexts need to separate."""
     lengths = levels(results, "context_length")
     shown = ", ".join(
-        decimal(mean_of(results, GAUSSIAN | {"context_length": T}, "separable_from_share"))
-        + f" m (T = {T})"
+        stated(results, GAUSSIAN | {"context_length": T}, "separable_from_share") + f" m (T = {T})"
         for T in (lengths[0], lengths[-1])
     )
     return f"Text separates from d = {shown}; Lemma 1 asks for d = m"

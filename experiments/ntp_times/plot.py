@@ -8,7 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.harness.figures import count, decimal, figure_answering, in_words, key, mean_of
+from experiments.harness.figures import (
+    count,
+    figure_answering,
+    in_words,
+    key,
+    stated,
+)
 from experiments.harness.tables import Where, select
 from experiments.ntp_times.claims import SPREAD, TIMES, at
 from experiments.ntp_times.run import ENDS, LOSSES, OPTIMIZERS
@@ -63,14 +69,12 @@ def answer(results: pd.DataFrame) -> str:
 
     def exponents(data: str) -> str:
         return in_words(
-            f"{decimal(mean_of(results, at(name, data=data), TIMES))} ({name})"
+            f"{stated(results, at(name, data=data), TIMES)} ({name})"
             for name in ("gradient descent", "spectral descent")
         )
 
     names = in_words(LOSS_NAMES.values())
-    spreads = in_words(
-        decimal(mean_of(results, at("gradient descent", loss), SPREAD)) for loss in LOSSES
-    )
+    spreads = in_words(stated(results, at("gradient descent", loss), SPREAD) for loss in LOSSES)
     return (
         f"Time to learn ~ π^-b: with own tokens b = {exponents(ENDS[0])},\n"
         f"with shared ones {exponents(ENDS[1])}.\n"
