@@ -10,6 +10,7 @@ from el_jax.plots import add_legend, add_titles
 from experiments.el_copy_context.claims import CE, COPIES, E1, FITTED, HARD, along
 from experiments.el_copy_context.run import BASE, TOKENS
 from experiments.harness.figures import (
+    Line,
     count_fitted,
     decimal,
     draw_against,
@@ -24,7 +25,6 @@ FACTORS = {
     "padding_length": ("length of the padding", "letters of padding"),
     "easy_fraction": ("share of easy strings", "share of easy strings"),
 }
-COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2"}
 MEASURES = {COPIES: "share that copies (swap test)", HARD: "share that is right (unseen hard)"}
 
 
@@ -66,10 +66,9 @@ def answer(results: pd.DataFrame) -> str:
 
 
 def _draw(ax: Axes, results: pd.DataFrame, metric: str, factor: str) -> None:
-    for method in (CE, E1):
-        where = along(method, factor)
-        name = method["method"]
-        draw_against(ax, results, metric, where, factor, label=name, colour=COLOURS[name])
+    ce, e1 = (along(method, factor) for method in (CE, E1))
+    lines = [Line("cross-entropy", ce, "#000000"), Line("E1", e1, "#0072b2")]
+    draw_against(ax, results, metric, lines, factor)
     values = levels(results, factor, along(CE, factor))
     if factor != "easy_fraction":
         ax.set_xscale("log", base=2)

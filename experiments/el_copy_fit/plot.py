@@ -6,16 +6,15 @@ from matplotlib.figure import Figure
 from el_jax.plots import add_note, add_titles
 from experiments.el_copy_fit.claims import AT_FIT, COPIES, FITTED, at
 from experiments.el_copy_fit.run import METHOD_NAMES
-from experiments.el_methods.plot import colour, label
+from experiments.el_methods.plot import rows
 from experiments.harness.figures import (
     count_fitted,
-    decimal,
     draw_dots,
     figure_answering,
     in_words,
+    stated,
     t_note,
 )
-from experiments.harness.tables import is_measured, select
 
 PANELS = {
     AT_FIT: "copies when it first fits",
@@ -27,11 +26,11 @@ SHOWN = ("cross-entropy", "E1", "weight decay", "Muon")
 
 def plot(results: pd.DataFrame) -> Figure:
     """Three panels with the same rows."""
-    rows = [at(name) for name in METHOD_NAMES if is_measured(results, at(name), COPIES)]
-    size = (9.6, 1.5 + 0.3 * len(rows))
+    lines = rows(results, METHOD_NAMES)
+    size = (9.6, 1.5 + 0.3 * len(lines))
     figure, axes = figure_answering(answer(results), 1, len(PANELS), size=size)
     for ax, metric in zip(axes[0], PANELS, strict=True):
-        draw_dots(ax, results, metric, rows, label=label, colour=colour)
+        draw_dots(ax, results, metric, lines)
     for ax in axes[0, 1:]:
         ax.set_yticklabels([])
     for ax in axes[0, :2]:
@@ -45,8 +44,7 @@ def answer(results: pd.DataFrame) -> str:
     """The share that methods copy at equal fit and at the end, and how many runs fit."""
 
     def shown(metric: str) -> str:
-        means = {name: select(results, at(name), metric)["value"].mean() for name in SHOWN}
-        return in_words(f"{name} {decimal(mean)}" for name, mean in means.items() if mean == mean)
+        return in_words(f"{name} {stated(results, at(name), metric)}" for name in SHOWN)
 
     return (
         f"When they first fit, runs copy: {shown(AT_FIT)};\nat the end: {shown(COPIES)}. "

@@ -7,6 +7,8 @@ from el_jax.plots import add_legend, add_titles
 from experiments.el_copy_margin.claims import COPIES, FITTED, REACHED, at
 from experiments.el_copy_margin.run import CE, FAMILIES, MARGINS
 from experiments.harness.figures import (
+    LOSS_COLOURS,
+    Line,
     count_fitted,
     decimal,
     draw_against,
@@ -17,47 +19,34 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels
+from experiments.harness.tables import levels
 
 PANELS = {
     COPIES: "swap test: share that copies",
     REACHED: "mean margin of hard training strings, nats",
 }
-LABELS = {"e1": "E1", "e2": "E2", "e3": "E3", "label_smoothing": "label smoothing", "dice": "Dice"}
-COLOURS = {"label_smoothing": "#cc79a7", "dice": "#e69f00"}  # the others have their own
+LINES = [
+    *(Line(loss.upper(), at(loss), LOSS_COLOURS[loss]) for loss in ("e1", "e2", "e3")),
+    Line("label smoothing", at("label_smoothing"), "#cc79a7"),
+    Line("Dice", at("dice"), "#e69f00"),
+]
 
 
 def plot(results: pd.DataFrame) -> Figure:
     """The share that copies, and the margins that training reaches; cross-entropy is dotted."""
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 3.8))
     for ax, metric in zip(axes[0], PANELS, strict=True):
-        for loss in _measured(results):
-            draw_against(
-                ax,
-                results,
-                metric,
-                at(loss),
-                "margin",
-                label=LABELS[loss],
-                colour=COLOURS.get(loss),
-            )
+        draw_against(ax, results, metric, LINES, "margin")
         plain = mean_of(results, at(CE), metric)
         ax.axhline(plain, color="black", linestyle=":", label="cross-entropy, mean")
         ticks_at(ax, MARGINS)
         ax.set_xlabel("margin at which the loss is least, nats")
     axes[0, 0].set_ylim(-0.03, 1.03)
     add_titles(axes.ravel(), [*PANELS.values()])
-    add_legend(
-        figure,
-        axes[0, 0].get_legend_handles_labels()[0],
-        num_columns=6,
-        note=f"dots: a run each; diamonds: mean, {t_note(results, 'data sets')}",
-    )
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    note = f"dots: a run each; diamonds: mean, {t_note(results, 'data sets')}"
+    add_legend(figure, handles, num_columns=6, note=note)
     return figure
-
-
-def _measured(results: pd.DataFrame) -> list[str]:
-    return [f.loss for f in FAMILIES if is_measured(results, at(f.loss), COPIES)]
 
 
 def answer(results: pd.DataFrame) -> str:

@@ -1,7 +1,5 @@
 """Accuracy on unseen hard strings, and the share that copies, a row of dots for each recipe."""
 
-from functools import partial
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -12,6 +10,7 @@ from experiments.harness.figures import (
     count_fitted,
     draw_dots,
     figure_answering,
+    lines_in,
     stated,
     t_note,
 )
@@ -28,20 +27,14 @@ def plot(results: pd.DataFrame) -> Figure:
     figure, axes = figure_answering(
         answer(results), len(arms), 2, size=(8.4, 1.6 + 2.1 * len(arms)), share_x=True
     )
-    recipes = [
-        loss | {"warmup_steps": steps}
-        for loss in (CE, E1, E2)
-        for steps in levels(results, "warmup_steps")
-    ]
     for arm, row in zip(arms, axes, strict=True):
+        recipes = [
+            loss | {"warmup_steps": steps, "arm": arm}
+            for loss in (CE, E1, E2)
+            for steps in levels(results, "warmup_steps")
+        ]
         for ax, metric in zip(row, PANELS, strict=True):
-            draw_dots(
-                ax,
-                results,
-                metric,
-                [recipe | {"arm": arm} for recipe in recipes],
-                label=partial(_recipe, rates=levels(results, "peak_lr")),
-            )
+            draw_dots(ax, results, metric, lines_in(results, recipes, _recipe))
             ax.set_xlim(-0.02, 1.03)
     for ax, label in zip(axes[-1], AXES, strict=True):
         ax.set_xlabel(label)
@@ -61,9 +54,9 @@ def _in_words(arm: str) -> str:
     return f"β₂ = {ARMS[arm].b2:g}".replace("0.", ".")
 
 
-def _recipe(cell: Where, rates: list[float]) -> str:
-    """Its loss and warm-up; in a pilot, which has several, also its rate."""
-    said = ("arm",) if len(rates) > 1 else ("arm", "peak_lr")
+def _recipe(cell: Where) -> str:
+    """Its loss and warm-up; the arm is in the panel's title, and the rate is one for all."""
+    said = ("arm", "peak_lr")
     return name_of({factor: level for factor, level in cell.items() if factor not in said})
 
 

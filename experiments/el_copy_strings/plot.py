@@ -11,14 +11,7 @@ from matplotlib.patches import Patch
 from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MUON, SHORT, SHORTCUT
-from experiments.harness.figures import (
-    count,
-    count_fitted,
-    decimal,
-    figure_answering,
-    in_words,
-    key,
-)
+from experiments.harness.figures import count, count_fitted, figure_answering, in_words, key, stated
 from experiments.harness.tables import Where, is_measured, levels, select
 
 COPYING = 0.9  # share of the swap test from which a run counts as copying
@@ -40,7 +33,7 @@ NUM_RESAMPLES = 2_000
 
 
 def plot(results: pd.DataFrame) -> Figure:
-    """A panel for each measured recipe; a pilot's runs at all rates form one bar."""
+    """A panel for each measured recipe."""
     recipes = {name: at for name, at in RECIPES.items() if is_measured(results, at, COPIES)}
     size = (2.0 * len(recipes) + 0.5, 3.4)
     figure, axes = figure_answering(
@@ -73,7 +66,7 @@ def answer(results: pd.DataFrame) -> str:
     """The share that four recipes copy with a few strings, and the number of runs that fit."""
     few = levels(results, "num_train")[min(1, len(levels(results, "num_train")) - 1)]
     shown = in_words(
-        f"{decimal(select(results, {**at, 'num_train': few}, COPIES)['value'].mean())} ({name})"
+        f"{stated(results, {**at, 'num_train': few}, COPIES)} ({name})"
         for name, at in RECIPES.items()
         if at is not RECIPES["cross-entropy, β₂ = .95"] and is_measured(results, at, COPIES)
     )

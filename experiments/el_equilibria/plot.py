@@ -9,6 +9,8 @@ from el_jax.plots import DASHED, SPARE_COLOURS, THEORY_COLOUR, add_legend, add_t
 from experiments.el_equilibria.claims import COLD, COPIES, FEW, SIZES, SMALL, WARM, over
 from experiments.el_equilibria.run import STRENGTHS, penalties, window
 from experiments.harness.figures import (
+    Line,
+    colour_of,
     decimal,
     draw_against,
     figure_answering,
@@ -29,8 +31,7 @@ def plot(results: pd.DataFrame) -> Figure:
     for ax, where in zip(axes[0], SIDES.values(), strict=True):
         _map(ax, results, where)
     _margins(axes[1, 0], results)
-    for where, style in ((WARM, "-"), (COLD, DASHED)):
-        draw_against(axes[1, 1], results, COPIES, FEW | where, "lam", label="", line_style=style)
+    draw_against(axes[1, 1], results, COPIES, _both_sides(FEW, colour_of(FEW)), "lam")
     axes[1, 1].set(xlabel="λ", ylabel="share that copies", ylim=(-0.03, 1.03))
     axes[1, 1].axvspan(*window(SIZES[0]), color=THEORY_COLOUR, alpha=0.15, linewidth=0)
     for ax in axes[1]:
@@ -69,12 +70,14 @@ def _margins(ax: Axes, results: pd.DataFrame) -> None:
     margins = np.linspace(0.05, 14, 4_000)
     for v, colour in zip(SIZES, COLOURS, strict=True):
         ax.plot(penalties(margins, v), margins, color=THEORY_COLOUR, linestyle=DASHED, lw=0.8)
-        for where, style in ((WARM, "-"), (COLD, DASHED)):
-            here = {"num_classes": v, **where}
-            draw_against(
-                ax, results, "median_margin", here, "lam", label="", colour=colour, line_style=style
-            )
+        draw_against(ax, results, "median_margin", _both_sides({"num_classes": v}, colour), "lam")
     ax.set(xlabel="λ", ylabel="nats", yscale="log", xlim=(0.45, 4.5), ylim=(0.05, 14))
+
+
+def _both_sides(where: Where, colour: str) -> list[Line]:
+    """Lines with warm-up, filled, and without, dashed."""
+    warm = Line("", {**where, **WARM}, colour, filled=True)
+    return [warm, Line("", {**where, **COLD}, colour, DASHED)]
 
 
 def mean_share(results: pd.DataFrame, side: str, where: Where) -> float:

@@ -1,18 +1,19 @@
 """The share that copies and the accuracy on unseen hard strings, a row of dots for each recipe."""
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.el_groups.claims import COPIES, FITTED, HARD, at
 from experiments.el_groups.run import CE, DECAY, DRO, E1, EQUAL, RECIPES
 from experiments.harness.figures import (
+    Line,
     count_fitted,
     decimal,
     draw_dots,
     figure_answering,
     in_words,
+    lines_in,
     t_note,
 )
 from experiments.harness.tables import Where, is_measured, levels, select
@@ -23,11 +24,12 @@ PANELS = {COPIES: "swap test: copied", HARD: "unseen hard strings: right"}
 def plot(results: pd.DataFrame) -> Figure:
     """Two panels for each number of strings."""
     strings = [int(n) for n in levels(results, "num_train")]
-    size = (9.0, 1.2 + 0.3 * len(_rows(results)) * len(strings))
+    rows = [_rows(results, num) for num in strings]
+    size = (9.0, 1.2 + 0.3 * sum(map(len, rows)))
     figure, axes = figure_answering(answer(results), len(strings), 2, size=size, share_x=True)
-    for row, num in zip(axes, strings, strict=True):
+    for row, lines in zip(axes, rows, strict=True):
         for ax, metric in zip(row, PANELS, strict=True):
-            _draw(ax, results, metric, num)
+            draw_dots(ax, results, metric, lines)
         row[1].set_yticklabels([])
     titles = [f"{num} strings, {panel}" for num in strings for panel in PANELS.values()]
     add_titles(axes.ravel(), titles)
@@ -39,18 +41,9 @@ def plot(results: pd.DataFrame) -> Figure:
     return figure
 
 
-def _rows(results: pd.DataFrame) -> list[Where]:
-    """The measured settings, in the order of the recipes."""
-    keys = ["recipe", "weight_decay", "step_size", "peak_lr"]
-    found = results[keys].drop_duplicates().to_dict("records")
-    order = [*RECIPES]
-    return sorted(found, key=lambda row: (order.index(row["recipe"]), *map(row.get, keys[1:])))
-
-
-def _draw(ax: Axes, results: pd.DataFrame, metric: str, num: int) -> None:
-    rows = [{**row, "num_train": num} for row in _rows(results)]
-    rows = [row for row in rows if is_measured(results, row, metric)]
-    draw_dots(ax, results, metric, rows, label=label, colour=colour)
+def _rows(results: pd.DataFrame, num: int) -> list[Line]:
+    """The measured settings with a number of strings, in the order of the recipes."""
+    return lines_in(results, (at(name, num_train=num) for name in RECIPES), label, colour)
 
 
 def label(cell: Where) -> str:

@@ -7,6 +7,8 @@ from el_jax.plots import add_legend, add_titles
 from experiments.el_lazy.claims import CE, COPIES, DRIFT, FITTED, LOSSES, at
 from experiments.el_lazy.run import SWAPPED
 from experiments.harness.figures import (
+    Line,
+    colour_of,
     count_fitted,
     draw_against,
     figure_answering,
@@ -19,6 +21,7 @@ from experiments.harness.figures import (
 from experiments.harness.tables import is_measured, levels
 
 EXCHANGED = "cross-entropy, rates of α = 1 and 16 exchanged, mean"
+LINES = [Line(name, {"loss": loss}, colour_of({"loss": loss})) for loss, name in LOSSES.items()]
 PANELS = {COPIES: "swap test: share that copies", DRIFT: "drift of the tangent kernel"}
 
 
@@ -27,9 +30,7 @@ def plot(results: pd.DataFrame) -> Figure:
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.9))
     along = results[results["rate_of"] == results["alpha"]].drop(columns="rate_of")
     for ax, metric in zip(axes[0], PANELS, strict=True):
-        for loss, label in LOSSES.items():
-            if is_measured(results, {"loss": loss}, metric):
-                draw_against(ax, along, metric, {"loss": loss}, "alpha", label=label)
+        draw_against(ax, along, metric, LINES, "alpha")
         for alpha, rate_of in SWAPPED:
             mean = mean_of(results, at(CE, alpha, rate_of), metric)
             ax.plot(alpha, mean, "s", color="#cc79a7", ms=8, label=EXCHANGED)

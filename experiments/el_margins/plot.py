@@ -7,6 +7,8 @@ from el_jax.plots import add_chance_line, add_legend, add_titles
 from experiments.el_margins.claims import BASE, RATIO, WORST_GROUP
 from experiments.el_margins.run import LOSSES, SIZES
 from experiments.harness.figures import (
+    Line,
+    colour_of,
     draw_against,
     figure_answering,
     stated,
@@ -15,6 +17,7 @@ from experiments.harness.figures import (
 )
 from experiments.harness.names import name_of
 
+LINES = [Line(name_of(loss), loss, colour_of(loss)) for loss in LOSSES]
 PANELS = {
     WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
     RATIO: ("weight of the shortcut", "$|B w_z| / |w_y|$"),
@@ -25,8 +28,7 @@ def plot(results: pd.DataFrame) -> Figure:
     """A panel for each number, a line for each loss."""
     figure, axes = figure_answering(answer(results), 1, len(PANELS), size=(8.2, 4.0))
     for ax, (metric, (_, words)) in zip(axes.ravel(), PANELS.items(), strict=True):
-        for loss in LOSSES:
-            draw_against(ax, results, metric, loss, "shortcut_size", label=name_of(loss))
+        draw_against(ax, results, metric, LINES, "shortcut_size")
         ticks_at(ax, SIZES, base=2)
         ax.set(xlabel="size of the shortcut, B", ylabel=words)
     axes[0, 0].set_ylim(0.0, 1.03)

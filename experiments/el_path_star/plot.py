@@ -28,6 +28,7 @@ from experiments.harness.figures import (
     decimal,
     draw_dots,
     figure_answering,
+    lines_in,
     stated,
     t_note,
 )
@@ -43,7 +44,7 @@ def plot(results: pd.DataFrame) -> Figure:
     figure, axes = figure_answering(answer(results), 2, len(GRAPHS), size=(9.6, 9.4), share_x=True)
     for column, graph in zip(axes.T, GRAPHS, strict=True):
         methods = methods_on(results, graph)
-        draw_dots(column[0], results, EXACT_MATCH, methods.values())
+        draw_dots(column[0], results, EXACT_MATCH, lines_in(results, methods.values()))
         guess = column[0].axvline(chance(graph), color=DRAWN, linestyle=":", linewidth=1, zorder=1)
         guess.set_gid("chance")
         _draw_shares(column[1], results, [*methods.values()])

@@ -17,12 +17,7 @@ from experiments.el_star_in_weights.claims import (
     path_chance,
     spectral_chance,
 )
-from experiments.harness.figures import (
-    draw_dots,
-    figure_answering,
-    stated,
-    t_note,
-)
+from experiments.harness.figures import draw_dots, figure_answering, lines_in, stated, t_note
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where, cells, levels
 
@@ -38,7 +33,7 @@ def plot(results: pd.DataFrame) -> Figure:
     for (metric, star), ax in panels.items():
         settings = sorted(cells(results, STARS[star], metric), key=_place)
         chance = path_chance(star) if metric == HELD_OUT else spectral_chance(star)
-        draw_dots(ax, results, metric, settings, label=_name, chance=chance)
+        draw_dots(ax, results, metric, lines_in(results, settings, _name), chance)
         ax.set(xlim=(-0.03, 1.03), xlabel=ROWS[metric])
     titles = [f"{star}: η = {STARS[star]['peak_lr']:g}" for _, star in panels]
     add_titles(panels.values(), titles, pad=16.0)

@@ -7,12 +7,7 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.el_text_copy.claims import ALL, CE, E1, E1_ONE, EASY, HARD, title
-from experiments.harness.figures import (
-    draw_dots,
-    figure_answering,
-    stated,
-    t_note,
-)
+from experiments.harness.figures import draw_dots, figure_answering, lines_in, stated, t_note
 from experiments.harness.names import name_of
 from experiments.harness.tables import Where, cells, exactly, is_measured, levels
 
@@ -29,7 +24,8 @@ def plot(results: pd.DataFrame) -> Figure:
         for text, ax in zip(texts, row, strict=True):
             settings = sorted(cells(results, {"source": text}, metric), key=_place)
             rows = [exactly(results, one) for one in settings]
-            draw_dots(ax, results, metric, rows, label=lambda one: _name(results, one))
+            lines = lines_in(results, rows, lambda one: _name(results, one))
+            draw_dots(ax, results, metric, lines)
             ax.set_xlim(-0.03, 1.03)
             ax.tick_params(labelleft=ax is row[0])
     for ax in axes[-1]:

@@ -4,43 +4,37 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_titles, plot_curve
+from el_jax.plots import DASHED, SOLID, add_legend, add_titles
 from experiments.harness.figures import (
-    curve_of,
+    Line,
     draw_against,
+    draw_means,
     figure_answering,
     in_words,
     key,
     stated,
     t_note,
-    t_sems,
 )
 from experiments.ntp_minority.claims import LEAST, at
 from experiments.ntp_minority.run import ALPHAS, SHARES
 
 COLOURS = dict(zip(ALPHAS, ("#d55e00", "#e69f00", "#0072b2", "#000000"), strict=True))
-STYLES = dict(zip(SHARES, ("-", (0, (4, 1.5))), strict=True))
+STYLES = dict(zip(SHARES, (SOLID, DASHED), strict=True))
+LINES = [
+    Line(f"α = {alpha:g}", at(alpha, share), colour, style)
+    for alpha, colour in COLOURS.items()
+    for share, style in STYLES.items()
+]
+MEASURED = Line("measured", {"share": LEAST}, "#0072b2", "none")
 
 
 def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """The courses on the left, exponents with the kink of theory on the right."""
     figure, (axes,) = figure_answering(answer(results), 1, 2, size=(9.0, 3.9))
-    for alpha, colour in COLOURS.items():
-        for share, style in STYLES.items():
-            curve = curve_of(curves, at(alpha, share), "minority_log_error")
-            plot_curve(axes[0], curve, colour=colour, line_style=style, num_sems=t_sems)
+    draw_means(axes[0], curves, "minority_log_error", LINES)
     axes[0].set_xlabel("log10 of the time t")
     axes[0].set_ylabel("log10 of the error")
-    draw_against(
-        axes[1],
-        results,
-        "minority_exponent",
-        {"share": LEAST},
-        "alpha",
-        label="measured",
-        colour="#0072b2",
-        line_style="none",
-    )
+    draw_against(axes[1], results, "minority_exponent", [MEASURED], "alpha")
     line = np.array([0.2, 1.0, 2.2])
     axes[1].plot(line, np.maximum(1.0, line), color="#8c8c8c", zorder=0)
     axes[1].set_xlabel("α")

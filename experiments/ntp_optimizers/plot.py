@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from el_jax.linear_ntp.theory.norms import NORMS
-from el_jax.plots import add_legend, add_titles, plot_curve
-from experiments.harness.figures import curve_of, decimal, figure_answering, t_note, t_sems
+from el_jax.plots import add_legend, add_titles
+from experiments.harness.figures import Line, decimal, draw_means, figure_answering, t_note
 from experiments.harness.statistics import t_interval
 from experiments.harness.tables import values_of
 from experiments.ntp_optimizers.run import OWN_NORM, SUPPORT_SIZES, setting
@@ -103,10 +103,9 @@ def draw_matrix(
 
 
 def _draw_course(ax: Axes, curves: pd.DataFrame, support_size: int) -> None:
-    for method, (name, colour) in METHODS.items():
-        curve = curve_of(curves, setting(method, support_size), "margin_ratio_own")
-        style = LINE_STYLES[OWN_NORM[method]]
-        plot_curve(ax, curve, colour=colour, label=name, line_style=style, num_sems=t_sems)
-    ax.set_xscale("log")
-    ax.set_ylim(-0.5, 1.05)
-    ax.set_xlabel("step")
+    lines = [
+        Line(name, setting(method, support_size), colour, LINE_STYLES[OWN_NORM[method]])
+        for method, (name, colour) in METHODS.items()
+    ]
+    draw_means(ax, curves, "margin_ratio_own", lines)
+    ax.set(xscale="log", ylim=(-0.5, 1.05), xlabel="step")

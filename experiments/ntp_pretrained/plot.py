@@ -4,13 +4,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import SPARE_COLOURS, add_note, add_titles
-from experiments.harness.figures import (
-    draw_dots,
-    figure_answering,
-    stated,
-    t_note,
-)
-from experiments.harness.tables import Where, select
+from experiments.harness.figures import Line, draw_dots, figure_answering, stated, t_note
+from experiments.harness.tables import select
 from experiments.ntp_pretrained.run import EMBEDDINGS, LENGTHS, PERMUTED, PRETRAINED, SHARE
 
 PANELS = {
@@ -23,9 +18,17 @@ def plot(results: pd.DataFrame) -> Figure:
     """Left: least dimensions. Right: margins."""
     results = select(results, {"next_tokens": None})
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 4.6), share_y=True)
-    rows = [{"context_length": T, "embedding": name} for T in LENGTHS for name in EMBEDDINGS]
+    rows = [
+        Line(
+            f"{name.replace('gaussian', 'Gaussian')}, T = {T}",
+            {"context_length": T, "embedding": name},
+            colour,
+        )
+        for T in LENGTHS
+        for name, colour in zip(EMBEDDINGS, SPARE_COLOURS, strict=False)
+    ]
     for ax, (metric, (_, words)) in zip(axes[0], PANELS.items(), strict=True):
-        draw_dots(ax, results, metric, rows, label=_label, colour=_colour)
+        draw_dots(ax, results, metric, rows)
         ax.set_xlabel(words)
         ax.set_xlim(left=0)
     add_titles(axes[0], [title for title, _ in PANELS.values()])
@@ -35,15 +38,6 @@ def plot(results: pd.DataFrame) -> Figure:
     )
     add_note(figure, note)
     return figure
-
-
-def _label(factors: Where) -> str:
-    name = factors["embedding"].replace("gaussian", "Gaussian")
-    return f"{name}, T = {factors['context_length']}"
-
-
-def _colour(factors: Where) -> str:
-    return SPARE_COLOURS[EMBEDDINGS.index(factors["embedding"])]
 
 
 def answer(results: pd.DataFrame) -> str:
