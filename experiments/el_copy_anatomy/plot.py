@@ -46,14 +46,14 @@ def plot(curves: pd.DataFrame) -> Figure:
         answer(curves), len(settings), len(COLUMNS), size=size, share_x=True, share_y=True
     )
     for setting, row in zip(settings, axes, strict=True):
-        name = LABELS.get(setting["method"], setting["method"])
-        line = Line(name, exactly(curves, setting), colour_of(setting))
+        method = str(setting["method"])
+        line = Line(LABELS.get(method, method), exactly(curves, setting), colour_of(setting))
         for ax, metrics in zip(row, COLUMNS.values(), strict=True):
             for metric, style in metrics.items():
                 draw_means(ax, curves, metric, [line._replace(style=style)])
         for metric, (colour, _) in ANSWERS.items():
             draw_means(row[-1], curves, metric, [line._replace(colour=colour)])
-        row[0].set_ylabel(name)
+        row[0].set_ylabel(line.label)
         add_chance_line(row[1], HARD_FRACTION, name="of tokens")
         add_chance_line(row[2], CHANCE, label=False)
         add_chance_line(row[3], CHANCE)

@@ -43,7 +43,7 @@ def answer(results: pd.DataFrame) -> str:
     widths = levels(results, "width")
     ends = (widths[0], widths[-1])
     ce, e1, decay = (
-        [stated(results, line.where | {"width": width}, COPIES) for width in ends] for line in LINES
+        [stated(results, {**line.where, "width": end}, COPIES) for end in ends] for line in LINES
     )
     return (
         f"With heavy decay runs copy {decay[0]} of the swap test at width {ends[0]:g} "
