@@ -168,7 +168,8 @@ def words_of(arguments: argparse.Namespace) -> list[str]:
 def conclude(experiment: Experiment, heading: str, out: Path, path: Path) -> None:
     """Print the numbers and verdicts of the tables in ``out``; save their figure at ``path``.
 
-    The smoke scale shows that everything runs; its numbers test no claim and get no verdict.
+    The smoke scale shows that everything runs; its numbers test no claim and get no verdict. A
+    pilot chooses numbers by its table, and has no figure.
     """
     results = read_table(out / "results.csv")
     provenance = read_provenance(out / "provenance.json")
@@ -178,6 +179,8 @@ def conclude(experiment: Experiment, heading: str, out: Path, path: Path) -> Non
         print("smoke scale: too small for verdicts")
     else:
         print_claims(console, experiment.judged(results, provenance))
+    if provenance.scale == "pilot":
+        return
     figure = experiment.plot(out)
     save_figure(figure, path)
     print(f"\n{figure.get_suptitle()}\nwrote {path}")

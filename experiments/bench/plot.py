@@ -1,6 +1,5 @@
 """Every goal and its measurements, on one scale: the value over the goal's bound."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +12,9 @@ from experiments.bench.claims import Line, lines_of
 from experiments.harness.figures import decimal, figure_answering, key
 from experiments.harness.judging import Outcome, Verdict, judged
 from experiments.harness.names import name_of
-from experiments.harness.provenance import read_provenance
+from experiments.harness.provenance import Provenance
 from experiments.harness.statistics import Interval, describe_number, median_interval
-from experiments.harness.tables import read_table, select, values_of
+from experiments.harness.tables import select, values_of
 
 MARKS = {  # colour and marker of a verdict, and its name
     Verdict.HOLDS: ("#009e73", "o", "met"),
@@ -43,10 +42,8 @@ class Drawn(NamedTuple):
         return f"{middle} ({low} to {high})" if np.isfinite(self.interval.low) else middle
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, provenance: Provenance) -> Figure:
     """A line for each goal, and below it the cases it is measured in."""
-    results = read_table(out / "results.csv")
-    provenance = read_provenance(out / "provenance.json")
     run, reasons = set(results["benchmark"]), provenance.not_measured  # `--only` runs some
     lines = [
         line

@@ -1,15 +1,13 @@
 """Accuracy on training and unseen hard strings, and the share that copies, over training."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
 from experiments.el_copy_1024.claims import COPIES, FITTED, at
 from experiments.el_copy_1024.run import RECIPES
-from experiments.harness.figures import decimal, figure_answering, in_words, mean_of
-from experiments.harness.tables import levels, read_table, select
+from experiments.harness.figures import figure_answering, in_words, stated
+from experiments.harness.tables import levels, select
 
 PANELS = {
     FITTED: "hard training strings: share that is right",
@@ -19,11 +17,10 @@ PANELS = {
 COLOURS = dict(zip(RECIPES, ("#000000", "#0072b2", "#888888"), strict=True))
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A panel for each measure, a line for each recipe."""
-    curves = read_table(out / "curves.csv")
     shown = [r for r in RECIPES if r in levels(curves, "recipe")]
-    title = answer(read_table(out / "results.csv"))
+    title = answer(results)
     figure, axes = figure_answering(title, 1, len(PANELS), size=(10.2, 3.6), share_y=True)
     for ax, metric in zip(axes[0], PANELS, strict=True):
         for recipe in shown:
@@ -39,5 +36,5 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The share that each recipe copies at the end."""
-    shares = (f"{r} {decimal(mean_of(results, at(r), COPIES))}" for r in RECIPES)
+    shares = (f"{r} {stated(results, at(r), COPIES)}" for r in RECIPES)
     return f"Share of the swap test copied at width 1024 after 2,000 updates:\n{in_words(shares)}"

@@ -1,26 +1,25 @@
 """The course of training, one row per setting: fit, gradient, accuracy and mechanism."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles, plot_curve
+from el_jax.plots import DASHED, SOLID, add_chance_line, add_legend, add_titles
 from experiments.el_copy_anatomy.run import METHOD_NAMES
 from experiments.harness.figures import (
+    Line,
     colour_of,
     curve_of,
     decimal,
+    draw_means,
     figure_answering,
     in_words,
     key,
     t_note,
-    t_sems,
 )
-from experiments.harness.tables import Where, cells, exactly, read_table
+from experiments.harness.tables import Where, cells, exactly
 
 # a column of panels: the metrics of strings that it draws, in the line style of their group
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -39,21 +38,22 @@ HARD_FRACTION = 0.2  # of all strings: their gradient share if all tokens had eq
 CHANCE = 1 / 26
 
 
-def plot(out: Path) -> Figure:
+def plot(curves: pd.DataFrame) -> Figure:
     """Columns: accuracy in training, gradient share, accuracy on unseen strings, swap test."""
-    curves = read_table(out / "curves.csv")
     settings = _settings(curves)
     size = (8.4, 1.5 + 1.75 * len(settings))
     figure, axes = figure_answering(
         answer(curves), len(settings), len(COLUMNS), size=size, share_x=True, share_y=True
     )
     for setting, row in zip(settings, axes, strict=True):
+        method = str(setting["method"])
+        line = Line(LABELS.get(method, method), exactly(curves, setting), colour_of(setting))
         for ax, metrics in zip(row, COLUMNS.values(), strict=True):
             for metric, style in metrics.items():
-                _draw(ax, curves, setting, metric, colour_of(setting), style)
+                draw_means(ax, curves, metric, [line._replace(style=style)])
         for metric, (colour, _) in ANSWERS.items():
-            _draw(row[-1], curves, setting, metric, colour)
-        row[0].set_ylabel(LABELS.get(setting["method"], setting["method"]))
+            draw_means(row[-1], curves, metric, [line._replace(colour=colour)])
+        row[0].set_ylabel(line.label)
         add_chance_line(row[1], HARD_FRACTION, name="of tokens")
         add_chance_line(row[2], CHANCE, label=False)
         add_chance_line(row[3], CHANCE)
@@ -85,13 +85,6 @@ def answer(curves: pd.DataFrame) -> str:
 def _settings(curves: pd.DataFrame) -> list[Where]:
     """The methods in the order of the study."""
     return sorted(cells(curves, {}), key=lambda one: METHOD_NAMES.index(one["method"]))
-
-
-def _draw(
-    ax: Axes, curves: pd.DataFrame, setting: Where, metric: str, colour: str, style: Any = SOLID
-) -> None:
-    curve = curve_of(curves, exactly(curves, setting), metric)
-    plot_curve(ax, curve, colour=colour, line_style=style, num_sems=t_sems)
 
 
 def _handles() -> list[Line2D]:

@@ -1,6 +1,5 @@
 """Accuracy on unseen hard strings, and the share that copies, against each data factor."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -8,30 +7,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_context.claims import CE, COPIES, E1, FITTED, HARD, along
 from experiments.el_copy_context.run import BASE, TOKENS
 from experiments.harness.figures import (
+    Line,
+    count_fitted,
     decimal,
     draw_against,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
 )
-from experiments.harness.tables import levels, read_table, select
+from experiments.harness.tables import levels
 
 FACTORS = {
     "strings_per_window": ("neighbours in the window", "context, tokens"),
     "padding_length": ("length of the padding", "letters of padding"),
     "easy_fraction": ("share of easy strings", "share of easy strings"),
 }
-COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2"}
 MEASURES = {COPIES: "share that copies (swap test)", HARD: "share that is right (unseen hard)"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row for each measure, a column for each factor."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(
         answer(results), len(MEASURES), len(FACTORS), size=(8.6, 5.6), share_y=True
     )
@@ -57,22 +55,20 @@ def answer(results: pd.DataFrame) -> str:
     changes: list[dict[str, Any]] = [{}]
     changes += [{"strings_per_window": 2}, {"easy_fraction": 0.5}, {"easy_fraction": most}]
     ce, e1 = (
-        [decimal(mean_of(results, method | BASE | change, COPIES)) for change in changes]
+        [stated(results, method | BASE | change, COPIES) for change in changes]
         for method in (CE, E1)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"{fitted.sum()} of {len(fitted)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
+        f"{count_fitted(results, FITTED)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
         f"{ce[1]} with two strings a window,\n{ce[2]} with half of the strings easy "
         f"and {ce[3]} with {decimal(most, 1)}; E1 {', '.join(e1[:3])} and {e1[3]}"
     )
 
 
 def _draw(ax: Axes, results: pd.DataFrame, metric: str, factor: str) -> None:
-    for method in (CE, E1):
-        where = along(method, factor)
-        name = method["method"]
-        draw_against(ax, results, metric, where, factor, label=name, colour=COLOURS[name])
+    ce, e1 = (along(method, factor) for method in (CE, E1))
+    lines = [Line("cross-entropy", ce, "#000000"), Line("E1", e1, "#0072b2")]
+    draw_against(ax, results, metric, lines, factor)
     values = levels(results, factor, along(CE, factor))
     if factor != "easy_fraction":
         ax.set_xscale("log", base=2)

@@ -1,17 +1,20 @@
 """Share that copies at equal fit and at the end, and the time of fit: a row for each method."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_fit.claims import AT_FIT, COPIES, FITTED, at
 from experiments.el_copy_fit.run import METHOD_NAMES
-from experiments.el_methods.plot import colour, label
-from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
-from experiments.harness.tables import is_measured, read_table, select
+from experiments.el_methods.plot import rows
+from experiments.harness.figures import (
+    count_fitted,
+    draw_dots,
+    figure_answering,
+    in_words,
+    stated,
+    t_note,
+)
 
 PANELS = {
     AT_FIT: "copies when it first fits",
@@ -21,14 +24,13 @@ PANELS = {
 SHOWN = ("cross-entropy", "E1", "weight decay", "Muon")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Three panels with the same rows."""
-    results = read_table(out / "results.csv")
-    rows = [at(name) for name in METHOD_NAMES if is_measured(results, at(name), COPIES)]
-    size = (9.6, 1.5 + 0.3 * len(rows))
+    lines = rows(results, METHOD_NAMES)
+    size = (9.6, 1.5 + 0.3 * len(lines))
     figure, axes = figure_answering(answer(results), 1, len(PANELS), size=size)
     for ax, metric in zip(axes[0], PANELS, strict=True):
-        draw_dots(ax, results, metric, rows, label=label, colour=colour)
+        draw_dots(ax, results, metric, lines)
     for ax in axes[0, 1:]:
         ax.set_yticklabels([])
     for ax in axes[0, :2]:
@@ -42,11 +44,9 @@ def answer(results: pd.DataFrame) -> str:
     """The share that methods copy at equal fit and at the end, and how many runs fit."""
 
     def shown(metric: str) -> str:
-        means = {name: select(results, at(name), metric)["value"].mean() for name in SHOWN}
-        return in_words(f"{name} {decimal(mean)}" for name, mean in means.items() if mean == mean)
+        return in_words(f"{name} {stated(results, at(name), metric)}" for name in SHOWN)
 
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"When they first fit, runs copy: {shown(AT_FIT)};\nat the end: {shown(COPIES)}. "
-        f"{fitted.sum()} of {len(fitted)} fit"
+        f"{count_fitted(results, FITTED)} fit"
     )

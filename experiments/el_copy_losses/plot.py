@@ -1,46 +1,52 @@
 """Accuracy on unseen hard strings, and the share that copies, a row for each loss and strength."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_losses.claims import CE, COPIES, FITTED, HARD
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    Line,
+    count_fitted,
+    decimal,
+    draw_dots,
+    figure_answering,
+    lines_in,
+    mean_of,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_table, select
+from experiments.harness.tables import Where, cells, exactly, levels
 
 PANELS = {HARD: "unseen hard strings", COPIES: "swap test"}
 AXES = ("share that is right", "share that copies")
 EASY = "test_precise_easy_accuracy"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A column for each measure, a row of panels for each size of the alphabet."""
-    results = read_table(out / "results.csv")
-    settings = {size: _settings(results, size) for size in levels(results, "alphabet_size")}
+    lines = {size: _lines(results, size) for size in levels(results, "alphabet_size")}
     figure, axes = figure_answering(
         answer(results),
-        len(settings),
+        len(lines),
         len(PANELS),
-        size=(8.4, 1.5 + 0.36 * sum(map(len, settings.values())) + 0.5 * len(settings)),
-        heights=[len(members) + 0.5 for members in settings.values()],
+        size=(8.4, 1.5 + 0.36 * sum(map(len, lines.values())) + 0.5 * len(lines)),
+        heights=[len(members) + 0.5 for members in lines.values()],
         share_x=True,
     )
-    for (size, members), row in zip(settings.items(), axes, strict=True):
+    for (size, members), row in zip(lines.items(), axes, strict=True):
         for metric, ax in zip(PANELS, row, strict=True):
-            draw_dots(ax, results, metric, members, label=_name, chance=1 / size)
+            draw_dots(ax, results, metric, members, chance=1 / size)
             ax.set_xlim(-0.02, 1.03)
             ax.tick_params(labelleft=ax is row[0])
-    titles = [f"{title}, V = {size:g}" for size in settings for title in PANELS.values()]
+    titles = [f"{title}, V = {size:g}" for size in lines for title in PANELS.values()]
     add_titles(axes.ravel(), titles, pad=14.0)
     for ax, label in zip(axes[-1], AXES, strict=True):
         ax.set_xlabel(label)
     easy = ", ".join(
-        f"{decimal(min(mean_of(results, setting, EASY) for setting in members))} (V = {size:g})"
-        for size, members in settings.items()
+        f"{decimal(min(mean_of(results, one.where, EASY) for one in members))} (V = {size:g})"
+        for size, members in lines.items()
     )
     add_note(
         figure,
@@ -50,10 +56,11 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def _settings(results: pd.DataFrame, size: int) -> list[Where]:
+def _lines(results: pd.DataFrame, size: int) -> list[Line]:
     """The settings with an alphabet, by loss, strength and warm-up."""
     found = cells(results, {"alphabet_size": size}, HARD)
-    return sorted(found, key=lambda one: (one["loss"], one.get("lam", 0), one.get("b", 0)))
+    found.sort(key=lambda one: (one["loss"], one.get("lam", 0), one.get("b", 0)))
+    return lines_in(results, (exactly(results, one) for one in found), _name)
 
 
 def _name(factors: Where) -> str:
@@ -69,9 +76,8 @@ def answer(results: pd.DataFrame) -> str:
         for lam in levels(results, "lam", {"loss": "e1"} | warm)
     }
     best = max(copied, key=lambda lam: copied[lam])
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"With warm-up, E1 copies most at λ = {best:g}, {decimal(copied[best])} of the swap test; "
-        f"cross-entropy {decimal(mean_of(results, CE | warm, COPIES))}.\n"
-        f"{fitted.sum()} of {len(fitted)} runs fit the hard training strings"
+        f"cross-entropy {stated(results, CE | warm, COPIES)}.\n"
+        f"{count_fitted(results, FITTED)} runs fit the hard training strings"
     )

@@ -1,7 +1,6 @@
 """Runs in the swap test by number of strings: stacked shares, a panel for each recipe."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,8 @@ from matplotlib.patches import Patch
 from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_copy_strings.claims import ADAMW, CE, COPIES, E1, FITTED, MUON, SHORT, SHORTCUT
-from experiments.harness.figures import count, decimal, figure_answering, in_words, key
-from experiments.harness.tables import Where, is_measured, levels, read_table, select
+from experiments.harness.figures import count, count_fitted, figure_answering, in_words, key, stated
+from experiments.harness.tables import Where, is_measured, levels, select
 
 COPYING = 0.9  # share of the swap test from which a run counts as copying
 UNDOING = 0.5  # share from which a run that does not copy counts as keeping the shortcut
@@ -33,9 +32,8 @@ COLOURS = {
 NUM_RESAMPLES = 2_000
 
 
-def plot(out: Path) -> Figure:
-    """A panel for each measured recipe; a pilot's runs at all rates form one bar."""
-    results = read_table(out / "results.csv")
+def plot(results: pd.DataFrame) -> Figure:
+    """A panel for each measured recipe."""
     recipes = {name: at for name, at in RECIPES.items() if is_measured(results, at, COPIES)}
     size = (2.0 * len(recipes) + 0.5, 3.4)
     figure, axes = figure_answering(
@@ -68,14 +66,13 @@ def answer(results: pd.DataFrame) -> str:
     """The share that four recipes copy with a few strings, and the number of runs that fit."""
     few = levels(results, "num_train")[min(1, len(levels(results, "num_train")) - 1)]
     shown = in_words(
-        f"{decimal(select(results, {**at, 'num_train': few}, COPIES)['value'].mean())} ({name})"
+        f"{stated(results, {**at, 'num_train': few}, COPIES)} ({name})"
         for name, at in RECIPES.items()
         if at is not RECIPES["cross-entropy, β₂ = .95"] and is_measured(results, at, COPIES)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"With {few:g} strings, each recipe at its own rate, runs copy in the swap test\n"
-        f"{shown}; {fitted.sum()} of {len(fitted)} runs fit"
+        f"{shown}; {count_fitted(results, FITTED)} runs fit"
     )
 
 

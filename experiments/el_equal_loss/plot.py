@@ -1,30 +1,26 @@
 """The share that copies at each level of training loss, and when it was reached."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.el_equal_loss.claims import COPIES, LATE, LEVELS, REACHED, at
 from experiments.el_equal_loss.run import NUMBERS
-from experiments.el_methods.plot import colour, label
-from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
-from experiments.harness.tables import levels, read_table, select
+from experiments.el_methods.plot import rows
+from experiments.harness.figures import draw_dots, figure_answering, in_words, stated, t_note
+from experiments.harness.tables import select
 
 SHOWN = ("weight decay", "Muon", "cross-entropy", "E1")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each level, and one for the updates until the lowest."""
-    results = read_table(out / "results.csv")
     panels = [(COPIES, f"copies at {level:g} nats", level) for level in LEVELS]
     panels += [(REACHED, f"updates until {LATE:g} nats", LATE)]
-    measured = [name for name in NUMBERS if name in levels(results, "method")]
     figure, axes = figure_answering(answer(results), 1, len(panels), size=(9.6, 3.6))
     for ax, (metric, _, level) in zip(axes[0], panels, strict=True):
-        rows = [at(name, level) for name in measured]
-        draw_dots(ax, results, metric, rows, label=label, colour=colour)
+        stopped = select(results, {"stop_at_ce": level})
+        draw_dots(ax, results, metric, rows(stopped, NUMBERS))
     for ax in axes[0, 1:]:
         ax.set_yticklabels([])
     for ax in axes[0, : len(LEVELS)]:
@@ -36,8 +32,7 @@ def plot(out: Path) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The share that methods copy at the lowest level, and how many runs reached theirs."""
-    means = {name: select(results, at(name, LATE), COPIES)["value"].mean() for name in SHOWN}
-    shown = in_words(f"{name} {decimal(mean)}" for name, mean in means.items() if mean == mean)
+    shown = in_words(f"{name} {stated(results, at(name, LATE), COPIES)}" for name in SHOWN)
     reached = select(results, {}, REACHED)["value"].notna()
     return (
         f"Stopped at a training loss of {LATE:g} nats ({reached.sum()} of {len(reached)} runs "

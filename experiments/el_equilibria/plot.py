@@ -1,7 +1,5 @@
 """The map of E1's equilibria with measured shares on it, margins, and the swap test."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,6 +9,8 @@ from el_jax.plots import DASHED, SPARE_COLOURS, THEORY_COLOUR, add_legend, add_t
 from experiments.el_equilibria.claims import COLD, COPIES, FEW, SIZES, SMALL, WARM, over
 from experiments.el_equilibria.run import STRENGTHS, penalties, window
 from experiments.harness.figures import (
+    Line,
+    colour_of,
     decimal,
     draw_against,
     figure_answering,
@@ -19,21 +19,19 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import Where, levels, read_table
+from experiments.harness.tables import Where, levels
 
 SIDES: dict[str, Where] = {"with warm-up": WARM, "without warm-up": COLD}
 COLOURS = ("#000000", *SPARE_COLOURS[:3])
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Above, the two maps; below, the median margin and the share that copies, against λ."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 2, 2, size=(8.8, 7.0))
     for ax, where in zip(axes[0], SIDES.values(), strict=True):
         _map(ax, results, where)
     _margins(axes[1, 0], results)
-    for where, style in ((WARM, "-"), (COLD, DASHED)):
-        draw_against(axes[1, 1], results, COPIES, FEW | where, "lam", label="", line_style=style)
+    draw_against(axes[1, 1], results, COPIES, _both_sides(FEW, colour_of(FEW)), "lam")
     axes[1, 1].set(xlabel="λ", ylabel="share that copies", ylim=(-0.03, 1.03))
     axes[1, 1].axvspan(*window(SIZES[0]), color=THEORY_COLOUR, alpha=0.15, linewidth=0)
     for ax in axes[1]:
@@ -72,12 +70,14 @@ def _margins(ax: Axes, results: pd.DataFrame) -> None:
     margins = np.linspace(0.05, 14, 4_000)
     for v, colour in zip(SIZES, COLOURS, strict=True):
         ax.plot(penalties(margins, v), margins, color=THEORY_COLOUR, linestyle=DASHED, lw=0.8)
-        for where, style in ((WARM, "-"), (COLD, DASHED)):
-            here = {"num_classes": v, **where}
-            draw_against(
-                ax, results, "median_margin", here, "lam", label="", colour=colour, line_style=style
-            )
+        draw_against(ax, results, "median_margin", _both_sides({"num_classes": v}, colour), "lam")
     ax.set(xlabel="λ", ylabel="nats", yscale="log", xlim=(0.45, 4.5), ylim=(0.05, 14))
+
+
+def _both_sides(where: Where, colour: str) -> list[Line]:
+    """Lines with warm-up, filled, and without, dashed."""
+    warm = Line("", {**where, **WARM}, colour, filled=True)
+    return [warm, Line("", {**where, **COLD}, colour, DASHED)]
 
 
 def mean_share(results: pd.DataFrame, side: str, where: Where) -> float:

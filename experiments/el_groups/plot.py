@@ -1,36 +1,35 @@
 """The share that copies and the accuracy on unseen hard strings, a row of dots for each recipe."""
 
-from pathlib import Path
-
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_groups.claims import COPIES, FITTED, HARD, at
 from experiments.el_groups.run import CE, DECAY, DRO, E1, EQUAL, RECIPES
 from experiments.harness.figures import (
+    Line,
+    count_fitted,
     decimal,
     draw_dots,
     figure_answering,
     in_words,
+    lines_in,
     t_note,
 )
-from experiments.harness.tables import Where, is_measured, levels, read_table, select
+from experiments.harness.tables import Where, is_measured, levels, select
 
 PANELS = {COPIES: "swap test: copied", HARD: "unseen hard strings: right"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Two panels for each number of strings."""
-    results = read_table(out / "results.csv")
     strings = [int(n) for n in levels(results, "num_train")]
-    size = (9.0, 1.2 + 0.3 * len(_rows(results)) * len(strings))
+    rows = [_rows(results, num) for num in strings]
+    size = (9.0, 1.2 + 0.3 * sum(map(len, rows)))
     figure, axes = figure_answering(answer(results), len(strings), 2, size=size, share_x=True)
-    for row, num in zip(axes, strings, strict=True):
+    for row, lines in zip(axes, rows, strict=True):
         for ax, metric in zip(row, PANELS, strict=True):
-            _draw(ax, results, metric, num)
+            draw_dots(ax, results, metric, lines)
         row[1].set_yticklabels([])
     titles = [f"{num} strings, {panel}" for num in strings for panel in PANELS.values()]
     add_titles(axes.ravel(), titles)
@@ -42,18 +41,9 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def _rows(results: pd.DataFrame) -> list[Where]:
-    """The measured settings, in the order of the recipes."""
-    keys = ["recipe", "weight_decay", "step_size", "peak_lr"]
-    found = results[keys].drop_duplicates().to_dict("records")
-    order = [*RECIPES]
-    return sorted(found, key=lambda row: (order.index(row["recipe"]), *map(row.get, keys[1:])))
-
-
-def _draw(ax: Axes, results: pd.DataFrame, metric: str, num: int) -> None:
-    rows = [{**row, "num_train": num} for row in _rows(results)]
-    rows = [row for row in rows if is_measured(results, row, metric)]
-    draw_dots(ax, results, metric, rows, label=label, colour=colour)
+def _rows(results: pd.DataFrame, num: int) -> list[Line]:
+    """The measured settings with a number of strings, in the order of the recipes."""
+    return lines_in(results, (at(name, num_train=num) for name in RECIPES), label, colour)
 
 
 def label(cell: Where) -> str:
@@ -77,10 +67,9 @@ def answer(results: pd.DataFrame) -> str:
         for name in (CE, EQUAL, DRO, E1, DECAY, f"{DRO}, decay")
         if is_measured(results, at(name), COPIES)
     )
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     head, _, tail = shown.rpartition(f", {E1}")
     shown = f"{head},\n{E1}{tail}" if head else shown
-    return f"Copied in the swap test: {shown}; {fitted.sum()} of {len(fitted)} runs fit"
+    return f"Copied in the swap test: {shown}; {count_fitted(results, FITTED)} runs fit"
 
 
 def mean_of_all(results: pd.DataFrame, recipe: str) -> float:

@@ -1,7 +1,5 @@
 """Answers of four last layers on the features of each method's networks."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -17,7 +15,7 @@ from experiments.harness.figures import (
     t_note,
     t_sems,
 )
-from experiments.harness.tables import is_measured, read_table, values_of
+from experiments.harness.tables import is_measured, values_of
 
 PANELS = {HARD: "unseen hard strings: share that is right", COPIES: "swap test: share that copies"}
 LABELS = dict(
@@ -27,9 +25,8 @@ COLOURS = dict(zip(DECODERS, ("#000000", "#0072b2", "#e69f00", "#009e73"), stric
 APART = 0.17  # rows, between decoders
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Two panels with a row for each method; in it, a dot and interval for each decoder."""
-    results = read_table(out / "results.csv")
     rows = [name for name in METHODS if is_measured(results, at(name), f"own_{HARD}")]
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.6, 1.6 + 0.42 * len(rows)))
     for ax, asked in zip(axes[0], PANELS, strict=True):

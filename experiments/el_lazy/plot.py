@@ -1,38 +1,36 @@
 """The share that copies, and the drift of the tangent kernel, against the output scale."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_lazy.claims import CE, COPIES, DRIFT, FITTED, LOSSES, at
 from experiments.el_lazy.run import SWAPPED
 from experiments.harness.figures import (
-    decimal,
+    Line,
+    colour_of,
+    count_fitted,
     draw_against,
     figure_answering,
     in_words,
     mean_of,
+    stated,
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import is_measured, levels, read_table, select
+from experiments.harness.tables import is_measured, levels
 
 EXCHANGED = "cross-entropy, rates of α = 1 and 16 exchanged, mean"
+LINES = [Line(name, {"loss": loss}, colour_of({"loss": loss})) for loss, name in LOSSES.items()]
 PANELS = {COPIES: "swap test: share that copies", DRIFT: "drift of the tangent kernel"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """One panel for each, with a line for each loss."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 3.9))
     along = results[results["rate_of"] == results["alpha"]].drop(columns="rate_of")
     for ax, metric in zip(axes[0], PANELS, strict=True):
-        for loss, label in LOSSES.items():
-            if is_measured(results, {"loss": loss}, metric):
-                draw_against(ax, along, metric, {"loss": loss}, "alpha", label=label)
+        draw_against(ax, along, metric, LINES, "alpha")
         for alpha, rate_of in SWAPPED:
             mean = mean_of(results, at(CE, alpha, rate_of), metric)
             ax.plot(alpha, mean, "s", color="#cc79a7", ms=8, label=EXCHANGED)
@@ -52,7 +50,7 @@ def answer(results: pd.DataFrame) -> str:
 
     def shares(loss: str) -> str:
         return in_words(
-            decimal(mean_of(results, at(loss, alpha), COPIES))
+            stated(results, at(loss, alpha), COPIES)
             for alpha in levels(results, "alpha", {"loss": loss})
         )
 
@@ -62,15 +60,14 @@ def answer(results: pd.DataFrame) -> str:
         if is_measured(results, {"loss": loss}, COPIES)
     )
     alphas = in_words(f"{alpha:g}" for alpha in levels(results, "alpha"))
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
         f"Share copied at α = {alphas}:\n{shown}.\n{_exchanged(results)}"
-        f"{fitted.sum()} of {len(fitted)} runs fit"
+        f"{count_fitted(results, FITTED)} runs fit"
     )
 
 
 def _exchanged(results: pd.DataFrame) -> str:
     if any(not is_measured(results, at(CE, *swapped), COPIES) for swapped in SWAPPED):
         return ""
-    shares = in_words(decimal(mean_of(results, at(CE, *swapped), COPIES)) for swapped in SWAPPED)
+    shares = in_words(stated(results, at(CE, *swapped), COPIES) for swapped in SWAPPED)
     return f"Rates of α = 1 and 16 exchanged: cross-entropy {shares}. "

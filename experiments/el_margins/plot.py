@@ -1,7 +1,5 @@
 """Accuracy where the shortcut is wrong, and the shortcut's weight share, against its size."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -9,29 +7,28 @@ from el_jax.plots import add_chance_line, add_legend, add_titles
 from experiments.el_margins.claims import BASE, RATIO, WORST_GROUP
 from experiments.el_margins.run import LOSSES, SIZES
 from experiments.harness.figures import (
-    decimal,
+    Line,
+    colour_of,
     draw_against,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
     ticks_at,
 )
 from experiments.harness.names import name_of
-from experiments.harness.tables import read_table
 
+LINES = [Line(name_of(loss), loss, colour_of(loss)) for loss in LOSSES]
 PANELS = {
     WORST_GROUP: ("where the shortcut is wrong", "accuracy on unseen examples"),
     RATIO: ("weight of the shortcut", "$|B w_z| / |w_y|$"),
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel for each number, a line for each loss."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, len(PANELS), size=(8.2, 4.0))
     for ax, (metric, (_, words)) in zip(axes.ravel(), PANELS.items(), strict=True):
-        for loss in LOSSES:
-            draw_against(ax, results, metric, loss, "shortcut_size", label=name_of(loss))
+        draw_against(ax, results, metric, LINES, "shortcut_size")
         ticks_at(ax, SIZES, base=2)
         ax.set(xlabel="size of the shortcut, B", ylabel=words)
     axes[0, 0].set_ylim(0.0, 1.03)
@@ -47,6 +44,6 @@ def plot(out: Path) -> Figure:
 def answer(results: pd.DataFrame) -> str:
     """The accuracy of every loss at the published shortcut size."""
     shown = "; ".join(
-        f"{name_of(loss)}: {decimal(mean_of(results, loss | BASE, WORST_GROUP))}" for loss in LOSSES
+        f"{name_of(loss)}: {stated(results, loss | BASE, WORST_GROUP)}" for loss in LOSSES
     )
     return f"Right where a shortcut of size {BASE['shortcut_size']} is wrong\n{shown}"

@@ -1,16 +1,21 @@
 """The share that copies in the swap test and accuracy, a row of dots for each recipe."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.el_muon.claims import CE, COPIES, FITTED, HARD
-from experiments.harness.figures import decimal, draw_dots, figure_answering, in_words, t_note
+from experiments.harness.figures import (
+    count_fitted,
+    draw_dots,
+    figure_answering,
+    in_words,
+    lines_in,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_table, select
+from experiments.harness.tables import Where, cells, levels
 
 PANELS = {
     COPIES: ("swap test", "share that copies"),
@@ -19,15 +24,14 @@ PANELS = {
 NAMES = {"sgd": "SGD", "signum": "Signum", "adamw": "AdamW", "muon": "Muon"}
 
 
-def plot(out: Path) -> Figure:
-    """A row for each optimizer, loss and warm-up; in a pilot, also for each rate."""
-    results = read_table(out / "results.csv")
-    rows = _by_optimizer(results)
+def plot(results: pd.DataFrame) -> Figure:
+    """A row for each optimizer, loss and warm-up."""
+    rows = lines_in(results, _by_optimizer(results), _name)
     figure, axes = figure_answering(
         answer(results), 1, 2, size=(8.4, 1.6 + 0.19 * len(rows)), share_x=True, share_y=True
     )
     for ax, (metric, (_, label)) in zip(axes[0], PANELS.items(), strict=True):
-        draw_dots(ax, results, metric, rows, label=_name)
+        draw_dots(ax, results, metric, rows)
         ax.set(xlim=(-0.02, 1.03), xlabel=label)
     add_titles(axes.ravel(), [title for title, _ in PANELS.values()])
     add_note(
@@ -52,17 +56,11 @@ def _name(cell: Where) -> str:
 def answer(results: pd.DataFrame) -> str:
     """The share that cross-entropy with warm-up copies by optimizer, and how many runs fit."""
     warm = CE | {"warmup_steps": levels(results, "warmup_steps")[-1]}  # smoke: short
-    means = {
-        NAMES[name]: max(
-            select(results, cell, COPIES)["value"].mean()  # a pilot has several rates
-            for cell in cells(results, warm | {"optimizer": name})
-        )
+    said = in_words(
+        f"{stated(results, warm | {'optimizer': name}, COPIES)} under {NAMES[name]}"
         for name in reversed(NAMES)
-        if name in levels(results, "optimizer")
-    }
-    said = in_words(f"{decimal(mean)} under {name}" for name, mean in means.items())
-    fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
+    )
     return (
         "Where padding and letter disagree, cross-entropy with warm-up copies\n"
-        f"{said} ({fitted.sum()} of {len(fitted)} runs fit)"
+        f"{said} ({count_fitted(results, FITTED)} runs fit)"
     )

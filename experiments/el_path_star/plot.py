@@ -1,7 +1,6 @@
 """Exact match of every seed, and the share of seeds that found the arm, a column for each graph."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,21 +23,28 @@ from experiments.el_path_star.claims import (
     share_found,
 )
 from experiments.el_path_star.run import CONTROLS, GRAPHS
-from experiments.harness.figures import count, decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import (
+    count,
+    decimal,
+    draw_dots,
+    figure_answering,
+    lines_in,
+    stated,
+    t_note,
+)
 from experiments.harness.names import name_of
 from experiments.harness.statistics import wilson_interval
-from experiments.harness.tables import Where, levels, read_table
+from experiments.harness.tables import Where, levels
 
 DRAWN = "#444444"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Upper row: exact match; lower row: share of seeds above 1/d."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 2, len(GRAPHS), size=(9.6, 9.4), share_x=True)
     for column, graph in zip(axes.T, GRAPHS, strict=True):
         methods = methods_on(results, graph)
-        draw_dots(column[0], results, EXACT_MATCH, methods.values())
+        draw_dots(column[0], results, EXACT_MATCH, lines_in(results, methods.values()))
         guess = column[0].axvline(chance(graph), color=DRAWN, linestyle=":", linewidth=1, zorder=1)
         guess.set_gid("chance")
         _draw_shares(column[1], results, [*methods.values()])
@@ -81,7 +87,7 @@ def answer(results: pd.DataFrame) -> str:
     for graph in GRAPHS:
         methods = methods_on(results, graph)
         plain, e1, later = (
-            decimal(mean_of(results, methods[name], EXACT_MATCH))
+            stated(results, methods[name], EXACT_MATCH)
             for name in ("cross-entropy", "E1 λ=1, warm-up", heads)
         )
         shown.append(

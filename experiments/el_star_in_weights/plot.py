@@ -1,7 +1,6 @@
 """Map-likeness of every seed on each star, and the held-out paths that it finds."""
 
 import itertools
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -18,16 +17,15 @@ from experiments.el_star_in_weights.claims import (
     path_chance,
     spectral_chance,
 )
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import draw_dots, figure_answering, lines_in, stated, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, levels, read_table
+from experiments.harness.tables import Where, cells, levels
 
 ROWS = {SPECTRAL: "share in the slowest eigenvectors", HELD_OUT: "held-out paths right"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left column: the tiny star. Others: the wide star at two rates, geometry over paths."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), len(ROWS), len(STARS), size=(13.0, 9.0))
     axes[1, 0].remove()  # the tiny star has no held-out paths
     panels = dict(zip(itertools.product(ROWS, STARS), axes.ravel(), strict=True))
@@ -35,7 +33,7 @@ def plot(out: Path) -> Figure:
     for (metric, star), ax in panels.items():
         settings = sorted(cells(results, STARS[star], metric), key=_place)
         chance = path_chance(star) if metric == HELD_OUT else spectral_chance(star)
-        draw_dots(ax, results, metric, settings, label=_name, chance=chance)
+        draw_dots(ax, results, metric, lines_in(results, settings, _name), chance)
         ax.set(xlim=(-0.03, 1.03), xlabel=ROWS[metric])
     titles = [f"{star}: η = {STARS[star]['peak_lr']:g}" for _, star in panels]
     add_titles(panels.values(), titles, pad=16.0)
@@ -67,7 +65,7 @@ def answer(results: pd.DataFrame) -> str:
     for star in STARS:
         warm, shown = on(star, levels(results, "warmup_steps")[-1]), []
         for loss in (CE, *e_losses(star)):
-            share, paths = (decimal(mean_of(results, loss | warm, metric)) for metric in ROWS)
+            share, paths = (stated(results, loss | warm, metric) for metric in ROWS)
             shown.append(f"{name_of(loss)} {share}" + ("" if star == TINY else f" ({paths})"))
         lines.append(f"{star}: {', '.join(shown)}")
     return "\n".join(lines)

@@ -1,7 +1,6 @@
 """Exact match of every run over training."""
 
-from pathlib import Path
-
+import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
@@ -9,14 +8,13 @@ from experiments.el_path_star.claims import EXACT_MATCH, chance, share_found
 from experiments.el_star_time.claims import at
 from experiments.el_star_time.run import GRAPH, OBJECTIVES
 from experiments.harness.figures import count, curve_of, figure_answering, in_words, key
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 
 COLOURS = dict(zip(OBJECTIVES, ("#000000", "#d55e00", "#0072b2", "#009e73"), strict=True))
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """One panel with a line for each run."""
-    results, curves = (read_table(out / f"{name}.csv") for name in ("results", "curves"))
     (warm_up,) = levels(results, "warmup_steps")
     rows = at(warm_up)
     found = {name: share_found(results, where) for name, where in rows.items()}

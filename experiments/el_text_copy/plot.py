@@ -1,6 +1,5 @@
 """Exact match of every seed: a column for each text; all, easy and hard sentences below another."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -8,16 +7,15 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
 from experiments.el_text_copy.claims import ALL, CE, E1, E1_ONE, EASY, HARD, title
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
+from experiments.harness.figures import draw_dots, figure_answering, lines_in, stated, t_note
 from experiments.harness.names import name_of
-from experiments.harness.tables import Where, cells, exactly, is_measured, levels, read_table
+from experiments.harness.tables import Where, cells, exactly, is_measured, levels
 
 PANELS = {ALL: "all sentences", EASY: "easy", HARD: "hard"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row of panels for each group of sentences."""
-    results = read_table(out / "results.csv")
     texts = levels(results, "source")
     figure, axes = figure_answering(
         answer(results), len(PANELS), len(texts), size=(9.6, 11.0), share_x=True
@@ -26,7 +24,8 @@ def plot(out: Path) -> Figure:
         for text, ax in zip(texts, row, strict=True):
             settings = sorted(cells(results, {"source": text}, metric), key=_place)
             rows = [exactly(results, one) for one in settings]
-            draw_dots(ax, results, metric, rows, label=lambda one: _name(results, one))
+            lines = lines_in(results, rows, lambda one: _name(results, one))
+            draw_dots(ax, results, metric, lines)
             ax.set_xlim(-0.03, 1.03)
             ax.tick_params(labelleft=ax is row[0])
     for ax in axes[-1]:
@@ -65,7 +64,7 @@ def answer(results: pd.DataFrame) -> str:
     for text in levels(results, "source"):
         at: dict[str, Any] = {"source": text, "num_train": few, "label": None}
         means = [
-            f"{name} {decimal(mean_of(results, at | setting, ALL))}"
+            f"{name} {stated(results, at | setting, ALL)}"
             for name, setting in named.items()
             if is_measured(results, at | setting, ALL)
         ]

@@ -1,7 +1,5 @@
 """Times to learn facts by rank, and b for each level, learning rate and loss."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,9 +8,9 @@ from matplotlib.figure import Figure
 from el_jax.plots import add_legend, add_titles
 from experiments.el_times.claims import at
 from experiments.el_times.run import FAST, LEVELS, NUM_OCTAVES, OPTIMIZERS
-from experiments.harness.figures import decimal, figure_answering, in_words, key, mean_of
+from experiments.harness.figures import figure_answering, in_words, key, stated
 from experiments.harness.statistics import t_interval
-from experiments.harness.tables import Where, read_table, values_of
+from experiments.harness.tables import Where, values_of
 
 COLOURS = dict(zip(OPTIMIZERS, ("#000000", "#009e73", "#0072b2"), strict=True))
 RANKS = 2.0 ** np.arange(NUM_OCTAVES)
@@ -29,9 +27,8 @@ def settings(optimizer: str) -> dict[str, tuple[str, Where]]:
     }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A panel of times over their median, and one of b."""
-    results = read_table(out / "results.csv")
     figure, (axes,) = figure_answering(answer(results), 1, 2, size=(8.4, 4.0))
     axes[0].plot(RANKS, np.ones(NUM_OCTAVES), color="grey", linewidth=0.8)
     for optimizer, colour in COLOURS.items():
@@ -74,8 +71,7 @@ def answer(results: pd.DataFrame) -> str:
 
     def exponents(loss: str) -> str:
         return in_words(
-            f"{decimal(mean_of(results, at(name, loss), 'exponent'))} ({name})"
-            for name in OPTIMIZERS
+            f"{stated(results, at(name, loss), 'exponent')} ({name})" for name in OPTIMIZERS
         )
 
     return (

@@ -1,7 +1,5 @@
 """Changes of KL, probes and traces against the strength of the adversary."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,7 +8,7 @@ from el_jax.plots import DASHED, SOLID, THEORY_COLOUR, add_legend, add_titles, p
 from experiments.flat_adversarial.claims import ATTACKED, CHOSEN, LOOKUP
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
 from experiments.harness.figures import decimal, figure_answering, mean_of, t_note, t_sems
-from experiments.harness.tables import levels, read_table, values_of
+from experiments.harness.tables import levels, values_of
 
 PANELS = {
     ("kl",): "change of KL, nats",
@@ -24,9 +22,8 @@ LINES = (
 TRUE = "attacked label, true conditionals in place of the network"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A row for each world."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(
         answer(results), len(WORLDS), len(PANELS), size=(9.6, 6.2), share_x=True
     )

@@ -1,6 +1,5 @@
 """Distances and traces against the divergence from the truth, a line for each training."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,7 +10,7 @@ from matplotlib.lines import Line2D
 from el_jax.plots import DASHED, SOLID, THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_bartlett.run import BLIND, NARROW, PAPER_DIVERGENCE, WIDE
 from experiments.harness.figures import count, decimal, figure_answering, key, mean_of
-from experiments.harness.tables import Where, read_table, select, values_of
+from experiments.harness.tables import Where, select, values_of
 
 COLOURS = {"covariance": "#0072b2", "fisher": "#d55e00"}
 DRAWN = 8  # worlds; more lines hide each other
@@ -23,9 +22,8 @@ STYLES: tuple[tuple[Where, Any, str], ...] = (
 )
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Left: distances from the Hessian. Right: traces over the Hessian's."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     curves = curves[curves["seed"] < DRAWN]
     figure, axes = figure_answering(answer(results), 1, 2, size=(9.0, 4.6), share_x=True)
     for matrix, colour in COLOURS.items():

@@ -1,6 +1,5 @@
 """Trace against error of trained nets, trace against length, and transfer from few samples."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from el_jax.plots import THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_dyck.claims import fitting
 from experiments.flat_dyck.transfer import exact_probability
 from experiments.harness.figures import count, decimal, figure_answering, key, mean_of, t_sems
-from experiments.harness.tables import levels, read_table, select, values_of
+from experiments.harness.tables import levels, select, values_of
 
 SOLUTIONS = {  # colour, marker and label of constructed nets
     "balance neurons": ("#009e73", "*", "solution 1: two neurons read the balance"),
@@ -31,13 +30,12 @@ FLOOR = 1e-9  # smaller errors are drawn here
 TRACE_TICKS = (1, 2, 5, 10, 20)
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Left: trace and error of every net of the trained length. Middle: traces. Right: samples."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 3, size=(9.6, 5.0))
     _draw_errors(axes[0, 0], fitting(results))
     _draw_traces(axes[0, 1], results)
-    _draw_samples(axes[0, 2], read_table(out / "curves.csv"))
+    _draw_samples(axes[0, 2], curves)
     titles = (
         title_of_errors(results),
         "Two kinds attain the bound",

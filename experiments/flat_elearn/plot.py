@@ -1,6 +1,5 @@
 """Accuracy on unseen hard strings against three measures of curvature, a dot for each network."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,17 +20,17 @@ from experiments.harness.figures import (
     is_filled,
     key,
     mean_of,
+    stated,
 )
 from experiments.harness.names import loss_name, name_of
-from experiments.harness.tables import cells, exactly, levels, read_table
+from experiments.harness.tables import cells, exactly, levels
 
 CHANCE = 1 / 26
 GREY = "#555555"
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Above: at equal training cross-entropy. Below: networks as trained."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(
         answer(results), 2, len(MEASURES), size=(9.4, 6.4), share_y=True
     )
@@ -58,9 +57,7 @@ def answer(results: pd.DataFrame) -> str:
     lines = ["At equal loss, Fisher traces over cross-entropy's (hard strings right):"]
     for steps in levels(results, "warmup_steps"):
         at = {"warmup_steps": steps}
-        right = {
-            name_of(loss): decimal(mean_of(results, loss | at, HARD)) for loss in (CE, *E_LOSSES)
-        }
+        right = {name_of(loss): stated(results, loss | at, HARD) for loss in (CE, *E_LOSSES)}
         base = mean_of(results, CE | at, MATCHED + FISHER)
         shown = []
         for loss in E_LOSSES:

@@ -1,7 +1,5 @@
 """Coverage of the stated intervals, and errors at equal cost at both stages."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,7 +10,7 @@ from el_jax.plots import THEORY_COLOUR, add_legend, add_titles
 from experiments.flat_estimators.claims import STAGES, derived
 from experiments.flat_estimators.estimators import ESTIMATORS
 from experiments.harness.figures import decimal, figure_answering, key, mean_of, t_note, t_sems
-from experiments.harness.tables import by_cell, read_table, select, values_of
+from experiments.harness.tables import by_cell, select, values_of
 
 COLOURS = {"start": "#e69f00", "saturated": "#0072b2"}
 ASIDE = {"start": -0.14, "saturated": 0.14}  # bars of one estimator stay apart
@@ -20,9 +18,8 @@ ALLOWED = (0.93, 0.97)
 TITLES = ("Coverage of stated 95 % intervals", "Error / exact value, at equal cost")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left: shares of trials whose interval contains the exact value. Right: errors."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 5.2), share_y=True)
     for ax, metric in zip(axes[0], ("coverage", "log_error"), strict=True):
         _draw(ax, results, metric)

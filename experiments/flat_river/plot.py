@@ -1,23 +1,22 @@
 """Divergence along the river and on the hill over training, by schedule and model."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_titles, plot_curve
+from el_jax.plots import add_legend, add_titles
 from experiments.flat_river.claims import at
 from experiments.flat_river.run import HILL, RIVER
 from experiments.harness.figures import (
-    curve_of,
+    Line,
     decimal,
+    draw_means,
     figure_answering,
-    key,
+    keys,
     mean_of,
+    stated,
     t_note,
-    t_sems,
 )
-from experiments.harness.tables import cells, is_measured, levels, read_table, select
+from experiments.harness.tables import is_measured, levels
 
 PANELS = {"kl_river": "river: certain next words", "kl_hill": "hill: uncertain next words"}
 COLOURS = {
@@ -31,38 +30,32 @@ MODELS = {"table": "Table", "transformer": "Transformer"}
 LABELS = {"low": "constant, a tenth of the rate"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A row of panels for each model."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     models = [str(model) for model in levels(results, "model")]
     size = (8.6, 1.6 + 2.5 * len(models))
     figure, axes = figure_answering(answer(results), len(models), 2, size=size)
     for row, model in zip(axes, models, strict=True):
         for ax, metric in zip(row, PANELS, strict=True):
-            for name, colour in COLOURS.items():
-                for where in cells(curves, at(model, name)):  # in the pilot one for each rate
-                    plot_curve(ax, curve_of(curves, where, metric), colour=colour, num_sems=t_sems)
+            lines = [Line(LABELS.get(n, n), at(model, n), colour) for n, colour in COLOURS.items()]
+            draw_means(ax, curves, metric, lines)
             ax.set(yscale="log", xlabel="updates")
         row[0].set_ylabel("KL from the truth, nats")
     titles = [f"{model}, {panel}" for model in models for panel in PANELS.values()]
     add_titles(axes.ravel(), titles)
-    handles = [key(LABELS.get(name, name), colour) for name, colour in COLOURS.items()]
-    add_legend(figure, handles, num_columns=5, note=f"means, bands: {t_note(results)}")
+    add_legend(figure, keys(lines), num_columns=5, note=f"means, bands: {t_note(results)}")
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
     """The decay's effect on the hill, and the river left by a low learning rate, by model."""
-    if len(cells(results, at("transformer", "WSD"))) > 1:  # the pilot
-        means = select(results, {}, "log10_kl").groupby("peak_lr")["value"].mean()
-        return f"The divergence from the truth is least at η = {means.idxmin():g}"
     measured = [model for model in MODELS if is_measured(results, at(model, "WSD"), HILL)]
     return "\n".join(_answer_of(results, model, MODELS[model]) for model in measured)
 
 
 def _answer_of(results: pd.DataFrame, model: str, name: str) -> str:
-    drop = mean_of(results, at(model, "WSD"), "decay_lowers_hill")
-    text = f"{name}: WSD's decay divides the hill by {decimal(drop, 1)}"
+    drop = stated(results, at(model, "WSD"), "decay_lowers_hill", 1)
+    text = f"{name}: WSD's decay divides the hill by {drop}"
     if not is_measured(results, at(model, "low"), RIVER):
         return text
     river = mean_of(results, at(model, "low"), RIVER) - mean_of(results, at(model, "WSD"), RIVER)

@@ -1,7 +1,5 @@
 """Distance from balance on the solvable model, and the trace of a network, under SGD and flow."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +19,7 @@ from experiments.harness.figures import (
     t_sems,
     ticks_at,
 )
-from experiments.harness.tables import levels, read_table, select, values_of
+from experiments.harness.tables import levels, select, values_of
 
 BLACK, BLUE, _, GREEN = COLOURS
 RATE_COLOURS = (BLACK, BLUE, "#e69f00", GREEN)  # from the smallest
@@ -34,10 +32,8 @@ TITLES = (
 )
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Left: D. Middle: trace of a network, its share of the start. Right: ratios of falls."""
-    results = read_table(out / "results.csv")
-    curves = read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 3, size=(9.6, 4.6))
     _draw_paths(axes[0, 0], curves, "product", "distance", CURVATURE)
     axes[0, 0].set(xlabel="a η² k / B", ylabel="D(k) / D(0), D = u² − v²")

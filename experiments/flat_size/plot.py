@@ -1,7 +1,5 @@
 """Accuracy of probes and traces at equal loss against the width, a column for each world."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -9,6 +7,7 @@ from el_jax.plots import COLOURS, DASHED, SOLID, add_legend, add_titles
 from experiments.flat_size.claims import LEVEL, derived
 from experiments.flat_time.run import WORLDS
 from experiments.harness.figures import (
+    Line,
     decimal,
     draw_against,
     figure_answering,
@@ -16,10 +15,10 @@ from experiments.harness.figures import (
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 
 BLACK, BLUE, ORANGE, GREEN = COLOURS
-PROBES = {
+PROBES = {  # label, colour and line style of a metric
     "accuracy_1": ("nearer label", BLACK, SOLID),
     "accuracy_2": ("farther label", "#8c8c8c", DASHED),
 }
@@ -31,24 +30,15 @@ TRACES = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Above: probes. Below: traces."""
-    equal = derived(read_table(out / "results.csv"))
+    equal = derived(results)
     figure, axes = figure_answering(answer(equal), 2, len(WORLDS), size=(8.4, 6.4), share_x=True)
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, lines in zip(column, (PROBES, TRACES), strict=True):
             for metric, (label, colour, style) in lines.items():
-                draw_against(
-                    ax,
-                    equal,
-                    metric,
-                    {"world": world},
-                    "width",
-                    label=label,
-                    colour=colour,
-                    line_style=style,
-                    filled=True,
-                )
+                line = Line(label, {"world": world}, colour, style, filled=True)
+                draw_against(ax, equal, metric, [line], "width")
         widths = levels(equal, "width", {"world": world})
         column[1].set(xscale="log", yscale="log", xlabel="width")
         ticks_at(column[1], widths)

@@ -1,29 +1,30 @@
 """Divergence, and what probes and traces did since saturation, a column for each world."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import DASHED, SOLID, add_legend, add_titles, plot_curve
+from el_jax.plots import DASHED, SOLID, add_legend, add_titles
 from experiments.flat_time.claims import ASKED
 from experiments.flat_time.run import ACCURACIES, TRACES, WORLDS
 from experiments.harness.figures import (
-    curve_of,
+    Line,
     decimal,
+    draw_means,
     figure_answering,
     in_words,
     key,
     mean_of,
+    stated,
     t_note,
-    t_sems,
 )
-from experiments.harness.tables import read_table
 
-COLOURS = {"adamw": "#0072b2", "sgd": "#d55e00", "slow_sgd": "#e6ab6f"}
-SHORT = {"adamw": "AdamW", "sgd": "SGD", "slow_sgd": "slow SGD"}
+WAYS = {  # name and colour of what follows saturation
+    "adamw": ("AdamW", "#0072b2"),
+    "sgd": ("SGD", "#d55e00"),
+    "slow_sgd": ("slow SGD", "#e6ab6f"),
+}
 ROWS = {
     ("kl",): "KL from the truth, nats",
     ACCURACIES: "probe, points\nsince saturation",
@@ -34,18 +35,17 @@ GREY = "#555555"
 SAME = {"afterwards": "sgd"}  # the first phase is one for all
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Rows: divergence, probes, traces; the update at which AdamW's rate is 0 is marked."""
-    results = read_table(out / "results.csv")
     saturated = results.loc[results["metric"] == "saturated_step", "value"].iloc[0]
-    curves = since(saturated, read_table(out / "curves.csv"))
+    curves = since(saturated, curves)
     figure, axes = figure_answering(answer(results), len(ROWS), len(WORLDS), size=(8.4, 7.6))
     for column, world in zip(axes.T, WORLDS, strict=True):
         for ax, metrics in zip(column, ROWS, strict=True):
-            for way, colour in COLOURS.items():
+            for way, (name, colour) in WAYS.items():
                 for metric, style in zip(metrics, (SOLID, DASHED), strict=False):
-                    curve = curve_of(curves, {"world": world, "afterwards": way}, metric)
-                    plot_curve(ax, curve, colour=colour, line_style=style, num_sems=t_sems)
+                    line = Line(name, {"world": world, "afterwards": way}, colour, style)
+                    draw_means(ax, curves, metric, [line])
             ax.axvline(saturated, color=GREY, linewidth=0.9, zorder=1)
         column[0].set_yscale("log")
         column[2].set_yticks(np.log([*FACTORS]), [*FACTORS.values()])
@@ -65,12 +65,12 @@ def answer(results: pd.DataFrame) -> str:
     """The change of KL, probe and trace after saturation in every setting."""
     nats = []
     for world in WORLDS:
-        kl = mean_of(results, {"world": world} | SAME, "kl_at_saturation")
-        nats.append(f"{decimal(kl, 3)} nats ({world.upper()})")
+        kl = stated(results, {"world": world} | SAME, "kl_at_saturation", 3)
+        nats.append(f"{kl} nats ({world.upper()})")
     lines = [f"Probe and (Fisher trace) after KL has come to {in_words(nats)}"]
     for world in WORLDS:
         shown = []
-        for way, name in SHORT.items():
+        for way, (name, _) in WAYS.items():
             gain, log_factor = (
                 mean_of(results, {"world": world, "afterwards": way}, f"{metric}_since_saturation")
                 for metric in (ASKED[world][1], "fisher_trace")
@@ -95,7 +95,7 @@ def since(step: float, curves: pd.DataFrame) -> pd.DataFrame:
 
 def _handles() -> list[Line2D]:
     return [
-        *(key(f"then {SHORT[way]}", colour) for way, colour in COLOURS.items()),
+        *(key(f"then {name}", colour) for name, colour in WAYS.values()),
         key("nearer label; Fisher trace", GREY),
         key("farther label; scale-free trace", GREY, style=DASHED),
     ]

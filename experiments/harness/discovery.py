@@ -8,7 +8,8 @@
 ``run.py``       ``run(name: str, scale: str, out: Path) -> None``, which writes results.csv,
                  curves.csv and provenance.json into ``out``: ``seeds.run_seeds`` or
                  ``sweep.run_sweep`` with the experiment's own arguments
-``plot.py``      ``plot(out: Path) -> Figure``, drawn from those files alone
+``plot.py``      ``plot(results, curves) -> Figure``, drawn from those tables alone; it names the
+                 ones that it needs, ``provenance`` among them
 ``claims.py``    ``CLAIMS``, a list of claims, or one for each scale by its name (without names,
                  smoke and pilot have none); with
                  ``derived(results) -> DataFrame``, they are judged on its return value
@@ -177,8 +178,9 @@ class Experiment:
         return module.studies(scale)
 
     def plot(self, out: Path) -> Figure:
-        """Draw the figure from the tables in ``out``."""
-        return self._load("plot", "plot")(out)
+        """Draw the figure from the tables in ``out`` that its ``plot`` names as parameters."""
+        plot = self._load("plot", "plot")
+        return plot(**{name: _read(out, name) for name in inspect.signature(plot).parameters})
 
     def claims(self, scale: str) -> Sequence[Claim]:
         """The claims at a scale."""
@@ -236,6 +238,12 @@ class Experiment:
         if name not in vars(module):
             raise ExperimentError(f"{self.name}/{part}.py must define {name}.")
         return vars(module)[name]
+
+
+def _read(out: Path, table: str) -> pd.DataFrame | Provenance:
+    if table == "provenance":
+        return read_provenance(out / "provenance.json")
+    return read_table(out / f"{table}.csv")
 
 
 def discover(root: Path) -> dict[str, Experiment]:

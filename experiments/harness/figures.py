@@ -4,8 +4,8 @@ Titles state an answer with its number. They are computed from the table at ever
 """
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from el_jax.plots import Curve, Group, add_question, new_figure, plot_lines_vs, plot_seed_dots
+from el_jax.plots import (
+    Curve,
+    Group,
+    add_question,
+    new_figure,
+    plot_curve,
+    plot_lines_vs,
+    plot_median,
+    plot_seed_dots,
+)
+from el_jax.probes.stratification import FITTED_ACCURACY
 from experiments.harness.names import ends_of, name_of
 from experiments.harness.statistics import CONFIDENCE, describe_seeds
 from experiments.harness.tables import (
@@ -84,6 +94,19 @@ def decimal(value: float, digits: int = 2, *, signed: bool = False) -> str:
     return sign + text.replace("-", "−")
 
 
+def stated(
+    results: pd.DataFrame, where: Where, metric: str, digits: int = 2, *, signed: bool = False
+) -> str:
+    """The mean of a metric over the seeds of a setting, as titles state it: ``.48``."""
+    return decimal(mean_of(results, where, metric), digits, signed=signed)
+
+
+def count_fitted(results: pd.DataFrame, metric: str) -> str:
+    """The number of runs that fit, such as ``118 of 120``, by their accuracy in training."""
+    fitted = select(results, {}, metric)["value"] >= FITTED_ACCURACY
+    return f"{fitted.sum()} of {len(fitted)}"
+
+
 def in_words(parts: Iterable[str]) -> str:
     """``a``, ``a and b`` or ``a, b and c``."""
     *most, last = parts
@@ -105,37 +128,64 @@ def colour_of(factors: Where) -> str:
     return LOSS_COLOURS.get(factors.get("loss", "cross_entropy"), "#8c8c8c")
 
 
-def draw_dots(
-    ax: Axes,
+def is_filled(factors: Where) -> bool:
+    """True if the mark of a setting is filled: it has warm-up."""
+    return bool(factors.get("warmup_steps"))
+
+
+class Line(NamedTuple):
+    """A setting in a figure: its name, factors and look, the same in every panel and the legend.
+
+    Attributes:
+        label: its name.
+        where: its factors, which leave one setting, or one for each value on the x axis.
+        colour: colour of its dots, means and lines.
+        style: matplotlib line style.
+        filled: False for hollow means.
+    """
+
+    label: str
+    where: Where
+    colour: str
+    style: Any = "-"
+    filled: bool = False
+
+
+def lines_in(
     results: pd.DataFrame,
-    metric: str,
-    settings: Iterable[Where],
-    *,
+    wheres: Iterable[Where] = ({},),
     label: Callable[[Where], str] = name_of,
     colour: Callable[[Where], str] = colour_of,
-    chance: float | None = None,
+) -> list[Line]:
+    """A line for each setting of a table; those of runs with warm-up are filled.
+
+    Args:
+        results: the table.
+        wheres: the settings from top to bottom; each may stand for several, or none.
+        label: maps the factors of a setting to its name.
+        colour: maps its factors to its colour.
+    """
+    return [
+        Line(label(cell), exactly(results, cell), colour(cell), filled=is_filled(cell))
+        for where in wheres
+        for cell in cells(results, where)
+    ]
+
+
+def draw_dots(
+    ax: Axes, results: pd.DataFrame, metric: str, lines: Iterable[Line], chance: float | None = None
 ) -> None:
-    """Draw a row of dots for each setting, one per seed; means of runs with warm-up are filled.
+    """Draw a row for each line that is measured: a dot for each seed, and the mean with its bar.
 
     Args:
         ax: the axes.
         results: the values.
         metric: the metric to draw.
-        settings: the rows from top to bottom; each may stand for several settings.
-        label: maps the factors of a setting to its name.
-        colour: maps its factors to its colour.
+        lines: the rows from top to bottom.
         chance: accuracy of guessing, drawn as a line; None for no line.
     """
-    groups = [
-        Group(
-            label(cell),
-            values_of(results, exactly(results, cell), metric).to_numpy(),
-            colour(cell),
-            filled=is_filled(cell),
-        )
-        for where in settings
-        for cell in cells(results, where, metric)
-    ]
+    rows = [(line, values_of(results, line.where, metric).to_numpy()) for line in lines]
+    groups = [Group(one.label, seeds, one.colour, one.filled) for one, seeds in rows if seeds.size]
     plot_seed_dots(ax, groups, chance=chance, num_sems=t_sems, ends=ends_of(metric))
 
 
@@ -152,6 +202,11 @@ def key(label: str, colour: str, marker: str = "", style: Any = None, face: str 
     )
 
 
+def keys(lines: Iterable[Line]) -> list[Line2D]:
+    """The legend entries of lines."""
+    return [key(line.label, line.colour, style=line.style) for line in lines]
+
+
 def ticks_at(ax: Axes, values: Iterable[float], *, base: float | None = None) -> None:
     """Put ticks at exactly these values of x, on a logarithmic axis if ``base`` is given."""
     if base:
@@ -161,51 +216,68 @@ def ticks_at(ax: Axes, values: Iterable[float], *, base: float | None = None) ->
     ax.minorticks_off()
 
 
-def is_filled(factors: Where) -> bool:
-    """True if the mark of a setting is filled: it has warm-up."""
-    return bool(factors.get("warmup_steps"))
-
-
 def draw_against(
-    ax: Axes,
-    results: pd.DataFrame,
-    metric: str,
-    where: Where,
-    x: str,
-    *,
-    label: str,
-    colour: str | None = None,
-    line_style: Any = "-",
-    filled: bool | None = None,
+    ax: Axes, results: pd.DataFrame, metric: str, lines: Iterable[Line], x: str
 ) -> None:
-    """Draw a metric against a factor: seeds, and means with bars, joined by a line.
+    """Draw a metric against the factor ``x``: seeds, and means with bars, joined by lines."""
+    for line in lines:
+        found = {
+            float(one): values_of(results, {**line.where, x: one}, metric).to_numpy()
+            for one in levels(results, x, line.where)
+            if is_measured(results, {**line.where, x: one}, metric)
+        }
+        if found:
+            plot_lines_vs(
+                ax,
+                [*found],
+                [*found.values()],
+                label=line.label,
+                colour=line.colour,
+                line_style=line.style,
+                filled=line.filled,
+                num_sems=t_sems,
+                ends=ends_of(metric),
+            )
+
+
+def draw_means(ax: Axes, curves: pd.DataFrame, metric: str, lines: Iterable[Line]) -> None:
+    """Draw the course of a metric in every line: its mean over seeds in a t interval."""
+    for line, curve in _measured(curves, metric, lines):
+        look: dict[str, Any] = {"colour": line.colour, "line_style": line.style}
+        plot_curve(ax, curve, label=line.label, num_sems=t_sems, **look)
+
+
+def draw_medians(
+    ax: Axes,
+    curves: pd.DataFrame,
+    metric: str,
+    lines: Iterable[Line],
+    of: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> None:
+    """Draw the course of a metric in every line: its median over seeds, and each of them thin.
 
     Args:
-        ax: the axes.
-        results: the values.
+        ax: the axes, which may be logarithmic.
+        curves: the values.
         metric: the metric to draw.
-        where: the settings, which differ in nothing but ``x``.
-        x: the factor, a number.
-        label: legend text.
-        colour: colour of the line; by default that of its loss.
-        line_style: matplotlib line style.
-        filled: False for hollow means; by default those of runs with warm-up are filled.
+        lines: the settings.
+        of: what is drawn of the values, such as ``one_less``.
     """
-    at = [
-        one for one in levels(results, x, where) if is_measured(results, {**where, x: one}, metric)
-    ]
-    values = [values_of(results, {**where, x: one}, metric).to_numpy() for one in at]
-    plot_lines_vs(
-        ax,
-        [float(one) for one in at],
-        values,
-        label=label,
-        colour=colour or colour_of(where),
-        line_style=line_style,
-        filled=is_filled(where) if filled is None else filled,
-        num_sems=t_sems,
-        ends=ends_of(metric),
-    )
+    for line, (steps, values) in _measured(curves, metric, lines):
+        plot_median(ax, Curve(steps, of(values)), colour=line.colour, label=line.label)
+
+
+def _measured(
+    curves: pd.DataFrame, metric: str, lines: Iterable[Line]
+) -> Iterator[tuple[Line, Curve]]:
+    for line in lines:
+        if is_measured(curves, line.where, metric):
+            yield line, curve_of(curves, line.where, metric)
+
+
+def one_less(values: np.ndarray) -> np.ndarray:
+    """1 - values: how far cosines are from 1."""
+    return 1 - values
 
 
 def curve_of(curves: pd.DataFrame, where: Where, metric: str) -> Curve:

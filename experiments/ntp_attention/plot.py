@@ -1,79 +1,63 @@
 """The course of the weights towards both limits, and their margins in two norms."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_titles, plot_median
+from el_jax.plots import add_legend, add_titles
 from experiments.harness.figures import (
+    Line,
     count,
-    curve_of,
-    decimal,
     draw_dots,
+    draw_medians,
     figure_answering,
-    key,
-    mean_of,
+    keys,
+    one_less,
+    stated,
     t_note,
 )
-from experiments.harness.tables import Where, read_table
 from experiments.ntp_attention.claims import GD, NGD, SIGN
 from experiments.ntp_attention.run import NORMS
 
-COLOURS = {"gd": "#000000", "ngd": "#0072b2", "sign": "#d55e00"}
-LABELS = {"gd": "gradient descent", "ngd": "normalised", "sign": "sign descent"}
-ROWS = (GD, NGD, SIGN)
-COURSES = {
-    "cosine_frobenius": "1 − cosine with the graph SVM",
-    "finite_error": "distance in cycles",
-}
+LINES = (
+    Line("gradient descent", GD, "#000000"),
+    Line("normalised", NGD, "#0072b2"),
+    Line("sign descent", SIGN, "#d55e00"),
+)
+TITLES = (
+    "1 − cosine with the graph SVM",
+    "distance in cycles",
+    "margin over the largest, Frobenius norm",
+    "margin over the largest, max norm",
+)
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Two courses, then a panel of dots for each norm."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 2, 2, size=(8.6, 5.6))
-    for ax, metric in zip(axes[0], COURSES, strict=True):
-        for where in ROWS:
-            curve = curve_of(curves, where, metric)
-            if metric.startswith("cosine"):
-                curve = curve._replace(values=1 - curve.values)
-            plot_median(ax, curve, colour=COLOURS[where["optimizer"]])
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlabel("updates")
+    draw_medians(axes[0, 0], curves, "cosine_frobenius", LINES, of=one_less)
+    draw_medians(axes[0, 1], curves, "finite_error", LINES)
+    for ax in axes[0]:
+        ax.set(xscale="log", yscale="log", xlabel="updates")
     axes[0, 1].set_ylim(bottom=1e-5)
     for ax, norm in zip(axes[1], NORMS, strict=True):
-        draw_dots(ax, results, f"margin_{norm}", ROWS, label=_label, colour=_colour)
+        draw_dots(ax, results, f"margin_{norm}", LINES)
         ax.set_xlim(0, 1.03)
     axes[1, 1].set_yticklabels([])
-    margins = [f"margin over the largest, {norm} norm" for norm in ("Frobenius", "max")]
-    add_titles(axes.ravel(), [*COURSES.values(), *margins])
-    handles = [key(label, COLOURS[name]) for name, label in LABELS.items()]
+    add_titles(axes.ravel(), TITLES)
     note = (
         f"above: median of {count(curves, 'problems')}, thin: each of them; "
         f"below: {t_note(results, 'problems')}"
     )
-    add_legend(figure, handles, note=note)
+    add_legend(figure, keys(LINES), note=note)
     return figure
-
-
-def _label(factors: Where) -> str:
-    return LABELS[str(factors["optimizer"])]
-
-
-def _colour(factors: Where) -> str:
-    return COLOURS[str(factors["optimizer"])]
 
 
 def answer(results: pd.DataFrame) -> str:
     """The cosines of two methods, retrieval, and the margins of sign descent."""
-    gd, ngd = (mean_of(results, where, "cosine_frobenius") for where in (GD, NGD))
-    retrieved = mean_of(results, GD, "retrieved")
-    own, other = (mean_of(results, SIGN, f"margin_{norm}") for norm in ("max", "frobenius"))
+    gd, ngd = (stated(results, where, "cosine_frobenius", 3) for where in (GD, NGD))
+    own, other = (stated(results, SIGN, f"margin_{norm}") for norm in ("max", "frobenius"))
     return (
-        f"Attention turns to its graph SVM (cosine {decimal(gd, 3)}, {decimal(ngd, 3)} when "
-        f"normalised)\nand retrieves by its order in unseen contexts ({decimal(retrieved, 3)}); "
-        f"sign descent has {decimal(own)}\nof the largest margin in the max norm, {decimal(other)} "
-        "in the Frobenius norm"
+        f"Attention turns to its graph SVM (cosine {gd}, {ngd} when normalised)\nand retrieves by "
+        f"its order in unseen contexts ({stated(results, GD, 'retrieved', 3)}); sign descent has "
+        f"{own}\nof the largest margin in the max norm, {other} in the Frobenius norm"
     )

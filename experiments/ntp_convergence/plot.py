@@ -1,7 +1,5 @@
 """Loss, size, direction, margin and finite part over training, a colour per method."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,7 +15,7 @@ from experiments.harness.figures import (
     key,
     mean_of,
 )
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 from experiments.ntp_convergence.claims import NAMES, PAPER_STEPS
 
 COLOURS = {"gd": "#000000", "ngd": "#e69f00", "adam": "#0072b2"}
@@ -37,10 +35,9 @@ NEAR = 0.9  # cosine from which a method nearly has the direction, as in claims
 LINEAR = ("norm", "margin_ratio")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Six panels; medians over problems, and every problem a thin line."""
-    curves = read_table(out / "curves.csv")
-    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 3, size=(8.4, 5.6))
+    figure, axes = figure_answering(answer(results), 2, 3, size=(8.4, 5.6))
     for ax, (label, metric, data) in zip(axes.ravel(), PANELS.values(), strict=True):
         _draw(ax, curves, metric, data)
         ax.set_ylabel(label)

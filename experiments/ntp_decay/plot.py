@@ -1,27 +1,22 @@
 """The gap to the best decoder in a ball, and the lead of a method's own norm, by decay."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, read_table, values_of
+from experiments.harness.figures import Line, decimal, draw_dots, figure_answering, stated, t_note
+from experiments.harness.tables import values_of
 from experiments.ntp_decay.claims import GAP, LEAD
 from experiments.ntp_decay.run import ARMS, LARGE, METHODS, SMALL, setting
 from experiments.ntp_optimizers.plot import METHODS as NAMES
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left: the gap, with decay. Right: the lead, with and without decay."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(10.0, 5.0))
-    balls = [setting(method, "1/t", ball) for method in METHODS for ball in (SMALL, LARGE)]
-    draw_dots(axes[0, 0], results, GAP, balls, label=label, colour=colour)
+    draw_dots(axes[0, 0], results, GAP, rows(("1/t", SMALL), ("1/t", LARGE)))
     axes[0, 0].set(xscale="log", xlabel="nats, at most")
-    rows = [setting(method, *arm) for method in METHODS for arm in ARMS if arm[1] != SMALL]
-    draw_dots(axes[0, 1], results, LEAD, rows, label=label, colour=colour)
+    draw_dots(axes[0, 1], results, LEAD, rows(*(arm for arm in ARMS if arm[1] != SMALL)))
     axes[0, 1].axvline(0.0, color="black", linewidth=0.8)
     axes[0, 1].set_xlabel("others  ←  leans to  →  own norm")
     add_titles(axes.ravel(), ["loss above the ball's best", "lead of the own norm"])
@@ -33,15 +28,15 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def label(cell: Where) -> str:
-    """The method, its steps, and whether it decays."""
-    ball = f", radius {cell['ball']:g}" if cell["ball"] else ""
-    return f"{NAMES[str(cell['optimizer'])][0]}, {str(cell['steps']).replace('/', ' / ')}{ball}"
-
-
-def colour(cell: Where) -> str:
-    """The method's colour."""
-    return NAMES[str(cell["optimizer"])][1]
+def rows(*arms: tuple[str, int]) -> list[Line]:
+    """Every method with the steps and the ball of each arm."""
+    found = []
+    for method in METHODS:
+        name, colour = NAMES[method]
+        for steps, ball in arms:
+            label = f"{name}, {steps.replace('/', ' / ')}" + (f", radius {ball}" if ball else "")
+            found.append(Line(label, setting(method, steps, ball), colour))
+    return found
 
 
 def answer(results: pd.DataFrame) -> str:
@@ -49,7 +44,7 @@ def answer(results: pd.DataFrame) -> str:
     gaps = [values_of(results, setting(m, "1/t", SMALL), GAP).mean() for m in METHODS]
 
     def lead(steps: str, ball: int) -> str:
-        return decimal(mean_of(results, setting("adam", steps, ball), LEAD), signed=True)
+        return stated(results, setting("adam", steps, ball), LEAD, signed=True)
 
     return (
         f"With decay all come within {decimal(max(gaps), 5)} nats of the best of a small ball;\n"

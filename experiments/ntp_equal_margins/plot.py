@@ -1,54 +1,47 @@
 """Held-out accuracy against dimensions, a panel for each mechanism."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
 from experiments.harness.figures import (
-    decimal,
+    Line,
     draw_against,
     figure_answering,
-    mean_of,
+    stated,
     t_note,
     ticks_at,
 )
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 from experiments.ntp_equal_margins.claims import HELD_OUT, at
 
 PANELS = {
     "same margin": "one margin for all, beside a shortcut",
     "own margins": "a margin of its own for each context",
 }
-COLOURS = {"max margin": "#000000", "equal margins": "#0072b2", "E1": "#d55e00"}
-SHOWN = {"max margin": "max margin (cross-entropy)", "equal margins": "equal margins (E3)"}
+DECODERS = {  # label, colour and line style
+    "max margin": ("max margin (cross-entropy)", "#000000", "-"),
+    "equal margins": ("equal margins (E3)", "#0072b2", "-"),
+    "E1": ("E1, by gradient descent", "#d55e00", ""),
+}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """A line for each decoder; points for E1 where it was trained."""
-    results = read_table(out / "results.csv")
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.8, 3.7), share_y=True)
     for ax, mechanism in zip(axes[0], PANELS, strict=True):
-        for decoder, colour in COLOURS.items():
-            where = {"mechanism": mechanism, "decoder": decoder}
-            label = SHOWN.get(decoder, f"{decoder}, by gradient descent")
-            draw_against(
-                *(ax, results, HELD_OUT, where, "ratio"),
-                label=label,
-                colour=colour,
-                line_style="" if decoder == "E1" else "-",
-            )
+        lines = [
+            Line(label, {"mechanism": mechanism, "decoder": decoder}, colour, style)
+            for decoder, (label, colour, style) in DECODERS.items()
+        ]
+        draw_against(ax, results, HELD_OUT, lines, "ratio")
         ticks_at(ax, levels(results, "ratio"), base=2)
         ax.set(xlabel="dimensions / contexts", ylim=(-0.03, 1.03))
     axes[0, 0].set_ylabel("right on held-out contexts")
     add_titles(axes.ravel(), [*PANELS.values()])
-    add_legend(
-        figure,
-        axes[0, 0].get_legend_handles_labels()[0],
-        num_columns=3,
-        note=f"(a) held out: contexts whose shortcut is wrong; {t_note(results, 'data sets')}",
-    )
+    handles = axes[0, 0].get_legend_handles_labels()[0]
+    note = f"(a) held out: contexts whose shortcut is wrong; {t_note(results, 'data sets')}"
+    add_legend(figure, handles, num_columns=3, note=note)
     return figure
 
 
@@ -56,8 +49,8 @@ def answer(results: pd.DataFrame) -> str:
     """Both decoders' accuracy under each mechanism, where they differ most."""
 
     def shown(mechanism: str, ratio: float) -> list[str]:
-        cells = (at(mechanism, ratio, decoder) for decoder in SHOWN)
-        return [decimal(mean_of(results, cell, HELD_OUT)) for cell in cells]
+        both = (at(mechanism, ratio, decoder) for decoder in ("max margin", "equal margins"))
+        return [stated(results, one, HELD_OUT) for one in both]
 
     (max_same, equal_same), (max_own, equal_own) = (
         shown(mechanism, ratio) for mechanism, ratio in (("same margin", 0.5), ("own margins", 1.1))

@@ -1,7 +1,5 @@
 """Probabilities, the geometry of W_mm and of W*, and gradient descent on its way to both."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +7,7 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles, plot_geometry, plot_median
 from experiments.harness.figures import GLOSSARY, count, curve_of, figure_answering
-from experiments.harness.tables import read_table, select
+from experiments.harness.tables import select
 from experiments.ntp_figure1.run import CIRCLE, GAUSSIAN, SUBSTITUTE
 
 KINDS = {  # colour and label of a kind of problem
@@ -34,10 +32,9 @@ DESCENT = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Above: the substitute's P, W_mm and W*. Below: gradient descent, every kind of problem."""
-    curves = read_table(out / "curves.csv")
-    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 3, size=(8.4, 6.0))
+    figure, axes = figure_answering(answer(results), 2, 3, size=(8.4, 6.0))
     contexts = _columns(curves, "contexts")
     embeddings = contexts[["x", "y"]].to_numpy().T
     _draw_probabilities(axes[0, 0], contexts.filter(like="word").to_numpy())

@@ -1,66 +1,45 @@
 """Separable pairs by embedding, and gradient descent on its way to the infimum."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_titles, plot_median
+from el_jax.plots import add_legend, add_titles
 from experiments.harness.figures import (
+    Line,
     count,
-    curve_of,
     decimal,
     draw_dots,
+    draw_medians,
     figure_answering,
-    key,
+    keys,
     mean_of,
 )
-from experiments.harness.tables import Where, is_measured, read_table
 from experiments.ntp_limit.claims import ABOVE, BAG, COSINE, SHARE
-from experiments.ntp_limit.run import SETTINGS, setting
+from experiments.ntp_limit.run import setting
 
-NAMES = {"bag_of_words": "bag of words", "one_hot_positions": "words at positions"}
-COLOURS = dict(
-    zip(
-        [(str(e), n) for e, n in SETTINGS["cpu"]],
-        ["#0072b2", "#56b4e9", "#d55e00", "#e69f00"],
-        strict=True,
-    )
-)
+BAGS, PLACES = "bag of words", "words at positions"
+LINES = [
+    Line(f"{BAGS}, T = 2", setting("bag_of_words", 2), "#0072b2"),
+    Line(f"{BAGS}, T = 3", setting("bag_of_words", 3), "#56b4e9"),
+    Line(f"{PLACES}, T = 2", setting("one_hot_positions", 2), "#d55e00"),
+    Line(f"{PLACES}, T = 3", setting("one_hot_positions", 3), "#e69f00"),
+]
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Shares of pairs; loss above the infimum and cosine with the max margin along training."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(answer(results), 1, 3, size=(10.2, 3.6))
     share, above, cosine = axes[0]
-    rows = [row for at in COLOURS if is_measured(results, row := setting(*at), SHARE)]
-    draw_dots(share, results, SHARE, rows, label=label, colour=colour)
+    draw_dots(share, results, SHARE, LINES)
     share.set_xlabel("share of pairs (context, token outside)")
     for ax, metric, words in ((above, ABOVE, "nats"), (cosine, COSINE, "cosine")):
-        for row in rows:
-            plot_median(ax, curve_of(curves, row, metric), colour=colour(row))
-        ax.set_xscale("log")
-        ax.set(xlabel="steps of gradient descent", ylabel=words)
+        draw_medians(ax, curves, metric, LINES)
+        ax.set(xscale="log", xlabel="steps of gradient descent", ylabel=words)
     above.set_yscale("log")
     add_titles(axes[0], ["separable", "cross-entropy above its infimum", "with the max margin"])
-    add_legend(
-        figure,
-        [key(label(row), colour(row)) for row in rows],
-        num_columns=4,
-        note=f"thick: median of {count(results, 'passages')}, thin: each of them",
-    )
+    note = f"thick: median of {count(results, 'passages')}, thin: each of them"
+    add_legend(figure, keys(LINES), num_columns=4, note=note)
     return figure
-
-
-def label(cell: Where) -> str:
-    """The embedding and the number of words in a context."""
-    return f"{NAMES[str(cell['embedding'])]}, T = {cell['context_length']:g}"
-
-
-def colour(cell: Where) -> str:
-    """The same in every panel."""
-    return COLOURS[str(cell["embedding"]), int(cell["context_length"])]
 
 
 def answer(results: pd.DataFrame) -> str:

@@ -1,51 +1,40 @@
 """The minority's error in time for every α and share, and its exponent against α."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_titles, plot_curve
+from el_jax.plots import DASHED, SOLID, add_legend, add_titles
 from experiments.harness.figures import (
-    curve_of,
-    decimal,
+    Line,
     draw_against,
+    draw_means,
     figure_answering,
     in_words,
     key,
-    mean_of,
+    stated,
     t_note,
-    t_sems,
 )
-from experiments.harness.tables import read_table
 from experiments.ntp_minority.claims import LEAST, at
 from experiments.ntp_minority.run import ALPHAS, SHARES
 
 COLOURS = dict(zip(ALPHAS, ("#d55e00", "#e69f00", "#0072b2", "#000000"), strict=True))
-STYLES = dict(zip(SHARES, ("-", (0, (4, 1.5))), strict=True))
+STYLES = dict(zip(SHARES, (SOLID, DASHED), strict=True))
+LINES = [
+    Line(f"α = {alpha:g}", at(alpha, share), colour, style)
+    for alpha, colour in COLOURS.items()
+    for share, style in STYLES.items()
+]
+MEASURED = Line("measured", {"share": LEAST}, "#0072b2", "none")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """The courses on the left, exponents with the kink of theory on the right."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, (axes,) = figure_answering(answer(results), 1, 2, size=(9.0, 3.9))
-    for alpha, colour in COLOURS.items():
-        for share, style in STYLES.items():
-            curve = curve_of(curves, at(alpha, share), "minority_log_error")
-            plot_curve(axes[0], curve, colour=colour, line_style=style, num_sems=t_sems)
+    draw_means(axes[0], curves, "minority_log_error", LINES)
     axes[0].set_xlabel("log10 of the time t")
     axes[0].set_ylabel("log10 of the error")
-    draw_against(
-        axes[1],
-        results,
-        "minority_exponent",
-        {"share": LEAST},
-        "alpha",
-        label="measured",
-        colour="#0072b2",
-        line_style="none",
-    )
+    draw_against(axes[1], results, "minority_exponent", [MEASURED], "alpha")
     line = np.array([0.2, 1.0, 2.2])
     axes[1].plot(line, np.maximum(1.0, line), color="#8c8c8c", zorder=0)
     axes[1].set_xlabel("α")
@@ -59,9 +48,9 @@ def plot(out: Path) -> Figure:
 def answer(results: pd.DataFrame) -> str:
     """The exponents by α, and the powers of the share."""
     exponents = in_words(
-        f"t^-{decimal(mean_of(results, at(alpha, LEAST), 'minority_exponent'))}" for alpha in ALPHAS
+        f"t^-{stated(results, at(alpha, LEAST), 'minority_exponent')}" for alpha in ALPHAS
     )
-    powers = in_words(decimal(mean_of(results, at(alpha), "power_of_share")) for alpha in ALPHAS)
+    powers = in_words(stated(results, at(alpha), "power_of_share") for alpha in ALPHAS)
     shown = in_words(f"{alpha:g}" for alpha in ALPHAS)
     return (
         f"A minority's error falls as {exponents}\nat α = {shown}: the kink is at 1. "

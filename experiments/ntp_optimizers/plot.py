@@ -1,7 +1,6 @@
 """Margin ratios of every optimizer, on one-hot data and on larger supports."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from el_jax.linear_ntp.theory.norms import NORMS
-from el_jax.plots import add_legend, add_titles, plot_curve
-from experiments.harness.figures import curve_of, decimal, figure_answering, t_note, t_sems
+from el_jax.plots import add_legend, add_titles
+from experiments.harness.figures import Line, decimal, draw_means, figure_answering, t_note
 from experiments.harness.statistics import t_interval
-from experiments.harness.tables import read_table, values_of
+from experiments.harness.tables import values_of
 from experiments.ntp_optimizers.run import OWN_NORM, SUPPORT_SIZES, setting
 
 METHODS = {  # name and colour
@@ -32,9 +31,8 @@ FRAME: dict[str, Any] = {"fill": False, "edgecolor": "#d55e00", "linewidth": 2.2
 DARK = 0.55  # ratio from which a cell's background is dark
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """For each support size, a matrix of methods by norms, and each method's ratio over time."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, axes = figure_answering(
         answer(results), 2, len(SUPPORT_SIZES), size=(8.4, 6.6), heights=(3.0, 2.4)
     )
@@ -105,10 +103,9 @@ def draw_matrix(
 
 
 def _draw_course(ax: Axes, curves: pd.DataFrame, support_size: int) -> None:
-    for method, (name, colour) in METHODS.items():
-        curve = curve_of(curves, setting(method, support_size), "margin_ratio_own")
-        style = LINE_STYLES[OWN_NORM[method]]
-        plot_curve(ax, curve, colour=colour, label=name, line_style=style, num_sems=t_sems)
-    ax.set_xscale("log")
-    ax.set_ylim(-0.5, 1.05)
-    ax.set_xlabel("step")
+    lines = [
+        Line(name, setting(method, support_size), colour, LINE_STYLES[OWN_NORM[method]])
+        for method, (name, colour) in METHODS.items()
+    ]
+    draw_means(ax, curves, "margin_ratio_own", lines)
+    ax.set(xscale="log", ylim=(-0.5, 1.05), xlabel="step")

@@ -1,7 +1,5 @@
 """Direction and finite part against the radius of the ball; predictions are dashed."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -17,7 +15,7 @@ from experiments.harness.figures import (
     mean_of,
     ticks_at,
 )
-from experiments.harness.tables import levels, read_table
+from experiments.harness.tables import levels
 
 PANELS = {  # title: vertical label, metric
     "Direction: as a power of the radius": (r"1 − cosine of $W_B$ with $W_{mm}$", "angle"),
@@ -25,10 +23,9 @@ PANELS = {  # title: vertical label, metric
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Two panels: medians over problems, every problem a thin line, the prediction dashed."""
-    curves = read_table(out / "curves.csv")
-    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 1, 2, size=(8.4, 3.8))
+    figure, axes = figure_answering(answer(results), 1, 2, size=(8.4, 3.8))
     for ax, (label, metric) in zip(axes[0], PANELS.values(), strict=True):
         curve = curve_of(curves, {}, metric)
         plot_median(ax, curve, colour="#0072b2")

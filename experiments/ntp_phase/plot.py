@@ -1,6 +1,5 @@
 """The share of problems that are compatible, and separable, against d / m."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from el_jax.plots import DASHED, SOLID, THEORY_COLOUR, add_legend, add_titles
 from experiments.harness.figures import count, curve_of, decimal, figure_answering, mean_of
 from experiments.harness.statistics import wilson_interval
-from experiments.harness.tables import cells, levels, read_table
+from experiments.harness.tables import cells, levels
 from experiments.ntp_phase.run import SIZES, Ensemble
 
 COLOURS = {"compatible": "#0072b2", "separable": "#e69f00"}
@@ -19,9 +18,8 @@ DOTTED: Any = (0, (1, 1))
 LINE_STYLES = (SOLID, (0, (3, 1.2)), DOTTED)  # by m, the largest first
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A panel per V and S; a colour per condition, a line style per m."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     styles = dict(zip(reversed(levels(curves, "num_contexts")), LINE_STYLES, strict=False))
     figure, axes = figure_answering(answer(results), 1, len(SIZES), size=(8.4, 3.6), share_y=True)
     for (V, S), ax in zip(SIZES, axes[0], strict=True):

@@ -1,13 +1,11 @@
 """Least dimensions and margins of contexts, a row for each embedding."""
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import SPARE_COLOURS, add_note, add_titles
-from experiments.harness.figures import decimal, draw_dots, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, read_table, select
+from experiments.harness.figures import Line, draw_dots, figure_answering, stated, t_note
+from experiments.harness.tables import select
 from experiments.ntp_pretrained.run import EMBEDDINGS, LENGTHS, PERMUTED, PRETRAINED, SHARE
 
 PANELS = {
@@ -16,13 +14,21 @@ PANELS = {
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Left: least dimensions. Right: margins."""
-    results = select(read_table(out / "results.csv"), {"next_tokens": None})
+    results = select(results, {"next_tokens": None})
     figure, axes = figure_answering(answer(results), 1, 2, size=(8.6, 4.6), share_y=True)
-    rows = [{"context_length": T, "embedding": name} for T in LENGTHS for name in EMBEDDINGS]
+    rows = [
+        Line(
+            f"{name.replace('gaussian', 'Gaussian')}, T = {T}",
+            {"context_length": T, "embedding": name},
+            colour,
+        )
+        for T in LENGTHS
+        for name, colour in zip(EMBEDDINGS, SPARE_COLOURS, strict=False)
+    ]
     for ax, (metric, (_, words)) in zip(axes[0], PANELS.items(), strict=True):
-        draw_dots(ax, results, metric, rows, label=_label, colour=_colour)
+        draw_dots(ax, results, metric, rows)
         ax.set_xlabel(words)
         ax.set_xlim(left=0)
     add_titles(axes[0], [title for title, _ in PANELS.values()])
@@ -34,21 +40,11 @@ def plot(out: Path) -> Figure:
     return figure
 
 
-def _label(factors: Where) -> str:
-    name = factors["embedding"].replace("gaussian", "Gaussian")
-    return f"{name}, T = {factors['context_length']}"
-
-
-def _colour(factors: Where) -> str:
-    return SPARE_COLOURS[EMBEDDINGS.index(factors["embedding"])]
-
-
 def answer(results: pd.DataFrame) -> str:
     """The share of dimensions that pretrained features need, and that permuted ones need."""
     mine, permuted = (
         " and ".join(
-            decimal(mean_of(results, {"embedding": name, "context_length": T}, SHARE))
-            + f" m (T = {T})"
+            stated(results, {"embedding": name, "context_length": T}, SHARE) + f" m (T = {T})"
             for T in LENGTHS
         )
         for name in (PRETRAINED, PERMUTED)

@@ -1,48 +1,53 @@
 """Four predictions over training: medians, thin lines for problems, dashed ones for theory."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from el_jax.plots import THEORY_COLOUR, add_legend, add_titles, plot_median
-from experiments.harness.figures import GLOSSARY, count, curve_of, figure_answering, key, mean_of
-from experiments.harness.tables import Where, is_measured, read_table
+from el_jax.plots import THEORY_COLOUR, add_legend, add_titles
+from experiments.harness.figures import (
+    GLOSSARY,
+    Line,
+    count,
+    curve_of,
+    draw_medians,
+    figure_answering,
+    key,
+    keys,
+    mean_of,
+)
+from experiments.harness.tables import Where
 from experiments.ntp_rates.run import FLOW, GD, ONE_HOT_NGD, SPLIT, STALLING
 
 SLOW, QUICK = STALLING
-STYLES: list[tuple[Where, str, str]] = [  # a setting, its colour and label
-    (GD, "#000000", "gradient descent"),
-    (FLOW, "#cc79a7", "gradient flow, t = η k"),
-    (SLOW, "#e69f00", "normalised descent, η = 0.05"),
-    (QUICK, "#0072b2", "normalised descent, η = 0.2"),
-    (ONE_HOT_NGD, "#56b4e9", "normalised descent, one-hot data"),
-    (SPLIT, "#009e73", "split normalised descent"),
+DESCENT = Line("gradient descent", GD, "#000000")
+IN_TIME = Line("gradient flow, t = η k", FLOW, "#cc79a7")
+NORMALISED = [
+    Line("normalised descent, η = 0.05", SLOW, "#e69f00"),
+    Line("normalised descent, η = 0.2", QUICK, "#0072b2"),
 ]
-MARGINS = [GD, *STALLING, ONE_HOT_NGD, SPLIT]
+ONE_HOT = Line("normalised descent, one-hot data", ONE_HOT_NGD, "#56b4e9")
+ACROSS = Line("split normalised descent", SPLIT, "#009e73")
+LINES = [DESCENT, IN_TIME, *NORMALISED, ONE_HOT, ACROSS]
+MARGINS = [DESCENT, *NORMALISED, ONE_HOT, ACROSS]
 LOSS, FINITE = r"$\eta k\,(CE - H) \,/\, \|W_{mm}\|^2$", r"$\|P_F W - W^*\|$"
 FLOOR, MARGIN = r"$(CE - H) \,/\, (\lambda_F \eta^2 / 8)$", r"1 − margin / $\gamma$"
-PANELS: dict[str, tuple[str, str, Sequence[Where]]] = {  # title: vertical label, metric, settings
-    "Gradient descent: loss over its prediction": (LOSS, "loss_constant", (GD, FLOW)),
-    "Gradient descent: finite part, as 1 / k": (FINITE, "finite_error", (GD, FLOW)),
-    "Normalised descent: loss over its floor": (FLOOR, "loss_ratio", STALLING),
+PANELS = {  # title: vertical label, metric, settings
+    "Gradient descent: loss over its prediction": (LOSS, "loss_constant", [DESCENT, IN_TIME]),
+    "Gradient descent: finite part, as 1 / k": (FINITE, "finite_error", [DESCENT, IN_TIME]),
+    "Normalised descent: loss over its floor": (FLOOR, "loss_ratio", NORMALISED),
     "Share of the margin that is missing": (MARGIN, "margin_gap", MARGINS),
 }
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Above: loss and finite part of gradient descent. Below: normalised descent, and margins."""
-    curves = read_table(out / "curves.csv")
-    figure, axes = figure_answering(answer(read_table(out / "results.csv")), 2, 2, size=(8.4, 6.4))
-    for ax, (label, metric, settings) in zip(axes.ravel(), PANELS.values(), strict=True):
-        for where, colour, _ in STYLES:
-            if where in settings and is_measured(curves, where, metric):
-                plot_median(ax, curve_of(curves, where, metric), colour=colour)
+    figure, axes = figure_answering(answer(results), 2, 2, size=(8.4, 6.4))
+    for ax, (label, metric, lines) in zip(axes.ravel(), PANELS.values(), strict=True):
+        draw_medians(ax, curves, metric, lines)
         ax.set_xscale("log")
-        ax.set_xlabel("step k, or time t of the flow" if FLOW in settings else "step k")
+        ax.set_xlabel("step k, or time t of the flow" if IN_TIME in lines else "step k")
         ax.set_ylabel(label)
     for ax in (axes[0, 0], axes[1, 0]):
         ax.axhline(1, color=THEORY_COLOUR, linestyle="--", zorder=5)
@@ -53,8 +58,7 @@ def plot(out: Path) -> Figure:
         ax.set_yscale("log")
     add_titles(axes.ravel(), PANELS)
     note = f"thick: median of {count(curves, 'problems')}, thin: each of them\n{GLOSSARY}"
-    handles = [key(label, colour) for _, colour, label in STYLES]
-    handles.append(key("prediction", THEORY_COLOUR, style="--"))
+    handles = [*keys(LINES), key("prediction", THEORY_COLOUR, style="--")]
     add_legend(figure, handles, num_columns=3, note=note)
     return figure
 

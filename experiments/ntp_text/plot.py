@@ -1,9 +1,6 @@
 """Entropy and least dimensions against the length of contexts; margin against d / m."""
 
-from pathlib import Path
-
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import (
@@ -14,31 +11,31 @@ from el_jax.plots import (
     add_panel_legend,
     add_titles,
 )
-from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
-from experiments.harness.tables import Where, levels, read_table, select
+from experiments.harness.figures import Line, draw_against, figure_answering, stated, t_note
+from experiments.harness.tables import levels, select
 from experiments.ntp_text.claims import GAUSSIAN
 
-BAG = {"embedding": "bag_of_words"}
+EMBEDDINGS = [
+    Line("words in order", GAUSSIAN, "#000000"),
+    Line("bag of words", {"embedding": "bag_of_words"}, "#cc79a7"),
+]
 TITLES = ("Uncertainty of the next word", "Dimensions needed", "Margin reached")
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame) -> Figure:
     """Three panels; bars are intervals over passages."""
-    results = read_table(out / "results.csv")
     lengths = levels(results, "context_length")
     figure, axes = figure_answering(answer(results), 1, 3, size=(8.4, 3.9))
     entropy, dimensions, margins = axes[0]
-    lines: list[tuple[Axes, str, Where, str, str, str]] = [
-        (entropy, "entropy", GAUSSIAN, "context_length", "words in order", "#000000"),
-        (entropy, "entropy", BAG, "context_length", "bag of words", "#cc79a7"),
-        (dimensions, "separable_from_share", GAUSSIAN, "context_length", "separable", "#e69f00"),
-        (dimensions, "compatible_from_share", GAUSSIAN, "context_length", "compatible", "#0072b2"),
+    draw_against(entropy, results, "entropy", EMBEDDINGS, "context_length")
+    for what, colour in (("separable", "#e69f00"), ("compatible", "#0072b2")):
+        line = Line(what, GAUSSIAN, colour)
+        draw_against(dimensions, results, f"{what}_from_share", [line], "context_length")
+    by_length = [
+        Line(f"T = {T}", {"embedding": "gaussian", "context_length": T}, colour)
+        for T, colour in zip(lengths, SPARE_COLOURS, strict=False)
     ]
-    for T, colour in zip(lengths, SPARE_COLOURS, strict=False):
-        at = {"embedding": "gaussian", "context_length": T}
-        lines.append((margins, "margin_share", at, "dim_ratio", f"T = {T}", colour))
-    for ax, metric, where, x, label, colour in lines:
-        draw_against(ax, results, metric, where, x, label=label, colour=colour)
+    draw_against(margins, results, "margin_share", by_length, "dim_ratio")
     for ax, label in ((dimensions, "Lemma 1: both hold"), (margins, "orthonormal contexts")):
         ax.axhline(1, color=THEORY_COLOUR, linestyle=DASHED, linewidth=1.2, label=label)
         ax.set_ylim(0, 1.1)
@@ -62,8 +59,7 @@ def answer(results: pd.DataFrame) -> str:
     """The share of Lemma 1's dimensions that the shortest and longest contexts need to separate."""
     lengths = levels(results, "context_length")
     shown = ", ".join(
-        decimal(mean_of(results, GAUSSIAN | {"context_length": T}, "separable_from_share"))
-        + f" m (T = {T})"
+        stated(results, GAUSSIAN | {"context_length": T}, "separable_from_share") + f" m (T = {T})"
         for T in (lengths[0], lengths[-1])
     )
     return f"Text separates from d = {shown}; Lemma 1 asks for d = m"

@@ -1,7 +1,6 @@
 """Times to learn contexts by their probability, and their final margins."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,8 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.harness.figures import count, decimal, figure_answering, in_words, key, mean_of
-from experiments.harness.tables import Where, read_table, select
+from experiments.harness.figures import (
+    count,
+    figure_answering,
+    in_words,
+    key,
+    stated,
+)
+from experiments.harness.tables import Where, select
 from experiments.ntp_times.claims import SPREAD, TIMES, at
 from experiments.ntp_times.run import ENDS, LOSSES, OPTIMIZERS
 
@@ -19,10 +24,9 @@ LOSS_STYLES = dict(zip(LOSSES, ("-", "--", ":"), strict=True))
 LOSS_NAMES = {"cross_entropy": "cross-entropy", "e1": "E1", "e2": "E2"}
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A panel of times for each kind of data, and one of margins under gradient descent."""
-    curves = read_table(out / "curves.csv")
-    title = answer(read_table(out / "results.csv"))
+    title = answer(results)
     figure, axes = figure_answering(title, 1, 3, size=(10.6, 4.0))
     for ax, data in zip(axes[0], ENDS, strict=False):
         lines = {name: at(name, data=data) for name in OPTIMIZERS}
@@ -65,14 +69,12 @@ def answer(results: pd.DataFrame) -> str:
 
     def exponents(data: str) -> str:
         return in_words(
-            f"{decimal(mean_of(results, at(name, data=data), TIMES))} ({name})"
+            f"{stated(results, at(name, data=data), TIMES)} ({name})"
             for name in ("gradient descent", "spectral descent")
         )
 
     names = in_words(LOSS_NAMES.values())
-    spreads = in_words(
-        decimal(mean_of(results, at("gradient descent", loss), SPREAD)) for loss in LOSSES
-    )
+    spreads = in_words(stated(results, at("gradient descent", loss), SPREAD) for loss in LOSSES)
     return (
         f"Time to learn ~ π^-b: with own tokens b = {exponents(ENDS[0])},\n"
         f"with shared ones {exponents(ENDS[1])}.\n"

@@ -1,39 +1,31 @@
 """Margins of every method in every norm, and the course of each in its own."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from el_jax.plots import add_legend, add_titles, plot_median
-from experiments.harness.figures import count, curve_of, figure_answering, key, mean_of
-from experiments.harness.tables import read_table, values_of
+from el_jax.plots import add_legend, add_titles
+from experiments.harness.figures import Line, count, draw_medians, figure_answering, keys, mean_of
+from experiments.harness.tables import values_of
 from experiments.ntp_optimizers.plot import draw_matrix
 from experiments.ntp_two_layers.claims import at
 from experiments.ntp_two_layers.run import METHODS, NORMS
 
-COLOURS = dict(zip(METHODS, ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2"), strict=True))
+COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2")
+LINES = [Line(name, at(name), colour) for name, colour in zip(METHODS, COLOURS, strict=True)]
 
 
-def plot(out: Path) -> Figure:
+def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """A matrix of methods by norms, and the courses."""
-    results, curves = read_table(out / "results.csv"), read_table(out / "curves.csv")
     figure, (axes,) = figure_answering(answer(results), 1, 2, size=(9.2, 3.9))
     means = [[mean_of(results, at(name), f"share_{norm}") for norm in NORMS] for name in METHODS]
     own = [[*NORMS].index(method.norm) for method in METHODS.values()]
     draw_matrix(axes[0], np.array(means), [*METHODS], [*NORMS], own)
-    for name, colour in COLOURS.items():
-        curve = curve_of(curves, at(name), "margin_own")
-        shown = curve._replace(values=np.where(curve.values > 0, curve.values, np.nan))
-        plot_median(axes[1], shown, colour=colour)
-    axes[1].set_xscale("log")
-    axes[1].set_yscale("log")
-    axes[1].set_xlabel("updates")
+    draw_medians(axes[1], curves, "margin_own", LINES, of=lambda m: np.where(m > 0, m, np.nan))
+    axes[1].set(xscale="log", yscale="log", xlabel="updates")
     add_titles(axes, ["share of the largest margin", "margin in the method's own norm"])
     note = f"right: median of {count(curves, 'problems')}, thin: each of them, where separated"
-    handles = [key(name, colour) for name, colour in COLOURS.items()]
-    add_legend(figure, handles, num_columns=3, note=note)
+    add_legend(figure, keys(LINES), num_columns=3, note=note)
     return figure
 
 

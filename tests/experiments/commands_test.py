@@ -19,7 +19,7 @@ FILES = {
         Paper 2025, Table 3.
         \"\"\"
 
-        SCALES = ("smoke", "quick", "cpu", "paper")
+        SCALES = ("smoke", "pilot", "quick", "cpu", "paper")
         """,
     "run.py": """
         from functools import partial
@@ -45,12 +45,11 @@ FILES = {
         """,
     "plot.py": """
         from el_jax.plots import new_figure
-        from experiments.harness.figures import draw_dots
-        from experiments.harness.tables import (read_table)
+        from experiments.harness.figures import draw_dots, lines_in
 
-        def plot(out):
+        def plot(results):
             figure, axes = new_figure()
-            draw_dots(axes[0, 0], read_table(out / "results.csv"), "test_hard_accuracy", [{}])
+            draw_dots(axes[0, 0], results, "test_hard_accuracy", lines_in(results))
             return figure
         """,
     "claims.py": """
@@ -159,6 +158,13 @@ def test_a_small_run_leaves_the_committed_files_alone(root, flag, tmp_path, caps
     assert main(["run", "toy", flag, f"--out={tmp_path / 'mine'}"], root) == 0
     assert "figure.png" in names(tmp_path / "mine")
     assert names(root / "toy") == before
+
+
+def test_a_pilot_has_a_table_and_no_figure(root, tmp_path, capsys):
+    assert main(["run", "toy", "--scale=pilot", f"--out={tmp_path / 'mine'}"], root) == 0
+    assert "0.15" in capsys.readouterr().out
+    assert "results.csv" in names(tmp_path / "mine")
+    assert "figure.png" not in names(tmp_path / "mine")
 
 
 def test_plot_only_reads_what_is_there(root, capsys):

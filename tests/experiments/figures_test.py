@@ -4,10 +4,21 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from experiments.harness.figures import curve_of, t_sems
+from el_jax.plots import new_figure
+from experiments.harness.figures import (
+    Line,
+    count_fitted,
+    curve_of,
+    draw_against,
+    draw_dots,
+    lines_in,
+    stated,
+    t_sems,
+)
 from experiments.harness.names import name_of
 from experiments.harness.statistics import t_interval
 from experiments.harness.tables import tidy
+from tests.experiments.toys import table_of
 
 A = {"name": "a"}
 
@@ -30,6 +41,39 @@ def test_a_curve_needs_the_same_steps_of_every_seed():
     np.testing.assert_array_equal(found.values, [[1, 2], [2, 3]])
     with pytest.raises(ValueError, match="different steps, or none"):
         curve_of(curves[:3], A, "x")
+
+
+RESULTS = table_of(
+    (
+        {"loss": loss, "warmup_steps": steps},
+        "train_hard_accuracy",
+        [share, share + 0.02],
+    )
+    for loss, steps, share in (("e1", 0, 0.98), ("e1", 500, 0.5))
+)
+E1, E2 = (Line(loss.upper(), {"loss": loss}, "blue") for loss in ("e1", "e2"))
+
+
+def test_a_line_that_is_not_measured_is_left_out():
+    _, ((ax, other),) = new_figure(1, 2)
+    cold = Line("cold", {"loss": "e1", "warmup_steps": 0}, "black")
+    draw_dots(ax, RESULTS, "train_hard_accuracy", [E2, cold])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["cold"]
+    draw_against(other, RESULTS, "train_hard_accuracy", [E2, E1], "warmup_steps")
+    assert other.get_legend_handles_labels()[1] == ["E1"]
+
+
+def test_settings_of_a_table_are_lines_and_those_with_warm_up_are_filled():
+    lines = lines_in(RESULTS, [{"loss": "e1"}])
+    assert [(line.label, line.filled) for line in lines] == [("E1", False), ("E1, warm-up", True)]
+
+
+def test_titles_state_the_mean_of_one_setting_and_the_runs_that_fit():
+    warm = {"warmup_steps": 500}
+    assert stated(RESULTS, warm, "train_hard_accuracy", 3) == ".510"
+    assert count_fitted(RESULTS, "train_hard_accuracy") == "1 of 4"
+    with pytest.raises(ValueError, match="say which warmup_steps"):
+        stated(RESULTS, {}, "train_hard_accuracy")
 
 
 @pytest.mark.parametrize(

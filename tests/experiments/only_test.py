@@ -11,7 +11,7 @@ FILES = {
     "plot.py": """
         from el_jax.plots import new_figure
 
-        def plot(out):
+        def plot():
             return new_figure()[0]
         """,
     "claims.py": """
