@@ -1,81 +1,60 @@
-"""Accuracy on unseen hard strings, and the share that copies, against each data factor."""
+"""The share that copies, and accuracy on unseen hard strings, by the number of easy strings."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
 from el_jax.probes.stratification import FITTED_ACCURACY
-from experiments.el_copy_context.claims import CE, COPIES, E1, FITTED, HARD, along
-from experiments.el_copy_context.run import BASE, TOKENS
-from experiments.harness.figures import (
-    decimal,
-    draw_against,
-    figure_answering,
-    mean_of,
-    t_note,
-)
+from experiments.el_easy_strings.claims import ALONE, COPIES, FITTED, HARD, PASSES, UPDATES
+from experiments.el_easy_strings.run import METHODS
+from experiments.el_methods.run import STRINGS
+from experiments.harness.figures import decimal, draw_against, figure_answering, mean_of, t_note
 from experiments.harness.tables import levels, read_table, select
 
-FACTORS = {
-    "strings_per_window": ("neighbours in the window", "context, tokens"),
-    "padding_length": ("length of the padding", "letters of padding"),
-    "easy_fraction": ("share of easy strings", "share of easy strings"),
-}
-COLOURS = {"cross-entropy": "#000000", "E1": "#0072b2"}
+COLOURS = dict(zip(METHODS, ("#000000", "#0072b2", "#d55e00"), strict=True))
+LABELS = {"weight decay": "heavy decay"}
 MEASURES = {COPIES: "share that copies (swap test)", HARD: "share that is right (unseen hard)"}
+EQUAL = {"as many updates": UPDATES, "as many passes over hard strings": PASSES}
 
 
 def plot(out: Path) -> Figure:
-    """A row for each measure, a column for each factor."""
+    """A row for each measure; a column for equal updates and one for equal passes."""
     results = read_table(out / "results.csv")
-    figure, axes = figure_answering(
-        answer(results), len(MEASURES), len(FACTORS), size=(8.6, 5.6), share_y=True
-    )
-    for (metric, label), row in zip(MEASURES.items(), axes, strict=True):
-        for ax, factor in zip(row, FACTORS, strict=True):
-            _draw(ax, results, metric, factor)
+    figure, axes = figure_answering(answer(results), 2, 2, size=(8.6, 5.8), share_y=True)
+    strings = levels(results, "num_train")
+    for row, (metric, label) in zip(axes, MEASURES.items(), strict=True):
+        for ax, equal in zip(row, EQUAL.values(), strict=True):
+            for name, colour in COLOURS.items():
+                where, shown = {"method": name, **equal}, LABELS.get(name, name)
+                draw_against(ax, results, metric, where, "num_train", label=shown, colour=colour)
+            ax.set_xscale("log", base=2)
+            ax.set_xticks(strings, [f"{n - ALONE:g}" for n in strings])
+            ax.minorticks_off()
         row[0].set(ylabel=label, ylim=(-0.03, 1.03))
-    for ax, (_, label) in zip(axes[-1], FACTORS.values(), strict=True):
-        ax.set_xlabel(label)
-    add_titles(axes.ravel(), [title for title, _ in FACTORS.values()] * len(MEASURES))
-    note = (
-        f"dots: a run each; diamonds: mean, {t_note(results)}; a seed draws data and network\n"
-        f"elsewhere: one string a window, padding {BASE['padding_length']}, "
-        f"{decimal(BASE['easy_fraction'], 1)} easy"
-    )
-    add_legend(figure, axes[0, 0].get_legend_handles_labels()[0], num_columns=2, note=note)
+    for ax in axes[-1]:
+        ax.set_xlabel(f"easy training strings, beside {ALONE:g} hard ones")
+    add_titles(axes.ravel(), [*EQUAL, *EQUAL])
+    note = f"dots: a run each; diamonds: mean, {t_note(results, 'data sets')}"
+    lines = axes[0, 0].get_legend_handles_labels()[0]
+    add_legend(figure, lines, num_columns=len(METHODS), note=note)
     return figure
 
 
 def answer(results: pd.DataFrame) -> str:
-    """The share that each method copies with two strings per window, and by share of easy ones."""
-    most = levels(results, "easy_fraction")[-1]
-    changes: list[dict[str, Any]] = [{}]
-    changes += [{"strings_per_window": 2}, {"easy_fraction": 0.5}, {"easy_fraction": most}]
-    ce, e1 = (
-        [decimal(mean_of(results, method | BASE | change, COPIES)) for change in changes]
-        for method in (CE, E1)
-    )
+    """The shares that each recipe copies without easy strings and with the paper's share."""
+    shares = [
+        tuple(
+            decimal(mean_of(results, {"method": name, "num_train": n, **UPDATES}, COPIES))
+            for n in (STRINGS, ALONE)
+        )
+        for name in METHODS
+    ]
+    (ce, ce_alone), (e1, e1_alone), (decay, decay_alone) = shares
     fitted = select(results, {}, FITTED)["value"] >= FITTED_ACCURACY
     return (
-        f"{fitted.sum()} of {len(fitted)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
-        f"{ce[1]} with two strings a window,\n{ce[2]} with half of the strings easy "
-        f"and {ce[3]} with {decimal(most, 1)}; E1 {', '.join(e1[:3])} and {e1[3]}"
+        f"Without 320 easy strings, {ALONE} hard ones are copied in {ce_alone} of the swap test "
+        f"in place of {ce} (cross-entropy),\n{e1_alone} for {e1} (E1), {decay_alone} for {decay} "
+        f"(heavy decay). {fitted.sum()} of {len(fitted)} runs fit"
     )
-
-
-def _draw(ax: Axes, results: pd.DataFrame, metric: str, factor: str) -> None:
-    for method in (CE, E1):
-        where = along(method, factor)
-        name = method["method"]
-        draw_against(ax, results, metric, where, factor, label=name, colour=COLOURS[name])
-    values = levels(results, factor, along(CE, factor))
-    if factor != "easy_fraction":
-        ax.set_xscale("log", base=2)
-    scale = TOKENS if factor == "strings_per_window" else 1
-    ax.set_xticks(values, [f"{scale * value:g}" for value in values])
-    ax.minorticks_off()
