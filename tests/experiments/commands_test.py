@@ -40,7 +40,7 @@ FILES = {
                     {"loss": np.array([value])},
                 )
 
-        NUM_SEEDS = dict.fromkeys(("smoke", "quick", "cpu", "paper"), 3)
+        NUM_SEEDS = dict.fromkeys(("smoke", "quick", "pilot", "cpu", "paper"), 3)
         run = partial(run_seeds, num_seeds=NUM_SEEDS, measure=measure)
         """,
     "plot.py": """
