@@ -6,6 +6,8 @@ traced one by one, since a wrong shape can broadcast silently; ours are covered 
 
 import contextlib
 import functools
+import inspect
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +18,7 @@ from el_jax.config.training import Settings
 from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, token_stats
 from el_jax.models import MODELS
 from el_jax.process import target
-from el_jax.process.errors import ConfigError, DataError
+from el_jax.process.errors import ConfigError, DataError, UserError
 from el_jax.tasks import MaskedWords, PathStar, Task
 from el_jax.training.layout import Layout, choose_layout
 from el_jax.types import Batch
@@ -148,13 +150,29 @@ def _is_own(method: Any) -> bool:
     return not module.startswith("el_jax.")
 
 
+@contextlib.contextmanager
+def _named(what: str, method: Any, given: str = "") -> Iterator[None]:
+    """Name a user's own method that raises, and the line of its file, in one line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        file = inspect.getsourcefile(inspect.unwrap(method))
+        frames = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
+        where = f" ({file}, line {frames[-1].lineno})" if frames else ""
+        told = next(iter(str(error).splitlines()), "")
+        raise ConfigError(f"{what}: {type(error).__name__}: {told}{where}{given}") from error
+
+
 def _check_own_task(task: Task) -> None:
     """Compare the shapes of the batches of a user's own task."""
-    train_set = jax.eval_shape(task.train_set)
-    batches = {
-        "batch_at": jax.eval_shape(lambda d: task.batch_at(d, 0, jax.random.key(0)), train_set),
-        "pack": jax.eval_shape(task.pack, train_set),
-    }
+    with _named(f"config.task: {type(task).__name__}", type(task)):
+        train_set = jax.eval_shape(task.train_set)
+        batches = {
+            "batch_at": jax.eval_shape(lambda d: task.batch_at(d, 0, jax.random.key(0)), train_set),
+            "pack": jax.eval_shape(task.pack, train_set),
+        }
     for method, batch in batches.items():
         what = f"config.task: {type(task).__name__}.{method} returns"
         if not isinstance(batch, Batch):
@@ -172,11 +190,13 @@ def _check_own_model(settings: Settings, batch: Batch) -> None:
         return
     with _errors_of("config.model: "):
         model = MODELS[name](settings.model_config)
-    logits = jax.eval_shape(
-        lambda key, batch: model.apply(model.init(key), batch), jax.random.key(0), batch
-    )
+    what = f"config.model.name={name!r}"
+    with _named(what, MODELS[name]):
+        logits = jax.eval_shape(
+            lambda key, batch: model.apply(model.init(key), batch), jax.random.key(0), batch
+        )
     _check_shape(
-        f"config.model.name={name!r}: apply returns",
+        f"{what}: apply returns",
         logits,
         (*batch.labels.shape, settings.task.vocab_size),
         ", the logits [B, P, V] at the supervised positions alone",
@@ -192,12 +212,9 @@ def _check_own_loss(settings: Settings, batch: Batch) -> None:
     what = f"config.loss.name={name!r}"
     logits = jax.ShapeDtypeStruct((*batch.labels.shape, settings.task.vocab_size), "float32")
     stats = jax.eval_shape(token_stats, logits, batch.labels)
-    try:
+    given = f"TokenStats ({', '.join(TokenStats._fields)}){', a mask' * len(masks)}"
+    with _named(what, loss, f"; it is called with {', '.join([given, *keywords])}"):
         values = jax.eval_shape(lambda stats, *mask: loss(stats, *mask, **keywords), stats, *masks)
-    except Exception as error:
-        given = f"TokenStats ({', '.join(TokenStats._fields)}){', a mask' * len(masks)}"
-        error.add_note(f"{what}: it is called with {', '.join([given, *keywords])}")
-        raise
     _check_shape(
         f"{what}: returns",
         values,

@@ -116,6 +116,8 @@ def run(arguments: argparse.Namespace, root: Path) -> None:
         raise ExperimentError("--until-decided goes with neither --only nor --plot-only.")
     if arguments.figure and arguments.figure.suffix not in (".png", ".pdf", ".svg"):
         raise ExperimentError(f"--figure={arguments.figure} must end in .png, .pdf or .svg.")
+    if arguments.figure and arguments.scale == "pilot":
+        raise ExperimentError("--figure: a pilot has a table and no figure.")
     heading = f"{experiment.title} ({arguments.scale} scale)"
     out = experiment.output_folder(arguments.scale, arguments.out)
     if arguments.until_decided:

@@ -1,5 +1,6 @@
 """What tasks on text have in common: a source and a tokenizer."""
 
+import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,7 @@ TRAINED = "trained"
 
 
 @dataclass(frozen=True)
-class TextSource:
+class TextSource(abc.ABC):
     """A text and its tokenizer, for the tasks that inherit them.
 
     Attributes:
@@ -59,9 +60,9 @@ class TextSource:
         """
         return self.trained() if self.tokenizer == TRAINED else _loaded(self.tokenizer)[0]
 
+    @abc.abstractmethod
     def trained(self) -> Tokenizer:
         """The tokenizer of the source's own byte pairs."""
-        raise NotImplementedError
 
     @property
     def separator(self) -> str:

@@ -1,4 +1,4 @@
-"""A mistake in a user's loss, task or model is named before anything is compiled."""
+"""A mistake in a user's loss, task or model ends in one line before anything is compiled."""
 
 import dataclasses
 from typing import Annotated
@@ -142,15 +142,14 @@ def test_a_mistake_is_one_line(argument, message):
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        ("reads_margin", "'TokenStats' object has no attribute 'margin'"),
+        ("reads_margin", "no attribute 'margin'.* .*contracts_test.py, line "),
         ("of_logits", "missing 1 required positional argument: 'labels'"),
     ],
 )
 def test_a_loss_that_raises_says_what_it_was_called_with(loss, message):
-    with pytest.raises((AttributeError, TypeError), match=message) as raised:
+    said = rf"loss.name='{loss}': .*{message}.*; it is called with TokenStats \(label_logit, "
+    with pytest.raises(ConfigError, match=said):
         build.make_spec(build.parse(get_config(f"loss={loss}")))
-    note = f"config.loss.name='{loss}': it is called with TokenStats (label_logit, logsumexp, "
-    assert raised.value.__notes__[-1].startswith(note)
 
 
 def test_what_is_right_passes():
