@@ -67,20 +67,17 @@ class Pooled(Wrapper):
     """An objective that each device computes on its own windows, as ``Sharded`` does under jit."""
 
     def loss(
-        self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Metrics]:
+        self, params: Params, batch: Batch, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
         """Mean loss over the supervised tokens of all devices; the metrics of this device."""
         windows, share = own_windows(batch, _AXIS)
         own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(_AXIS))
-        mean, outputs = self.base.loss(_gradient_summed(params), windows, numbers, own)
+        summed = _gradient_summed(params)
+        mean, (metrics, memory) = self.base.loss(summed, windows, memory, numbers, own)
         # The transpose of a sum over devices is such a sum, so differentiate this part alone.
         mine = share * mean
         loss = mine + jax.lax.stop_gradient(jax.lax.psum(mine, _AXIS) - mine)
-        return loss, self.base.measure(outputs, windows, numbers)
-
-    def measure(self, outputs: Metrics, batch: Batch, numbers: Numbers) -> Metrics:  # noqa: ARG002
-        """The metrics that came with the loss."""
-        return outputs
+        return loss, (metrics, memory)
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:
         """Moments of the windows of all devices."""

@@ -43,7 +43,7 @@ class TrainState(NamedTuple):
         params: every leaf has a leading run axis ``[R, ...]``.
         opt_state: optax state, every leaf with the same leading axis.
         health: record of stopped runs.
-        memory: what the objective remembers, see ``Objective.recall``; () if it is nothing.
+        memory: what the objective remembers, see ``Objective.loss``; () if it is nothing.
     """
 
     step: Int[Array, ""]

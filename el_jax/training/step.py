@@ -23,7 +23,7 @@ class Measured(NamedTuple):
     """Measurements of one update.
 
     Attributes:
-        of_tokens: moments of per-token quantities by group, from ``objective.measure``.
+        of_tokens: moments of per-token quantities by group, from ``objective.loss``.
         norms: the loss and the norms of gradient and parameter update, ordered as ``BAD_PARTS``.
     """
 
@@ -52,20 +52,19 @@ def update(
             the optimizer gets ``loss_of`` (for SAM) and a ``key`` (for noise).
     """
     key = jax.random.fold_in(run_key(hypers), step)
-    batch = objective.recall(objective.batch_at(data, step, order_key(hypers)), run.memory)
+    batch = objective.batch_at(data, step, order_key(hypers))
 
-    def loss_of(params: Params) -> tuple[Array, Any]:  # (mean loss, outputs)
-        return objective.loss(params, batch, hypers.loss, key)
+    def loss_of(params: Params) -> tuple[Array, tuple[Metrics, Any]]:
+        return objective.loss(params, batch, run.memory, hypers.loss, key)
 
-    (loss, outputs), grads = jax.value_and_grad(loss_of, has_aux=True)(run.params)
+    (loss, (metrics, memory)), grads = jax.value_and_grad(loss_of, has_aux=True)(run.params)
     further = {"loss_of": loss_of, "key": jax.random.fold_in(key, 1)}
     updates, opt_state = optimizer(hypers).update(grads, run.opt_state, run.params, **further)
-    params, memory = optax.apply_updates(run.params, updates), objective.remember(outputs)
+    params = optax.apply_updates(run.params, updates)
     after = run._replace(params=params, opt_state=opt_state, memory=memory)
     # a norm is finite only if every entry is, so three numbers show whether the update is finite
     norms = jnp.stack([loss, optax.tree.norm(grads), optax.tree.norm(updates)])
-    of_tokens = objective.measure(outputs, batch, hypers.loss)
-    return after, Measured(of_tokens, norms)
+    return after, Measured(metrics, norms)
 
 
 Step = Callable[[Run, Int[Array, ""], Any, Hypers], tuple[Run, Measured]]

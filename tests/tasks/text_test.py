@@ -171,7 +171,7 @@ def test_a_model_that_knows_the_answers_has_an_exact_match_of_1():
         (jnp.where(batch.mask[..., None], right, wrong), 1.0),
         (jnp.where(slot == 0, wrong, right), 0.0),
     ):
-        found = objective.measure(logits, batch, {})["exact_match"]
+        found = objective.base.measure(logits, batch, {})["exact_match"]
         np.testing.assert_array_equal(found.mean, match)
         assert found.num.sum() == 64
 

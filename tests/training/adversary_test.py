@@ -69,20 +69,19 @@ def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
 
     def gradient(objective, batch):
         def loss_of(params):
-            return objective.loss(params, batch, spec.hypers.loss, key)
+            return objective.loss(params, batch, (), spec.hypers.loss, key)
 
         return jax.value_and_grad(loss_of, has_aux=True)(params)
 
     def total(params):
         features = model.features(params, labelled.windows).reshape(32, -1)
         share = unexplained(features, labelled.labels, num_classes, adversary.ridge)
-        ordinary, _ = alone.loss(params, batch, spec.hypers.loss, key)
+        ordinary, _ = alone.loss(params, batch, (), spec.hypers.loss, key)
         return ordinary - 0.5 * jnp.minimum(share, cap), share
 
     @jax.jit
     def all_at_once():
-        (loss, outputs), grads = gradient(both, update)
-        metrics = both.measure(outputs, update, spec.hypers.loss)
+        (loss, (metrics, _)), grads = gradient(both, update)
         by_hand = jax.value_and_grad(total, has_aux=True)(params)
         return gradient(alone, batch), loss, grads, metrics, by_hand
 

@@ -94,8 +94,9 @@ def objective(name, fused, config=None, temperature=1.0):
 
 def trained(own, key, params, batch):
     """Loss, its gradient and the metrics of one update."""
-    (loss, outputs), gradient = jax.value_and_grad(own.loss, has_aux=True)(params, batch, {}, key)
-    return loss, gradient, own.measure(outputs, batch, {})
+    found = jax.value_and_grad(own.loss, has_aux=True)(params, batch, (), {}, key)
+    (loss, (metrics, _)), gradient = found
+    return loss, gradient, metrics
 
 
 @functools.cache

@@ -120,12 +120,12 @@ def test_masked_slots_are_ignored(value):
 
 def test_the_loss_is_the_mean_over_unmasked_tokens():
     logits = jnp.asarray(LOGITS, jnp.float32)
-    loss, same = objective().loss(logits, BATCH, {}, None)
+    loss, (metrics, _) = objective().loss(logits, BATCH, (), {}, None)
     ce = -np.log((probabilities() * np.eye(3)[LABELS]).sum(-1))
     np.testing.assert_allclose(loss, ce[MASK].mean(), rtol=1e-6)
-    np.testing.assert_array_equal(same, logits)
+    jax.tree.map(np.testing.assert_array_equal, metrics, measured())
     nothing = BATCH._replace(mask=jnp.zeros_like(BATCH.mask))
-    assert objective().loss(logits, nothing, {}, None)[0] == 0
+    assert objective().loss(logits, nothing, (), {}, None)[0] == 0
 
 
 def test_numbers_of_the_loss_reach_it():

@@ -119,22 +119,17 @@ class Against(Wrapper):
         return Update(self.base.batch_at(data, step, key), labelled)
 
     def loss(
-        self, params: Params, batch: Update, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
-        """The loss less the term, and the outputs together with the share."""
+        self, params: Params, batch: Update, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
+        """The loss less the term; the share is among the metrics."""
         features_of, own = self.head.model.features, self.adversary
         assert features_of is not None  # build refuses a model without
-        ordinary, outputs = self.base.loss(params, batch.batch, numbers, key)
+        ordinary, (metrics, memory) = self.base.loss(params, batch.batch, memory, numbers, key)
         windows, labels = batch.labelled
         rows = features_of(params, windows).reshape(len(labels), -1)
         share = unexplained(rows, labels, self.num_classes, own.ridge)
-        return ordinary - own.weight * jnp.minimum(share, own.cap), (outputs, share)
-
-    def measure(self, outputs: tuple[Any, Array], batch: Update, numbers: Numbers) -> Metrics:
-        """The base's metrics, and the share."""
-        ordinary, share = outputs
-        measured = self.base.measure(ordinary, batch.batch, numbers)
-        return measured | {"unexplained": single(share)}
+        metrics |= {"unexplained": single(share)}
+        return ordinary - own.weight * jnp.minimum(share, own.cap), (metrics, memory)
 
 
 def against(base: Objective, adversary: Adversary) -> Against:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,23 +9,9 @@ from jax import Array
 
 from el_jax.training.moments import moments_by_group, single
 from el_jax.training.objectives.heads import Numbers
+from el_jax.training.objectives.next_token import NextToken
 from el_jax.training.objectives.objective import Metrics, Wrapper
 from el_jax.types import Batch, Key, Params
-
-
-class Recalled(NamedTuple):
-    """A batch, and one remembered number a group, ``[G]``."""
-
-    batch: Batch
-    memory: Array
-
-
-class Outputs(NamedTuple):
-    """The head's outputs, and the groups' weights and memory after this update, ``[G]``."""
-
-    head: Any
-    weights: Array
-    memory: Array
 
 
 @dataclass(frozen=True)
@@ -38,33 +23,21 @@ class ByGroup(Wrapper):
         weigh: a weighting of groups, from ``GROUP_WEIGHTINGS``.
     """
 
+    base: NextToken
     weigh: Callable[[Array, Array, Array], tuple[Array, Array]]
 
     def first_memory(self) -> Array:
         """See ``Objective``."""
         return jnp.zeros(len(self.task.group_names))
 
-    def recall(self, batch: Batch, memory: Array) -> Recalled:
-        """See ``Objective``."""
-        return Recalled(batch, memory)
-
-    def remember(self, outputs: Outputs) -> Array:
-        """See ``Objective``."""
-        return outputs.memory
-
     def loss(
-        self, params: Params, batch: Recalled, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Outputs]:
-        """The weighted sum (nats), and the outputs."""
-        windows, memory = batch
-        outputs = self.head.outputs(params, windows, key)
-        losses = self.head.loss(outputs, windows, numbers)
-        groups = moments_by_group(losses, windows.groups, windows.mask, len(memory))
+        self, params: Params, batch: Batch, memory: Array, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Array]]:
+        """The weighted sum (nats); the memory is one number a group, ``[G]``."""
+        outputs = self.head.outputs(params, batch, key)
+        losses = self.head.loss(outputs, batch, numbers)
+        groups = moments_by_group(losses, batch.groups, batch.mask, len(memory))
         seen = jax.lax.stop_gradient((groups.mean, groups.num > 0, memory))
         weights, memory = self.weigh(*seen)
-        return (weights * groups.mean).sum(), Outputs(outputs, weights, memory)
-
-    def measure(self, outputs: Outputs, batch: Recalled, numbers: Numbers) -> Metrics:
-        """See ``Objective``."""
-        measured = self.base.measure(outputs.head, batch.batch, numbers)
-        return measured | {"weight": single(outputs.weights)}
+        metrics = self.base.measure(outputs, batch, numbers) | {"weight": single(weights)}
+        return (weights * groups.mean).sum(), (metrics, memory)

@@ -1,6 +1,6 @@
 """An objective over a few windows at a time, so that activations fit into a CPU's caches."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,12 +17,6 @@ from el_jax.types import Batch, Key, Params
 CACHED = 10e6  # bytes of a part's activations
 # Each part reads all parameters and adds to their gradient: below this ratio parts do not pay.
 ACTIVATIONS_PER_PARAMETER = 4
-
-
-class _Parts(NamedTuple):
-    """Outputs of an objective in parts: the metrics, measured as each part is computed."""
-
-    metrics: Metrics
 
 
 def num_parts(params: Params, batch: Batch) -> int:
@@ -54,29 +48,24 @@ class InParts(Wrapper):
     """
 
     def loss(
-        self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
-        """Mean loss over supervised tokens (nats), and the outputs for ``measure``."""
+        self, params: Params, batch: Batch, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
+        """See ``Objective``."""
         num = num_parts(params, batch)
         if num == 1:
-            return self.base.loss(params, batch, numbers, key)
+            return self.base.loss(params, batch, memory, numbers, key)
         parts = jax.tree.map(lambda leaf: leaf.reshape(num, -1, *leaf.shape[1:]), batch)
-        return self._over_parts(params, parts, numbers, key)
-
-    def measure(self, outputs: Any, batch: Batch, numbers: Numbers) -> Metrics:
-        """See ``Objective``."""
-        if isinstance(outputs, _Parts):
-            return outputs.metrics
-        return self.base.measure(outputs, batch, numbers)
+        loss, metrics = self._over_parts(params, parts, numbers, key)
+        return loss, (metrics, memory)
 
     def _over_parts(
         self, params: Params, parts: Batch, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, _Parts]:
+    ) -> tuple[Array, Metrics]:
         def of_part(params: Params, part: Any, rest: Any) -> tuple[Array, Metrics]:
             (windows, share, number), (numbers, key) = part, rest
             own = None if key is None else jax.random.fold_in(key, number)  # own dropout mask
-            mean, outputs = self.base.loss(params, windows, numbers, own)
-            return share * mean, self.base.measure(outputs, windows, numbers)
+            mean, (metrics, _) = self.base.loss(params, windows, (), numbers, own)
+            return share * mean, metrics
 
         def with_gradient(params: Params, parts: Any, rest: Any) -> tuple[Any, Params]:
             def add(total: Any, part: Any) -> tuple[Any, Metrics]:
@@ -87,7 +76,7 @@ class InParts(Wrapper):
 
             nothing = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
             (loss, grads), metrics = jax.lax.scan(add, nothing, parts)
-            return (loss, _Parts(pool_tree(metrics))), grads
+            return (loss, pool_tree(metrics)), grads
 
         # Otherwise the derivative of the loop would keep the activations of all parts.
         whole = jax.custom_vjp(lambda *args: with_gradient(*args)[0])

@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 from jaxtyping import Bool, Int
 
 from el_jax.losses import cross_entropy, masked_sum_and_count
 from el_jax.tasks import Task
 from el_jax.training.moments import Moments, moments_by_group
 from el_jax.training.objectives.heads import Head, Numbers
-from el_jax.training.objectives.objective import Metrics, NoMemory
+from el_jax.training.objectives.objective import Metrics
 from el_jax.types import Batch, Key, Params
 from el_jax.weighting import weighted_mean
 
 
 @dataclass(frozen=True)
-class NextToken(NoMemory):
+class NextToken:
     """Prediction of a task's labels under a token loss.
 
     Attributes:
@@ -39,16 +39,21 @@ class NextToken(NoMemory):
         """See ``Objective``."""
         return self.task.batch_at(data, step, key)
 
+    def first_memory(self) -> tuple[()]:
+        """Nothing: updates do not depend on earlier losses."""
+        return ()
+
     def loss(
-        self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
-        """Mean loss over supervised tokens (nats), and the head's outputs."""
+        self, params: Params, batch: Batch, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
+        """See ``Objective``."""
         outputs = self.head.outputs(params, batch, key)
         losses = self.head.loss(outputs, batch, numbers)
+        metrics = self.measure(outputs, batch, numbers)
         if self.weigh is not None:
-            return weighted_mean(losses, batch.mask, self.weigh), outputs
+            return weighted_mean(losses, batch.mask, self.weigh), (metrics, memory)
         total, count = masked_sum_and_count(losses, batch.mask)
-        return total / jnp.maximum(count, 1.0), outputs
+        return total / jnp.maximum(count, 1.0), (metrics, memory)
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:
         """See ``Objective``."""
@@ -66,8 +71,9 @@ class NextToken(NoMemory):
         (for cross-entropy ||p - onehot||^2); ``accuracy`` is 1 where the label alone has the
         largest logit; ``exact_match`` is 1 for an answer whose unmasked tokens are all right, in
         the group of its first token. Teacher-forced exact match equals that of greedy generation,
-        by induction on the first error.
+        by induction on the first error. Metrics have no gradient.
         """
+        outputs = lax.stop_gradient(outputs)
         stats = self.head.stats(outputs, batch)
         margin = stats.label_logit - stats.max_other
         correct = margin > 0

@@ -35,21 +35,20 @@ class Objective(Protocol):
     def first_memory(self) -> Any:
         """The memory before the first update; () if it remembers nothing."""
 
-    def recall(self, batch: Learnt, memory: Any) -> Learnt:
-        """The batch together with what was remembered."""
-
-    def remember(self, outputs: Any) -> Any:
-        """The memory for the next update, from the outputs of the loss."""
-
     def loss(
-        self, params: Params, batch: Learnt, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
-        """Mean loss over supervised tokens (nats), and outputs for ``measure``; dropout by key."""
+        self, params: Params, batch: Learnt, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
+        """Mean loss over supervised tokens (nats), then the metrics and the next update's memory.
 
-    def measure(self, outputs: Any, batch: Learnt, numbers: Numbers) -> Metrics:
-        """Moments of the metrics, each ``[num_groups]`` or, for the whole update, ``[]``.
+        The metrics are moments, each ``[num_groups]`` or, for the whole update, ``[]``; where
+        windows are divided among devices, each device's are separate.
 
-        Where windows are divided among devices, each device's moments are separate.
+        Args:
+            params: parameters of one run.
+            batch: from ``batch_at``.
+            memory: what the objective remembers of earlier updates.
+            numbers: the loss's numbers.
+            key: for dropout; None for no dropout.
         """
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:
@@ -59,24 +58,8 @@ class Objective(Protocol):
         """Moments of the metrics on a split's windows, each ``[num_groups]``, without dropout."""
 
 
-class NoMemory:
-    """Base class of objectives that remember nothing from one update to the next."""
-
-    def first_memory(self) -> Any:
-        """See ``Objective``."""
-        return ()
-
-    def recall(self, batch: Learnt, memory: Any) -> Learnt:  # noqa: ARG002
-        """See ``Objective``."""
-        return batch
-
-    def remember(self, outputs: Any) -> Any:  # noqa: ARG002
-        """See ``Objective``."""
-        return ()
-
-
 @dataclass(frozen=True)
-class Wrapper(NoMemory):
+class Wrapper:
     """Base class that passes every method on to another objective; subclasses change some.
 
     Attributes:
@@ -103,15 +86,15 @@ class Wrapper(NoMemory):
         """See ``Objective``."""
         return self.base.batch_at(data, step, key)
 
-    def loss(
-        self, params: Params, batch: Learnt, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Any]:
+    def first_memory(self) -> Any:
         """See ``Objective``."""
-        return self.base.loss(params, batch, numbers, key)
+        return self.base.first_memory()
 
-    def measure(self, outputs: Any, batch: Learnt, numbers: Numbers) -> Metrics:
+    def loss(
+        self, params: Params, batch: Learnt, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
         """See ``Objective``."""
-        return self.base.measure(outputs, batch, numbers)
+        return self.base.loss(params, batch, memory, numbers, key)
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:
         """See ``Objective``."""

@@ -26,7 +26,7 @@ _HERE, _EVERYWHERE = PartitionSpec(AXIS), PartitionSpec()
 
 @dataclass(frozen=True)
 class Sharded(Wrapper):
-    """The mean loss over the windows of all devices; its outputs are the metrics of each.
+    """The mean loss over the windows of all devices, with the metrics of each.
 
     The transpose of ``shard_map`` sums its gradient over devices: whole for a replicated parameter,
     scattered for a sharded one.
@@ -40,25 +40,21 @@ class Sharded(Wrapper):
     fsdp: bool
 
     def loss(
-        self, params: Params, batch: Batch, numbers: Numbers, key: Key | None
-    ) -> tuple[Array, Metrics]:
-        """Mean loss over supervised tokens (nats), and the metrics, ``[devices, ...]``."""
+        self, params: Params, batch: Batch, memory: Any, numbers: Numbers, key: Key | None
+    ) -> tuple[Array, tuple[Metrics, Any]]:
+        """See ``Objective``; the metrics are ``[devices, ...]``."""
 
         def here(params: Params, batch: Batch, numbers: Numbers, key: Any) -> tuple[Array, Metrics]:
             windows, share = own_windows(batch, AXIS)
             own = None if key is None else jax.random.fold_in(key, jax.lax.axis_index(AXIS))
-            mean, outputs = self.base.loss(self._gathered(params, split), windows, numbers, own)
-            found = share * mean, self.base.measure(outputs, windows, numbers)
-            return jax.tree.map(lambda leaf: leaf[None], found)
+            whole = self._gathered(params, split)
+            mean, (metrics, _) = self.base.loss(whole, windows, (), numbers, own)
+            return jax.tree.map(lambda leaf: leaf[None], (share * mean, metrics))
 
         split = self._split(params)
         takes = split, _EVERYWHERE, _EVERYWHERE, _EVERYWHERE
         losses, metrics = _mapped(here, takes, _HERE)(params, batch, numbers, key)
-        return losses.sum(), metrics
-
-    def measure(self, outputs: Metrics, batch: Batch, numbers: Numbers) -> Metrics:  # noqa: ARG002
-        """The metrics that came with the loss."""
-        return outputs
+        return losses.sum(), (metrics, memory)
 
     def pool_over_devices(self, metrics: Metrics) -> Metrics:
         """See ``Objective``."""
