@@ -4,7 +4,7 @@
 ``__init__.py``  a docstring: the experiment's question, and below it the source; and
                  ``SCALES`` where these are not the usual ones, and ``ONLY``, a factor by whose
                  levels some settings can be measured again
-``README.md``    the claim, the command, the cost, the number and its tolerance
+``README.md``    answer, source, regime, results, limits, protocol, command and its cost
 ``run.py``       ``run(name: str, scale: str, out: Path) -> None``, which writes results.csv,
                  curves.csv and provenance.json into ``out``: ``seeds.run_seeds`` or
                  ``sweep.run_sweep`` with the experiment's own arguments

@@ -13,6 +13,7 @@ from experiments.harness.report import report_of
 from tests.trainings import ROOT
 
 EXPERIMENTS = discover(ROOT / "experiments")
+PARTS = ["Answer", "Source", "Regime", "Results", "Limits", "Protocol"]
 DRAWN = [name for name in EXPERIMENTS if (ROOT / "experiments" / name / "results.csv").exists()]
 
 
@@ -41,6 +42,15 @@ def test_what_it_trains_can_be_parsed_at_every_scale(name, scale):
         if not re.search("no .* scale|pip install|weights|EL_JAX_GPT2", str(error)):
             raise
         pytest.skip(str(error))  # there is no paper scale, or a package or weights are missing
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_its_page_asks_its_question_and_answers_first(name):
+    page = (ROOT / "experiments" / name / "README.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {EXPERIMENTS[name].question.partition(' (')[0]}\n\n**Answer.** ")
+    assert re.findall(r"^\*\*([A-Z]\w+)\.\*\*", page, re.MULTILINE) == PARTS
+    answer = page.partition("**Answer.**")[2].partition("\n\n")[0]
+    assert len(answer.split()) <= 75
 
 
 @pytest.mark.parametrize("name", DRAWN)
