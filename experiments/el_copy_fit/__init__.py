@@ -1,1 +1,1 @@
-"""When its training strings are first all right, does a network copy already, or only later?"""
+"""When a network first gets its training strings right, does it copy already, or only later?"""

@@ -1,4 +1,4 @@
-"""Is it the margin at which a loss is least that decides whether a network copies?
+"""Does the margin at which a loss is least decide whether a network copies?
 
 Five families of losses, each at the same three equilibrium margins.
 """

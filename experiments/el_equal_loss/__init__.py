@@ -1,3 +1,3 @@
-"""Stopped at the same training loss, which methods copy?"""
+"""Which methods copy when all are stopped at the same training loss?"""
 
 SCALES = ("smoke", "pilot", "cpu")

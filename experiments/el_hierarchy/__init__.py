@@ -1,4 +1,4 @@
-"""Do the losses and optimizers that copy from few strings also learn a hierarchy from few?
+"""Do the losses and optimizers that copy from few strings learn a hierarchy from few sentences?
 
 Cagnetta, Petrini, Tomasini, Favero, Wyart 2024; methods of el_methods.
 """

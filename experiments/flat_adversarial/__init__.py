@@ -1,4 +1,4 @@
-"""Equal loss, made worse on purpose: are adversarial models sharper, and worse downstream?
+"""Made worse at equal loss, are adversarial models sharper, and worse downstream?
 
 Liu, Xie, Li, Ma 2023, Tables 1 and 2.
 """

@@ -1,4 +1,4 @@
-"""Of networks with equal loss, are the larger ones flatter, and better for downstream tasks?
+"""At equal loss, are larger networks flatter, and better for downstream tasks?
 
 Liu, Xie, Li, Ma 2023, Figures 2 and 5.
 """

@@ -1,4 +1,4 @@
-"""Where does next-token prediction take the weights of self-attention, and which optimizer where?
+"""Where does next-token prediction take self-attention's weights, and does the optimizer matter?
 
 Li, Huang, Ildiz, Rawat, Oymak 2024.
 """

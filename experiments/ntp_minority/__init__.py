@@ -1,4 +1,4 @@
-"""How fast is a minority learnt on which a spurious feature misleads?
+"""How fast does training learn a minority that a spurious feature misleads?
 
 galaxy532/Implicit-Bias-Spurious 2026.
 """

@@ -1,4 +1,4 @@
-"""What do the conditions ask of real text?
+"""What do compatibility and separability ask of real text?
 
 Thrampoulidis 2024, section 2, on Genesis.
 """

@@ -1,4 +1,4 @@
-"""Whose max margin does each optimizer lean to in a network of two layers?
+"""Toward which norm's max margin does each optimizer lean in a network of two layers?
 
 Gronich, Vardi 2026.
 """
