@@ -50,7 +50,7 @@ def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     add_titles(axes.ravel(), ["three next tokens", "by number of next tokens S", "along training"])
     add_note(
         figure,
-        f"{LEADS}; blue: steps that shrink with the gradient; {t_note(results, 'problems')}",
+        f"{LEADS}; blue: steps that shrink fast enough; {t_note(results, 'problems')}",
     )
     return figure
 
@@ -63,7 +63,7 @@ def answer(results: pd.DataFrame) -> str:
         return " to ".join(leads)
 
     return (
-        "Steps that shrink with the gradient lead back to the own norm where three tokens follow:\n"
+        "Steps that shrink fast enough lead back to the own norm where three tokens follow:\n"
         f"its lead goes from {moves('sign', 'sign_scaled')} (sign descent), "
         f"{moves('adam', 'adam_fast')} (Adam), {moves('spectral', 'spectral_scaled')} (spectral)"
     )
