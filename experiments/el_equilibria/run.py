@@ -20,7 +20,7 @@ ALPHABETS = (26, 100, 500, 2_000)
 STRENGTHS = (0.5, 0.75, 1.0, 1.25, 1.75, 2.5, 4.0)
 WARM_UP = (0, 500)
 NUM_UPDATES, RATE = 3_000, 5e-3
-SEEDS, FIRST_SEED = 5, 140  # data sets that no experiment has trained on
+SEEDS, FIRST_SEED = 5, 140  # data sets for which nothing was tuned
 
 
 def penalties(margins: Float[np.ndarray, " n"], num_classes: int) -> Float[np.ndarray, " n"]:
