@@ -1,16 +1,17 @@
 # %% [markdown]
 # # Equal learning: which solution does training pick?
 #
-# Many solutions fit the same next-token data, and only some of them generalise. Trained on
-# cross-entropy, a transformer often fits most strings early by a shortcut; those then stop
-# contributing to the gradient, and the rest are memorised. Do losses that bound the margin of every
-# token (**E1, E2, E3** of Yang, Puli and Ranganath 2025, "Learning Is Not A Race"), together with a
-# warm-up of the learning rate, make it learn the mechanism that is right everywhere?
+# Many solutions fit the same next-token data, but only some of them generalise. A transformer
+# trained with cross-entropy often fits most strings early, by a shortcut. These strings then no
+# longer contribute to the gradient, and the network memorises the rest. Three losses bound the
+# margin of every token: **E1, E2 and E3** (Yang, Puli and Ranganath 2025, "Learning Is Not A
+# Race"). Do they, together with a warm-up of the learning rate, make the network learn the
+# mechanism that is right everywhere?
 #
-# This notebook trains a small transformer on the task of that paper, with cross-entropy, with
-# cross-entropy and warm-up, and with E1 and warm-up, and looks at what each has learnt. It needs no
-# account, and no download but the code itself. Run the cells from top to bottom; on two CPU cores
-# that takes a few minutes.
+# This notebook trains a small transformer on the task of that paper. It compares three recipes:
+# cross-entropy, cross-entropy with warm-up, and E1 with warm-up. It then shows what each network
+# has learnt. You need no account and no download except the code. Run the cells from top to bottom;
+# this takes a few minutes on two CPU cores.
 
 # %% cellView="form"
 # @title Install
@@ -77,9 +78,10 @@ use_compilation_cache()  # what was trained before is not compiled again
 # %% [markdown]
 # ## What to train
 #
-# Everything below follows from this form: change a field and run the cells after it again. E2 and
-# E1 are cross-entropy and a penalty of strength λ that keeps the margin of a token from growing for
-# ever; section 6 shows how. A warm-up that is longer than a training ends with it.
+# This form sets everything that follows. If you change a field, run the form and the cells after it
+# again. E1 and E2 add a penalty of strength λ to cross-entropy. The penalty stops the margin of a
+# token from growing for ever; section 6 shows how. A warm-up that is longer than the training is
+# cut to the length of the training.
 
 # %%
 # @title What to train
@@ -103,15 +105,15 @@ LOSSES = {
 # %% [markdown]
 # ## 1. The task
 #
-# A string is `<BOS> letter padding <CLS> letter <EOS>`, and the model must say, after `<CLS>`, the
-# letter after `<BOS>`. In most strings, the *easy* ones, every letter of the padding is the next
-# letter of the alphabet after the right one; in the *hard* strings the padding is noise.
+# A string is `<BOS> letter padding <CLS> letter <EOS>`. After `<CLS>` the model must predict the
+# letter that follows `<BOS>`. Most strings are *easy*: every letter of their padding is the right
+# letter, shifted by one in the alphabet. In the *hard* strings the padding is noise.
 #
-# So two mechanisms answer an easy string: **copy** the first letter, or **undo the shift** of any
-# padding letter. Copying is right everywhere; undoing the shift is no better than a guess on a
-# hard string. The paper argues that training finds the shift first, since most strings are easy
-# and any of their many padding letters will do; the hard training strings can then still be fitted
-# by heart.
+# The model can therefore answer an easy string in two ways. It can **copy** the first letter, or it
+# can **undo the shift** of any padding letter. Copying is right everywhere. On a hard string,
+# undoing the shift is no better than a guess. The paper argues that training finds the shift first:
+# most strings are easy, and any one of their many padding letters is enough. The network can then
+# still memorise the hard training strings.
 
 
 # %%
@@ -142,8 +144,8 @@ for group, name in enumerate(task.group_names):
 # %% [markdown]
 # ## 2. Train
 #
-# All seeds of a loss are one program, and its parameters have a leading axis of seeds. `History`
-# keeps every metric in memory; `progress` prints a line at each evaluation.
+# One program trains all seeds of a loss, and its parameters have a leading axis of seeds. `History`
+# keeps every metric in memory. `progress` prints a line at each evaluation.
 
 
 # %%
@@ -169,20 +171,23 @@ for name, loss in LOSSES.items():
     results[name] = train(name, build.build(build.parse(configure(**loss))))
 
 # %% [markdown]
-# ## 3. How easy and hard strings are learnt
+# ## 3. How the network learns easy and hard strings
 #
-# One row per loss. Dashed lines are the easy strings, solid lines the hard ones; thin lines are
-# single seeds, bands one standard error. From left to right:
+# Each row shows one loss. Dashed lines are the easy strings, and solid lines are the hard strings.
+# Thin lines are single seeds, and bands show the mean over seeds with one standard error. From left
+# to right, the panels show:
 #
-# - the loss of training strings (mind the scales: an E-loss cannot come near zero, see section 6);
-# - the squared gradient of the loss with respect to a string's logits: how much a string still has
-#   to say about the next update;
-# - the accuracy on training strings, and on test strings.
+# - the loss on training strings (an E-loss cannot come near zero, as section 6 explains, so the
+#   scales differ);
+# - the squared gradient of the loss with respect to a string's logits, which tells how much the
+#   string still contributes to the next update;
+# - the accuracy on training strings, and the accuracy on test strings.
 #
-# In all three the easy strings are right first. What to look for is how much they still weigh
-# while the hard ones are being learnt, and whether the hard strings, once right in training, are
-# also right in the test. Right in training and wrong in the test means memorised. Does warm-up keep
-# the easy strings from being fitted first, or does it change what comes afterwards?
+# In all three rows the network gets the easy strings right first. Look for two things. How much do
+# the easy strings still contribute while the network learns the hard ones? Once the hard training
+# strings are right, are the hard test strings right too? A network that is right in training and
+# wrong in the test has memorised. Does warm-up keep the network from fitting the easy strings
+# first, or does it change what happens afterwards?
 
 # %%
 PANELS = {
@@ -243,12 +248,13 @@ def plot_learning(results):
 plot_learning(results)
 
 # %% [markdown]
-# ## 4. What it comes to
+# ## 4. The final accuracy
 #
-# Accuracy after the last update on 10,000 fresh strings of the same distribution, one column per
-# seed. Read down a *hard* column: a number near `chance` says that the network does not copy, a
-# number near 1 that it does, and one between that it does so on some strings only. The standard
-# error speaks of the choice of seed; with two seeds it is itself rough.
+# The table gives the accuracy after the last update on 10,000 fresh strings of the same
+# distribution, with one column per seed. Read the *hard* rows. A number near `chance` means that
+# the network does not copy. A number near 1 means that it does, and a number in between means that
+# it copies only some strings. The standard error covers only the choice of seed. With two seeds
+# this error is itself a rough estimate.
 
 
 # %%
@@ -269,15 +275,18 @@ accuracy_table(results)
 # %% [markdown]
 # ## 5. Which mechanism?
 #
-# Accuracy does not say what a network does instead of copying. The **swap test** does: its strings
+# Accuracy does not say what a network does instead of copying. The **swap test** does. Its strings
 # look easy, but their padding is the shift of *another* letter, so the two mechanisms give two
-# different answers. And attention says where the answering position looks: at the letter to copy
-# (the head of any layer that does so most), or at the padding (the mean over heads and layers).
-# A network may well be right on all hard strings and still go by the padding where it can. Two
-# networks on one data set say little of how often: over eight data sets of this setting E1 with
-# warm-up copies .46 of the swap test's strings and cross-entropy with warm-up .07
-# (`experiments/el_copy_overfit`, quick scale). That is at one learning rate, .0016: with one of its
-# own cross-entropy copies .50 of them, and E1 .24 (`experiments/el_copy_strings`, 400 strings).
+# different answers. Attention shows where the answering position looks. We plot the attention on
+# the letter to copy, for the head of any layer that gives this letter the most. We also plot the
+# attention on the padding, as the mean over heads and layers.
+#
+# A network can be right on all hard strings and still use the padding wherever it can. Two networks
+# on one data set say little about how often this happens. Over eight data sets of this setting, E1
+# with warm-up copies .46 of the swap test's strings and cross-entropy with warm-up copies .07
+# (`experiments/el_copy_overfit`, quick scale). Both use the learning rate .0016. When each loss has
+# a learning rate of its own, cross-entropy copies .50 of the strings and E1 copies .24
+# (`experiments/el_copy_strings`, 400 strings).
 
 # %%
 MECHANISM = {
@@ -331,11 +340,12 @@ def plot_mechanism(results):
 plot_mechanism(results)
 
 # %% [markdown]
-# **Where in the network?** `el_jax.look` gives a transformer's residual stream at every depth, and
-# what the network would answer with another in its place. On strings of the swap test the stream
-# at the letter, or that at all of the padding, is replaced by that of another string at the same
-# depth. If the answer then becomes the *other* string's, by copying its letter or by undoing the
-# shift of its padding, what was read there had not been read before that depth.
+# **Where in the network?** `el_jax.look` returns a transformer's residual stream at every depth. It
+# can also replace part of this stream and return the network's new answer. Here the strings are
+# those of the swap test. We replace the stream at the letter, or at all of the padding, by the
+# stream of another string at the same depth. The answer may then become the answer of the *other*
+# string: the network copies the other letter, or it undoes the shift of the other padding. In that
+# case the network had not read this information before that depth.
 
 # %%
 TITLES = {"letter": "letter replaced: other letter", "padding": "padding replaced: other shift"}
@@ -399,27 +409,27 @@ figure
 # %% [markdown]
 # ## 6. Why E1 bounds the margin
 #
-# Let *f* be the logits of a token, *k* its label and *V* the number of classes. E1 adds to
-# cross-entropy a penalty on the gaps between the label's logit and each other logit,
+# Let *f* be the logits of a token, *k* its label and *V* the number of classes. E1 adds a penalty
+# to cross-entropy. The penalty acts on the gaps between the label's logit and each other logit:
 #
 # $$\mathrm{E1} = \mathrm{CE} + \lambda \log\Big(1 + \frac{1}{V-1}
 # \sum_{c \ne k} (f_k - f_c)^2\Big).$$
 #
 # In the figure all wrong logits are equal, so a token has a single margin *m = f_k - f_c*.
-# Cross-entropy falls for ever, and more and more slowly: an easy string can have any margin, and
-# once it is large the string hardly contributes to the gradient, whatever becomes of it. E1 falls
-# only up to an equilibrium (the dots, where the slope rises through zero). A string gains nothing
-# by passing it, and an update that moves it away, in either direction, raises its loss.
+# Cross-entropy falls for ever, and more and more slowly. An easy string can therefore have any
+# margin. Once the margin is large, the string hardly contributes to the gradient, whatever happens
+# to it. E1 falls only until the margin reaches an equilibrium (the dots, where the slope rises
+# through zero). A string gains nothing by passing this equilibrium. An update that moves the string
+# away from it, in either direction, raises the loss of the string.
 #
-# The slope of the penalty is largest at *m = 1*, where it is λ, and fades beyond. A small λ gives
-# way to cross-entropy until the margin is large, a large one holds it at a fraction of a nat, and
-# one between has two equilibria, so that strings may differ again. The larger *V*, the more λ that
-# takes.
-
+# The slope of the penalty is largest at *m = 1*, where it is λ, and it fades beyond. If λ is small,
+# cross-entropy prevails until the margin is large. If λ is large, the penalty holds the margin at a
+# fraction of a nat. For values of λ in between there are two equilibria, so strings may differ
+# again. These values are larger if *V* is larger.
 #
-# The slider turns this round: choose the margin at which a token shall rest, and the cell finds the
-# λ that does it, the red line. At V = 29 margins between about 1.1 and 2.2 cannot be had: there the
-# slope comes through zero from above, and tokens leave to either side.
+# The slider works the other way round. Choose the margin at which a token should rest, and the cell
+# finds the λ that holds it there (the red line). At V = 29 no λ holds a margin between about 1.1
+# and 2.2. There the slope crosses zero from above, and tokens leave to either side.
 
 # %%
 # @title The margin at rest
@@ -479,8 +489,9 @@ figure
 
 # %% [markdown]
 # In a trained network the wrong logits are not equal, so its margins are not exactly those above.
-# But are they bounded, and alike? Here is the margin over the largest wrong logit on the training
-# strings: its mean on easy and on hard strings, and its standard deviation over all of them.
+# Are they still bounded, and are they alike? The next cell prints the margin over the largest wrong
+# logit on the training strings. It gives the mean over easy strings, the mean over hard strings,
+# and the standard deviation over all of them.
 
 # %%
 for name, result in results.items():
@@ -493,9 +504,10 @@ for name, result in results.items():
 # %% [markdown]
 # ## 7. Change it
 #
-# What is missing above is the loss without warm-up: the cell below trains it. Two seeds say little
-# of a small difference; the experiments of the repository have six to eight, each with strings of
-# its own. Or choose another loss, with the numbers that `configs/common.py` lists.
+# One recipe is missing above: the loss without warm-up. The cell below trains it. Two seeds say
+# little about a small difference; the experiments of the repository have six to eight, each with
+# strings of its own. You can also choose another loss. Its numbers are those of
+# `configs/el/copy.py`.
 
 # %%
 # @title Another loss
@@ -510,9 +522,10 @@ accuracy_table(results)
 # %% [markdown]
 # ### A loss of your own
 #
-# A loss is a function of `TokenStats`: the label's logit, the log-sum-exp with and without it, the
-# mean, variance and largest wrong logit. It returns one number per token and reduces nothing. This
-# one asks for the same log-odds of every token, neither less nor more:
+# A loss is a function of `TokenStats`. These statistics are the label's logit, the log-sum-exp with
+# and without it, the mean, the variance, and the largest wrong logit. The loss returns one number
+# per token and does not average them. The loss below asks every token for the same log-odds,
+# neither less nor more:
 
 
 # %%
@@ -527,8 +540,8 @@ def same_log_odds(stats):
 print("it comes to rest at m =", equilibrium_margins(same_log_odds, V))
 
 # %% [markdown]
-# To train with it, no config is needed to know it: `with_loss` gives the same training, its task,
-# model, optimizer and seeds, under another loss.
+# The config does not need to know this loss. `with_loss` returns the same training under another
+# loss: it keeps the task, the model, the optimizer and the seeds.
 
 # %%
 base = build.build(build.parse(configure("cross_entropy", warmup_steps=WARMUP_STEPS)))
@@ -541,9 +554,10 @@ plot_mechanism(results)
 # %% [markdown]
 # ## 8. A run that stays
 #
-# The trainings above are gone with this session. `python -m el_jax.train` keeps one in a folder,
-# with checkpoints, and `el_jax.load` reads it: its `config`, its `metrics` (a pandas table, one
-# number a line), its `model`, and `params(seed)` of any checkpoint. Here is a short one.
+# The results above are lost when this session ends. `python -m el_jax.train` keeps a training in a
+# folder, with checkpoints. `el_jax.load` reads it back: its `config`, its `metrics` (a pandas
+# table, one number per row), its `model`, and `params(seed)` of any checkpoint. Here is a short
+# one.
 
 # %%
 import tempfile
@@ -568,11 +582,11 @@ print("logits of one update's strings: [windows, supervised positions, vocabular
 # %% [markdown]
 # ## 9. Exercises
 #
-# Each answer is graded by claims, as the experiments of the repository are: change the form, run
-# the cell, and read what holds.
+# Claims grade each answer, as they do in the experiments of the repository. Change the form, run
+# the cell, and read which claims hold.
 
 # %%
-# @title Exercise 1: give E1 a single margin at rest, of 4 nats or more (V = 29)
+# @title Exercise 1: choose λ so that E1 has a single margin at rest, of 4 nats or more (V = 29)
 MY_LAMBDA = 1.0  # @param {type:"slider", min:0.0, max:4.0, step:0.25}
 
 from experiments.harness.claims import number
@@ -589,7 +603,7 @@ grade(
 )
 
 # %%
-# @title Exercise 2: make cross-entropy copy, in every run, half of the swap test
+# @title Exercise 2: make every run of cross-entropy copy half of the swap test
 MY_PEAK_LR = 0.0016  # @param {type:"number"}
 MY_WARMUP_STEPS = 500  # @param {type:"slider", min:0, max:4000, step:250}
 MY_WEIGHT_DECAY = 0.0  # @param {type:"number"}

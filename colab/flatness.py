@@ -1,15 +1,16 @@
 # %% [markdown]
-# # Flatness: equal loss, other curvature, other features
+# # Flatness: equal loss, different curvature, different features
 #
-# Masked language models can have the same pre-training loss and yet differ downstream. Liu, Xie,
+# Masked language models can have the same pre-training loss and still differ downstream. Liu, Xie,
 # Li and Ma (2023, "Same Pre-training Loss, Better Downstream") say that the trace of the Hessian of
-# the loss tells them apart: of models with equal loss the flatter one has the better features.
+# the loss tells such models apart. Among models with equal loss, the flatter one has the better
+# features.
 #
-# This notebook trains small masked models on sentences of a hidden Markov model, whose true
-# conditionals are known, so that "the same loss" is a number and not a guess. It follows
-# divergence, features and curvature, trains one model *against* its downstream task, and measures
-# the curvature of any loss of yours. It needs no account, and no download but the code itself.
-# Run the cells from top to bottom; on two CPU cores that takes a few minutes.
+# This notebook trains small masked models on sentences of a hidden Markov model. The true
+# conditionals of this world are known, so "the same loss" is a number and not a guess. The notebook
+# follows divergence, features and curvature. It also trains one model *against* its downstream
+# task, and measures the curvature of any loss that you write. You need no account and no download
+# except the code. Run the cells from top to bottom; this takes a few minutes on two CPU cores.
 
 # %% cellView="form"
 # @title Install
@@ -76,9 +77,10 @@ SCALE = "small"  # @param ["small", "smoke"]
 # %% [markdown]
 # ## 1. A world whose conditionals are known
 #
-# A hidden Markov model draws sentences of eight words: a hidden state walks, and each state has
-# words of its own. Forward and backward messages give the exact law of any word given all others.
-# The mean entropy of that law is the floor: no masked model has a lower loss.
+# A hidden Markov model draws sentences of eight words. Its hidden state moves from word to word,
+# and each state has words of its own. Forward and backward messages give the exact distribution of
+# any word given all others. The mean entropy of this distribution is the floor: no masked model has
+# a lower loss.
 
 
 # %%
@@ -117,9 +119,10 @@ for words, laws in zip(np.asarray(sentences.tokens), conditionals, strict=True):
 # %% [markdown]
 # ## 2. Train
 #
-# Twice: for the loss alone, and *against* the downstream task, whose label is the hidden state at
-# one place. The second model also maximises the error of the best linear head on its features,
-# found in closed form in every update (appendix A.4 of the paper).
+# We train two models. The first minimises only the loss. The second is also trained *against* the
+# downstream task, whose label is the hidden state at one position: it maximises the error of the
+# best linear head on its features. Every update finds this head in closed form (appendix A.4 of the
+# paper).
 
 
 # %%
@@ -148,15 +151,15 @@ results = {
 # %% [markdown]
 # ## 3. Loss, features, curvature
 #
-# From left to right, against the updates:
+# From left to right, the panels show the following numbers against the updates:
 #
-# - KL, the part of the loss above the floor, in nats a masked word;
-# - the accuracy of a linear classifier of the frozen features for the hidden state. The dotted line
-#   is the best that any classifier can do given the whole sentence;
-# - the trace of the Fisher matrix, which is that of the Hessian where the model is the true
-#   conditional (and only there), on the same contexts and drawn labels throughout.
+# - KL, the part of the loss above the floor, in nats per masked word;
+# - the accuracy of a linear classifier that predicts the hidden state from the frozen features. The
+#   dotted line is the best that any classifier can do given the whole sentence;
+# - the trace of the Fisher matrix, always on the same contexts and drawn labels. It equals the
+#   trace of the Hessian where the model is the true conditional, and only there.
 #
-# Look for two models with the same KL. Is the one with the worse features the sharper one?
+# Look for two models with the same KL. Is the model with the worse features also the sharper one?
 
 # %%
 PANELS = {
@@ -196,8 +199,9 @@ figure
 # %% [markdown]
 # ## 4. The spectrum
 #
-# A trace is the sum of all eigenvalues. Lanczos' method finds both ends, with residuals that tell
-# how far off they can be, and the density of all between them.
+# A trace is the sum of all eigenvalues. Lanczos' method finds both ends of the spectrum, with
+# residuals that tell how far off they can be. It also finds the density of all eigenvalues in
+# between.
 
 # %%
 NUM_CONTEXTS = 128  # @param {type:"slider", min:32, max:1024, step:32}
@@ -240,10 +244,10 @@ plots.add_legend(figure, ax.get_lines())
 figure
 
 # %% [markdown]
-# ## 5. The curvature of a loss of yours
+# ## 5. The curvature of your own loss
 #
-# `el_jax.curvature` sees only `loss(params)`. Every estimate comes with its standard error; the
-# exact trace of a small loss shows what they are worth.
+# `el_jax.curvature` sees only `loss(params)`. Every estimate comes with its standard error. The
+# exact trace of a small loss shows how good the estimates are.
 
 
 # %%
@@ -270,9 +274,10 @@ rows.append(f"|exact|{jax.jit(lambda: Hessian(my_loss, my_params).exact_trace())
 Markdown("\n".join(rows))
 
 # %% [markdown]
-# For language models the error of the *contexts* is the larger one, and most estimators in use
-# leave it out. The traces of `Fisher` tell both apart: here with all labels, where none is drawn,
-# and with four drawn in each context.
+# For language models the error that comes from the *contexts* is the larger one, and most
+# estimators in use leave it out. The traces of `Fisher` report both errors. The next cell computes
+# the trace twice: with all labels, where no label is drawn, and with four labels drawn in each
+# context.
 
 # %%
 kinds = {
@@ -286,18 +291,18 @@ for name, trace in kinds.items():
     print(f"{name}: {found.mean:.2f} ± {found.sem:.2f}, of which by drawing {found.probe_sem:.2f}")
 
 # %% [markdown]
-# Experiments of this kind, with more seeds, other worlds and claims that are judged:
-# `experiments/flat_time`, `flat_size`, `flat_adversarial`, `flat_elearn`. A training of your own is
-# measured by `python -m el_jax.measure`.
+# Four experiments of this kind have more seeds, other worlds and judged claims:
+# `experiments/flat_time`, `flat_size`, `flat_adversarial` and `flat_elearn`. Use
+# `python -m el_jax.measure` to measure a training of your own.
 
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each answer is graded by claims, as the experiments of the repository are: change the form, run
-# the cell, and read what holds.
+# Claims grade each answer, as they do in the experiments of the repository. Change the form, run
+# the cell, and read which claims hold.
 
 # %%
-# @title Exercise 1: how many probes take Hutchinson's standard error to 1 % of the trace?
+# @title Exercise 1: predict how many probes bring Hutchinson's standard error to 1 % of the trace
 MY_PROBES = 60  # @param {type:"integer"}
 # Do not try, predict from the error of 60 probes above. At most twice as many as needed.
 
@@ -337,7 +342,7 @@ grade(
 )
 
 # %%
-# @title Exercise 3: which estimator errs by less than .2 % where eigenvalues fall as 1 / k²?
+# @title Exercise 3: which estimator has an error below .2 % if eigenvalues fall as 1 / k²?
 MY_ESTIMATOR = "Hutchinson"  # @param ["Hutchinson", "Hutch++", "XTrace"]
 
 eigenvalues = 1 / jnp.arange(1.0, 201) ** 2

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Linear next-token prediction: where does training go?
 #
-# Freeze the embeddings of contexts and train only the decoder, one vector per word. Then theory
-# (Thrampoulidis 2024, "Implicit Optimization Bias of Next-token Prediction in Linear Models") says
-# when the loss can come down to the entropy of the data, and which of the many decoders that do it
-# gradient descent picks. This notebook shows both on data small enough to be drawn: three contexts
-# in the plane and five words. It needs no accelerator; run the cells from top to bottom, which
-# takes about a minute.
+# Freeze the embeddings of contexts and train only the decoder, one vector per word. Theory
+# (Thrampoulidis 2024, "Implicit Optimization Bias of Next-token Prediction in Linear Models") then
+# answers two questions. When can the loss come down to the entropy of the data? Which of the many
+# decoders that reach it does gradient descent pick? This notebook shows both answers on data that
+# are small enough to draw: three contexts in the plane and five words. It needs no accelerator. Run
+# the cells from top to bottom; this takes about a minute.
 
 # %% cellView="form"
 # @title Install
@@ -66,9 +66,9 @@ use_compilation_cache()  # what was computed before is not compiled again
 # %% [markdown]
 # ## 1. Three contexts, five words
 #
-# Each column is a context: its place in the plane, and how likely each word is after it. A zero
-# means that the word never follows. Move the contexts with the sliders and run the cells after this
-# one again.
+# The next cell prints two matrices. Each column is a context: its place in the plane, and the
+# probability of each word after it. A zero means that the word never follows. To move the contexts,
+# set the sliders and run the cells below again.
 
 # %%
 # @title Contexts: angles in degrees
@@ -89,22 +89,24 @@ print("contexts, one column each:", problem.embeddings.round(2), sep="\n")
 print("next words, one row each:", problem.next_token_probs, sep="\n")
 
 # %% [markdown]
-# ## 2. Can it be fitted?
+# ## 2. Can the data be fitted?
 #
-# Two conditions together let the loss reach the entropy. **Compatible**: some decoder W\* has the
-# ratios of the probabilities inside every support, exactly. **Separable**: some decoder gives the
-# words that follow a context equal logits, and all others smaller ones; along it, the words that
-# never follow lose all probability. Each verdict comes with a certificate that was checked by
-# plain arithmetic.
+# The words that follow a context are its *support*. The loss can reach the entropy if two
+# conditions hold together. **Compatible**: some decoder W\* gives exactly the ratios of the
+# probabilities inside every support. **Separable**: some decoder gives equal logits to the words
+# that follow a context, and smaller logits to all others. As this decoder grows, the words that
+# never follow lose all probability. Each verdict comes with a certificate, which plain arithmetic
+# has checked.
 
 # %%
 analysis = analyze(problem)
 Markdown("\n".join(f"- {line}" for line in analysis.describe()))
 
 # %% [markdown]
-# Of all that separate by 1, the smallest is the **max-margin** decoder W_mm. It knows only *which*
-# words follow, so words 1 and 5, which follow the same contexts, share a vector; W\* knows *how
-# often*, and parts them. The two are orthogonal.
+# Among all decoders that separate the data by a margin of 1, the smallest is the **max-margin**
+# decoder W_mm. It knows only *which* words follow. Words 1 and 5 follow the same contexts, so they
+# share a vector. W\* knows *how often* they follow, and gives them different vectors. The two
+# decoders are orthogonal.
 
 
 # %%
@@ -136,12 +138,18 @@ if analysis.margins:
 draw_decoders(problem, solutions, answer)
 
 # %% [markdown]
-# ### When it cannot
+# ### Data that cannot be fitted
 #
-# Four ways to lose a condition: turn the contexts so that they lie on one side of the plane; put
-# two with the same words opposite one another (what raises a word in one lowers it in the other);
-# put two with different words in one place; or two with the same words, at other ratios. Training
-# then separates what can be separated, and `limit_problem` finds the probabilities it comes to.
+# Here are four ways to lose a condition:
+#
+# - The contexts lie on one side of the plane.
+# - Two contexts with the same words lie opposite one another, so whatever raises a word in one
+#   lowers it in the other.
+# - Two contexts with different words lie in one place.
+# - Two contexts with the same words lie in one place, but the words have other ratios.
+#
+# Training then separates what can be separated. `limit_problem` finds the probabilities that
+# training tends to.
 
 # %%
 BROKEN = {
@@ -161,9 +169,11 @@ Markdown("\n".join(said))
 # %% [markdown]
 # ## 3. Where gradient descent goes
 #
-# Theorem 2: W grows without bound along W_mm while its part in the data subspace comes to W\*, so
-# W is about W\* + t W_mm. Dashed red lines are what theory predicts, not fits: the loss above the
-# entropy falls as 1 / (γ² η k), the size grows by log k / γ. The direction is slow, as 1 / log k.
+# Theorem 2 says that W grows without bound along W_mm, while its part in the data subspace tends to
+# W\*. After a long training W is about W\* + t W_mm. Dashed red lines are predictions of the
+# theory, not fits. The loss above the entropy falls as 1 / (γ² η k), and the size of W grows by
+# log k / γ, for the margin γ, the step size η and the number of steps k. The direction is slow: it
+# converges as 1 / log k.
 
 
 # %%
@@ -198,8 +208,8 @@ descent, figure = train(problem, analysis, "gd", 1 / analysis.smoothness)
 figure
 
 # %% [markdown]
-# The trained decoder beside what it is made of. Its vectors still show both parts: the long one,
-# common to words 1 and 5, is W_mm; what parts them is W\*.
+# The next figure shows the trained decoder beside its two parts. Its vectors still show both. The
+# long part, which words 1 and 5 share, is W_mm; the difference between the two words is W\*.
 
 # %%
 trained = {**solutions, f"W after {NUM_STEPS:,} steps": descent.final}
@@ -211,10 +221,11 @@ if analysis.margins:
 draw_decoders(problem, trained, answer)
 
 # %% [markdown]
-# ## 4. Theorem 1: the best decoder of a ball
+# ## 4. Theorem 1: the best decoder in a ball
 #
-# Without any training: let W minimise the loss among decoders of size at most B. As B grows, it
-# turns to W_mm, and its part in the data subspace comes to W\*. Each is solved exactly.
+# This section needs no training. Let W minimise the loss among decoders of size at most B. As B
+# grows, W turns to W_mm, and its part in the data subspace tends to W\*. The cell finds each W
+# exactly.
 
 # %%
 if analysis.margins:
@@ -229,8 +240,8 @@ else:
 # ## 5. Another optimizer
 #
 # Choose another `METHOD` and run the cell again; `"ngd"` normalises gradients. Steps shrink as
-# (k + 1)^-`DECAY`. Look at the finite part: a normalised method with constant steps (`DECAY = 0.0`)
-# stops at a distance of about half a step from W\*. Other methods also lean to other margins, see
+# (k + 1)^-`DECAY`. Look at the finite part. A normalised method with constant steps (`DECAY = 0.0`)
+# stops about half a step away from W\*. Other methods also turn to other margins; see
 # `experiments/ntp_optimizers`.
 
 # %%
@@ -254,11 +265,11 @@ for name, ran in {"gd": descent, METHOD: other}.items():
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each answer is graded by claims, as the experiments of the repository are: change the form, run
-# the cell, and read what holds.
+# Claims grade each answer, as they do in the experiments of the repository. Change the form, run
+# the cell, and read which claims hold.
 
 # %%
-# @title Exercise 1: place the contexts so that the data are compatible and not separable
+# @title Exercise 1: place the contexts so that the data are compatible but not separable
 MY_ANGLE_1 = 90  # @param {type:"slider", min:0, max:360, step:5}
 MY_ANGLE_2 = 210  # @param {type:"slider", min:0, max:360, step:5}
 MY_ANGLE_3 = 330  # @param {type:"slider", min:0, max:360, step:5}
@@ -277,7 +288,7 @@ grade(
 )
 
 # %%
-# @title Exercise 2: after how many steps is gradient descent 1e-4 nats above the entropy?
+# @title Exercise 2: predict after how many steps gradient descent is 1e-4 nats above the entropy
 MY_STEPS = 1000  # @param {type:"integer"}
 # Do not try, predict: the margin γ and the step η = 1 / smoothness are those of section 2.
 
@@ -294,7 +305,7 @@ grade(
 )
 
 # %%
-# @title Exercise 3: bring the finite part near W* by steps that do not shrink with the gradient
+# @title Exercise 3: bring the finite part near W* with steps that do not shrink with the gradient
 MY_METHOD = "ngd"  # @param ["ngd", "sign", "spectral"]
 MY_STEP_SIZE = 0.1  # @param {type:"number"}
 MY_DECAY = 0.0  # @param {type:"slider", min:0.0, max:1.0, step:0.25}
