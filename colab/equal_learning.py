@@ -429,7 +429,7 @@ figure
 #
 # The slider works the other way round. Choose the margin at which a token should rest, and the cell
 # finds the λ that holds it there (the red line). At V = 29 no λ holds a margin between about 1.1
-# and 2.2. There the slope crosses zero from above, and tokens leave to either side.
+# and 2.4. There the slope crosses zero from above, and tokens leave to either side.
 
 # %%
 # @title The margin at rest
@@ -505,7 +505,7 @@ for name, result in results.items():
 # ## 7. Change it
 #
 # One recipe is missing above: the loss without warm-up. The cell below trains it. Two seeds say
-# little about a small difference; the experiments of the repository have six to eight, each with
+# little about a small difference; the experiments of the repository have five to twenty, each with
 # strings of its own. You can also choose another loss. Its numbers are those of
 # `configs/el/copy.py`.
 
