@@ -35,7 +35,7 @@ MANY_LETTERS: dict[str, dict[str, tuple[float, ...]]] = {
     "e3": {"b": (1.0,)},
 }
 FEW, MANY = {"alphabet_size": 26, "copy_length": 1}, {"alphabet_size": 500, "copy_length": 5}
-SEEDS = 6
+SEEDS = 12
 
 
 def studies(scale: str) -> list[Study]:
