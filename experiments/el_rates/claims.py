@@ -17,6 +17,7 @@ CE: dict[str, Any] = {"loss": "cross_entropy", "qk_norm": 0}
 NORMED: dict[str, Any] = {"loss": "cross_entropy", "qk_norm": 1}
 E1: dict[str, Any] = {"loss": "e1", "qk_norm": 0}
 COLD, WARM = ({"warmup_steps": steps} for steps in WARM_UPS)
+LOOKS = {"cpu": 2}  # at the first look, with six data sets, all five were undecided
 WORTSMAN = "Wortsman et al. 2023, arXiv 2309.14322"
 
 
