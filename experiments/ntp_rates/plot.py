@@ -70,9 +70,10 @@ def answer(results: pd.DataFrame) -> str:
     floors = in_words(
         f"{100 * mean_of(results, where, 'loss_ratio_error'):.1f}" for where in STALLING
     )
+    steps = in_words(f"{where['step_size']:g}".lstrip("0") for where in STALLING)
     return (
         f"Gradient descent ends {100 * descent:.1f} % from the loss predicted for it,\n"
-        f"normalised descent with steps of .05 and .2 stalls {floors} % from its predicted floor"
+        f"normalised descent with steps of {steps} stalls {floors} % from its predicted floor"
     )
 
 
