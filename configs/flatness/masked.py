@@ -3,17 +3,17 @@
     python -m el_jax.train --config=configs/flatness/masked.py:world=pcfg --workdir=runs/pcfg
 
 Arguments after the colon: ``task=masked|causal`` (causal: a model that does not see the next word
-predicts it), ``world=NAME`` (pcfg, hmm, dyck, bigram_river, mess3, rrxor, random_hierarchy,
-grammar_file, language_model), ``scale=small|paper``, ``model=NAME`` (a preset of the transformer,
-or another model; ``bidirectional_lstm`` is the paper's for hmm), ``size=NAME`` (paper: a row of the
-paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME`` (``sgd`` is plain, at a
-constant rate after its warm-up, as in appendix B.2), ``adversary=LABEL`` (pre-training against a
-label of the world, as in appendix A.4; ``--config.adversary.weight`` is its strength), ``smoke``
-(seconds, for a first look). A grammar in the format that the authors released, theirs or your own,
-is read by ``:world=grammar_file --config.task.world.path=FILE``. ``:world=language_model
---config.task.world.path=FOLDER --config.task.num_train=25600`` has the sentences of a causal model
-in a Hugging Face folder or GGUF file, drawn once (with ``num_train=0`` every update draws its own);
-``task.world.begin`` is the token that they begin with.
+predicts it), ``world=NAME`` (pcfg, hmm, dyck, bigram_river, periodic, mess3, rrxor,
+random_hierarchy, grammar_file, language_model), ``scale=small|paper``, ``model=NAME`` (a preset of
+the transformer, or another model; ``bidirectional_lstm`` is the paper's for hmm), ``size=NAME``
+(paper: a row of the paper's Table 3, ``2m`` to ``730m``), ``loss=NAME``, ``optimizer=NAME``
+(``sgd`` is plain, at a constant rate after its warm-up, as in appendix B.2), ``adversary=LABEL``
+(pre-training against a label of the world, as in appendix A.4; ``--config.adversary.weight`` is its
+strength), ``smoke`` (seconds, for a first look). A grammar in the format that the authors released,
+theirs or your own, is read by ``:world=grammar_file --config.task.world.path=FILE``.
+``:world=language_model --config.task.world.path=FOLDER --config.task.num_train=25600`` has the
+sentences of a causal model in a Hugging Face folder or GGUF file, drawn once (with ``num_train=0``
+every update draws its own); ``task.world.begin`` is the token that they begin with.
 
 Cost (small): 6,000 updates of 256 sentences, some three minutes a run on one CPU core. Expect
 (small, pcfg): a cross-entropy of 2.45 nats a masked word. It is the divergence from the true

@@ -18,6 +18,7 @@ from el_jax.probes.downstream import by_naive_bayes, downstream, fine_tuned
 from el_jax.probes.greedy_path import greedy_goal
 from el_jax.probes.measurement import NotFiniteError, measurement
 from el_jax.probes.perplexity import perplexity
+from el_jax.probes.prefix_matching import prefix_matching
 from el_jax.probes.river_hill import river_hill
 from el_jax.probes.stratification import stratification, when_fitted
 from el_jax.probes.true_conditional import true_conditional
@@ -33,6 +34,7 @@ PROBES: dict[str, Callable[[Task, ModelFns], Probe]] = {
     "greedy_goal": greedy_goal,
     "naive_bayes": by_naive_bayes,
     "perplexity": perplexity,
+    "prefix_matching": prefix_matching,
     "river_hill": river_hill,
     "stratification": stratification,
     "swap": swap_test,

@@ -18,7 +18,8 @@ def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
     """Probe ``kl_river``, ``kl_hill``: mean KL(p(x_t | x_<t) || model) in nats, by its entropy.
 
     River words are those in ``num`` test sentences whose true distribution has less than half of
-    the mean entropy over all words; all others are hill words.
+    the mean entropy over all words; all others are hill words. ``river_accuracy`` is the share of
+    river words to which the model gives the highest probability, as the truth does.
 
     Raises:
         ValueError: the task is not causal on sentences of one length, or all its words have about
@@ -44,6 +45,11 @@ def river_hill(task: Task, model: ModelFns, num: int = 256) -> Probe:
         log_model = jax.nn.log_softmax(model.apply(params, batch))[..., : log_truth.shape[-1]]
         truth = jnp.exp(log_truth)
         kl = jnp.where(truth > 0, truth * (log_truth - log_model), 0.0).sum(-1)
-        return {"kl_river": kl.mean(where=river), "kl_hill": kl.mean(where=~river)}
+        right = jnp.argmax(log_model, axis=-1) == jnp.argmax(truth, axis=-1)
+        return {
+            "kl_river": kl.mean(where=river),
+            "kl_hill": kl.mean(where=~river),
+            "river_accuracy": right.mean(where=river),
+        }
 
     return over_runs(of_run, batch, log_truth, river)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Int
 
@@ -36,22 +37,28 @@ class WorldSentences(abc.ABC, Generic[Asked]):
 
     Attributes:
         world: the world.
-        num_train: training sentences, a multiple of ``sentences_per_update``; 0 draws new ones for
-            every update, and the split "train" is then 1,024 other sentences.
+        num_train: training sentences, a multiple of those that an update reads of them; 0 draws new
+            ones for every update, and the split "train" is then 1,024 other sentences.
         sentences_per_update: sentences one update reads.
+        fresh_share: share of an update's sentences, rounded to whole ones, that are new instead of
+            from the training sentences, which are then repeated within new data.
         data_seed: seed of the data sets; the run's seed draws its updates.
     """
 
     world: WorldChoice = SMALL_GRAMMAR
     num_train: int = 0
     sentences_per_update: int = 256
+    fresh_share: float = 0.0
     data_seed: int = 0
 
     def __post_init__(self) -> None:
-        update, train = self.sentences_per_update, self.num_train
+        update, train, fresh = self.sentences_per_update, self.num_train, self.fresh_share
         require("sentences_per_update", update, update >= 1, "at least 1")
-        allowed = f"0 or a multiple of sentences_per_update={update}"
-        require("num_train", train, train >= 0 and train % update == 0, allowed)
+        mixes = fresh == 0 or (train > 0 and 0 < fresh < 1 and self._repeated >= 1)
+        allowed = "0, or below 1 with num_train > 0 and leave a sentence to repeat"
+        require("fresh_share", fresh, mixes, allowed)
+        allowed = f"0 or a multiple of {self._repeated}, the training sentences of an update"
+        require("num_train", train, train >= 0 and train % self._repeated == 0, allowed)
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
 
     @abc.abstractmethod
@@ -77,14 +84,21 @@ class WorldSentences(abc.ABC, Generic[Asked]):
         The key draws, or orders, the sentences and chooses the supervision.
         """
         draw_key, ask_key = jax.random.split(jax.random.fold_in(key, step))
-        if self.num_train:
-            updates = self.num_train // self.sentences_per_update
+        repeated = self._repeated if self.num_train else 0
+        parts = []
+        if repeated:
+            updates = self.num_train // repeated
             of_epoch = jax.random.fold_in(key, step // updates)
-            order = epoch_order(of_epoch, self.num_train, self.sentences_per_update, static=False)
-            tokens = train_set.sentences.tokens[order[step % updates]]
-        else:
-            tokens = train_set.world.sample(draw_key, self.sentences_per_update).tokens
-        return self.pack(self.ask(tokens, ask_key))
+            order = epoch_order(of_epoch, self.num_train, repeated, static=False)
+            parts.append(train_set.sentences.tokens[order[step % updates]])
+        if fresh := self.sentences_per_update - repeated:
+            parts.append(train_set.world.sample(draw_key, fresh).tokens)
+        return self.pack(self.ask(jnp.concatenate(parts), ask_key))
+
+    @property
+    def _repeated(self) -> int:
+        """Training sentences that an update reads."""
+        return self.sentences_per_update - round(self.sentences_per_update * self.fresh_share)
 
     def _drawn(self, stream: int, num: int) -> Asked:
         key = jax.random.fold_in(jax.random.key(self.data_seed), stream)

@@ -39,6 +39,7 @@ from el_jax.worlds.hierarchy import random_hierarchy
 from el_jax.worlds.hmm import HMM, block_hmm
 from el_jax.worlds.language_model import LanguageModel, restricted_model
 from el_jax.worlds.pcfg import TreeGrammar, tree_grammar
+from el_jax.worlds.periodic import Periodic
 from el_jax.worlds.processes import mess3, rrxor
 from el_jax.worlds.world import PAD, Sentences, World
 
@@ -52,6 +53,7 @@ __all__ = [
     "LabelRates",
     "LanguageModel",
     "MaskedContexts",
+    "Periodic",
     "Sentences",
     "TreeGrammar",
     "World",

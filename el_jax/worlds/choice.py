@@ -15,6 +15,7 @@ from el_jax.worlds.grammar_file import read_grammar
 from el_jax.worlds.hierarchy import random_hierarchy
 from el_jax.worlds.hmm import block_hmm
 from el_jax.worlds.pcfg import tree_grammar
+from el_jax.worlds.periodic import Periodic
 from el_jax.worlds.processes import mess3, rrxor
 from el_jax.worlds.world import World
 
@@ -27,6 +28,7 @@ WORLDS: dict[str, Callable[..., World]] = {
     "bigram_river": bigram_river,
     "mess3": mess3,
     "rrxor": rrxor,
+    "periodic": Periodic,
 }
 
 Number = int | float | str

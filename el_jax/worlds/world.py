@@ -134,15 +134,24 @@ def columns_of(table: Any, tokens: Tokens, least: int = 0) -> Float[Array, "*n T
         ValueError: a token whose value is known here, not a traced one, is out of range.
     """
     columns = jnp.asarray(table).T
+    check_words(tokens, len(columns), least)
+    return columns[tokens]
+
+
+def check_words(tokens: Tokens, vocab_size: int, least: int = 0) -> None:
+    """Check that words are in ``least .. vocab_size - 1``, if their values are known here.
+
+    Raises:
+        ValueError: one is not.
+    """
     if not isinstance(tokens, jax.core.Tracer) and getattr(tokens, "is_fully_addressable", True):
         ids = np.asarray(tokens)
-        wrong = ids[(ids < least) | (ids >= len(columns))]
+        wrong = ids[(ids < least) | (ids >= vocab_size)]
         if wrong.size:
             raise ValueError(
-                f"token {wrong[0]}: must be in {least} .. {len(columns) - 1}, the words of the "
+                f"token {wrong[0]}: must be in {least} .. {vocab_size - 1}, the words of the "
                 "world; leave out begin and mask tokens"
             )
-    return columns[tokens]
 
 
 def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:

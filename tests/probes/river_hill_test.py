@@ -30,6 +30,10 @@ def test_divergences_are_those_of_the_rows():
     weights = len(tokens), (tokens[:, :-1] >= 4).sum()
     expected = np.average([first, later], weights=weights)
     np.testing.assert_allclose(found["kl_hill"], [expected], rtol=1e-4)
+    np.testing.assert_array_equal(found["river_accuracy"], [1])
+    logits[:4, :8] *= -1
+    wrong = river_hill(RIVER, MODEL).of_params({"logits": jnp.asarray(logits)[None]})
+    np.testing.assert_array_equal(wrong["river_accuracy"], [0])
 
 
 def test_both_together_are_the_divergence_from_the_truth():

@@ -117,6 +117,20 @@ def test_a_fixed_set_is_read_once_an_epoch_and_masked_anew():
     assert (places[0] != places[1]).any()
 
 
+def test_fresh_sentences_stand_beside_those_of_a_fixed_set():
+    task = MaskedWords(world=PCFG, num_train=12, sentences_per_update=16, fresh_share=0.6)
+    data = jax.jit(task.train_set)()
+    known = set(map(tuple, np.asarray(data.sentences.tokens).tolist()))
+    batch_at = jax.jit(functools.partial(task.batch_at, data))
+    key = jax.random.key(5)  # that of no data set
+    updates = [list(map(tuple, restored(task, batch_at(u, key)).tolist())) for u in range(4)]
+    assert all(len(rows) == 16 for rows in updates)
+    repeated = [row for rows in updates[:2] for row in rows if row in known]
+    assert sorted(repeated) == sorted(known)  # six an update, so once an epoch of two
+    fresh = [row for rows in updates for row in rows if row not in known]
+    assert len(fresh) == len(set(fresh)) == 40
+
+
 def test_a_larger_test_set_begins_with_the_smaller_one():
     task = MaskedWords(world=PCFG, masking="bert")
     small, large = drawn(task, 5), drawn(task, 9)
@@ -134,9 +148,23 @@ def test_test_sentences_are_no_training_sentences():
     ("field", "value", "allowed"),
     [
         ("masking", "two", "'one' or 'bert'"),
-        ("num_train", 10, "0 or a multiple of sentences_per_update=256"),
+        ("num_train", 10, "0 or a multiple of 256"),
+        ("fresh_share", 0.5, "0, or below 1 with num_train > 0"),  # none is repeated
     ],
 )
 def test_a_bad_field_is_named(field, value, allowed):
     with pytest.raises(ValueError, match=f"^{field}={value!r}: must be {allowed}"):
         dataclasses.replace(MaskedWords(), **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"num_train": 10, "fresh_share": 0.5}, "num_train=10: must be 0 or a multiple of 8,"),
+        ({"num_train": 16, "fresh_share": 0.99}, "fresh_share=0.99: must be .* to repeat"),
+        ({"num_train": 16, "fresh_share": -0.5}, "fresh_share=-0.5: must be 0, or below 1"),
+    ],
+)
+def test_a_bad_mixture_is_named(numbers, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        MaskedWords(sentences_per_update=16, **numbers)

@@ -52,6 +52,9 @@ NUMBERS = [  # world, numbers, what is said of them
     ("bigram_river", {"seed": -1}, "seed=-1: must be at"),
     ("mess3", {"alpha": 1.1}, "alpha=1.1: must be in"),
     ("mess3", {"x": 0.6}, "x=0.6: must be in"),
+    ("periodic", {"least_period": 0}, "least_period=0: must be at least 1"),
+    ("periodic", {"length": 9}, "most_period=10: must be in least_period=6..length=9"),
+    ("periodic", {"vocab_size": 0}, "vocab_size=0: must be at least 1"),
     ("dyck", {"length": 0}, "length=0: must be even and at least 2"),
     ("dyck", {"length": 5}, "length=5: must be even and at least 2"),
     ("language_model", {"num_words": 4}, "num_words=4: must be in 1..3, the tokens that occur"),
@@ -114,7 +117,7 @@ def test_what_cannot_be_answered_is_named(call, message):
         call()
 
 
-@pytest.mark.parametrize("name", ["hmm", "pcfg", "grammar_file"])
+@pytest.mark.parametrize("name", ["hmm", "pcfg", "grammar_file", "periodic"])
 def test_a_token_that_is_no_word_is_refused_and_not_taken_for_another(name):
     world = SMALL[name]
     tokens = np.zeros((1, world.length), np.int32)

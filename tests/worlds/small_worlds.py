@@ -48,6 +48,7 @@ SMALL = {
     "bigram_river": WORLDS["bigram_river"](vocab_size=4, length=4),
     "mess3": WORLDS["mess3"](length=4),
     "rrxor": WORLDS["rrxor"](length=5),
+    "periodic": WORLDS["periodic"](vocab_size=3, length=5, least_period=2, most_period=4),
     "language_model": restricted_model(
         TABLE.apply, random_logits(), np.array([3, 9, 4, 4, 8]), num_words=3, begin=4, length=4
     ),
