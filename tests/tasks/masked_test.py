@@ -149,7 +149,7 @@ def test_test_sentences_are_no_training_sentences():
     [
         ("masking", "two", "'one' or 'bert'"),
         ("num_train", 10, "0 or a multiple of 256"),
-        ("fresh_share", 0.5, "0, or below 1 with num_train > 0"),  # none is repeated
+        ("fresh_share", 0.5, "0, or with num_train > 0 a share"),  # none is repeated
     ],
 )
 def test_a_bad_field_is_named(field, value, allowed):
@@ -161,8 +161,8 @@ def test_a_bad_field_is_named(field, value, allowed):
     ("numbers", "message"),
     [
         ({"num_train": 10, "fresh_share": 0.5}, "num_train=10: must be 0 or a multiple of 8,"),
-        ({"num_train": 16, "fresh_share": 0.99}, "fresh_share=0.99: must be .* to repeat"),
-        ({"num_train": 16, "fresh_share": -0.5}, "fresh_share=-0.5: must be 0, or below 1"),
+        ({"num_train": 16, "fresh_share": 0.99}, "fresh_share=0.99: must be .* leaves room"),
+        ({"num_train": 16, "fresh_share": -0.5}, "fresh_share=-0.5: must be 0, or with"),
     ],
 )
 def test_a_bad_mixture_is_named(numbers, message):
