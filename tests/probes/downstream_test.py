@@ -99,8 +99,12 @@ def test_naive_bayes_reads_the_same_features():
 
 def test_a_network_is_trained_on_for_a_label_and_a_lost_one_is_nan():
     model = transformer(bert_of(TASK))
-    params = Once(model.init)(jax.random.key(0))
-    both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), params)
+
+    @Once
+    def drawn(key):
+        return jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), model.init(key))
+
+    both = drawn(jax.random.key(0))
     recipe = FineTuning(num_epochs=20, batch_size=40, peak_lr=1e-2)
     found = fine_tuned(TASK, model, 600, recipe).of_params(both)
     frozen = downstream(TASK, model, 600).of_params(both)
