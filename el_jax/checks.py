@@ -79,6 +79,11 @@ def shapes_of_update(task: Task) -> Batch:
     return jax.eval_shape(lambda: task.batch_at(task.train_set(), 0, jax.random.key(0)))
 
 
+@functools.lru_cache(maxsize=4)  # a sweep checks many trainings on the same sentences
+def _shapes_of_split(task: Task, num: int) -> Batch:
+    return jax.eval_shape(lambda: task.pack(task.test_set(num)))
+
+
 @contextlib.contextmanager
 def _errors_of(prefix: str) -> Iterator[None]:
     """Prefix an error that begins with ``field=value`` with the name of its section."""
@@ -114,7 +119,7 @@ def _check_name(settings: Settings, split: str) -> None:
 
 def _check_evaluation(task: Task, split: str, num: int) -> None:
     try:
-        jax.eval_shape(lambda: task.pack(task.test_set(num)))
+        _shapes_of_split(task, num)
     except DataError as error:
         raise ConfigError(f"config.task.{error}") from error
     except ValueError as error:  # the examples do not fill whole windows

@@ -9,7 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from el_jax.analyze_ntp import analyze_ntp
 from el_jax.linear_ntp import figure1_problem, max_margin
+from el_jax.process import launch
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -17,6 +19,11 @@ ROOT = pathlib.Path(__file__).parents[1]
 def run(workdir, *arguments):
     command = [sys.executable, "-m", "el_jax.analyze_ntp", *arguments, f"--workdir={workdir}"]
     return subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
+
+
+def run_here(workdir, *arguments):
+    """The same in this process, which has imported everything."""
+    analyze_ntp(*launch.command_line(["", *arguments, f"--workdir={workdir}"]))
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +64,14 @@ def test_the_course_ends_where_the_decoder_was_kept(done):
     assert float(rows[-1]["norm"]) == pytest.approx(length)
 
 
-def test_what_is_not_separable_says_why_and_has_no_margin(tmp_path):
-    process = run(
-        tmp_path, "--config=configs/linear_ntp/random.py:teacher,m=12,d=2,V=5,S=2,steps=0"
-    )
-    assert process.returncode == 0, process.stderr
-    assert "\nnot separable: " in process.stdout
-    assert "FarkasMatrix verified" in process.stdout
-    assert "\ncompatible: " in process.stdout
-    assert "max margin" not in process.stdout
+def test_what_is_not_separable_says_why_and_has_no_margin(tmp_path, capsys):
+    config = "--config=configs/linear_ntp/random.py:teacher,m=12,d=2,V=5,S=2,steps=0"
+    run_here(tmp_path, config)
+    said = capsys.readouterr().out
+    assert "\nnot separable: " in said
+    assert "FarkasMatrix verified" in said
+    assert "\ncompatible: " in said
+    assert "max margin" not in said
     assert not (tmp_path / "trajectory.csv").exists()
 
 
@@ -85,9 +91,10 @@ def activations(path, **arrays):
     return f"--config=configs/linear_ntp/activations.py:file={path},norms=all,steps=200"
 
 
-def test_frozen_activations_are_analysed_and_trained_on(tmp_path):
-    process = run(tmp_path / "out", activations(tmp_path / "acts.npz"))
-    assert (process.returncode, process.stderr) == (0, "")
+def test_frozen_activations_are_analysed_and_trained_on(tmp_path, capsys):
+    run_here(tmp_path / "out", activations(tmp_path / "acts.npz"))
+    said = capsys.readouterr()
+    assert said.err == ""
     for words in (
         "8 contexts in 6 dimensions, 4 tokens, 2 of them after a context\n",
         "\nembeddings of rank 6 (d/m = 0.75), condition number ",
@@ -97,7 +104,7 @@ def test_frozen_activations_are_analysed_and_trained_on(tmp_path):
         "max margin in the max norm ",
         "max margin in the spectral norm ",
     ):
-        assert words in process.stdout
+        assert words in said.out
     with np.load(tmp_path / "out" / "analysis.npz") as arrays:
         assert arrays["trained"].shape == (4, 6)
     assert (tmp_path / "out" / "figure.png").stat().st_size > 10_000

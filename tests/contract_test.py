@@ -16,6 +16,7 @@ from configs import by_name
 from el_jax import build
 from el_jax.losses import ALL_LOSSES
 from el_jax.models import FAMILIES as TRANSFORMERS, MODELS
+from el_jax.process.compilation import Once
 from el_jax.tasks import TASKS, Task
 from el_jax.training.objectives.future import FUTURE
 from el_jax.training.optimizers import OPTIMIZERS, make_optimizer, optimizer_numbers
@@ -72,18 +73,19 @@ def test_a_task_is_a_hashable_source_of_equal_windows(name):
     task = make_spec("task", name).task
     assert isinstance(task, Task)
     assert hash(task) == hash(type(task)(**vars(task)))
-    key, data = jax.random.key(0), task.train_set()
-    first = task.batch_at(data, 0, key)
+    key, data = jax.random.key(0), Once(task.train_set)()
+    first = Once(lambda data: task.batch_at(data, 0, key))(data)
     assert first.tokens.shape[1] == task.window_length
     assert first.supervised.shape == first.labels.shape == first.mask.shape == first.groups.shape
     assert first.labels.shape[1] % task.answer_length == 0
-    for batch in (first, task.pack(task.test_set(first.tokens.shape[0]))):
+    test = Once(lambda: task.pack(task.test_set(first.tokens.shape[0])))()
+    for batch in (first, test):
         assert 0 <= batch.tokens.min() <= batch.tokens.max() < task.vocab_size
         assert 0 <= batch.labels.min() <= batch.labels.max() < task.vocab_size
         assert 0 <= batch.supervised.min() <= batch.supervised.max() < task.window_length
         assert batch.groups.max() < len(task.group_names)
         assert batch.mask.any()
-    again = jax.jit(task.batch_at)(data, jnp.int32(0), key)  # traced, as in a resumed training
+    again = Once(task.batch_at)(data, jnp.int32(0), key)  # traced, as in a resumed training
     jax.tree.map(np.testing.assert_array_equal, again, first)
 
 

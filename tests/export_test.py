@@ -1,8 +1,5 @@
 """A training is exported by one command, and its folder gives the logits of the training."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -20,7 +17,8 @@ from tests import trainings
 def workdir(tmp_path_factory):
     """Two seeds of the copy task."""
     two = "--config.train.seeds=2"
-    return trainings.trained(tmp_path_factory.mktemp("copy"), *trainings.SHORT, two)
+    folder = tmp_path_factory.mktemp("copy")
+    return trainings.trained_here(folder, *trainings.TINY, *trainings.SHORT, two)
 
 
 @pytest.mark.parametrize("step", [None, 10])
@@ -65,8 +63,8 @@ def test_parameters_of_an_objective_on_later_tokens_are_left_out(tmp_path, capsy
     config = "--config=configs/el/path_star.py:smoke,future=multi_token"
     few = ["--config.train.num_updates=20", "--config.train.seeds=1", "--config.model.num_layers=1"]
     workdir, folder = tmp_path / "run", tmp_path / "new"
-    command = [sys.executable, "-m", "el_jax.train", config, *few, f"--workdir={workdir}"]
-    subprocess.run(command, cwd=trainings.ROOT, check=True)
+    trainings.trained_here(workdir, config, *few)
+    capsys.readouterr()
     assert export.main([str(workdir), str(folder)]) == 0
     run = el_jax.load(workdir)
     own = sum(leaf.size for leaf in run.params(seed=0)["future"].values())

@@ -1,8 +1,6 @@
 """A text is continued by a training, by the folder it is exported to, and by published files."""
 
 import pathlib
-import subprocess
-import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -33,9 +31,7 @@ def workdir(tmp_path_factory):
     flags = [f"--config.task.{name}={value}" for name, value in task.items()]
     flags += ["--config.train.num_updates=20", "--config.train.seeds=2", "--config.eval.test=8"]
     config = f"--config=configs/el/text_copy.py:source={texts},smoke"
-    command = [sys.executable, "-m", "el_jax.train", config, *flags, f"--workdir={workdir}"]
-    subprocess.run(command, cwd=trainings.ROOT, check=True)
-    return workdir
+    return trainings.trained_here(workdir, config, *flags)
 
 
 def said(capsys, *arguments):

@@ -10,6 +10,8 @@ import numpy as np
 from orbax.checkpoint import v1 as ocp
 
 from el_jax.checkpoint_step import ARRAYS, committed_steps, verified
+from el_jax.process import launch
+from el_jax.train import train
 
 ROOT = pathlib.Path(__file__).parents[1]
 # tiny, and with dropout: randomness must resume too
@@ -61,6 +63,12 @@ def finish(process, workdir, timeout=300):
 def trained(workdir, *arguments, **environment):
     """Train to the end; return the workdir."""
     finish(start(workdir, *arguments, **environment), workdir)
+    return workdir
+
+
+def trained_here(workdir, *arguments):
+    """Train as the command does, but in this process, which has imported everything."""
+    train(*launch.command_line(["", *arguments, f"--workdir={workdir}"]))
     return workdir
 
 

@@ -155,6 +155,7 @@ def hidden_states(model: ModelFns, params: Params, windows: Batch) -> Float[Arra
     return model.features(params, windows)
 
 
+@jax.jit  # one program for all leaves
 def rows_of(tree: Any, rows: Any) -> Any:
     """Some rows of each leaf."""
     return jax.tree.map(lambda leaf: leaf[rows], tree)

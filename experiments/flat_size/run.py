@@ -88,7 +88,8 @@ def factors_of(config: build.Config, widest: int) -> dict[str, dict[str, float]]
     small = build.parse(config).model_config
     assert isinstance(small, TransformerConfig)
     k = widest // small.width
-    # with its own depth and number of neurons: further ones are zero and have no trace
+    small = dataclasses.replace(small, num_layers=1)  # all layers have the same factors
+    # with its own number of neurons: further ones are zero and have no trace
     neurons = small.mlp_width and k * small.mlp_width
     large = dataclasses.replace(
         small, width=widest, num_heads=k * small.num_heads, mlp_width=neurons

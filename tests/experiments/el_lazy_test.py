@@ -1,6 +1,7 @@
 """Scaled and centred outputs, and the drift of their tangent kernel."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from el_jax.models import PRESETS, transformer
+from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy
 from experiments.el_lazy.model import CentredConfig, centred, laziness, tangent_kernel
 
@@ -18,9 +20,10 @@ SIZES = {"width": 16, "num_layers": 1, "num_heads": 2}
 def made(scale):
     config = CentredConfig(vocab_size=TASK.vocab_size, output_scale=scale, **SIZES)
     model = centred(config)
-    return model, model.init(jax.random.key(0))
+    return model, Once(model.init)(jax.random.key(0))
 
 
+@Once
 def moved(params, amount):
     key = jax.random.key(1)
     return params | {
@@ -30,33 +33,41 @@ def moved(params, amount):
     }
 
 
+@functools.cache
+def batch_of_8():
+    return Once(lambda: TASK.pack(TASK.test_set(8)))()
+
+
 def test_outputs_are_those_of_the_transformer_less_those_at_the_start():
-    batch = TASK.pack(TASK.test_set(8))
+    batch = batch_of_8()
     plain = transformer(
         dataclasses.replace(PRESETS["gpt_neox"], vocab_size=TASK.vocab_size, **SIZES)
     )
+    outputs = Once(plain.apply)
     for scale in (0.5, 4.0):
         model, params = made(scale)
-        np.testing.assert_array_equal(model.apply(params, batch), 0)
+        apply = Once(model.apply)
+        np.testing.assert_array_equal(apply(params, batch), 0)
         params = moved(params, 0.3)
-        difference = plain.apply(params["now"], batch) - plain.apply(params["start"], batch)
-        np.testing.assert_allclose(model.apply(params, batch), scale * difference, rtol=1e-5)
+        difference = outputs(params["now"], batch) - outputs(params["start"], batch)
+        np.testing.assert_allclose(apply(params, batch), scale * difference, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_moving_parameters_have_a_gradient():
-    batch = TASK.pack(TASK.test_set(8))
+    batch = batch_of_8()
     model, params = made(2.0)
-    slopes = jax.grad(lambda p: jnp.sin(model.apply(p, batch)[..., 0]).sum())(moved(params, 0.3))
+    slope = Once(jax.grad(lambda p: jnp.sin(model.apply(p, batch)[..., 0]).sum()))
+    slopes = slope(moved(params, 0.3))
     assert all((leaf == 0).all() for leaf in jax.tree.leaves(slopes["start"]))
     assert any((leaf != 0).any() for leaf in jax.tree.leaves(slopes["now"]))
 
 
 def test_the_drift_is_none_at_the_start_and_grows_with_the_move():
-    drifts = []
+    drifts, (model, params) = [], made(2.0)
+    probe = laziness(TASK, model)
     for amount in (0.0, 0.01, 0.3):
-        model, params = made(2.0)
         runs = jax.tree.map(lambda leaf: leaf[None], moved(params, amount))
-        found = laziness(TASK, model).of_params(runs)
+        found = probe.of_params(runs)
         drifts.append(found["kernel_drift"].item())
         norms = [
             np.sqrt(sum(np.square(leaf).sum() for leaf in jax.tree.leaves(tree)))
@@ -73,9 +84,9 @@ def test_the_drift_is_none_at_the_start_and_grows_with_the_move():
 def test_a_quadratic_form_of_the_kernel_is_the_square_of_a_gradient():
     model, params = made(2.0)
     start, now = params["start"], moved(params, 0.1)["now"]
-    batch = TASK.pack(TASK.test_set(8))
+    batch = batch_of_8()
 
-    @jax.jit
+    @Once
     def gradient(now, v):
         def weighted(now):
             logits = model.apply({"now": now, "start": start}, batch)[:, 0]
@@ -83,7 +94,7 @@ def test_a_quadratic_form_of_the_kernel_is_the_square_of_a_gradient():
 
         return sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(jax.grad(weighted)(now)))
 
-    kernel = jax.jit(lambda now: tangent_kernel(model, now, start, batch))(now)
+    kernel = Once(lambda now: tangent_kernel(model, now, start, batch))(now)
     for key in jax.random.split(jax.random.key(2), 3):
         v = jax.random.normal(key, (8,))
         np.testing.assert_allclose(v @ kernel @ v, gradient(now, v), rtol=1e-4)

@@ -8,6 +8,7 @@ import pytest
 from el_jax import build
 from el_jax.curvature import Hessian
 from el_jax.models import LookupTableConfig, lookup_table
+from el_jax.process.compilation import Once
 from experiments.flat_elearn import claims, probe, run
 from experiments.harness.judging import Verdict, judged
 from tests.experiments.toys import table_of
@@ -37,11 +38,12 @@ def test_a_loss_out_of_reach_is_not_a_number():
 def test_measures_are_those_of_dense_matrices(monkeypatch):
     task = build.parse(run.studies("smoke")[0].config).task
     model = lookup_table(LookupTableConfig(vocab_size=task.vocab_size))
-    batch = task.pack(task.train_set())
+    batch = Once(lambda: task.pack(task.train_set()))()
     windows, labels = probe.contexts_of(batch, 32)
     few, of_few = probe.contexts_of(batch, 8)
     seen = jnp.take_along_axis(windows.tokens, windows.supervised, 1)[:, 0]
-    noise = jax.random.normal(jax.random.key(0), model.init(jax.random.key(0))["logits"].shape)
+    shape = jax.eval_shape(model.init, jax.random.key(0))["logits"].shape
+    noise = jax.random.normal(jax.random.key(0), shape)
     own = 0.3 * noise.at[seen, labels].add(5.0)  # better than guessing, so that a scale matches
     z = model.apply({"logits": own}, windows)[:, 0]
     monkeypatch.setattr(probe, "MATCHED_CE", float(probe.cross_entropy(0.2 * z, labels)))
@@ -61,7 +63,7 @@ def test_measures_are_those_of_dense_matrices(monkeypatch):
         def loss(params, scale=scale):
             return probe.cross_entropy(scale * model.apply(params, few)[:, 0], of_few)
 
-        hessian = Hessian(loss, {"logits": own}).dense()
+        hessian = Once(lambda params, loss=loss: Hessian(loss, params).dense())({"logits": own})
         top = float(jnp.linalg.eigvalsh(hessian)[-1])
         assert np.exp(found[start + probe.TOP]) == pytest.approx(top, rel=1e-3)
 

@@ -7,6 +7,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from el_jax.curvature import Hessian
+from el_jax.process.compilation import Once
 from el_jax.worlds import block_hmm, exact_entropy_floor
 from experiments.flat_sgd_flow import drift, network, product, run
 
@@ -60,13 +61,13 @@ def test_the_direction_is_the_slope_of_the_trace_in_the_null_space_of_the_hessia
     net, given = minimum
     theta, restore = ravel_pytree(net)
 
-    def hessian_trace(theta):
-        loss = lambda net: network.divergence(net, given)  # noqa: E731
-        return Hessian(loss, restore(theta)).exact_trace(chunk=64)
+    def hessian(theta):
+        return Hessian(lambda net: network.divergence(net, given), restore(theta))
 
-    values, vectors = np.linalg.eigh(Hessian(lambda n: network.divergence(n, given), net).dense())
+    slope = Once(jax.grad(lambda theta: hessian(theta).exact_trace(chunk=64)))(theta)
+    values, vectors = np.linalg.eigh(Once(lambda theta: hessian(theta).dense())(theta))
     tangent = vectors[:, values < 1e-9 * values[-1]]
-    expected = -tangent @ (tangent.T @ jax.grad(hessian_trace)(theta))
+    expected = -tangent @ (tangent.T @ slope)
     np.testing.assert_allclose(network.flattening(net, given), expected, atol=1e-6)
     assert drift.predicted_slope(net, given) == pytest.approx(float(expected @ expected) / 4)
 

@@ -38,6 +38,10 @@ def params_of(config):
     return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf, np.float64)), leaves)
 
 
+def enlarged(small, params, large, scale=1.0):
+    return Once(lambda params: enlarge(small, params, large, scale))(params)
+
+
 def deviation(small, large, scale, x64):
     """Largest difference of the two networks' logits at all tokens, over the largest logit."""
 
@@ -74,7 +78,7 @@ def test_runs_are_enlarged_together():
     runs = [random_params(small, seed) for seed in (0, 1)]
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *runs)
     together = Once(jax.vmap(lambda params: enlarge(small, params, large)))(stacked)
-    alone = Once(lambda params: enlarge(small, params, large))(runs[1])
+    alone = enlarged(small, runs[1], large)
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[1], b), together, alone)
 
 
@@ -127,7 +131,7 @@ def measured_factors(small, large, scale):
     sources = {n: r for n, r in plan.items() if r.group not in ("added", "added_biases")}
     params = params_of(small)
     before = fisher(small, params, sources)
-    after = fisher(large, enlarge(small, params, large, scale), plan)
+    after = fisher(large, enlarged(small, params, large, scale), plan)
     return before, after, {group: after[group] / trace for group, trace in before.items()}
 
 
@@ -167,7 +171,7 @@ def test_added_layers_have_the_trace_of_their_two_last_biases_alone(small):
     with jax.enable_x64(True):
         params = params_of(small)
         one = fisher_function(small, (("last", (source,)),))(params)["last"]
-        after = fisher(large, enlarge(small, params, large), plan)
+        after = fisher(large, enlarged(small, params, large), plan)
     assert after["added"] == 0
     expected = sum(r.fisher_factor for r in added.values()) * float(one)
     assert after["added_biases"] == pytest.approx(expected, rel=1e-8)
@@ -180,7 +184,8 @@ def hessian_factors(small, large, scale, targets_of):
     """
     plan = replication(small, large, scale)
     params = params_of(small)
-    targets = targets_of(jax.vmap(lambda c: logits(small)(params, c))(contexts()))
+    outputs = Once(lambda params: jax.vmap(lambda c: logits(small)(params, c))(contexts()))
+    targets = targets_of(outputs(params))
 
     def traces(config, params, names):
         def loss(params):
@@ -193,7 +198,7 @@ def hessian_factors(small, large, scale, targets_of):
         return {group: float(sum(sums[n] for n in members)) for group, members in names}
 
     before = traces(small, params, groups_of(plan))
-    after = traces(large, enlarge(small, params, large, scale), groups_of(plan))
+    after = traces(large, enlarged(small, params, large, scale), groups_of(plan))
     audit = {r.group: r.fisher_factor for r in plan.values()}
     return {group: after[group] / before[group] / audit[group] for group in before}
 

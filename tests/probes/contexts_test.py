@@ -33,7 +33,7 @@ def test_a_context_has_the_logits_and_label_of_its_slot(task, preset):
     model, batch = transformer(config), batch_of(task)
     params = Once(model.init)(jax.random.key(0))
     windows, labels = contexts_of(batch)
-    alone = jax.vmap(context_logits(model), (None, 0))(params, windows)
+    alone = Once(jax.vmap(context_logits(model), (None, 0)))(params, windows)
     mask = np.asarray(batch.mask)
     assert len(alone) == mask.sum()
     np.testing.assert_allclose(alone, Once(model.apply)(params, batch)[mask], atol=1e-5)

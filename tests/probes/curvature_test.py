@@ -11,6 +11,7 @@ from el_jax.models import MODELS, PRESETS, transformer
 from el_jax.models.bidirectional_lstm import BidirectionalLSTMConfig
 from el_jax.probes import context_logits, contexts_of, curvature
 from el_jax.probes.curvature import group_function
+from el_jax.process.compilation import Once
 from el_jax.tasks import MaskedWords
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
@@ -31,7 +32,7 @@ def unigram():
 
 
 def measured(model, seeds=(0, 1)):
-    params = jax.vmap(model.init)(jnp.stack([jax.random.key(seed) for seed in seeds]))
+    params = Once(jax.vmap(model.init))(jnp.stack([jax.random.key(seed) for seed in seeds]))
     values = curvature(TASK, model).of_params(params)
     return params, {name: np.asarray(value) for name, value in values.items()}
 
@@ -53,9 +54,9 @@ def test_traces_of_a_unigram_model_are_those_of_the_formula():
 def test_traces_of_a_transformer_are_those_over_all_labels():
     model = transformer(bert_of(TASK, width=8))
     params, found = measured(model, seeds=(3,))
-    windows, _ = contexts_of(TASK.pack(TASK.train_set()))
+    windows, _ = contexts_of(Once(lambda: TASK.pack(TASK.train_set()))())
     alone = jax.tree.map(lambda leaf: leaf[0], params)
-    exact = jax.jit(lambda p: Fisher(context_logits(model), p, windows).all_labels_trace())(alone)
+    exact = Once(lambda p: Fisher(context_logits(model), p, windows).all_labels_trace())(alone)
     assert abs(found["fisher_trace"][0] - exact.mean) < 4 * found["fisher_trace_sem"][0]
     assert found["fisher_trace_sem"][0] < 0.1 * exact.mean
 

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy
 
 from configs.flatness import masked
 from el_jax import build
@@ -11,6 +12,7 @@ from el_jax.models import transformer
 from el_jax.probes import PROBES, by_naive_bayes, downstream, fine_tuned
 from el_jax.probes.fine_tune import FineTuning
 from el_jax.probes.linear_probe import linear_probe, naive_bayes
+from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import MaskedWords, PaddedCopy
 from el_jax.types import ModelFns
@@ -53,20 +55,20 @@ def test_every_label_is_read_unless_some_are_named():
 
 
 def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
-    world, sentences = WORLD.make(), TASK.downstream_set(400)
+    world, sentences = WORLD.make(), Once(lambda: TASK.downstream_set(400))()
+    log_probability = Once(world.log_probability)
     probe = downstream(TASK, model_of(posterior), 400)
     measured = [probe.of_params(jnp.ones(3)) for _ in range(2)]
-    tokens = np.asarray(sentences.tokens)
+    tokens = np.array(sentences.tokens)
     features = np.empty((*tokens.shape, world.vocab_size))
     for place in range(tokens.shape[1]):  # by the probabilities of whole sentences
         for word in range(world.vocab_size):
-            features[:, place, word] = world.log_probability(
-                jnp.asarray(tokens).at[:, place].set(word)
-            )
-    features = np.asarray(jax.nn.softmax(features)).reshape(400, -1)
-    expected = linear_probe(
-        features, np.asarray(world.labels(sentences)["state_2"]), 4, jax.random.key(2)
-    ).mean
+            changed = tokens.copy()
+            changed[:, place] = word
+            features[:, place, word] = log_probability(changed)
+    features = scipy.special.softmax(features, axis=-1).reshape(400, -1)
+    states = np.asarray(Once(world.labels)(sentences)["state_2"])
+    expected = linear_probe(features, states, 4, jax.random.key(2)).mean
     for found in measured:
         lookup = found["downstream_state_2_lookup"]
         np.testing.assert_allclose(
@@ -76,15 +78,15 @@ def test_the_lookup_table_has_the_conditional_of_each_word_in_turn():
 
 def test_naive_bayes_reads_the_same_features():
     found = by_naive_bayes(TASK, model_of(posterior), NUM).of_params(jnp.ones(1))
-    world, sentences = WORLD.make(), TASK.downstream_set(NUM)
-    features = posterior(1.0, TASK.whole(sentences.tokens)).reshape(NUM, -1)
-    expected = linear_probe(
-        features,
-        np.asarray(world.labels(sentences)["state_2"]),
-        4,
-        jax.random.key(2),
-        fit=naive_bayes,
-    )
+
+    @Once
+    def examples():
+        sentences = TASK.downstream_set(NUM)
+        features = posterior(1.0, TASK.whole(sentences.tokens)).reshape(NUM, -1)
+        return features, WORLD.make().labels(sentences)["state_2"]
+
+    features, states = map(np.asarray, examples())
+    expected = linear_probe(features, states, 4, jax.random.key(2), fit=naive_bayes)
     assert found["naive_bayes_state_2"][0] == pytest.approx(float(expected.mean), abs=0.002)
     assert {name.removeprefix("naive_bayes_state_2") for name in found} == {
         "",
@@ -97,8 +99,12 @@ def test_naive_bayes_reads_the_same_features():
 
 def test_a_network_is_trained_on_for_a_label_and_a_lost_one_is_nan():
     model = transformer(bert_of(TASK))
-    params = model.init(jax.random.key(0))
-    both = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), params)
+
+    @Once
+    def drawn(key):
+        return jax.tree.map(lambda leaf: jnp.stack([leaf, leaf * jnp.nan]), model.init(key))
+
+    both = drawn(jax.random.key(0))
     recipe = FineTuning(num_epochs=20, batch_size=40, peak_lr=1e-2)
     found = fine_tuned(TASK, model, 600, recipe).of_params(both)
     frozen = downstream(TASK, model, 600).of_params(both)

@@ -7,6 +7,7 @@ import pytest
 
 from el_jax.models import transformer
 from el_jax.probes.fine_tune import FineTuning, fine_tune
+from el_jax.process.compilation import Once
 from el_jax.tasks import MaskedWords
 from el_jax.types import ModelFns
 from el_jax.worlds import choose_world
@@ -22,7 +23,7 @@ QUICK = FineTuning(num_epochs=60, batch_size=40, peak_lr=1e-2)
 def bert():
     """A small transformer and its parameters at the start."""
     model = transformer(bert_of(TASK))
-    return model, model.init(KEY)
+    return model, Once(model.init)(KEY)
 
 
 def table():
@@ -64,8 +65,9 @@ def test_the_rate_rises_and_falls_to_0():
     params = {"w": jnp.ones(1)}
     optimizer = FineTuning(warmup=0.2, peak_lr=0.5, weight_decay=0.0).optimizer(10)
     state, sizes = optimizer.init(params), []
+    update = Once(optimizer.update)
     for _ in range(11):
-        step, state = optimizer.update({"w": jnp.ones(1)}, state, params)
+        step, state = update({"w": jnp.ones(1)}, state, params)
         sizes.append(-float(step["w"][0]))
     expected = [0.0, 0.25, *(0.5 * (1 - k / 8) for k in range(9))]
     np.testing.assert_allclose(sizes, expected, atol=1e-4)

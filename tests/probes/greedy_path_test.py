@@ -5,10 +5,15 @@ import jax.numpy as jnp
 import pytest
 
 from el_jax.probes import greedy_goal
+from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy, PathStar
 from el_jax.types import ModelFns
 
 TASK = PathStar(degree=2, path_length=3, num_nodes=12, graphs_per_update=8)
+
+
+def batch_of(task, num):
+    return Once(lambda: task.pack(task.test_set(num)))()
 
 
 def follow(params, batch, key=None):
@@ -35,7 +40,7 @@ def test_a_guesser_ends_at_the_goal_of_one_graph_in_d_though_its_last_node_is_al
     assert knower == 1
     assert guesser == pytest.approx(TASK.chance, abs=0.07)  # 3 standard errors
     assert found["greedy_path_accuracy"].tolist() == [guesser, knower]
-    batch = TASK.pack(TASK.test_set(512))
+    batch = batch_of(TASK, 512)
     assert (jnp.argmax(follow(0, batch), -1) == batch.labels)[:, -1].all()  # when given the path
 
 
@@ -69,8 +74,8 @@ def test_masked_diffusion_writes_first_what_it_is_surest_of():
 
     found = greedy_goal(task, ModelFns(dict, backwards), num=64).of_params(jnp.array([9.0, -9.0]))
     assert found["greedy_path_accuracy"].tolist() == [1, 0]
-    batch = task.pack(task.test_set(64))
-    at_once = jnp.argmax(backwards(9.0, batch), -1) == batch.labels
+    batch = batch_of(task, 64)
+    at_once = jnp.argmax(Once(backwards)(9.0, batch), -1) == batch.labels
     assert not at_once[:, :-1].all(0).any()  # all at once, no other place is always right
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from el_jax.probes import true_conditional
+from el_jax.process.compilation import Once
 from el_jax.tasks import CausalWords, MaskedWords, PaddedCopy
 from el_jax.types import ModelFns
 from el_jax.worlds import PAD, choose_world, every_sentence, exact_entropy_floor
@@ -50,14 +51,19 @@ def test_the_truth_has_no_divergence():
 
 def test_entropy_and_divergence_are_those_over_every_sentence():
     found = measured(uniform)
-    floor = float(exact_entropy_floor(WORLD.make()))
+    floor = float(Once(exact_entropy_floor)(WORLD.make()))
     # the cross-entropy of the uniform model is log V in every context
     np.testing.assert_allclose(found["kl"] + found["entropy"], np.log(4), rtol=1e-5)
     assert found["kl"].shape == (2,)
     error = found["kl_sem"][0]
     assert abs(found["entropy"][0] - floor) < 4 * error
-    tokens, probability = every_sentence(WORLD.make())
-    log_q = WORLD.make().log_conditionals(tokens)
+
+    @Once
+    def every_law():
+        tokens, probability = every_sentence(WORLD.make())
+        return probability, WORLD.make().log_conditionals(tokens)
+
+    probability, log_q = every_law()
     kl = jnp.where(jnp.exp(log_q) > 0, jnp.exp(log_q) * (log_q + np.log(4)), 0).sum(-1)
     occurs = probability > 0
     mean = (jnp.where(occurs[:, None], kl, 0) * probability[:, None]).sum() / 3
@@ -100,7 +106,7 @@ def causal_task(request, tmp_path):
 def next_words_of(task):
     """The model that knows the truth, from a table of the mass of every prefix of a window."""
     world = task.world.make()
-    tokens, probability = map(np.asarray, every_sentence(world))
+    tokens, probability = map(np.asarray, Once(every_sentence)(world))
     ends = len(world.lengths) > 1
     size, slots = task.vocab_size, world.length + ends
     ended = np.pad(tokens, ((0, 0), (0, int(ends))), constant_values=PAD)
@@ -140,7 +146,7 @@ def test_divergence_and_entropy_of_next_words_are_those_over_every_sentence(caus
     # the uniform model loses log V at every asked word
     uniform = np.log(causal.vocab_size)
     np.testing.assert_allclose(found["kl"] + found["entropy"], uniform, rtol=1e-5)
-    tokens, probability = map(np.asarray, every_sentence(causal.world.make()))
+    tokens, probability = map(np.asarray, Once(every_sentence)(causal.world.make()))
     occurs = probability > 0
     words = ((tokens != PAD).sum(1) + (len(causal.world.make().lengths) > 1))[occurs]
     weight = probability[occurs]

@@ -18,6 +18,7 @@ from el_jax.linear_ntp.theory.objective import arrays, excess_parts, logit_piece
 from el_jax.models import TransformerConfig, transformer
 from el_jax.process import arithmetic
 from el_jax.tasks import PaddedCopy
+from el_jax.training.program import make_program
 from tests.process.canary import wrong_sums
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -101,9 +102,9 @@ def test_no_sum_of_the_training_step_is_left_to_ynnpack():
     config = get_config("loss=e1,scale=small")  # narrower ones leave it none, whatever the flags
     config.model.num_layers = 1
     config.train.update(seeds=1, shard="none")
-    training = build.build(build.parse(config))
-    state = training.program.init()
-    step = jax.jit(lambda state: training.program.advance(state, 2)).lower(state).compile()
+    program = make_program(build.make_spec(build.parse(config)))
+    state = jax.eval_shape(program.init)
+    step = jax.jit(lambda state: program.advance(state, 2)).lower(state).compile()
     wrong, called = sums_in_ynn(step.as_text())
     assert called  # YNNPACK does compute products
     assert not wrong

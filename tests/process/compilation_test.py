@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax import build
 from el_jax.models import FAMILIES, transformer
 from el_jax.process.compilation import Once
 from el_jax.tasks import TASKS, MaskedWords, PaddedCopy
@@ -29,7 +30,8 @@ def assert_same_bits(ours, theirs):
         lambda: jax.random.uniform(jax.random.key(1), (4097,)),
         lambda: jax.random.randint(jax.random.key(2), (999,), 0, 26),
         lambda: PaddedCopy(padding_length=5).test_set(64),
-        *(kind().train_set for kind in TASKS.values()),
+        # that of causal has the sentences of masked
+        *(kind().train_set for name, kind in TASKS.items() if name != "causal"),
     ],
 )
 def test_what_is_drawn_once_has_the_bits_of_any_other_program(draw):
@@ -51,7 +53,7 @@ def test_sentences_of_every_world_have_the_same_bits(world):
 
 
 def test_parameters_drawn_once_have_the_bits_of_any_other_program():
-    spec = built(small_config(seeds=3)).spec
+    spec = build.make_spec(build.parse(small_config(seeds=3)))
     init = spec.objective.head.model.init
     keys = jax.vmap(jax.random.key)(jnp.arange(3))
     assert_same_bits(Once(jax.vmap(init), level=1)(keys), optimised(jax.vmap(init))(keys))

@@ -1,7 +1,6 @@
 """Path-star graphs: their distribution, windows, the teacher's tokens, and published files."""
 
 import dataclasses
-import functools
 import re
 
 import jax
@@ -36,7 +35,7 @@ def arms_of(edges, start):
 @pytest.mark.parametrize(("degree", "length", "nodes"), [(2, 3, 5), (5, 3, 50), (3, 2, 4)])
 def test_a_graph_is_a_star_whose_path_ends_a_whole_arm(degree, length, nodes):
     task = PathStar(degree=degree, path_length=length, num_nodes=nodes)
-    for edges, path in zip(*map(np.asarray, task.test_set(50)), strict=True):
+    for edges, path in zip(*map(np.asarray, Once(lambda: task.test_set(50))()), strict=True):
         assert edges.shape == (degree * (length - 1), 2)
         arms = arms_of(edges, path[0])
         assert [len(arm) for arm in arms] == degree * [length - 1]
@@ -50,7 +49,7 @@ def test_nothing_but_the_query_tells_the_branch():
     """Start, goal, and the place of the right branch among all edges are uniform."""
     num = 4000
     task = PathStar(num_nodes=10)
-    edges, path = map(np.asarray, task.test_set(num))
+    edges, path = map(np.asarray, Once(lambda: task.test_set(num))())
     place = (edges == path[:, None, :2]).all(-1).argmax(1)
     for drawn, kinds in ((place, 4), (path[:, 0], 10), (path[:, 1], 10), (path[:, 2], 10)):
         shares = np.bincount(drawn, minlength=kinds) / num
@@ -59,8 +58,8 @@ def test_nothing_but_the_query_tells_the_branch():
 
 def test_a_window_reads_as_a_line_of_the_files():
     task = PathStar(degree=2, path_length=3, num_nodes=10)
-    graphs = task.test_set(3)
-    batch = task.pack(graphs)
+    graphs = Once(lambda: task.test_set(3))()
+    batch = Once(task.pack)(graphs)
     assert batch.tokens.shape == (3, task.window_length) == (3, 15 + 3)
     assert task.vocab_size == 10 + 4
     for row, edges, path in zip(batch.tokens, *map(np.asarray, graphs), strict=True):
@@ -78,7 +77,7 @@ def test_groups_are_places_on_the_path_whichever_way_it_is_asked_for():
     assert task.group_names == ("start", "branch", "node_2", "node_3", "last_node")
     assert PathStar(path_length=2).group_names == ("start", "branch")
     back = dataclasses.replace(task, order="reversed")
-    forward, backward = (t.pack(t.test_set(9)) for t in (task, back))
+    forward, backward = Once(lambda: [t.pack(t.test_set(9)) for t in (task, back)])()
     np.testing.assert_array_equal(backward.labels, forward.labels[:, ::-1])
     np.testing.assert_array_equal(backward.groups, forward.groups[:, ::-1])
     prefix = slice(0, task.prefix_length)
@@ -99,7 +98,8 @@ def test_without_a_teacher_the_path_is_hidden_in_training_and_test():
 def test_masking_hides_a_share_of_the_path_in_training_alone():
     forced, masked = (PathStar(num_nodes=12, teacher=kind) for kind in ("forced", "masked"))
     masked = dataclasses.replace(masked, mask_rate=0.3)
-    jax.tree.map(np.testing.assert_array_equal, *(t.pack(t.test_set(8)) for t in (forced, masked)))
+    tests = Once(lambda: [t.pack(t.test_set(8)) for t in (forced, masked)])()
+    jax.tree.map(np.testing.assert_array_equal, *tests)
     batch_at = Once(lambda t, step: t.batch_at(t.train_set(), step, KEY), static_argnums=0)
     seen, unseen = (batch_at(t, 3) for t in (forced, masked))
     np.testing.assert_array_equal(seen.labels, unseen.labels)
@@ -132,7 +132,7 @@ def test_masked_diffusion_predicts_hidden_tokens_where_they_stand():
     alone = mask[mask.sum(1) == 1].mean(0)  # shares of the four places where one is hidden
     assert abs(alone - 0.25).max() < 2 * error
     assert batch_at(hidden, 4).mask.tolist() != batch.mask.tolist()
-    test = hidden.pack(hidden.test_set(8))
+    test = Once(lambda: hidden.pack(hidden.test_set(8)))()
     assert test.mask.all()
     assert (test.tokens[:, first:] == hidden.special_ids[-1]).all()
 
@@ -152,11 +152,11 @@ def test_only_masked_diffusion_may_see_later_tokens():
 
 def test_every_update_has_graphs_of_its_own():
     task = PathStar(num_nodes=12, graphs_per_update=16)
-    batch_at = jax.jit(functools.partial(task.batch_at, task.train_set()))
+    batch_at = Once(lambda step, key: task.batch_at(task.train_set(), step, key))
     first, again, later = (batch_at(step, KEY) for step in (3, 3, 4))
     jax.tree.map(np.testing.assert_array_equal, first, again)
     assert (first.tokens != later.tokens).any(1).all()
-    other = task.batch_at(task.train_set(), 3, jax.random.key(1))
+    other = batch_at(3, jax.random.key(1))
     assert (first.tokens != other.tokens).any(1).all()
 
 
@@ -180,10 +180,10 @@ def test_teacher_forced_exact_match_is_that_of_greedy_decoding():
     shape = jax.eval_shape(model.init, KEY)["logits"].shape
     drawn = jnp.asarray(np.random.default_rng(16).normal(size=shape), jnp.float32)
     params = {"logits": drawn.at[:, 3:].add(-10.0)}  # a path has only nodes
-    batch = task.pack(task.test_set(600))
-    forced = exact_matches(model.apply(params, batch), batch.labels)
+    batch, apply = Once(lambda: task.pack(task.test_set(600)))(), Once(model.apply)
+    forced = exact_matches(apply(params, batch), batch.labels)
     for place in range(task.path_length):  # decode: each answer is read by the next
-        answer = model.apply(params, batch)[:, place].argmax(-1)
+        answer = apply(params, batch)[:, place].argmax(-1)
         batch = batch._replace(tokens=batch.tokens.at[:, task.prefix_length + place].set(answer))
     decoded = np.asarray(batch.tokens)[:, task.prefix_length :]
     greedy = (decoded == batch.labels).all(-1)

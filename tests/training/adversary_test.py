@@ -8,6 +8,7 @@ import pytest
 from configs.flatness.masked import get_config
 from el_jax import build
 from el_jax.checks import layout_of
+from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.adversary import Update, unexplained
 
@@ -60,10 +61,14 @@ def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
     spec, task = build.make_spec(settings), settings.task
     both = spec.objective
     alone, model, adversary = both.base, both.head.model, both.adversary
-    params, key = model.init(jax.random.key(0)), jax.random.key(1)
-    data = task.train_set()
-    batch = task.batch_at(data, 3, key)
-    labelled = task.labelled_at("state_3", 32, data, 3, key)
+    params, key = Once(model.init)(jax.random.key(0)), jax.random.key(1)
+
+    @Once
+    def drawn():
+        data = task.train_set()
+        return task.batch_at(data, 3, key), task.labelled_at("state_3", 32, data, 3, key)
+
+    batch, labelled = drawn()
     num_classes = task.world.make().num_classes["state_3"]
     update = Update(batch, labelled)
 
@@ -79,7 +84,7 @@ def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
         ordinary, _ = alone.loss(params, batch, (), spec.hypers.loss, key)
         return ordinary - 0.5 * jnp.minimum(share, cap), share
 
-    @jax.jit
+    @Once
     def all_at_once():
         (loss, (metrics, _)), grads = gradient(both, update)
         by_hand = jax.value_and_grad(total, has_aux=True)(params)
@@ -98,21 +103,24 @@ def test_the_gradient_is_that_of_the_loss_less_the_capped_share(cap, rewarded):
 
 def test_labelled_sentences_are_new_in_every_update_and_have_the_labels_of_the_world():
     task = build.parse(config()).task
-    data, key = task.train_set(), jax.random.key(0)
-    first, again, second = (task.labelled_at("state_3", 8, data, step, key) for step in (0, 0, 1))
+    data, key = Once(task.train_set)(), jax.random.key(0)
+    drawn = Once(lambda data, step: task.labelled_at("state_3", 8, data, step, key))
+    first, again, second = (drawn(data, step) for step in (0, 0, 1))
     np.testing.assert_array_equal(first.windows.tokens, again.windows.tokens)
     assert (first.windows.tokens != second.windows.tokens).any()
-    asked = task.batch_at(data, 0, key)
+    asked = Once(task.batch_at)(data, 0, key)
     assert (first.windows.tokens[:, 1:] != asked.tokens[:8, 1:]).any(1).all()
     assert not first.windows.mask.any()
     assert first.labels.shape == (8,)
     grammar = build.parse(get_config("world=pcfg,smoke")).task
-    found = grammar.labelled_at("prefix_2", 8, grammar.train_set(), 0, key)
-    words = found.windows.tokens[:, 1:]
-    np.testing.assert_array_equal(
-        found.labels,
-        grammar.world.make().labels(grammar.downstream_set(8)._replace(tokens=words))["prefix_2"],
-    )
+
+    @Once
+    def labels():
+        found = grammar.labelled_at("prefix_2", 8, grammar.train_set(), 0, key)
+        sentences = grammar.downstream_set(8)._replace(tokens=found.windows.tokens[:, 1:])
+        return found.labels, grammar.world.make().labels(sentences)["prefix_2"]
+
+    np.testing.assert_array_equal(*labels())
 
 
 @pytest.mark.parametrize(

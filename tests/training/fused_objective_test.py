@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from el_jax import build
 from el_jax.losses import TOKEN_LOSSES
 from el_jax.models import PRESETS, transformer
 from el_jax.numbers import declared
@@ -178,7 +179,7 @@ def test_auto_goes_by_width_vocabulary_and_loss():
         config = small_config(f"loss={loss},smoke")
         config.model.update(model)
         config.task.alphabet_size = letters
-        return built(config).spec.objective.head
+        return build.make_spec(build.parse(config)).objective.head
 
     assert isinstance(fused("e1"), LogitHead)  # V = 29, D = 8
     small = {"width": 4, "num_heads": 1, "matmul_precision": "highest"}

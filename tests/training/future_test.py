@@ -13,6 +13,7 @@ from configs.el import copy
 from configs.el.path_star import get_config
 from el_jax import build
 from el_jax.losses import cross_entropy
+from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.training.objectives.future import FUTURE, Answers
 from el_jax.training.objectives.future.bag import to_come
@@ -142,27 +143,38 @@ def make_spec(name, **changes):
     return build.make_spec(build.parse(config))
 
 
+def batch_of(task, num):
+    return Once(lambda: task.pack(task.test_set(num)))()
+
+
 @pytest.mark.parametrize("name", FUTURE)
 def test_a_loss_is_that_of_the_next_token_and_the_weighted_term(name):
     heads = [make_spec(name, weight=weight).objective.head for weight in (0.0, 0.5, 1.0)]
     plain = build.make_spec(build.parse(get_config("smoke"))).objective.head
     task = make_spec(name).task
-    batch = task.pack(task.test_set(4))
-    params = heads[0].model.init(KEY)
+    batch = batch_of(task, 4)
+    params = Once(heads[0].model.init)(KEY)
     of_model = {key: value for key, value in params.items() if key != "future"}
-    jax.tree.map(np.testing.assert_array_equal, of_model, plain.model.init(KEY))
-    losses = [head.loss(head.outputs(params, batch), batch, {}) for head in heads]
-    alone = plain.outputs(of_model, batch)
-    np.testing.assert_allclose(losses[0], plain.loss(alone, batch, {}), rtol=1e-6)
-    assert (losses[2] > losses[0])[:, 0].all()
-    np.testing.assert_allclose(losses[1], (losses[0] + losses[2]) / 2, rtol=1e-5)
-    outputs = heads[2].outputs(params, batch)
-    for ours, theirs in (
-        (heads[2].stats(outputs, batch).label_logit, plain.stats(alone, batch).label_logit),
-        (heads[2].gradient_norm(outputs, batch, {}), plain.gradient_norm(alone, batch, {})),
-        (heads[2].model.apply(params, batch), alone),
-    ):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    jax.tree.map(np.testing.assert_array_equal, of_model, Once(plain.model.init)(KEY))
+
+    @Once
+    def measured(params):
+        losses = [head.loss(head.outputs(params, batch), batch, {}) for head in (*heads, plain)]
+        return losses, *(
+            (
+                head.stats(outputs := head.outputs(params, batch), batch).label_logit,
+                head.gradient_norm(outputs, batch, {}),
+                head.model.apply(params, batch),
+            )
+            for head in (heads[2], plain)
+        )
+
+    (none, half, whole, alone), ours, theirs = measured(params)
+    np.testing.assert_allclose(none, alone, rtol=1e-6)
+    assert (whole > none)[:, 0].all()
+    np.testing.assert_allclose(half, (none + whole) / 2, rtol=1e-5)
+    for of_head, of_plain in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(of_head, of_plain, rtol=1e-5, atol=1e-6)
 
 
 def test_later_tokens_end_with_their_answer():
@@ -172,8 +184,8 @@ def test_later_tokens_end_with_their_answer():
     config.task.update(copy_length=3, strings_per_window=2, padding_length=4)
     spec = build.make_spec(build.parse(config))
     head, task = spec.objective.head, spec.task
-    batch = task.pack(task.test_set(4))
-    term = head.outputs(head.model.init(KEY), batch).term
+    batch = batch_of(task, 4)
+    term = Once(lambda key: head.outputs(head.model.init(key), batch).term)(KEY)
     assert batch.labels.shape == term.shape == (2, 2 * 3)
     assert (np.asarray(term == 0) == [False, False, True] * 2).all()
 
@@ -207,8 +219,12 @@ def test_another_loss_leaves_the_objective_on_later_tokens():
     training = build.build(build.parse(get_config("smoke,future=multi_token")))
     other = training.with_loss(lambda stats: 2 * cross_entropy(stats))
     head, earlier = other.spec.objective.head, training.spec.objective.head
-    batch = training.spec.task.pack(training.spec.task.test_set(2))
-    params = head.model.init(KEY)
-    losses, ordinary = (h.loss(h.outputs(params, batch), batch, {}) for h in (head, earlier))
-    ce = cross_entropy(head.stats(head.outputs(params, batch), batch))
-    np.testing.assert_allclose(losses - ordinary, ce, rtol=1e-4)
+    batch = batch_of(training.spec.task, 2)
+
+    @Once
+    def measured(key):
+        params = head.model.init(key)
+        losses, ordinary = (h.loss(h.outputs(params, batch), batch, {}) for h in (head, earlier))
+        return losses - ordinary, cross_entropy(head.stats(head.outputs(params, batch), batch))
+
+    np.testing.assert_allclose(*measured(KEY), rtol=1e-4)

@@ -1,6 +1,7 @@
 """A training on many devices equals the training on one: same data, same numbers."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import subprocess
@@ -120,16 +121,18 @@ def test_the_state_before_is_given_up(split):
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before))
 
 
+@functools.cache
+def diagonals(layout):
+    """Sophia's diagonal of the Hessian after its first estimate."""
+    sophia = OptimizerConfig("sophia", numbers={"b2": 0.0})
+    program = make_program(dataclasses.replace(spec_with(layout, seeds=1), optimizer=sophia))
+    state, _, _ = program.advance(program.init(), 1)
+    found = jax.tree.leaves(optax.tree.get(state.opt_state, "nu"))
+    return np.concatenate([np.asarray(leaf).ravel() for leaf in found])
+
+
 @pytest.mark.parametrize("how", [{}, {"method": "pmap"}, {"fsdp": True}], ids=str)
 def test_second_derivatives_of_two_devices_are_those_of_one(how):
-    def diagonals(layout):
-        """Sophia's diagonal of the Hessian after its first estimate."""
-        sophia = OptimizerConfig("sophia", numbers={"b2": 0.0})
-        program = make_program(dataclasses.replace(spec_with(layout, seeds=1), optimizer=sophia))
-        state, _, _ = program.advance(program.init(), 1)
-        found = jax.tree.leaves(optax.tree.get(state.opt_state, "nu"))
-        return np.concatenate([np.asarray(leaf).ravel() for leaf in found])
-
     one, two = (diagonals(layout) for layout in (Layout(), Layout(data=2, **how)))
     np.testing.assert_allclose(two, one, rtol=0, atol=1e-4 * abs(one).max())
 

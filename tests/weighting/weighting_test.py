@@ -13,10 +13,12 @@ from configs.flatness.masked import get_config as masked_config
 from el_jax.build import build, make_spec, parse
 from el_jax.checkpoint import Checkpoints
 from el_jax.losses import masked_mean
+from el_jax.process.compilation import Once
 from el_jax.process.errors import ConfigError
 from el_jax.training.fit import fit
 from el_jax.training.program import make_program
 from el_jax.weighting import WEIGHTINGS, group_dro, weighted_mean
+from tests.training.small_training import small_config
 
 DEFINITIONS = {
     "lin_upper": lambda h: min(h + 1, 1),
@@ -88,15 +90,32 @@ def smoke(name="", **numbers):
     return config
 
 
+def start(spec):
+    """Parameters, and the windows of the first update."""
+    init, batch_at = spec.objective.head.model.init, spec.objective.batch_at
+
+    @Once
+    def drawn():
+        batch = batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
+        return init(jax.random.key(1)), batch
+
+    return drawn()
+
+
 def test_an_update_has_the_loss_weighted_by_windows():
     spec = make_spec(parse(smoke("lin_upper", r=0.5)))
     objective, head = spec.objective, spec.objective.head
-    params = head.model.init(jax.random.key(1))
-    batch = objective.batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
-    losses = head.loss(head.outputs(params, batch), batch, {})
+    params, batch = start(spec)
+
+    @Once
+    def measured(params):
+        losses = head.loss(head.outputs(params, batch), batch, {})
+        return losses, objective.loss(params, batch, (), {}, None)[0]
+
+    losses, found = measured(params)
     expected = weighted_mean(losses, batch.mask, partial(WEIGHTINGS["lin_upper"], r=0.5))
     assert abs(expected - masked_mean(losses, batch.mask)) > 1e-4
-    np.testing.assert_allclose(objective.loss(params, batch, (), {}, None)[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_group_dro_is_exponentiated_gradient_ascent_on_the_groups():
@@ -119,8 +138,7 @@ def test_a_group_without_tokens_keeps_its_share():
 def test_an_update_by_groups_has_the_gradient_of_the_weighted_sum_and_remembers():
     spec = make_spec(parse(smoke("group_dro", step_size=0.7)))
     objective, head = spec.objective, spec.objective.head
-    params = head.model.init(jax.random.key(1))
-    batch = objective.batch_at(spec.task.train_set(), jnp.int32(0), jax.random.key(0))
+    params, batch = start(spec)
     members = [np.asarray((batch.groups == group) & batch.mask) for group in range(2)]
     assert all(member.any() for member in members)
 
@@ -145,7 +163,7 @@ def test_an_update_by_groups_has_the_gradient_of_the_weighted_sum_and_remembers(
 
 
 def test_what_a_run_remembers_is_saved_and_resumed_bit_for_bit(tmp_path):
-    config = get_config("smoke,weighting=group_dro,optimizer=sam")
+    config = small_config("smoke,weighting=group_dro,optimizer=sam")
     config.weighting.step_size = 0.1
     config.sweep.optim.peak_lr = (1e-3, 3e-3)
     settings = parse(config)

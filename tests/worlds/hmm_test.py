@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from el_jax.process.compilation import Once
 from el_jax.worlds import HMM, block_hmm, entropy_floor, label_rates
 
 
@@ -30,8 +31,8 @@ def test_probability_and_posteriors_are_sums_over_paths(seed):
     world = dense(seed)
     tokens = np.random.default_rng(seed).integers(0, 3, (10, 4))
     with jax.enable_x64(True):
-        probability = np.exp(world.log_probability(tokens))
-        posteriors = {name: np.exp(p) for name, p in world.log_posteriors(tokens).items()}
+        logs = Once(lambda: (world.log_probability(tokens), world.log_posteriors(tokens)))()
+        probability, posteriors = jax.tree.map(np.exp, logs)
     for i, row in enumerate(tokens):
         joint = paths(world, row)
         np.testing.assert_allclose(probability[i], joint.sum(), atol=1e-10)
@@ -48,7 +49,7 @@ def test_blocks_are_never_left():
     assert not world.emission[state_block[:, None] != word_block].any()
     np.testing.assert_allclose(world.transition.sum(axis=1), 1)
     np.testing.assert_allclose(world.emission.sum(axis=1), 1)
-    sentences = world.sample(jax.random.key(0), 20)
+    sentences = Once(lambda key: world.sample(key, 20))(jax.random.key(0))
     words, states = (np.asarray(a) for a in sentences)
     np.testing.assert_array_equal(word_block[words], state_block[states])
     assert (np.ptp(state_block[states], axis=1) == 0).all()
@@ -57,14 +58,15 @@ def test_blocks_are_never_left():
 
 def test_long_sentences_do_not_underflow():
     world = block_hmm(length=200)
-    tokens = world.sample(jax.random.key(0), 2).tokens
-    conditionals = np.exp(world.log_conditionals(tokens))
+    tokens = Once(lambda key: world.sample(key, 2).tokens)(jax.random.key(0))
+    conditionals = np.exp(Once(world.log_conditionals)(tokens))
     np.testing.assert_allclose(conditionals.sum(axis=-1), 1, atol=1e-5)
-    assert np.isfinite(world.log_probability(tokens)).all()
+    assert np.isfinite(Once(world.log_probability)(tokens)).all()
 
 
 def test_the_defaults_have_the_entropy_they_were_chosen_for():
     world = block_hmm()
-    floor = entropy_floor(world, jax.random.key(0), 1000)
+    floor = Once(entropy_floor, static_argnums=2)(world, jax.random.key(0), 1000)
     assert abs(floor.mean - 3.77) < 0.06  # models differ by some hundredths
-    assert 0.35 < label_rates(world, jax.random.key(1), 1000)["state_6"].bayes.mean < 0.5
+    rates = Once(label_rates, static_argnums=2)(world, jax.random.key(1), 1000)
+    assert 0.35 < rates["state_6"].bayes.mean < 0.5

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from el_jax.models import PRESETS, LSTMConfig, lstm, transformer
+from el_jax.process.compilation import Once
 from el_jax.types import Batch
 from el_jax.worlds import every_sentence, restricted_model
 
@@ -37,32 +38,32 @@ def world_of(teacher, **changes):
     return restricted_model(model.apply, params, COUNTS, **numbers)
 
 
-def next_law(teacher, earlier):
+def next_law(apply, params, earlier):
     """The law of the word after ``earlier``, from the network's logits there alone."""
-    model, params = teacher
     tokens = jnp.array([[BEGIN, *(WORDS[word] for word in earlier)]])
     place = jnp.array([[len(earlier)]])
     batch = Batch(tokens, place, labels=place, mask=place >= 0, groups=place * 0)
-    weights = np.exp(np.asarray(model.apply(jax.tree.map(jnp.asarray, params), batch))[0, 0, WORDS])
+    weights = np.exp(np.asarray(apply(params, batch))[0, 0, WORDS])
     return weights / weights.sum()
 
 
 def test_probabilities_are_the_products_of_the_networks_restricted_laws(teacher):
-    world = world_of(teacher)
+    world, (model, params) = world_of(teacher), teacher
+    apply = Once(model.apply)
     np.testing.assert_array_equal(world.words, WORDS)
     laws = {
-        earlier: next_law(teacher, earlier)
+        earlier: next_law(apply, params, earlier)
         for length in range(LENGTH)
         for earlier in itertools.product(range(3), repeat=length)
     }
-    tokens, probability = map(np.asarray, every_sentence(world))
+    tokens, probability = map(np.asarray, Once(every_sentence)(world))
     expected = [
         np.prod([laws[tuple(row[:t])][row[t]] for t in range(LENGTH)]) for row in tokens.tolist()
     ]
     np.testing.assert_allclose(probability, expected, rtol=1e-10)
     np.testing.assert_allclose(probability.sum(), 1, rtol=1e-12)
     joint = probability.reshape(3, 3, 3)
-    conditionals = np.exp(jax.jit(lambda world: world.log_conditionals(tokens))(world))
+    conditionals = np.exp(Once(lambda world: world.log_conditionals(tokens))(world))
     for t in range(LENGTH):
         truth = np.moveaxis(joint / joint.sum(axis=t, keepdims=True), t, -1)
         others = np.delete(tokens, t, axis=1)
@@ -70,8 +71,9 @@ def test_probabilities_are_the_products_of_the_networks_restricted_laws(teacher)
 
 
 def test_candidates_in_uneven_chunks_give_the_same(monkeypatch):
-    world = world_of((MODELS["lstm"], MODELS["lstm"].init(jax.random.key(0))))
+    world = world_of((MODELS["lstm"], Once(MODELS["lstm"].init)(jax.random.key(0))))
     tokens = jax.random.randint(jax.random.key(1), (2, LENGTH), 0, 3)
-    whole = world.log_conditionals(tokens)
+    whole = Once(lambda world: world.log_conditionals(tokens))(world)
     monkeypatch.setattr("el_jax.worlds.language_model.AT_ONCE", 4)  # of 18 candidates
-    np.testing.assert_allclose(world.log_conditionals(tokens), whole, atol=1e-12)
+    in_chunks = Once(lambda world: world.log_conditionals(tokens))(world)
+    np.testing.assert_allclose(in_chunks, whole, atol=1e-12)
