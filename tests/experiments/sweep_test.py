@@ -76,6 +76,20 @@ def test_every_seed_draws_strings_of_its_own():
     assert config.task.data_seed == 7
 
 
+def test_networks_of_a_data_set_are_trained_together_and_told_by_their_number():
+    config = tiny(seeds=2)
+    config.seed = config.task.data_seed = 7
+    study = Study(config, networks=3)
+    parts = studies.by_seed(study)
+    assert [(p.seed, p.train.seeds, p.task.data_seed) for p in parts] == [(7, 3, 7), (10, 3, 8)]
+    history = History()
+    history.write(10, {"loss": np.array([1.0, 2.0, 3.0])})
+    trained = Trained(build.parse(parts[1]).rows, history, 0.0)
+    rows, _ = sweep._rows(study, trained, ["loss"], [], None)
+    told = [(row["seed"], row["networks"], row["value"]) for row in rows]
+    assert told == [(8, 1, 1.0), (8, 2, 2.0), (8, 3, 3.0)]
+
+
 def test_rows_have_last_values_and_courses_under_the_names_of_the_study():
     history = History()
     history.write(10, {"loss": np.array([3.0, 4.0]), "state_1": np.array([0.1, 0.2])})
