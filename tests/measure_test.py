@@ -25,6 +25,7 @@ from el_jax.config.training import Config
 from el_jax.measure import measure
 from el_jax.models.pretrained import load_pretrained
 from el_jax.probes import NotFiniteError, contexts_of, measurement
+from el_jax.process.compilation import Once
 from el_jax.process.errors import NOT_FINITE, ConfigError, PretrainedError
 from el_jax.run import SavedRun
 from el_jax.tasks.king_james import king_james_words
@@ -36,9 +37,9 @@ KINDS = ("embeddings", "matrices", "norms", "biases")
 
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
-    """A training of two seeds, made by the command."""
-    seeds = ["--config.train.seeds=2", "--config.train.keep_checkpoints=0"]
-    return trainings.trained(tmp_path_factory.mktemp("copy"), *trainings.SHORT, *seeds)
+    """A training of two seeds."""
+    flags = ["--config.train.seeds=2", "--config.train.keep_checkpoints=0", *trainings.SHORT]
+    return trainings.trained_here(tmp_path_factory.mktemp("copy"), *trainings.TINY, *flags)
 
 
 def test_every_number_has_a_line_in_the_table(workdir, capsys):
@@ -128,13 +129,12 @@ def test_the_loss_is_told_as_divergence_and_entropy_where_the_truth_is_known(cap
     task, model = settings.task, build.model_of(settings, exact=True)
     windows, _ = contexts_of(build.split_of(settings, "train"), most=16)
     key = jax.random.key(0)
-    found = measurement(task, model, windows, key, grouping=None, num_eigenvalues=0)(
-        model.init(key)
-    )
+    params = Once(model.init)(key)
+    found = measurement(task, model, windows, key, grouping=None, num_eigenvalues=0)(params)
     rows = {name: float(value.mean) for name, value in found.estimates.items()}
     assert rows["expected_ce"] == pytest.approx(rows["kl"] + rows["entropy"], rel=1e-6)
     truth = build.PROBES["true_conditional"](task, model).of_params
-    expected = truth(jax.tree.map(lambda leaf: leaf[None], model.init(key)))
+    expected = truth(jax.tree.map(lambda leaf: leaf[None], params))
     assert rows["kl"] == pytest.approx(float(expected["kl"][0]), rel=1e-5)
     assert rows["entropy"] == pytest.approx(float(expected["entropy"][0]), rel=1e-5)
 
@@ -202,7 +202,7 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
     model, params, _ = load_pretrained(published)
     asked = jnp.broadcast_to(jnp.arange(4, 8), (len(rows), 4))
     batch = Batch(jnp.asarray(rows[:, :8]), asked, jnp.asarray(rows[:, 5:]), asked >= 0, asked)
-    laws = jax.nn.log_softmax(model.apply(params, batch))
+    laws = jax.nn.log_softmax(Once(model.apply)(params, batch))
     nats = -np.take_along_axis(np.asarray(laws), rows[:, 5:, None], 2).ravel()
     kept = np.arange(64) * nats.size // 64
     np.testing.assert_allclose(found["ce"], nats[kept].mean(), rtol=1e-5)
