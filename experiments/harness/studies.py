@@ -49,12 +49,14 @@ class Study:
         names: prefix of metric names -> their prefix in tables, for studies that measure different
             things.
         extras: metrics computed from each run's history; those of the sweep if None.
+        networks: networks trained together on the data set of each seed.
     """
 
     config: build.Config
     factors: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     extras: Callable[[History], Row] | None = None
+    networks: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,8 +164,8 @@ def by_seed(study: Study, **train: str) -> list[build.Config]:
     parts = []
     for i in range(study.config.train.seeds):
         part = study.config.copy_and_resolve_references()
-        part.seed = study.config.seed + i
-        part.train.update(seeds=1, **train)
+        part.seed = study.config.seed + i * study.networks
+        part.train.update(seeds=study.networks, **train)
         if "data_seed" in part.task:
             part.task.data_seed = study.config.task.data_seed + i
         if "seed" in part.task.get("world", {}):

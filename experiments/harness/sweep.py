@@ -110,6 +110,9 @@ def _rows(
     points: list[dict[str, Any]] = []
     for i, run in enumerate(trained.runs):
         row = factors_of_run(study, run) | {"seed": int(run["seed"])}
+        if study.networks > 1:  # of the first ones on a data set, up to this one
+            first = study.config.seed
+            row |= {"networks": i + 1, "seed": first + (row["seed"] - first) // study.networks}
         results += [row | {"metric": m, "value": float(final[m][i])} for m in metrics]
         for metric in curves:
             steps, values = history.curve(metric)
