@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import itertools
 import multiprocessing
+import multiprocessing.managers
 import os
 import signal
 import threading
@@ -142,8 +143,12 @@ def _train_in_process(
     return _train(config, keep, [relay], lambda: signal.SIGTERM if failed.is_set() else None)
 
 
-def _start_process() -> None:
+def _watch_parent() -> None:
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _start_process() -> None:
+    _watch_parent()
     # one core each: threads of neighbouring processes would only wait for one another
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get(
         "XLA_FLAGS", ""
@@ -178,8 +183,10 @@ def _train_all_on_cpu(title: str, studies: Sequence[Study]) -> list[list[Trained
     """Train every seed of every study, as many at a time as there are cores."""
     parts = [by_seed(study, run_axis="map") for study in studies]
     context = multiprocessing.get_context("spawn")
+    manager = multiprocessing.managers.SyncManager(ctx=context)
+    manager.start(_watch_parent)
     with (
-        context.Manager() as manager,
+        manager,
         concurrent.futures.ProcessPoolExecutor(os.cpu_count(), context, _start_process) as pool,
         contextlib.closing(_progress_of_all(title, parts)) as bar,
     ):

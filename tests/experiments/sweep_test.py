@@ -1,6 +1,9 @@
 """Studies become rows: names, one process a seed, and errors of every process."""
 
 import importlib.metadata
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -16,6 +19,7 @@ from experiments.harness import kept, studies, sweep
 from experiments.harness.names import level_name
 from experiments.harness.studies import Study, Trained
 from tests.training.small_training import small_config
+from tests.trainings import ROOT
 
 
 @pytest.mark.parametrize(
@@ -152,6 +156,29 @@ def test_an_error_in_one_process_ends_the_sweep_with_its_message(tmp_path, monke
         studies._train_all_on_cpu("sweep", many)
     assert time.monotonic() - started < 300  # the endless ones were told to stop
     assert not list(tmp_path.glob("**/*.json"))
+
+
+@pytest.mark.slow
+def test_a_killed_sweep_leaves_no_process_behind(tmp_path):
+    command = [sys.executable, "-m", "experiments", "run", "el_ensemble", "--smoke"]
+    command.append(f"--out={tmp_path}")
+    group = {"stdout": subprocess.PIPE, "start_new_session": True}
+    with subprocess.Popen(command, cwd=ROOT, **group) as sweep:
+        assert b"el_ensemble  0/" in sweep.stdout.readline()  # its processes have started
+        sweep.kill()
+    until = time.monotonic() + 20
+    while is_running(sweep.pid) and time.monotonic() < until:
+        time.sleep(0.5)
+    assert not is_running(sweep.pid)
+
+
+def is_running(group):
+    """True if a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_kept_runs_belong_to_one_commit_and_one_config(tmp_path, monkeypatch):
