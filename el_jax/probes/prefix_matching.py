@@ -22,7 +22,7 @@ def prefix_matching(task: Task, model: ModelFns, num: int = 64) -> Probe:
     In ``num`` sentences half of the words are distinct and drawn at random, the other half are the
     same words again. The attention of each word of the second half to the successor of its first
     occurrence is averaged over words and sentences; ``prefix_matching`` is the largest mean of all
-    heads and layers, ``prefix_matching_mean`` the mean over them. 1 is an induction head.
+    heads and layers, ``prefix_matching_mean`` the mean over them. An ideal induction head has 1.
 
     Raises:
         ValueError: the task is not causal, the model has no attention, or the sentences are too
