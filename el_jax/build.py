@@ -17,7 +17,7 @@ from el_jax.config.training import (
     Settings,
     parse as parse,
 )
-from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, choose_path, reads_softmax
+from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, choose_path, reads
 from el_jax.models import MODELS, exact as exact_config
 from el_jax.probes import PROBES
 from el_jax.process import target
@@ -168,7 +168,7 @@ def _head(settings: Settings) -> Head:
     """The head for the config's loss path; ``losses.choose_path`` resolves "auto".
 
     Raises:
-        ConfigError: the path needs a readout, which the model does not have.
+        ConfigError: the path forms no logits, and the model or the loss needs them.
     """
     loss, model = settings.loss, model_of(settings)
     function: Callable[..., Array] = partial(ALL_LOSSES[loss.name], **loss.options)
@@ -176,17 +176,21 @@ def _head(settings: Settings) -> Head:
     def token_loss(stats: TokenStats, numbers: dict[str, Any], mask: Array) -> Array:
         return function(stats, *(mask,) * (loss.name in BATCH_LOSSES), **numbers)
 
+    def of_run(stats: TokenStats) -> Array:
+        return token_loss(stats, settings.runs[0].loss, jnp.ones((), bool))
+
     path, temperature = loss.shared["path"], loss.shared["logit_temperature"]
-    if model.readout is None:
+    reasons = {
+        f"the model {settings.model.name}, whose logits are no product": model.readout is None,
+        f"the loss {loss.name}, which reads an entropy": reads(of_run, ("entropy_other",)),
+    }
+    if needed := [what for what, one in reasons.items() if one]:
         if path not in ("auto", "plain"):
-            raise ConfigError(
-                f"config.loss.path={path!r}: must be 'auto' or 'plain' for the model "
-                f"{settings.model.name}, whose logits are no product"
-            )
+            allowed = f"'auto' or 'plain' for {needed[0]}"
+            raise ConfigError(f"config.loss.path={path!r}: must be {allowed}")
         path = "plain"
     elif path == "auto":
-        numbers, mask = settings.runs[0].loss, jnp.ones((), bool)
-        softmax = reads_softmax(lambda stats: token_loss(stats, numbers, mask))
+        softmax = reads(of_run)
         path = choose_path(model.head_width, settings.task.vocab_size, softmax=softmax)
     if path == "plain":
         return LogitHead(model, token_loss, temperature)

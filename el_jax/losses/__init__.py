@@ -12,6 +12,7 @@ e1                         CE + λ log(1 + mean_{c≠k} m_c²)
 e2                         CE + λ Var_c(f_c)
 e3                         (f_k - b)² + Σ_{c≠k} (f_c + b)²
 label_smoothing            CE + ε (f_k - mean_c f_c)
+confidence_penalty         CE - β H(p), with the entropy H(p) = -Σ_c p_c log p_c
 focal                      (1 - p_k)^γ CE
 poly1                      CE + ε (1 - p_k)
 comp_sum                   (p_k^(τ-1) - 1) / (1 - τ); CE at τ = 1
@@ -47,6 +48,7 @@ from jax import Array
 from el_jax.losses.batch import mann_whitney
 from el_jax.losses.cross_entropy import (
     comp_sum,
+    confidence_penalty,
     cross_entropy,
     focal,
     label_smoothing,
@@ -60,7 +62,7 @@ from el_jax.losses.fused import (
     Path,
     choose_path,
     fused_stats_and_moments,
-    reads_softmax,
+    reads,
 )
 from el_jax.losses.gradients import (
     TokenLoss,
@@ -79,6 +81,7 @@ from el_jax.losses.spherical import spherical_softmax, taylor_softmax, z_spheric
 from el_jax.losses.square import logit_penalty, rescaled_square, squentropy
 from el_jax.losses.stats import (
     TokenStats,
+    entropy,
     label_log_odds,
     of_stats,
     square_sum_other,
@@ -93,6 +96,7 @@ TOKEN_LOSSES: dict[str, Callable[..., Array]] = {
     "e2": e2,
     "e3": e3,
     "label_smoothing": label_smoothing,
+    "confidence_penalty": confidence_penalty,
     "focal": focal,
     "poly1": poly1,
     "comp_sum": comp_sum,
@@ -123,11 +127,13 @@ __all__ = [
     "TokenStats",
     "choose_path",
     "comp_sum",
+    "confidence_penalty",
     "cross_entropy",
     "dice",
     "e1",
     "e2",
     "e3",
+    "entropy",
     "equilibrium_margins",
     "focal",
     "fused_stats_and_moments",
@@ -144,7 +150,7 @@ __all__ = [
     "mean_square_gap",
     "of_stats",
     "poly1",
-    "reads_softmax",
+    "reads",
     "rescaled_square",
     "sigma_damp",
     "softmax_moments",

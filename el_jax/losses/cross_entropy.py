@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, ScalarLike
 
-from el_jax.losses.stats import TokenStats, label_log_odds, of_stats
+from el_jax.losses.stats import TokenStats, entropy, label_log_odds, of_stats
 from el_jax.numbers import Number
 
 _NEAR_ONE = 1e-4  # distance of τ from 1 up to which cross-entropy's series is exact to float32
@@ -38,6 +38,14 @@ def label_smoothing(
     arXiv:1512.00567).
     """
     return cross_entropy(stats) + smoothing * (stats.label_logit - stats.mean)
+
+
+@of_stats
+def confidence_penalty(
+    stats: TokenStats, *, beta: Annotated[ScalarLike, Number(0.1, at_least=0, symbol="β")]
+) -> Float[Array, "*batch"]:
+    """CE - β H(p): confident predictions cost something (Pereyra et al. 2017, arXiv:1701.06548)."""
+    return cross_entropy(stats) - beta * entropy(stats)
 
 
 @of_stats

@@ -50,14 +50,15 @@ def fused_stats_and_moments(
         bias: added to the logits.
         temperature: the hidden states and the bias are divided by it.
         softmax: True if the loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other`` (see
-            :func:`reads_softmax`). If not, "gram" makes no pass over tokens × classes and gives
+            :func:`reads`). If not, "gram" makes no pass over tokens × classes and gives
             NaN for them.
         path: see above; "auto" is :func:`choose_path`.
         vocab_chunk: classes in a block; need not divide V.
         precision: precision of the products, as in ``jnp.matmul``.
 
     Returns:
-        The input of every loss and, from the same pass, the moments for a gradient's norm. The
+        The input of every loss and, from the same pass, the moments for a gradient's norm. Only
+        "plain" has ``entropy_other``; the other paths give NaN for it. The
         moments are constant under differentiation, and are NaN where the ``softmax`` statistics are
         NaN.
 
@@ -101,17 +102,17 @@ def choose_path(
     return "chunked" if softmax else "gram"
 
 
-def reads_softmax(loss: TokenLoss) -> bool:
-    """True if a loss reads ``logsumexp``, ``logsumexp_other`` or ``max_other``.
+def reads(loss: TokenLoss, fields: tuple[str, ...] = OF_SOFTMAX) -> bool:
+    """True if a loss reads one of these statistics; by default one that needs the softmax.
 
     The loss is traced, and the operations its result depends on are followed back to the
     statistics; if the loss is jitted, every field passed to it counts as read.
     """
 
-    def result(of_softmax: dict[str, Any]) -> Array:
-        return loss(symmetric_stats(jnp.ones(()), 2)._replace(**of_softmax))
+    def result(given: dict[str, Any]) -> Array:
+        return loss(symmetric_stats(jnp.ones(()), 2)._replace(**given))
 
-    traced = jax.make_jaxpr(result)({name: jnp.zeros(()) for name in OF_SOFTMAX}).jaxpr
+    traced = jax.make_jaxpr(result)({name: jnp.zeros(()) for name in fields}).jaxpr
     needed = set(_variables(traced.outvars))
     for equation in reversed(traced.eqns):
         if not needed.isdisjoint(equation.outvars):
@@ -167,6 +168,7 @@ def _assemble(
         mean=mean,
         variance=variance,
         max_other=max_other,
+        entropy_other=jnp.full_like(mean, jnp.nan),
         num_classes=num_classes,
     )
 

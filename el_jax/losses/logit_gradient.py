@@ -61,7 +61,8 @@ def squared_gradient_norm(
     If several wrong classes share ``max_other``, its gradient is assigned to one of them.
 
     Args:
-        loss: maps stats to one loss per token, ``[*batch]``, which depends on that token only.
+        loss: maps stats to one loss per token, ``[*batch]``, which depends on that token only. If
+            it reads ``entropy_other``, the result is NaN.
         stats: statistics of each token.
         moments: moments of each token, at the same temperature.
     """
@@ -87,5 +88,6 @@ def squared_gradient_norm(
         + 2 * on_q * tilt * (moments.mean_logit - mean_other)
         + 2 * on_top * tilt * (stats.max_other - mean_other)
     )
+    deviation = jnp.where(by.entropy_other == 0, deviation, jnp.nan)
     # The deviation is a square norm; rounding may leave it a little below 0.
     return jnp.square(label_entry) + (v - 1) * jnp.square(mean_entry) + jnp.maximum(deviation, 0)

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int, ScalarLike
 class TokenStats(NamedTuple):
     """Statistics of a token's logits ``f [V]`` and label ``k``, a loss's only input. In nats.
 
-    A pytree with six leaves. ``num_classes`` is part of its structure, as the length of V is part
+    A pytree with seven leaves. ``num_classes`` is part of its structure, as the length of V is part
     of a shape: a plain int that jit treats as static and that vmap, grad and scan leave alone.
     Stats of different V therefore have different structures and cannot share one tree.map.
 
@@ -30,6 +30,8 @@ class TokenStats(NamedTuple):
         mean: (1/V) Σ_c f_c, label included, ``[*batch]``.
         variance: (1/V) Σ_c (f_c - mean)², label included, ``[*batch]``.
         max_other: max_{c≠k} f_c, ``[*batch]``.
+        entropy_other: entropy of the softmax over c≠k, ``[*batch]``. NaN from the fused paths, so
+            that losses which read it form the logits.
         num_classes: V.
     """
 
@@ -39,6 +41,7 @@ class TokenStats(NamedTuple):
     mean: Float[Array, "*batch"]
     variance: Float[Array, "*batch"]
     max_other: Float[Array, "*batch"]
+    entropy_other: Float[Array, "*batch"]
     num_classes: int
 
 
@@ -102,6 +105,7 @@ def token_stats(
     label_logit = jnp.where(in_range, jnp.where(is_label, scores, 0).sum(axis=-1), jnp.nan)
     others = jnp.where(is_label, -jnp.inf, scores)
     logsumexp_other = jax.nn.logsumexp(others, axis=-1)
+    log_q = jnp.where(is_label, 0, scores - logsumexp_other[..., None])
     mean = scores.mean(axis=-1, keepdims=True)
     return TokenStats(
         label_logit=label_logit,
@@ -110,6 +114,7 @@ def token_stats(
         mean=mean[..., 0],
         variance=jnp.square(scores - mean).mean(axis=-1),
         max_other=others.max(axis=-1),
+        entropy_other=-(jnp.exp(log_q) * log_q).sum(axis=-1),
         num_classes=num_classes,
     )
 
@@ -141,6 +146,7 @@ def symmetric_stats(
         mean=wrong + margin / num_classes,
         variance=jnp.square(margin) * ((num_classes - 1) / num_classes**2),
         max_other=wrong,
+        entropy_other=jnp.full_like(wrong, math.log(num_classes - 1)),
         num_classes=num_classes,
     )
 
@@ -148,6 +154,13 @@ def symmetric_stats(
 def label_log_odds(stats: TokenStats) -> Float[Array, "*batch"]:
     """Log-odds of the label, u = log p_k / (1 - p_k) = f_k - logsumexp_other, in nats."""
     return stats.label_logit - stats.logsumexp_other
+
+
+def entropy(stats: TokenStats) -> Float[Array, "*batch"]:
+    """Entropy of the predicted distribution, -Σ_c p_c log p_c, in nats."""
+    u = label_log_odds(stats)
+    wrong = jax.nn.sigmoid(-u)
+    return (1 - wrong) * jax.nn.softplus(-u) + wrong * (jax.nn.softplus(u) + stats.entropy_other)
 
 
 def variance_other(stats: TokenStats) -> Float[Array, "*batch"]:

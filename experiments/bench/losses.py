@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from el_jax import build
-from el_jax.losses import cross_entropy, e1, e2, e3, fused_stats_and_moments, reads_softmax
+from el_jax.losses import cross_entropy, e1, e2, e3, fused_stats_and_moments, reads
 from el_jax.losses.fused import Path
 from el_jax.losses.gradients import TokenLoss
 from experiments.bench.paired import Benchmark, Case, Timing, Values, compare, seconds_of
@@ -48,7 +48,7 @@ def operands(tokens: int, width: int, vocab_size: int) -> tuple[Array, Array, Ar
 
 def loss_and_gradient(loss: TokenLoss, path: Path) -> jax.stages.Wrapped:
     """Mean loss over tokens and its gradient in hidden states and head, compiled on first use."""
-    softmax = reads_softmax(loss)
+    softmax = reads(loss)
 
     def mean(hidden: Array, head: Array, labels: Array) -> Array:
         stats, _ = fused_stats_and_moments(hidden, head, labels, softmax=softmax, path=path)

@@ -16,15 +16,16 @@ from el_jax.losses import (
     TOKEN_LOSSES,
     TokenStats,
     choose_path,
+    confidence_penalty,
     cross_entropy,
     e1,
     e3,
     fused_stats_and_moments,
     masked_mean,
-    reads_softmax,
+    reads,
 )
 
-FIELDS = TokenStats._fields[:-1]
+FIELDS = TokenStats._fields[:-2]  # no fused path has the entropy
 T, D, V = 7, 3, 11
 PATHS = ("gram", "chunked")
 # blocks of classes: single ones, a remainder, all at once, more than there are
@@ -136,7 +137,7 @@ def loss_gradients(name, **options):
 
     def mean(hidden, head, bias, labels, mask):
         stats, _ = fused_stats_and_moments(
-            hidden, head, labels, bias=bias, softmax=reads_softmax(loss), **options
+            hidden, head, labels, bias=bias, softmax=reads(loss), **options
         )
         return masked_mean(loss(stats), mask)
 
@@ -144,9 +145,7 @@ def loss_gradients(name, **options):
 
 
 def test_losses_without_softmax():
-    without = {
-        n for n in TOKEN_LOSSES if not reads_softmax(partial(TOKEN_LOSSES[n], **DEFINITIONS[n][1]))
-    }
+    without = {n for n in TOKEN_LOSSES if not reads(partial(TOKEN_LOSSES[n], **DEFINITIONS[n][1]))}
     assert without == {
         "e3",
         "rescaled_square",
@@ -157,9 +156,9 @@ def test_losses_without_softmax():
 
 
 def test_a_loss_reads_the_softmax_by_which_it_chooses():
-    assert reads_softmax(lambda stats: jnp.where(stats.max_other > 0, stats.mean, 0.0))
-    assert not reads_softmax(lambda stats: jnp.where(stats.mean > 0, stats.mean, 0.0))
-    assert not reads_softmax(lambda stats: jnp.float32(1))
+    assert reads(lambda stats: jnp.where(stats.max_other > 0, stats.mean, 0.0))
+    assert not reads(lambda stats: jnp.where(stats.mean > 0, stats.mean, 0.0))
+    assert not reads(lambda stats: jnp.float32(1))
 
 
 def test_a_loss_of_traced_strength_reads_the_softmax():
@@ -167,8 +166,8 @@ def test_a_loss_of_traced_strength_reads_the_softmax():
 
     @jax.jit
     def of(strength):
-        found.append(reads_softmax(lambda stats: strength * stats.logsumexp))
-        found.append(reads_softmax(lambda stats: strength * stats.mean))
+        found.append(reads(lambda stats: strength * stats.logsumexp))
+        found.append(reads(lambda stats: strength * stats.mean))
         return strength
 
     of(1.0)
@@ -334,7 +333,7 @@ def test_temperature_and_leading_axes(path):
 def test_label_outside_the_vocabulary_is_seen(path, wrong):
     hidden, head, bias, labels = problem(12, dtype=np.float32)
     fields, _ = compiled(path)(hidden, head, bias, labels.at[1].set(wrong))
-    stats = TokenStats(**fields, num_classes=V)
+    stats = TokenStats(**fields, entropy_other=fields["mean"], num_classes=V)
     bad = np.arange(T) == 1
     np.testing.assert_array_equal(jnp.isnan(cross_entropy(stats)), bad)
     np.testing.assert_array_equal(jnp.isnan(e3(stats, b=1.0)), bad)
@@ -347,6 +346,9 @@ def test_what_is_not_computed_is_nan():
     for name in FIELDS:
         assert jnp.isnan(getattr(stats, name)).all() == ("other" in name or name == "logsumexp")
     assert jnp.isnan(e1(stats, lam=1.0)).all()
+    for path in PATHS:
+        stats, _ = fused_stats_and_moments(hidden, head, labels, path=path)
+        assert jnp.isnan(confidence_penalty(stats, beta=0.1)).all()
 
 
 def test_the_path_is_a_rule_of_sizes():

@@ -43,8 +43,11 @@ def draw(seed, tokens=6, classes=11, scale=3.0, shift=0.0):
     return jnp.asarray(logits), jnp.asarray(rng.integers(classes, size=tokens))
 
 
+NAMES = sorted(set(TOKEN_LOSSES) - {"confidence_penalty"})  # reads an entropy: see below
+
+
 @pytest.mark.parametrize("classes", [2, 11])
-@pytest.mark.parametrize("name", TOKEN_LOSSES)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_closed_form_is_the_norm_of_the_gradient(name, classes):
     with jax.enable_x64(True):
         closed, direct = norms(name)(*draw(0, classes=classes))
@@ -54,7 +57,7 @@ def test_the_closed_form_is_the_norm_of_the_gradient(name, classes):
 
 @settings(max_examples=25)
 @given(
-    name=st.sampled_from(sorted(TOKEN_LOSSES)),
+    name=st.sampled_from(NAMES),
     scale=st.floats(1e-2, 30),
     shift=st.floats(-5, 5),
     seed=st.integers(0, 2**31),
@@ -66,6 +69,12 @@ def test_in_float32_it_is_as_right_as_its_terms(name, scale, shift, seed):
     closed, _ = norms(name)(logits.astype(jnp.float32), labels)
     size = 1 + np.square(logits).max(-1)
     np.testing.assert_allclose(closed, exact, rtol=1e-4, atol=float(1e-6 * size.max()))
+
+
+def test_a_loss_that_reads_an_entropy_is_not_answered():
+    closed, direct = norms("confidence_penalty")(*draw(0))
+    assert np.isfinite(direct).all()
+    assert np.isnan(closed).all()
 
 
 def test_of_cross_entropy_it_keeps_its_digits_at_confident_tokens():

@@ -49,6 +49,11 @@ def label_smoothing(f, k, smoothing):
     return (1 - smoothing) * cross_entropy(f, k) + smoothing * uniform
 
 
+def confidence_penalty(f, k, beta):
+    chances = [probability(f, c) for c in range(len(f))]
+    return cross_entropy(f, k) + beta * sum(p * math.log(p) for p in chances)
+
+
 def focal(f, k, gamma):
     return (1 - probability(f, k)) ** gamma * cross_entropy(f, k)
 
@@ -123,6 +128,7 @@ DEFINITIONS = {
     "e2": (e2, {"lam": 0.7}),
     "e3": (e3, {"b": 1.5}),
     "label_smoothing": (label_smoothing, {"smoothing": 0.1}),
+    "confidence_penalty": (confidence_penalty, {"beta": 0.3}),
     "focal": (focal, {"gamma": 2.0}),
     "poly1": (poly1, {"epsilon": 1.0}),
     "comp_sum": (comp_sum, {"tau": 1.7}),
@@ -150,6 +156,7 @@ VANISHING_STRENGTH = {
     "e1": "lam",
     "e2": "lam",
     "label_smoothing": "smoothing",
+    "confidence_penalty": "beta",
     "focal": "gamma",
     "poly1": "epsilon",
     "z_loss": "lam",

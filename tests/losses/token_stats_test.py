@@ -27,9 +27,9 @@ def definition(logits, labels):
     rows = []
     for f, k in zip(np.asarray(logits, np.float64), labels, strict=True):
         wrong = others(f, k)
-        rows.append(
-            (f[k], log_sum_exp(f), log_sum_exp(wrong), f.mean(), f.var(), max(wrong)),
-        )
+        log_q = np.array(wrong) - log_sum_exp(wrong)
+        sums = log_sum_exp(f), log_sum_exp(wrong)
+        rows.append((f[k], *sums, f.mean(), f.var(), max(wrong), -np.exp(log_q) @ log_q))
     return TokenStats(*np.array(rows).T, logits.shape[-1])
 
 
@@ -81,6 +81,9 @@ def test_float32_fields_are_right_at_any_scale_and_shift(num_classes, scale, shi
             getattr(stats, name), getattr(expected, name), rtol=1e-6, atol=rounding, err_msg=name
         )
     np.testing.assert_allclose(stats.variance, expected.variance, rtol=1e-5, atol=rounding**2)
+    np.testing.assert_allclose(
+        stats.entropy_other, expected.entropy_other, rtol=1e-5, atol=20 * rounding
+    )
 
 
 @pytest.mark.parametrize("margin", [10.0, 40.0, 80.0])
@@ -115,7 +118,7 @@ def test_number_of_classes_is_static_under_every_transformation():
     logits, labels = (jnp.asarray(a) for a in random_tokens(3))
     stats = jax.jit(jax.vmap(token_stats))(logits, labels)
     assert type(stats.num_classes) is int
-    assert len(jax.tree.leaves(stats)) == 6
+    assert len(jax.tree.leaves(stats)) == 7
     expected = e1(token_stats(logits, labels), lam=0.5)
     across = jax.jit(jax.vmap(lambda stats: e1(stats, lam=0.5)))(stats)
     np.testing.assert_allclose(across, expected, rtol=1e-6)
