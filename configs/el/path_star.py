@@ -7,7 +7,8 @@ Arguments after the colon: ``loss=NAME``, ``optimizer=NAME``, ``scale=small|pape
 from the README of Bachmann and Nagarajan's repository), ``degree=D``, ``path_length=L`` (nodes of
 an arm with the start; the paper's G_{D,L}), ``order=reversed``, ``teacher=masked|none|diffusion``
 (see el_jax/tasks/path_star.py; with diffusion, the model sees both sides), ``future=NAME`` (a
-further objective on later tokens, from el_jax/training/objectives/future), ``test_file=PATH``
+further objective on later tokens, from el_jax/training/objectives/future), ``curriculum=N`` (the
+goal moves outwards along its arm for N updates), ``test_file=PATH``
 (score on a test set of that repository; it needs the same graph and --config.task.num_nodes),
 ``smoke`` (seconds, for a first look).
 
@@ -42,10 +43,12 @@ def get_config(arg: str | None = None) -> ConfigDict:
         order="forward",
         teacher="forced",
         future="",
+        curriculum=0,
         test_file="",
         smoke=False,
     )
-    asked = {key: given[key] for key in ("degree", "path_length", "order", "teacher", "test_file")}
+    of_task = ("degree", "path_length", "order", "teacher", "curriculum", "test_file")
+    asked = {key: given[key] for key in of_task}
     config = ConfigDict({"seed": 0, "parallel": common.PARALLEL})
     config.task = common.task("path_star", **asked)
     config.loss = common.loss(given.loss)

@@ -79,6 +79,8 @@ class PathStar:
         num_train: training graphs, a multiple of ``graphs_per_update``; 0 draws new ones for every
             update, and the split "train" is then 1,024 other graphs.
         graphs_per_update: graphs one update reads.
+        curriculum: updates over which the goal moves from the branch to the end of its arm; the
+            places beyond it are ``$`` then and not trained on. 0 for the end from the start.
         test_file: a file of graphs in the format of the repository above, used instead of drawn
             test graphs; empty for none.
         data_seed: seed of the data sets; the run's seed draws, or orders, its updates.
@@ -92,6 +94,7 @@ class PathStar:
     mask_rate: float = 0.5
     num_train: int = 0
     graphs_per_update: int = 256
+    curriculum: int = 0
     test_file: str = ""
     data_seed: int = 0
 
@@ -108,6 +111,10 @@ class PathStar:
         require("graphs_per_update", update, update >= 1, "at least 1")
         allowed = f"0 or a multiple of graphs_per_update={update}"
         require("num_train", self.num_train, self._is_whole_epoch, allowed)
+        plain = self.order == "forward" and self.teacher == "forced"
+        allowed = "0, or at least 1 with order='forward' and teacher='forced'"
+        fits = self.curriculum == 0 or (self.curriculum >= 1 and plain)
+        require("curriculum", self.curriculum, fits, allowed)
         require("data_seed", self.data_seed, self.data_seed >= 0, "at least 0")
 
     @property
@@ -202,6 +209,8 @@ class PathStar:
             graphs = Graphs(train_set.edges[chosen], train_set.path[chosen])
         else:
             graphs = self.sample(draw_key, self.graphs_per_update)
+        if self.curriculum:
+            return self._with_goal_at(step, graphs)
         if self.teacher not in ("masked", "diffusion"):
             return self.pack(graphs)
         return self._windows(graphs, self._draw_hidden(mask_key, len(graphs.path)))
@@ -263,6 +272,16 @@ class PathStar:
         if self.labels_follow:
             return batch
         return batch._replace(supervised=batch.supervised + 1, mask=hidden)
+
+    def _with_goal_at(self, step: int | Int[Array, ""], graphs: Graphs) -> Batch:
+        """Windows whose goal is as far along its arm as the curriculum is at this update."""
+        stages = self.path_length - 1
+        goal = 1 + jnp.minimum(step * stages // self.curriculum, stages - 1)
+        beyond = jnp.broadcast_to(jnp.arange(self.path_length) > goal, graphs.path.shape)
+        batch = self._windows(graphs, beyond)
+        query = self.prefix_length - 2
+        tokens = batch.tokens.at[:, query].set(graphs.path[:, goal])
+        return batch._replace(tokens=tokens, mask=batch.mask & ~beyond)
 
     def _from_file(self) -> tuple[np.ndarray, np.ndarray]:
         try:

@@ -137,6 +137,21 @@ def test_masked_diffusion_predicts_hidden_tokens_where_they_stand():
     assert (test.tokens[:, first:] == hidden.special_ids[-1]).all()
 
 
+def test_a_curriculum_moves_the_goal_outwards():
+    plain = PathStar(path_length=4, num_nodes=12, graphs_per_update=8)
+    task = dataclasses.replace(plain, curriculum=7)
+    batch_at = Once(lambda t, step: t.batch_at(t.train_set(), step, KEY), static_argnums=0)
+    first = plain.prefix_length
+    for step, goal in ((0, 1), (2, 1), (3, 2), (4, 2), (5, 3), (7, 3), (90, 3)):
+        whole, shorter = batch_at(plain, step), batch_at(task, step)
+        path, tokens = np.asarray(whole.tokens[:, first:]), np.array(whole.tokens)
+        tokens[:, first - 2] = path[:, goal]
+        tokens[:, first + goal + 1 :] = task.special_ids[-1]
+        np.testing.assert_array_equal(shorter.tokens, tokens)
+        np.testing.assert_array_equal(shorter.labels[:, : goal + 1], path[:, : goal + 1])
+        assert (np.asarray(shorter.mask) == (np.arange(4) <= goal)).all()
+
+
 def test_only_masked_diffusion_may_see_later_tokens():
     config = get_config("teacher=diffusion,smoke")
     assert not build.parse(config).task.labels_follow
@@ -226,6 +241,7 @@ def test_the_fault_of_a_file_is_named_with_its_line(file, line, changes, fault):
     [
         ("task.num_nodes", 4, "num_nodes=4: must be at least 5, the nodes of 2 arms of path_l"),
         ("task.num_train", 100, "num_train=100: must be 0 or a multiple of graphs_per_update=16"),
+        ("task.curriculum", -1, "curriculum=-1: must be 0, or at least 1 with order='forward' and"),
         ("task.test_file", "no.txt", "test_file='no.txt': No such file or directory"),
         ("eval.test", 4, "test=4: must be at most 3, the graphs of test_file"),
     ],

@@ -137,6 +137,38 @@ def test_a_latents_target_and_the_output_matrix_are_held_fixed():
     assert (of_hidden[0, :2] != 0).all()
 
 
+def test_a_prefix_and_a_suffix_predict_both_ends_of_the_gap():
+    future, own = objective("belief_state")
+    given = jax.tree.map(np.asarray, answers())
+    of = jax.tree.map(np.asarray, own)
+
+    def standardize(x):
+        return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+
+    def suffix(i, j):
+        """The state that has read the answer's labels after place j, last one first."""
+        state = np.zeros(E)
+        for t in range(2, j, -1):
+            if MASK[i, t]:
+                token = standardize(of["tokens"][LABELS[i, t]])
+                gate = 1 / (1 + np.exp(-np.concatenate([state, token]) @ of["gate"]))
+                fresh = np.tanh(np.concatenate([gate * state, token]) @ of["fresh"])
+                state = (1 - gate) * state + gate * fresh
+        return standardize(state)
+
+    expected = np.zeros((2, 3))
+    for i, t in places():
+        terms = []
+        for j in range(t, 3):
+            if MASK[i, j]:
+                inner = gelu(np.concatenate([given.hidden[i, t], suffix(i, j)]) @ of["inner"])
+                ends = (given.hidden[i, t] + inner @ of["next"], inner @ of["previous"])
+                log_p = [log_softmax(end @ given.head + given.bias) for end in ends]
+                terms.append(-log_p[0][LABELS[i, t]] - log_p[1][LABELS[i, j]])
+        expected[i, t] = np.mean(terms) if terms else 0
+    np.testing.assert_allclose(future.term(own, answers()), expected, rtol=2e-5)
+
+
 def make_spec(name, **changes):
     config = get_config(f"smoke,future={name}")
     config.future.update(changes)
@@ -193,7 +225,7 @@ def test_later_tokens_end_with_their_answer():
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"future.name": "multi"}, "config.future.name='multi': must be one of bag, multi_token"),
+        ({"future.name": "multi"}, "config.future.name='multi': must be one of bag, belief_state"),
         ({"future.num_heads": 0}, "config.future.num_heads=0: must be at least 1"),
         ({"loss.path": "gram"}, "config.loss.path='gram': must be 'auto' or 'plain' with config.f"),
     ],

@@ -8,6 +8,7 @@ next-token prediction guesses; here they are controls for losses on the next tok
 from collections.abc import Callable
 
 from el_jax.training.objectives.future.bag import bag
+from el_jax.training.objectives.future.belief_state import belief_state
 from el_jax.training.objectives.future.head import OWN, FutureHead, with_own_parameters
 from el_jax.training.objectives.future.multi_token import multi_token
 from el_jax.training.objectives.future.next_latent import next_latent
@@ -19,4 +20,5 @@ FUTURE: dict[str, Callable[..., Future]] = {
     "bag": bag,
     "token_order": token_order,
     "next_latent": next_latent,
+    "belief_state": belief_state,
 }

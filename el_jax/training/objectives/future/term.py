@@ -57,8 +57,8 @@ def later(values: Array, places: int) -> Array:
 
 
 def cross_entropy_of(
-    logits: Float[Array, "S A V"], labels: Int[Array, "S A"]
-) -> Float[Array, "S A"]:
+    logits: Float[Array, "*places V"], labels: Int[Array, "*places"]
+) -> Float[Array, "*places"]:
     """-log of the softmax at the label."""
     picked = jnp.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
     return jax.nn.logsumexp(logits, axis=-1) - picked
