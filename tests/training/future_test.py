@@ -162,7 +162,7 @@ def test_a_prefix_and_a_suffix_predict_both_ends_of_the_gap():
         for j in range(t, 3):
             if MASK[i, j]:
                 inner = gelu(np.concatenate([given.hidden[i, t], suffix(i, j)]) @ of["inner"])
-                ends = (given.hidden[i, t] + inner @ of["next"], inner @ of["previous"])
+                ends = (given.hidden[i, t] + inner @ of[end] for end in ("next", "previous"))
                 log_p = [log_softmax(end @ given.head + given.bias) for end in ends]
                 terms.append(-log_p[0][LABELS[i, t]] - log_p[1][LABELS[i, j]])
         expected[i, t] = np.mean(terms) if terms else 0

@@ -16,7 +16,8 @@ def belief_state(width: int, num_classes: int) -> Future:
     and predicts from both the token after the prefix and the one before the suffix, for every pair
     of them, the empty suffix included. A prefix's state must therefore hold all that follows from
     it. Here only suffixes of the answer are read, by a gated recurrent unit (the paper has a second
-    transformer), and the heads share the model's output matrix. A answer places make A²/2 pairs.
+    transformer), and the heads, which share one hidden layer, add to the prefix's state in front of
+    the model's output matrix. An answer of A places has A (A + 1) / 2 pairs.
 
     Args:
         width: E.
@@ -24,13 +25,15 @@ def belief_state(width: int, num_classes: int) -> Future:
     """
 
     def init(key: Key) -> Params:
-        names = ("gate", "fresh", "inner")
-        tokens, previous, *keys = jax.random.split(key, 2 + len(names))
-        of_both = {k: matrix(one, 2 * width, width) for k, one in zip(names, keys, strict=True)}
-        return of_both | {
+        sizes = {"gate": width, "fresh": width, "inner": 4 * width}
+        tokens, *keys = jax.random.split(key, 1 + len(sizes))
+        draw = jax.nn.initializers.lecun_normal()
+        drawn = zip(sizes.items(), keys, strict=True)
+        out = jnp.zeros((4 * width, width))  # both ends start as the next-token head
+        return {name: draw(one, (2 * width, size)) for (name, size), one in drawn} | {
             "tokens": matrix(tokens, num_classes, width),
-            "next": jnp.zeros((width, width)),  # starts as the next-token head
-            "previous": matrix(previous, width, width),
+            "next": out,
+            "previous": out,
         }
 
     def term(own: Params, answers: Answers) -> Float[Array, "S A"]:
@@ -40,7 +43,7 @@ def belief_state(width: int, num_classes: int) -> Future:
             """The mean loss of one prefix of every answer, over the suffixes that follow it."""
             before = jnp.broadcast_to(here[:, None], after.shape)
             inner = jax.nn.gelu(jnp.concatenate([before, after], axis=-1) @ own["inner"])
-            both = jnp.stack([before + inner @ own["next"], inner @ own["previous"]])
+            both = jnp.stack([before + inner @ own["next"], before + inner @ own["previous"]])
             logits = both @ answers.head + answers.bias[None, None, None]
             following = jnp.broadcast_to(label[:, None], answers.labels.shape)
             losses = cross_entropy_of(logits, jnp.stack([following, answers.labels])).sum(0)
