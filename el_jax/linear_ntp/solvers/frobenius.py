@@ -5,6 +5,7 @@ iteration is one product with the Gram matrix and one projection on D. Once the 
 B are known, the rest is linear (a face of D) and solved to rounding.
 """
 
+from functools import reduce
 from typing import NamedTuple
 
 import jax
@@ -25,7 +26,7 @@ from el_jax.linear_ntp.solvers.faces import annihilated, equalised, solve_on_fac
 from el_jax.linear_ntp.solvers.scaling import MarginProblem
 from el_jax.process.double_precision import float64
 
-_FIRST_CHUNK = 100
+_EARLY_LOOK, _FIRST_CHUNK = 10, 100  # iterations; the early look is for verdicts
 _POLISHED_GAP = 0.03
 
 
@@ -48,7 +49,7 @@ class _AscentState(NamedTuple):
 @jax.jit
 def _ascend(
     state: _AscentState,
-    gram: Float[Array, "m m"],
+    gram_factors: tuple[Float[Array, "_ _"], ...],
     support: Bool[Array, "V m"],
     target: Float[Array, "V m"],
     step: Float[Array, ""],
@@ -61,7 +62,7 @@ def _ascend(
     """
 
     def iterate(_: Array, state: _AscentState) -> _AscentState:
-        moved = state.ahead + step * (target - state.ahead @ gram)
+        moved = state.ahead + step * (target - reduce(jnp.matmul, gram_factors, state.ahead))
         dual, level = project_on_cone(moved, support, state.level)
         change = dual - state.dual
         against = jnp.sum((state.ahead - dual) * change) > 0
@@ -88,7 +89,8 @@ def frobenius_bracket(
         start: the bracket so far; the ascent begins at its dual matrix.
     """
     step = 1 / np.linalg.norm(problem.embeddings, 2) ** 2
-    best, done, chunk = start, 0 if start is None else start.iterations, _FIRST_CHUNK
+    best, done = start, 0 if start is None else start.iterations
+    chunk = _FIRST_CHUNK if start is not None or np.isfinite(tolerance) else _EARLY_LOOK
     with float64():
         dual = jnp.zeros(problem.support.shape)
         if start is not None:  # scaled as at the solution, where its mass is ‖W‖²
@@ -97,8 +99,8 @@ def frobenius_bracket(
         state = _AscentState(dual, dual, jnp.ones(()), jnp.zeros((1, dual.shape[1])))
         while done < max_iterations:
             chunk = min(chunk, max_iterations - done)
-            state = _ascend(state, problem.gram, problem.support, problem.target, step, chunk)
-            done, chunk = done + chunk, int(1.5 * chunk)
+            state = _ascend(state, problem.gram_factors, problem.support, problem.target, step, chunk)
+            done, chunk = done + chunk, max(int(1.5 * chunk), _FIRST_CHUNK - done - chunk)
             best = _tightened(
                 problem, best, np.asarray(state.dual), done, exact=bool(np.isfinite(tolerance))
             )

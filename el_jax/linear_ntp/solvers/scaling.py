@@ -38,9 +38,11 @@ class MarginProblem:
     unit: float
 
     @cached_property
-    def gram(self) -> Float64[np.ndarray, "m m"]:
-        """Ĥᵀ Ĥ."""
-        return self.embeddings.T @ self.embeddings
+    def gram_factors(self) -> tuple[Float64[np.ndarray, "m _"], ...]:
+        """Matrices whose product is Ĥᵀ Ĥ: itself, or Ĥᵀ and Ĥ where two thin products are less."""
+        dim, contexts = self.embeddings.shape
+        thin = self.embeddings.T, self.embeddings
+        return thin if 2 * dim < contexts else (thin[0] @ thin[1],)
 
     @cached_property
     def condition(self) -> float:
