@@ -9,6 +9,7 @@ from experiments.harness.judging import Claim
 COPIES, SHORTCUT, HARD = "swap_copies", "swap_undoes_shift", "test_precise_hard_accuracy"
 REACHED = "reached_step"
 EARLY, LATE = LEVELS
+LOOKS = {"cpu": 2}  # at the first look, with 12 data sets
 MUON = "arXiv 2603.00742 and 2510.22980"
 
 
