@@ -99,7 +99,9 @@ def frobenius_bracket(
         state = _AscentState(dual, dual, jnp.ones(()), jnp.zeros((1, dual.shape[1])))
         while done < max_iterations:
             chunk = min(chunk, max_iterations - done)
-            state = _ascend(state, problem.gram_factors, problem.support, problem.target, step, chunk)
+            state = _ascend(
+                state, problem.gram_factors, problem.support, problem.target, step, chunk
+            )
             done, chunk = done + chunk, max(int(1.5 * chunk), _FIRST_CHUNK - done - chunk)
             best = _tightened(
                 problem, best, np.asarray(state.dual), done, exact=bool(np.isfinite(tolerance))
