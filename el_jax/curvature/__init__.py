@@ -15,6 +15,7 @@ over data        ``sampled_trace`` reports sampling and probe errors separately;
                  ``paired_difference`` compares two estimates over the same contexts
 sketches         ``hutch_plus_plus`` and ``xtrace``: less error where few eigenvalues hold the trace
 at a distance    ``critical_sharpness``, ``sharpness`` in a ball
+volume           ``local_learning_coefficient``
 in parts         ``mean_over_parts`` of a batch takes the memory of a part
 of your own      ``check_operator`` tests a product with a curvature matrix; ``conformance`` tests
                  code for such products, in JAX or PyTorch
@@ -29,6 +30,7 @@ in nats, traces and eigenvalues in nats over squared units of the parameters.
 from el_jax.curvature.checks import OperatorError, check_operator
 from el_jax.curvature.fisher import Fisher
 from el_jax.curvature.hessian import GaussNewton, Hessian, SampledHessian
+from el_jax.curvature.learning_coefficient import LearningCoefficient, local_learning_coefficient
 from el_jax.curvature.operator import Operator
 from el_jax.curvature.parts import mean_over_parts
 from el_jax.curvature.sampling import SampledEstimate, paired_difference
@@ -42,6 +44,7 @@ __all__ = [
     "Fisher",
     "GaussNewton",
     "Hessian",
+    "LearningCoefficient",
     "Operator",
     "OperatorError",
     "SampledEstimate",
@@ -50,6 +53,7 @@ __all__ = [
     "check_operator",
     "critical_sharpness",
     "hutch_plus_plus",
+    "local_learning_coefficient",
     "mean_over_parts",
     "paired_difference",
     "sharpness",
