@@ -63,7 +63,8 @@ def study_of(config: build.Config) -> Study:
     """The study of a config; its factors name graph, order, teacher and objective."""
     keys = ("degree", "path_length", "order", "teacher")
     future = {"future": config.future.name} if "future" in config else {}
-    return Study(config, {key: config.task[key] for key in keys} | future)
+    stages = {"curriculum": config.task.curriculum} if config.task.curriculum else {}
+    return Study(config, {key: config.task[key] for key in keys} | future | stages)
 
 
 def config_of(scale: str, graph: str, argument: str) -> build.Config:

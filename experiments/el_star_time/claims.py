@@ -14,7 +14,7 @@ from experiments.el_path_star.claims import (
     on,
 )
 from experiments.el_path_star.run import WARM_UP
-from experiments.el_star_time.run import GRAPH
+from experiments.el_star_time.run import CURRICULUM, GRAPH
 from experiments.harness.claims import greater, level
 
 LOOKS = {"cpu": 2}  # at the first look, with 5 seeds, two of five were undecided
@@ -23,10 +23,12 @@ LOOKS = {"cpu": 2}  # at the first look, with 5 seeds, two of five were undecide
 def at(warm_up: int) -> dict[str, dict[str, Any]]:
     """The runs of each objective, with this much warm-up."""
     return {
-        "cross-entropy": on(GRAPH, warm_up) | CE,
+        "cross-entropy": on(GRAPH, warm_up) | CE | {"curriculum": None},
         "E1 λ=1": on(GRAPH, warm_up) | E1,
         "multi-token heads": on(GRAPH, warm_up, "multi-token heads"),
         "masked diffusion": on(GRAPH, warm_up) | CE | {"teacher": "diffusion"},
+        "belief-state pairs": on(GRAPH, warm_up) | CE | {"future": "belief_state"},
+        "curriculum": on(GRAPH, warm_up) | CE | {"curriculum": CURRICULUM},
     }
 
 
@@ -37,6 +39,18 @@ CLAIMS = [
         "Masked diffusion: most runs find the arm",
         AT["masked diffusion"],
         paper="all, from exponentially fewer graphs",
+        source="arXiv 2602.19980",
+    ),
+    most_find(
+        "Belief-state pairs: most runs find the arm",
+        AT["belief-state pairs"],
+        paper="98.9 % on G(2,5)",
+        source="Hu et al. 2024, arXiv 2410.23506",
+    ),
+    most_find(
+        "Cross-entropy with a curriculum: most runs find the arm",
+        AT["curriculum"],
+        paper="all",
         source="arXiv 2602.19980",
     ),
     level(

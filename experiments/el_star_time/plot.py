@@ -10,7 +10,8 @@ from experiments.el_star_time.run import GRAPH, OBJECTIVES
 from experiments.harness.figures import count, curve_of, figure_answering, in_words, key
 from experiments.harness.tables import levels
 
-COLOURS = dict(zip(OBJECTIVES, ("#000000", "#d55e00", "#0072b2", "#009e73"), strict=True))
+PALETTE = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00")
+COLOURS = dict(zip(OBJECTIVES, PALETTE, strict=True))
 
 
 def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:

@@ -1,4 +1,4 @@
-"""Path-star graphs for three times as long as in el_path_star, under four objectives."""
+"""Path-star graphs for three times as long as in el_path_star: losses, objectives, a curriculum."""
 
 from functools import partial
 
@@ -12,11 +12,14 @@ from experiments.harness.studies import Study
 from experiments.harness.sweep import run_sweep
 
 GRAPH = "G(5,3)"
+CURRICULUM = 1_500  # updates over which the goal moves from the branch to the end of its arm
 OBJECTIVES = {  # by the argument of configs/el/path_star.py
     "cross-entropy": "loss=cross_entropy",
     "E1 λ=1": "loss=e1",
     "multi-token heads": "future=multi_token",
     "masked diffusion": "teacher=diffusion",
+    "belief-state pairs": "future=belief_state",
+    "curriculum": f"curriculum={CURRICULUM}",
 }
 NUM_UPDATES, EVERY = 4_800, 200  # el_path_star has 1,600
 SEEDS = 10
