@@ -1,6 +1,7 @@
 """Learning coefficients and copying by method, and one against the other by network."""
 
 import pandas as pd
+import scipy.stats
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
@@ -10,6 +11,7 @@ from experiments.flat_volume.run import METHODS
 from experiments.harness.figures import (
     Line,
     count,
+    decimal,
     draw_dots,
     figure_answering,
     in_words,
@@ -30,14 +32,23 @@ def plot(results: pd.DataFrame) -> Figure:
         ax.set_xlabel("learning coefficient")
     tight.set_yticklabels([])
     for line in LINES:
-        x, y = (values_of(results, line.where, metric) for metric in (LLC, COPIES))
-        both.plot(x, y, "o", color=line.colour, markersize=5, alpha=0.8)
+        both.plot(*_pairs(results, line), "o", color=line.colour, markersize=5, alpha=0.8)
     both.set(xlabel="learning coefficient", ylabel="copies in the swap test", ylim=(-0.03, 1.03))
-    add_titles([wide, tight, both], ["chains held loosely", "held tightly", "network by network"])
+    add_titles([wide, tight, both], ["chains held loosely", "held tightly", among(results)])
     entries = [key(line.label, line.colour, "o") for line in LINES]
     note = f"a dot is a network, {count(results, 'data sets')} each; logits scaled to equal loss"
     add_legend(figure, entries, num_columns=4, note=note)
     return figure
+
+
+def _pairs(results: pd.DataFrame, line: Line) -> list[pd.Series]:
+    return [values_of(results, line.where, metric) for metric in (LLC, COPIES)]
+
+
+def among(results: pd.DataFrame) -> str:
+    """The rank correlation of coefficient and copying among networks of cross-entropy."""
+    rank = scipy.stats.spearmanr(*_pairs(results, LINES[0])).statistic
+    return f"network by network; rank\ncorrelation under {LINES[0].label} {decimal(rank)}"
 
 
 def answer(results: pd.DataFrame) -> str:
