@@ -5,6 +5,7 @@ generalise. Liu et al. (2023): among networks with equal loss, the flatter one d
 E-losses end at flatter solutions, and among networks with one loss the flatter ones copy better.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,21 +61,7 @@ def _orders(measure: str) -> Claim:
 
     def judge(results: pd.DataFrame) -> Outcome:
         found = [pairs_of(results, where, MATCHED + measure) for where in SETTINGS]
-        found = [pair - pair.mean(0) for pair in found if len(pair) > 1]
-        flat, right = np.concatenate([np.empty((0, 2)), *found]).T
-        freedom = len(flat) - len(found) - 1
-        if freedom < 1 or not right.std():
-            return Outcome(f"{MATCHED}{measure} beside {HARD}", verdict=Verdict.NOT_MEASURED)
-        r = float(np.corrcoef(flat, right)[0, 1])
-        low, high = _interval(r, freedom)
-        p = 2 * scipy.stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
-        return Outcome(
-            f"correlation {r:+.3f}, {CONFIDENCE:.0%} interval [{low:+.3f}, {high:+.3f}] "
-            "(Fisher's z), seeds within settings",
-            f"r = {r:+.2f} ({len(flat)} networks)",
-            verdict_of(holds=high < 0, fails=low > 0),
-            float(p),
-        )
+        return negative_within(found, "seeds within settings")
 
     return Claim(
         "Among networks of one loss the flatter ones are better on unseen hard strings, "
@@ -82,6 +69,30 @@ def _orders(measure: str) -> Claim:
         judge,
         paper="flatter is better",
         source=BOTH,
+    )
+
+
+def negative_within(groups: Sequence[np.ndarray], what: str) -> Outcome:
+    """Is the correlation of two columns negative within groups, means removed?
+
+    Args:
+        groups: the two columns of each group, ``[n, 2]``.
+        what: what varies within which groups, in words.
+    """
+    centred = [pairs - pairs.mean(0) for pairs in groups if len(pairs) > 1]
+    first, second = np.concatenate([np.empty((0, 2)), *centred]).T
+    freedom = len(first) - len(centred) - 1
+    if freedom < 1 or not second.std():
+        return Outcome(f"correlation, {what}", verdict=Verdict.NOT_MEASURED)
+    r = float(np.corrcoef(first, second)[0, 1])
+    low, high = _interval(r, freedom)
+    p = 2 * scipy.stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
+    return Outcome(
+        f"correlation {r:+.3f}, {CONFIDENCE:.0%} interval [{low:+.3f}, {high:+.3f}] "
+        f"(Fisher's z), {what}",
+        f"r = {r:+.2f} ({len(first)} networks)",
+        verdict_of(holds=high < 0, fails=low > 0),
+        float(p),
     )
 
 

@@ -2,9 +2,15 @@
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from experiments.flat_elearn.claims import negative_within
 from experiments.flat_volume.probe import MATCHED_CE
+from experiments.flat_volume.run import METHODS
 from experiments.harness.claims import greater
 from experiments.harness.judging import Claim
+from experiments.harness.tables import select
 
 LLC, TIGHT, COPIES = "learning_coefficient", "learning_coefficient_tight", "swap_copies"
 HARD, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
@@ -12,12 +18,22 @@ EQUAL = f"at {MATCHED_CE:g} nats"
 
 
 def at(method: str) -> dict[str, Any]:
-    """The runs of a method."""
-    return {"method": method}
+    """The runs of a method, one on a data set."""
+    return {"method": method, "networks": None}
 
 
 def _fills_more(method: str, than: str, text: str) -> Claim:
     return greater(text, LLC, at(than), at(method), matters=1.0)
+
+
+def networks_of(results: pd.DataFrame) -> list[np.ndarray]:
+    """Logarithm of the coefficient, and copying, of the networks on each data set, ``[n, 2]``."""
+    if "networks" not in results:
+        return []
+    found = select(results, {"method": METHODS[0]}).dropna(subset="networks")
+    wide = found.pivot_table(index=["seed", "networks"], columns="metric", values="value")
+    pairs = pd.concat([np.log(wide[LLC]), wide[COPIES]], axis=1).dropna()
+    return [rows.to_numpy() for _, rows in pairs.groupby("seed")]
 
 
 CLAIMS = [
@@ -30,4 +46,9 @@ CLAIMS = [
     _fills_more("weight decay", "Muon", "Heavy decay has a smaller one than Muon"),
     _fills_more("E1", "cross-entropy", "So does E1"),
     greater("Muon copies more than E1", COPIES, at("Muon"), at("E1")),
+    Claim(
+        "Of networks of cross-entropy on one data set, those that copy more have smaller "
+        "coefficients (correlation within data sets, of the logarithm)",
+        lambda results: negative_within(networks_of(results), "networks within data sets"),
+    ),
 ]

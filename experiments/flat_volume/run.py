@@ -13,6 +13,8 @@ METRICS = [*CHAINS, "logit_scale", "swap_copies", "test_precise_hard_accuracy"]
 METRICS += ["train_hard_accuracy"]
 CURVES = ["swap_copies"]
 SEEDS, FIRST_SEED = 8, 208  # data sets that no experiment has trained on
+# further networks of cross-entropy, several on a data set, on data sets of their own
+NETWORKS, SETS, FIRST_SET = 5, 4, 216
 
 
 def studies(scale: str) -> list[Study]:
@@ -20,7 +22,14 @@ def studies(scale: str) -> list[Study]:
     if scale == "smoke":
         return [_study(name, smoke=True) for name in METHODS[:2]]
     chosen = [_study(name) for name in METHODS]
-    return on_pilot_data(chosen) if scale == "pilot" else chosen
+    return on_pilot_data(chosen) if scale == "pilot" else [*chosen, _several()]
+
+
+def _several() -> Study:
+    study = _study(METHODS[0])
+    study.config.seed = study.config.task.data_seed = FIRST_SET
+    study.config.train.seeds = SETS
+    return Study(study.config, study.factors, networks=NETWORKS)
 
 
 def _study(name: str, *, smoke: bool = False) -> Study:
