@@ -1,22 +1,23 @@
 """Learning coefficients and copying by method, and one against the other by network."""
 
+import numpy as np
 import pandas as pd
 import scipy.stats
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.flat_volume.claims import COPIES, LLC, TIGHT, at
+from experiments.flat_volume.claims import COPIES, LLC, TIGHT, at, networks_of
 from experiments.flat_volume.probe import MATCHED_CE
-from experiments.flat_volume.run import METHODS
+from experiments.flat_volume.run import METHODS, NETWORKS, SEEDS
 from experiments.harness.figures import (
     Line,
-    count,
     decimal,
     draw_dots,
     figure_answering,
     in_words,
     key,
     stated,
+    ticks_at,
 )
 from experiments.harness.tables import values_of
 
@@ -26,7 +27,7 @@ LINES = [Line(name, at(name), colour) for name, colour in zip(METHODS, COLOURS, 
 
 def plot(results: pd.DataFrame) -> Figure:
     """Dots by method for both localisations, and a scatter of networks."""
-    figure, ((wide, tight, both),) = figure_answering(answer(results), 1, 3, size=(10.2, 3.6))
+    figure, ((wide, tight, both, sets),) = figure_answering(answer(results), 1, 4, size=(13.0, 3.8))
     for ax, metric in ((wide, LLC), (tight, TIGHT)):
         draw_dots(ax, results, metric, LINES)
         ax.set_xlabel("learning coefficient")
@@ -34,9 +35,18 @@ def plot(results: pd.DataFrame) -> Figure:
     for line in LINES:
         both.plot(*_pairs(results, line), "o", color=line.colour, markersize=5, alpha=0.8)
     both.set(xlabel="learning coefficient", ylabel="copies in the swap test", ylim=(-0.03, 1.03))
-    add_titles([wide, tight, both], ["chains held loosely", "held tightly", among(results)])
+    groups = networks_of(results)
+    for pairs, marker in zip(groups, "os^D", strict=False):
+        sets.plot(np.exp(pairs[:, 0]), pairs[:, 1], marker, color="#000000", markersize=5)
+    sets.set(xlabel="learning coefficient", ylim=(-0.03, 1.03))
+    ticks_at(sets, (3, 5, 10, 20, 30), base=10)
+    titles = ["chains held loosely", "held tightly", among(results), within(groups)]
+    add_titles([wide, tight, both, sets], titles)
     entries = [key(line.label, line.colour, "o") for line in LINES]
-    note = f"a dot is a network, {count(results, 'data sets')} each; logits scaled to equal loss"
+    note = (
+        f"a dot is a network; logits scaled to equal loss; (a) to (c): {SEEDS} data sets each; "
+        "(d): a marker for each data set"
+    )
     add_legend(figure, entries, num_columns=4, note=note)
     return figure
 
@@ -49,6 +59,15 @@ def among(results: pd.DataFrame) -> str:
     """The rank correlation of coefficient and copying among networks of cross-entropy."""
     rank = scipy.stats.spearmanr(*_pairs(results, LINES[0])).statistic
     return f"network by network; rank\ncorrelation under {LINES[0].label} {decimal(rank)}"
+
+
+def within(groups: list[np.ndarray]) -> str:
+    """The correlation among networks that share a data set."""
+    if not groups:
+        return "several networks on a data set"
+    first, second = np.concatenate([pairs - pairs.mean(0) for pairs in groups]).T
+    r = float(np.corrcoef(first, second)[0, 1])
+    return f"cross-entropy, {NETWORKS} networks on a\ndata set: correlation within {decimal(r)}"
 
 
 def answer(results: pd.DataFrame) -> str:
