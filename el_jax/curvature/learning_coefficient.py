@@ -3,7 +3,8 @@
 If the volume of parameters near θ with a loss within ε of L(θ) goes as ε^λ, λ is the learning
 coefficient (Watanabe 2009): half the number of parameters at a regular minimum, less at a
 degenerate one. Of two networks with equal loss, the one with the smaller λ fills more of parameter
-space. Unlike a trace it does not depend on the units of the parameters.
+space. Unlike a trace λ does not depend on the units of the parameters; its estimate does, by the
+localisation.
 """
 
 from collections.abc import Callable

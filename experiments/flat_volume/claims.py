@@ -13,7 +13,7 @@ from experiments.harness.judging import Claim
 from experiments.harness.tables import select
 
 LLC, TIGHT, COPIES = "learning_coefficient", "learning_coefficient_tight", "swap_copies"
-HARD, FITTED = "test_precise_hard_accuracy", "train_hard_accuracy"
+SCALE = "logit_scale"
 EQUAL = f"at {MATCHED_CE:g} nats"
 
 
@@ -27,13 +27,17 @@ def _fills_more(method: str, than: str, text: str) -> Claim:
 
 
 def networks_of(results: pd.DataFrame) -> list[np.ndarray]:
-    """Logarithm of the coefficient, and copying, of the networks on each data set, ``[n, 2]``."""
+    """Logarithm of the coefficient, copying, and logarithm of the logits' scale, ``[n, 3]``.
+
+    One matrix for each data set with several networks of cross-entropy.
+    """
     if "networks" not in results:
         return []
     found = select(results, {"method": METHODS[0]}).dropna(subset="networks")
     wide = found.pivot_table(index=["seed", "networks"], columns="metric", values="value")
-    pairs = pd.concat([np.log(wide[LLC]), wide[COPIES]], axis=1).dropna()
-    return [rows.to_numpy() for _, rows in pairs.groupby("seed")]
+    columns = [np.log(wide[LLC]), wide[COPIES], np.log(wide[SCALE])]
+    rows = pd.concat(columns, axis=1).dropna()
+    return [of_set.to_numpy() for _, of_set in rows.groupby("seed")]
 
 
 CLAIMS = [
@@ -49,6 +53,8 @@ CLAIMS = [
     Claim(
         "Of networks of cross-entropy on one data set, those that copy more have smaller "
         "coefficients (correlation within data sets, of the logarithm)",
-        lambda results: negative_within(networks_of(results), "networks within data sets"),
+        lambda results: negative_within(
+            [rows[:, :2] for rows in networks_of(results)], "networks within data sets"
+        ),
     ),
 ]

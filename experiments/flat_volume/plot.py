@@ -36,8 +36,8 @@ def plot(results: pd.DataFrame) -> Figure:
         both.plot(*_pairs(results, line), "o", color=line.colour, markersize=5, alpha=0.8)
     both.set(xlabel="learning coefficient", ylabel="copies in the swap test", ylim=(-0.03, 1.03))
     groups = networks_of(results)
-    for pairs, marker in zip(groups, "os^D", strict=False):
-        sets.plot(np.exp(pairs[:, 0]), pairs[:, 1], marker, color="#000000", markersize=5)
+    for rows, marker in zip(groups, "os^D", strict=False):
+        sets.plot(np.exp(rows[:, 0]), rows[:, 1], marker, color="#000000", markersize=5)
     sets.set(xlabel="learning coefficient", ylim=(-0.03, 1.03))
     ticks_at(sets, (3, 5, 10, 20, 30), base=10)
     titles = ["chains held loosely", "held tightly", among(results), within(groups)]
@@ -56,18 +56,24 @@ def _pairs(results: pd.DataFrame, line: Line) -> list[pd.Series]:
 
 
 def among(results: pd.DataFrame) -> str:
-    """The rank correlation of coefficient and copying among networks of cross-entropy."""
-    rank = scipy.stats.spearmanr(*_pairs(results, LINES[0])).statistic
-    return f"network by network; rank\ncorrelation under {LINES[0].label} {decimal(rank)}"
+    """The rank correlation of coefficient and copying among the networks of each method."""
+    ranks = [decimal(scipy.stats.spearmanr(*_pairs(results, line)).statistic) for line in LINES]
+    first, *others = ranks
+    return f"rank correlation under {LINES[0].label}\n{first}; E1, Muon, decay {', '.join(others)}"
 
 
 def within(groups: list[np.ndarray]) -> str:
-    """The correlation among networks that share a data set."""
+    """The correlation among networks that share a data set, also beside the logits' scale."""
     if not groups:
         return "several networks on a data set"
-    first, second = np.concatenate([pairs - pairs.mean(0) for pairs in groups]).T
-    r = float(np.corrcoef(first, second)[0, 1])
-    return f"cross-entropy, {NETWORKS} networks on a\ndata set: correlation within {decimal(r)}"
+    rows = np.concatenate([rows - rows.mean(0) for rows in groups])
+    scale = rows[:, 2:]
+    left = rows[:, :2] - scale @ np.linalg.lstsq(scale, rows[:, :2])[0]
+    r, given = (np.corrcoef(both.T)[0, 1] for both in (rows[:, :2], left))
+    return (
+        f"{NETWORKS} networks on a data set: correlation\n"
+        f"{decimal(r)}; given the logits' scale {decimal(given)}"
+    )
 
 
 def answer(results: pd.DataFrame) -> str:
