@@ -44,8 +44,8 @@ CLAIMS = [
     most_find(
         "Belief-state pairs: most runs find the arm",
         AT["belief-state pairs"],
-        paper="98.9 % on G(2,5)",
-        source="Hu et al. 2024, arXiv 2410.23506",
+        paper="98.9 of 50 on G(2,10)",
+        source=HEADS["source"],
     ),
     most_find(
         "Cross-entropy with a curriculum: most runs find the arm",
