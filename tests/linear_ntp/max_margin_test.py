@@ -136,6 +136,12 @@ def test_every_family_is_solved_to_rounding(family):
         np.testing.assert_allclose(found.w.sum(axis=0), 0, atol=1e-9 / found.margin)
 
 
+def test_ascent_goes_on_from_a_face_that_helps():
+    found = max_margin(random_problem(200, 64, 150, 4, seed=0))
+    assert found.gap < 1e-13
+    assert found.iterations < 400  # 475 if every face but the last were thrown away
+
+
 def test_depends_on_supports_only():
     problem, rng = generic(2), np.random.default_rng(0)
     probs = problem.support * rng.uniform(0.1, 1, problem.support.shape)

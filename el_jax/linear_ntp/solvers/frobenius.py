@@ -2,7 +2,8 @@
 
 The dual of min ½‖W‖² at unit margin is max_{B in D} -Σ_off B - ½‖B Hᵀ‖², with W = B Hᵀ. An
 iteration is one product with the Gram matrix and one projection on D. Once the vanishing entries of
-B are known, the rest is linear (a face of D) and solved to rounding.
+B are known, the rest is linear (a face of D) and solved to rounding. Where the solution on a face
+is no optimum but better than the iterate, the ascent goes on from it.
 """
 
 from functools import reduce
@@ -28,6 +29,7 @@ from el_jax.process.double_precision import float64
 
 _EARLY_LOOK, _FIRST_CHUNK = 10, 100  # iterations; the early look is for verdicts
 _POLISHED_GAP = 0.03
+_AFTER_FACE = 25  # iterations after the first face that helps: the next is often the right one
 
 
 class _AscentState(NamedTuple):
@@ -91,6 +93,7 @@ def frobenius_bracket(
     step = 1 / np.linalg.norm(problem.embeddings, 2) ** 2
     best, done = start, 0 if start is None else start.iterations
     chunk = _FIRST_CHUNK if start is not None or np.isfinite(tolerance) else _EARLY_LOOK
+    soon = _AFTER_FACE
     with float64():
         dual = jnp.zeros(problem.support.shape)
         if start is not None:  # scaled as at the solution, where its mass is ‖W‖²
@@ -103,9 +106,15 @@ def frobenius_bracket(
                 state, problem.gram_factors, problem.support, problem.target, step, chunk
             )
             done, chunk = done + chunk, max(int(1.5 * chunk), _FIRST_CHUNK - done - chunk)
-            best = _tightened(
-                problem, best, np.asarray(state.dual), done, exact=bool(np.isfinite(tolerance))
-            )
+            found = _bracket_of(problem, np.asarray(state.dual), done)
+            best = tighter(best, found)
+            if np.isfinite(tolerance) and found.gap <= _POLISHED_GAP:
+                on_face = _solved_on_face(problem, found)
+                best = tighter(best, on_face)
+                if _objective(on_face) > _objective(found):
+                    dual = jnp.asarray(on_face.dual)
+                    state = _AscentState(dual, dual, jnp.ones(()), state.level)
+                    chunk, soon = min(chunk, soon), max_iterations
             if is_solved(problem, best, tolerance):
                 break
             if best.lower == 0 and (shown := farkas(problem, best.dual)) is not None:
@@ -136,26 +145,18 @@ def farkas(
     return None
 
 
-def _tightened(
-    problem: MarginProblem,
-    best: MarginBracket | None,
-    dual: np.ndarray,
-    iterations: int,
-    exact: bool,
-) -> MarginBracket:
-    """The best bracket so far, tightened by an iterate and by the exact solution on its face.
-
-    The face is solved only if ``exact``, and if the gap is so small that the face may be right.
-    """
-    found = _bracket_of(problem, dual, iterations)
-    best = tighter(best, found)
-    if not exact or found.gap > _POLISHED_GAP:
-        return best
+def _solved_on_face(problem: MarginProblem, found: MarginBracket) -> MarginBracket:
+    """The exact solution on the face of an iterate: the solution itself, if the face is right."""
+    dual = found.dual
     missing = problem.target - dual @ problem.embeddings.T @ problem.embeddings
     face = problem.support | (dual < 0)
     change = solve_on_face(problem.embeddings, missing, face).combination
-    dual = in_cone(dual + change, problem.support)
-    return tighter(best, _bracket_of(problem, dual, iterations))
+    return _bracket_of(problem, in_cone(dual + change, problem.support), found.iterations)
+
+
+def _objective(found: MarginBracket) -> float:
+    """-Σ_off t B - ½‖B Hᵀ‖², which the ascent increases."""
+    return found.mass - (found.upper * found.mass) ** 2 / 2 if found.mass > 0 else 0.0
 
 
 def _bracket_of(problem: MarginProblem, dual: np.ndarray, iterations: int) -> MarginBracket:
