@@ -21,7 +21,8 @@ from experiments.harness.figures import (
 from experiments.harness.tables import Where, select
 
 PANELS = {COPIES: "swap test: share that copies", HARD: "unseen hard strings: share that is right"}
-COLOURS = {"bounded": "#0072b2", "loss": "#e69f00", "weighting": "#cc79a7", "optimizer": "#009e73"}
+COLOURS = {"bounded": "#0072b2", "loss": "#e69f00", "weighting": "#cc79a7"}
+COLOURS |= {"optimizer": "#009e73", "setting": "#7f7f7f"}
 
 
 def plot(results: pd.DataFrame) -> Figure:
@@ -36,7 +37,8 @@ def plot(results: pd.DataFrame) -> Figure:
     add_note(
         figure,
         "blue: losses with a finite equilibrium margin; orange: other losses; pink: weights of "
-        f"windows; green: optimizers, noise and decay;\n{t_note(results, 'data sets')}",
+        "windows or groups;\ngreen: optimizers, noise and decay; grey: network and schedule; "
+        f"{t_note(results, 'data sets')}",
     )
     return figure
 
