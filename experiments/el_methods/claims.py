@@ -7,7 +7,8 @@ from experiments.harness.claims import contrast, greater
 COPIES, FITTED, HARD = "swap_copies", "train_hard_accuracy", "test_precise_hard_accuracy"
 MATTERS = 0.1
 LOOKS = {"cpu": 2}  # at the first look, with 6 data sets, three of six were undecided
-BOUNDED = ("E1", "E2", "E3", "Dice", "label smoothing", "sigma damp", "marg log", "logit penalty")
+BOUNDED = ("E1", "E2", "E3", "Dice", "label smoothing", "confidence penalty", "MaxSup")
+BOUNDED += ("sigma damp", "marg log", "logit penalty")
 UNBOUNDED = ("cross-entropy", "comp-sum, τ > 1", "focal", "squentropy", "Taylor softmax")
 
 
@@ -51,4 +52,11 @@ CLAIMS = [
         at("weight decay"),
     ),
     greater("Muon copies more than AdamW", COPIES, at("Muon"), at("cross-entropy")),
+    greater(
+        "Group DRO, which is told which strings are hard, makes it copy more",
+        COPIES,
+        at("group DRO"),
+        at("cross-entropy"),
+    ),
+    greater("So does qk-norm", COPIES, at("qk-norm"), at("cross-entropy")),
 ]

@@ -26,21 +26,24 @@ class Method(NamedTuple):
 
     Attributes:
         kind: kind of the change.
-        name: name of the loss, weighting or optimizer.
+        name: name of the loss, weighting or optimizer, or the entry of the config that is set.
         number: its main number; empty if it has none.
         values: values of that number that the pilot tries.
         rates: learning rates that the pilot tries.
-        value: value of the number; with ``rate``, the pair that copies most in the pilot.
+        value: value of the number; with ``rate``, the pair that copies most in the pilot. Of a
+            setting without a number, what it is set to.
         rate: the learning rate.
+        schedule: of the learning rate, after warm-up.
     """
 
-    kind: Literal["loss", "weighting", "optimizer"]
+    kind: Literal["loss", "weighting", "optimizer", "setting"]
     name: str
     number: str = ""
     values: Sequence[float] = ()
     rates: Sequence[float] = (1.6e-3, 5e-3)
-    value: float = 0.0
+    value: Any = 0.0
     rate: float = 0.0
+    schedule: str = "linear"
 
 
 FOUR = (5e-4, 1.6e-3, 5e-3, 1.6e-2)
@@ -53,6 +56,8 @@ METHODS = {
     "label smoothing": Method(
         "loss", "label_smoothing", "smoothing", (0.05, 0.2), value=0.05, rate=0.005
     ),
+    "confidence penalty": Method("loss", "confidence_penalty", "beta", (0.1, 0.5)),
+    "MaxSup": Method("loss", "max_sup", "alpha", (0.1, 0.5)),
     "sigma damp": Method("loss", "sigma_damp", "temperature", (2.0, 5.0), value=2, rate=0.005),
     "marg log": Method("loss", "marg_log", "lam", (0.3, 1.0), value=0.3, rate=0.005),
     "logit penalty": Method("loss", "logit_penalty", "beta", (0.01, 0.1), value=0.01, rate=0.005),
@@ -63,6 +68,7 @@ METHODS = {
     "Z-loss": Method("loss", "z_spherical", "b", (2.0, 4.0), value=2, rate=0.005),
     "LinUpper": Method("weighting", "lin_upper", "r", (0.5, 1.0), value=0.5, rate=0.005),
     "extremes": Method("weighting", "extremes", "r", (0.5, 1.0), value=1, rate=0.005),
+    "group DRO": Method("weighting", "group_dro", "step_size", (0.01, 0.1)),
     "weight decay": Method("optimizer", "adamw", "weight_decay", (0.3, 3.0), value=3, rate=0.0016),
     "gradient noise": Method(
         "optimizer", "noisy_adamw", "noise", (1e-4, 1e-2), value=0.0001, rate=0.005
@@ -70,11 +76,16 @@ METHODS = {
     "Muon": Method("optimizer", "muon", rates=(1e-3, 3e-3, 1e-2, 3e-2), rate=0.01),
     "Signum": Method("optimizer", "signum", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
     "Lion": Method("optimizer", "lion", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
+    "Sophia": Method("optimizer", "sophia", rates=(1e-4, 3e-4, 1e-3, 3e-3)),
+    "schedule-free": Method("optimizer", "schedule_free", rates=FOUR, schedule="constant"),
+    "WSD": Method("setting", "optim.schedule", rates=FOUR, value="wsd"),
+    "dropout": Method("setting", "model.residual_dropout", "dropout", (0.1, 0.3)),
+    "qk-norm": Method("setting", "model.qk_norm", rates=FOUR, value=True),
 }
 
 
 def studies(scale: str) -> list[Study]:
-    """A study for each method; in the pilot, also for each value of a weighting's number."""
+    """A study for each method; in the pilot, also for each value that cannot be swept."""
     if scale == "smoke":
         return [study_of(name, smoke=True) for name in ("cross-entropy", "Dice", "LinUpper")]
     if scale == "cpu":
@@ -85,7 +96,8 @@ def studies(scale: str) -> list[Study]:
 def _pilot(name: str) -> list[Study]:
     """All settings of a method on two data sets."""
     method = METHODS[name]
-    sets = [method.values] if method.kind != "weighting" else [(v,) for v in method.values]
+    swept = method.kind in ("loss", "optimizer") or not method.number
+    sets = [method.values] if swept else [(v,) for v in method.values]
     return on_pilot_data([study_of(name, values, method.rates) for values in sets])
 
 
@@ -109,15 +121,21 @@ def study_of(
     """The runs of a method at these values of its number and rates, or at the chosen ones."""
     method = METHODS[name]
     values = values or (method.value or method.values[0],) if method.number else ()
-    config = config_of(f"{method.kind}={method.name}", smoke=smoke)
+    changed = "loss=cross_entropy" if method.kind == "setting" else f"{method.kind}={method.name}"
+    config = config_of(changed, smoke=smoke)
+    config.optim.schedule = method.schedule
     config.sweep.optim.peak_lr = tuple(rates or (method.rate or method.rates[0],))
     factors: dict[str, Any] = {"method": name}
-    if method.kind == "weighting":  # its number cannot be swept
+    if method.kind == "setting":
+        section, entry = method.name.split(".")
+        config[section][entry] = values[0] if values else method.value
+    elif method.kind == "weighting":
         (config.weighting[method.number],) = values
-        factors[method.number] = values[0]
     elif values:
         section = "optim" if method.kind == "optimizer" else "loss"
         config.sweep[section][method.number] = tuple(values)
+    if values and method.kind in ("setting", "weighting"):  # not swept, so not in the table yet
+        factors[method.number] = values[0]
     return Study(config, factors)
 
 
