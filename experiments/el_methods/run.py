@@ -56,8 +56,10 @@ METHODS = {
     "label smoothing": Method(
         "loss", "label_smoothing", "smoothing", (0.05, 0.2), value=0.05, rate=0.005
     ),
-    "confidence penalty": Method("loss", "confidence_penalty", "beta", (0.1, 0.5)),
-    "MaxSup": Method("loss", "max_sup", "alpha", (0.1, 0.5)),
+    "confidence penalty": Method(
+        "loss", "confidence_penalty", "beta", (0.1, 0.5), value=0.1, rate=0.005
+    ),
+    "MaxSup": Method("loss", "max_sup", "alpha", (0.1, 0.5), value=0.1, rate=0.005),
     "sigma damp": Method("loss", "sigma_damp", "temperature", (2.0, 5.0), value=2, rate=0.005),
     "marg log": Method("loss", "marg_log", "lam", (0.3, 1.0), value=0.3, rate=0.005),
     "logit penalty": Method("loss", "logit_penalty", "beta", (0.01, 0.1), value=0.01, rate=0.005),
@@ -68,7 +70,9 @@ METHODS = {
     "Z-loss": Method("loss", "z_spherical", "b", (2.0, 4.0), value=2, rate=0.005),
     "LinUpper": Method("weighting", "lin_upper", "r", (0.5, 1.0), value=0.5, rate=0.005),
     "extremes": Method("weighting", "extremes", "r", (0.5, 1.0), value=1, rate=0.005),
-    "group DRO": Method("weighting", "group_dro", "step_size", (0.01, 0.1)),
+    "group DRO": Method(
+        "weighting", "group_dro", "step_size", (0.01, 0.1), value=0.01, rate=0.0016
+    ),
     "weight decay": Method("optimizer", "adamw", "weight_decay", (0.3, 3.0), value=3, rate=0.0016),
     "gradient noise": Method(
         "optimizer", "noisy_adamw", "noise", (1e-4, 1e-2), value=0.0001, rate=0.005
@@ -76,11 +80,15 @@ METHODS = {
     "Muon": Method("optimizer", "muon", rates=(1e-3, 3e-3, 1e-2, 3e-2), rate=0.01),
     "Signum": Method("optimizer", "signum", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
     "Lion": Method("optimizer", "lion", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
-    "Sophia": Method("optimizer", "sophia", rates=(1e-4, 3e-4, 1e-3, 3e-3)),
-    "schedule-free": Method("optimizer", "schedule_free", rates=FOUR, schedule="constant"),
-    "WSD": Method("setting", "optim.schedule", rates=FOUR, value="wsd"),
-    "dropout": Method("setting", "model.residual_dropout", "dropout", (0.1, 0.3)),
-    "qk-norm": Method("setting", "model.qk_norm", rates=FOUR, value=True),
+    "Sophia": Method("optimizer", "sophia", rates=(1e-4, 3e-4, 1e-3, 3e-3), rate=0.001),
+    "schedule-free": Method(
+        "optimizer", "schedule_free", rates=FOUR, rate=0.016, schedule="constant"
+    ),
+    "WSD": Method("setting", "optim.schedule", rates=FOUR, value="wsd", rate=0.005),
+    "dropout": Method(
+        "setting", "model.residual_dropout", "dropout", (0.1, 0.3), value=0.1, rate=0.005
+    ),
+    "qk-norm": Method("setting", "model.qk_norm", rates=FOUR, value=True, rate=0.016),
 }
 
 
