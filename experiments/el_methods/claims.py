@@ -7,8 +7,10 @@ from experiments.harness.claims import contrast, greater
 COPIES, FITTED, HARD = "swap_copies", "train_hard_accuracy", "test_precise_hard_accuracy"
 MATTERS = 0.1
 LOOKS = {"cpu": 2}  # at the first look, with 6 data sets, three of six were undecided
-BOUNDED = ("E1", "E2", "E3", "Dice", "label smoothing", "confidence penalty", "MaxSup")
-BOUNDED += ("sigma damp", "marg log", "logit penalty")
+BOUNDED = (
+    *("E1", "E2", "E3", "Dice", "label smoothing", "confidence penalty", "MaxSup"),
+    *("sigma damp", "marg log", "logit penalty"),
+)
 UNBOUNDED = ("cross-entropy", "comp-sum, τ > 1", "focal", "squentropy", "Taylor softmax")
 
 
