@@ -14,8 +14,9 @@ star's sizes are ours.
 
 Cost: 300 updates of one run of the wide star take 4 to 8 s on one CPU core without compilation.
 Expect, for the tiny star's edges in both directions: an accuracy of .531 (a node has one answer at
-a time) at .694 nats (the notebooks: .531, .696; the least possible is .693). Nine of ten held-out
-wide-star paths are right; at a rate of .003, seven to eight (experiments/el_star_in_weights).
+a time) at .694 nats (the notebooks: .531, .696; the least possible is .693). Eight to nine of
+ten held-out wide-star paths are right; at a rate of .003, six to seven
+(experiments/el_star_in_weights).
 """
 
 from ml_collections import ConfigDict

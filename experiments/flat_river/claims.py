@@ -25,7 +25,7 @@ CLAIMS = [
         source=SOURCE,
     ),
     level(
-        "In the half of training before the decay it falls by less than 2",
+        "In the two fifths of training before the decay it falls by less than 2",
         "half_before_lowers_hill",
         at("table", "WSD"),
         at_most=2,

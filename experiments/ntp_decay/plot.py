@@ -47,7 +47,7 @@ def answer(results: pd.DataFrame) -> str:
         return stated(results, setting("adam", steps, ball), LEAD, signed=True)
 
     return (
-        f"With decay all come on average to within {decimal(max(gaps), 5)} nats "
+        f"With decay all come on average to within {decimal(max(gaps), 6)} nats "
         "of a small ball's best;\n"
         f"in a large one the lead of Adam's own norm goes from {lead('1/√t', 0)} to "
         f"{lead('1/√t', LARGE)} (steps ~ 1 / √t),\n"
