@@ -84,7 +84,9 @@ def comp_sum(
     near = jnp.abs(power) < _NEAR_ONE
     apart = jnp.where(near, 1.0, power)
     series = ce * (1 + power * ce / 2)  # series of expm1, whose quotient has no digits there
-    return jnp.where(near, series, jnp.expm1(apart * ce) / apart)
+    # no overflow in the branch that is not taken, whose gradient would be 0 times infinity
+    far = jnp.where(near, 0.0, ce)
+    return jnp.where(near, series, jnp.expm1(apart * far) / apart)
 
 
 @of_stats

@@ -27,8 +27,9 @@ def z_spherical(
     """The Z-loss (1/a) softplus(a (b - z)), z the label's standard score (f_k - mean_c f_c) / std.
 
     Larger logits change nothing, and z is at most sqrt(V - 1): keep b below it (de Brébisson &
-    Vincent 2016, arXiv:1604.08859; their timings use a = 1 and b = 0). ``z_loss`` is a different
-    loss.
+    Vincent 2016, arXiv:1604.08859; their timings use a = 1 and b = 0). Logits must not start equal,
+    as those of a lookup table do: the gradient is huge there, and small wherever its step leads.
+    ``z_loss`` is a different loss.
     """
     score = (stats.label_logit - stats.mean) / jnp.sqrt(stats.variance + _LEAST_VARIANCE)
     return jax.nn.softplus(a * (b - score)) / a

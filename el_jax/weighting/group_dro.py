@@ -20,8 +20,9 @@ def group_dro(
     """q_g ∝ exp(η_q Σ of the losses of group g in all updates so far), their Algorithm 1.
 
     The larger a group's losses have been, the more it counts. A group without tokens in an update
-    keeps its share (in the released code it loses some, as if its loss were 0). With a step size of
-    0 all groups count the same, however many tokens they have.
+    is taken to have the mean loss of the others, so at small step sizes it about keeps its share
+    (in the released code it loses some, as if its loss were 0). With a step size of 0 all groups
+    count the same, however many tokens they have.
 
     Args:
         losses: mean loss of every group in this update, nats; 0 for a group without tokens.

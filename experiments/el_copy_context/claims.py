@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from experiments.el_copy_context.run import BASE, LEVELS, TOKENS
-from experiments.harness.claims import contrast, level, trend
+from experiments.harness.claims import contrast, number, trend
 from experiments.harness.judging import Claim
 
 HARD, FITTED, COPIES = "test_precise_hard_accuracy", "train_hard_accuracy", "swap_copies"
@@ -63,8 +63,9 @@ CLAIMS = {
             paper="falls, values only drawn",
             source=FIGURE,
         ),
-        level(
-            f"It fits the hard training strings in the longest ({TOKENS * PACKED[-1]:g} tokens)",
+        number(
+            f"Every run fits the hard training strings in the longest ({TOKENS * PACKED[-1]:g} "
+            "tokens)",
             FITTED,
             CE | BASE | _LONGEST,
             at_least=0.99,

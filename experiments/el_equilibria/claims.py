@@ -6,7 +6,7 @@ The claim on warm-up has the sign of el_text_copy, where it keeps E1 at the smal
 from typing import Any
 
 from experiments.el_equilibria.run import ALPHABETS, MARKERS, STRENGTHS, WARM_UP, window
-from experiments.harness.claims import Terms, contrast
+from experiments.harness.claims import Terms, contrast, number
 
 SMALL, COPIES = "small_margins", "swap_copies"
 COLD, WARM = ({"warmup_steps": steps} for steps in WARM_UP)
@@ -29,19 +29,17 @@ def over(side: str, weight: float = 1.0, **factors: Any) -> Terms:
 
 
 CLAIMS = [
-    contrast(
-        "Below the window at most .05 of the right training answers have a small margin",
+    number(
+        "Below the window at most .05 of every run's right training answers have a small margin",
         SMALL,
-        over("below", -1.0),
-        by=-0.05,
-        matters=0.0,
+        *(where for _, where in over("below")),
+        at_most=0.05,
     ),
-    contrast(
-        "Above it, where the large margin is none, at least .95 have",
+    number(
+        "Above it, where the large margin is none, at least .95 of every run's have",
         SMALL,
-        over("above"),
-        by=0.95,
-        matters=0.0,
+        *(where for _, where in over("above")),
+        at_least=0.95,
     ),
     contrast(
         "In it, with warm-up, most have: small steps stop at the first equilibrium",

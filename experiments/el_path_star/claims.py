@@ -12,6 +12,7 @@ interval for the share of seeds that do.
 from typing import Any
 
 import pandas as pd
+import scipy.stats
 
 from experiments.el_path_star.run import CONTROLS, GRAPHS, WARM_UP
 from experiments.harness.claims import greater, level
@@ -54,7 +55,7 @@ def share_found(results: pd.DataFrame, where: Where) -> tuple[float, int]:
 
 
 def most_find(text: str, where: Where, *, paper: str, source: str) -> Claim:
-    """More than half of the seeds find the arm, by Wilson's interval of their share."""
+    """More than half of the seeds find the arm: a sign test, with Wilson's interval."""
 
     def judge(results: pd.DataFrame) -> Outcome:
         share, num = share_found(results, where)
@@ -63,6 +64,7 @@ def most_find(text: str, where: Where, *, paper: str, source: str) -> Claim:
             f"share {share:.2f}, 95% Wilson interval [{low:.2f}, {high:.2f}]",
             f"{round(share * num)} of {num} seeds",
             verdict_of(holds=low > 0.5, fails=high < 0.5),
+            float(scipy.stats.binomtest(round(share * num), num).pvalue),
         )
 
     return Claim(text, judge, paper=paper, source=source, needs=[(where, EXACT_MATCH)])

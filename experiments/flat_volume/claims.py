@@ -48,7 +48,7 @@ CLAIMS = [
     ),
     _fills_more("Muon", "cross-entropy", "So does Muon"),
     _fills_more("weight decay", "Muon", "Heavy decay has a smaller one than Muon"),
-    _fills_more("E1", "cross-entropy", "So does E1"),
+    _fills_more("E1", "cross-entropy", "E1 has a smaller one than cross-entropy"),
     greater("Muon copies more than E1", COPIES, at("Muon"), at("E1")),
     Claim(
         "Of networks of cross-entropy on one data set, those that copy more have smaller "

@@ -131,19 +131,22 @@ def contrast(
         metric: the metric.
         terms: the weights, and the settings of each; for a difference they sum to 0.
         by: the bound.
-        ours: the numbers to show; the detail has the interval.
+        ours: the numbers to show, by default how many settings each term has; the detail has the
+            interval.
         matters: see ``greater``.
         wording: the paper's number and its place.
     """
 
     def judge(results: pd.DataFrame) -> Outcome:
-        entries, weights = [], []
+        entries, weights, counts = [], [], []
         for weight, where in terms:
             found = by_cell(results, where, metric)
             entries += found
             weights += [weight / len(found)] * len(found)
+            counts.append(f"{len(found)}")
         least = least_that_matters(metric) if matters is None else matters
-        return by_t("contrast", contrast_interval(entries, weights), by, least, ours)
+        shown = ours or f"over {', '.join(counts)} settings"
+        return by_t("contrast", contrast_interval(entries, weights), by, least, shown)
 
     return Claim(text, judge, needs=[(where, metric) for _, where in terms], **wording)
 
@@ -182,7 +185,8 @@ def level(
             explain("mean", clipped(mean, *ends_of(metric))),
             describe(entry),
             within(mean.low, mean.high, at_least, at_most),
-            max(p_value(mean, bound, at_bound=0.0) for bound in bounds),  # of the nearer one
+            # of the nearer one; a difference of 0 is no gain
+            max(p_value(mean, bound, at_bound=float(matters > 0)) for bound in bounds),
         )
         return or_small(outcome, mean, matters)
 
@@ -216,20 +220,21 @@ def median(
 def number(
     text: str,
     metric: str,
-    where: Where,
-    *,
+    *where: Where,
     at_least: float = -math.inf,
     at_most: float = math.inf,
     **wording: Unpack[Wording],
 ) -> Claim:
     """Claim that every value of a metric is ``at_least``, or ``at_most``, a number; one is enough.
 
-    For numbers that do not vary, such as the bytes a compiler plans, and for numbers measured once
-    because chance cannot reach their bound. There may be several settings.
+    For numbers that do not vary, such as the bytes a compiler plans, for numbers measured once
+    because chance cannot reach their bound, and for what every run did, which says nothing of other
+    runs. There may be several settings.
     """
 
     def judge(results: pd.DataFrame) -> Outcome:
-        entry = pd.concat(by_cell(results, where, metric)).to_numpy()
+        found = [entry for one in where for entry in by_cell(results, one, metric)]
+        entry = pd.concat(found).to_numpy()
         low, high = np.min(entry), np.max(entry)  # NaN if one of them is
         return Outcome(
             f"the number itself, without an interval, {describe_seeds([len(entry)])}",
@@ -237,7 +242,7 @@ def number(
             within(low, high, at_least, at_most),
         )
 
-    return Claim(text, judge, needs=[(where, metric)], **wording)
+    return Claim(text, judge, needs=[(one, metric) for one in where], **wording)
 
 
 def trend(

@@ -31,8 +31,12 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
     Raises:
         MalformedTableError: a table cannot be read.
     """
+    new = read_provenance(measured / "provenance.json")
+    words = shlex.quote(f"--only={','.join(names)}")
+    new = dataclasses.replace(new, command=f"{new.command} {words}")
     if not (out / "provenance.json").exists():
         shutil.copytree(measured, out, dirs_exist_ok=True)
+        write_provenance(out / "provenance.json", new)
         return
 
     def rest(table: pd.DataFrame) -> pd.DataFrame:
@@ -40,14 +44,18 @@ def replace_levels(factor: str, names: Sequence[str], measured: Path, out: Path)
             return table
         return table[~table[factor].map(level_name).isin(names)]
 
-    old, new = (read_provenance(folder / "provenance.json") for folder in (out, measured))
-    words = shlex.quote(f"--only={','.join(names)}")
-    new = dataclasses.replace(new, command=f"{new.command} {words}")
+    old = read_provenance(out / "provenance.json")
     kept = {table: rest(read_table(out / table)) for table in TABLES[:2]}
-    stay = {name_of(cell) for cell in cells(kept["results.csv"], {})}
-    stay |= old.not_measured.keys() - new.wall_seconds.keys()  # they have a reason and no rows
+    stay = {_words(name_of(cell)) for cell in cells(kept["results.csv"], {})}
+    # they have a reason and no rows
+    stay |= {_words(name) for name in old.not_measured.keys() - new.wall_seconds.keys()}
     for table, rows in kept.items():
         again = read_table(measured / table)
         write_table(out / table, pd.concat([rows, again], ignore_index=True))
-    renewed = renew_provenance(old, new, lambda name: name not in stay)
+    renewed = renew_provenance(old, new, lambda name: _words(name) not in stay)
     write_provenance(out / "provenance.json", renewed)
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a setting's name, whose factors a table may have in another order."""
+    return tuple(sorted(name.replace(",", "").split()))

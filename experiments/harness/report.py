@@ -35,8 +35,9 @@ settings are compared seed by seed. A difference of shares is **too small to mat
 neither and its whole interval is nearer to 0 than .05, or what the claim names. Some claims are
 judged by all changes of sign, or by bets that may be looked at after every seed. A verdict stands
 only after Holm's correction for the number of claims of its experiment: *Holm p* is the adjusted p
-value, at most .05, doubled where seeds were added after a first look. *Ours* is mean ± standard
-error. Timings have a median and its exact interval instead, without a correction. The cpu scale is
+value, at most .05, doubled where seeds were added after a first look. If all seeds give the same
+number, its p value is that of a sign test. *Ours* is mean ± standard error. Timings have a median
+and its exact interval instead, and claims on every run none; neither is corrected. The cpu scale is
 a reduced setting that anyone can rerun; the paper scale is the published one. Losses are in nats.
 
 This page is written by `python -m experiments report`.

@@ -114,7 +114,7 @@ def judged_by_bets(
     if p <= 1 - CONFIDENCE:
         found = p_above(values, bound, within, matters) < p_below(values, bound, within, matters)
         verdict = Verdict.HOLDS if found == above else Verdict.FAILS
-    if matters and (p_small := p_beyond(values, matters, within)) <= 1 - CONFIDENCE:
+    elif matters and (p_small := p_beyond(values, matters, within)) <= 1 - CONFIDENCE:
         p, verdict = p_small, Verdict.SMALL
     detail = (
         f"{quantity} {np.mean(values):+.3f}, {CONFIDENCE:.0%} interval at every look "

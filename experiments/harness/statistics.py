@@ -76,25 +76,30 @@ def median_interval(entry: pd.Series | Float[np.ndarray, "R"]) -> Interval:
 
 def paired_difference(first: pd.Series, second: pd.Series) -> Interval:
     """Interval of ``first - second``, differenced seed by seed over the seeds both have."""
-    values = _aligned([first, second])
-    return t_interval(values[0] - values[1])
+    return contrast_interval([first, second], [1.0, -1.0])
 
 
 def contrast_interval(entries: Sequence[pd.Series], weights: Sequence[float]) -> Interval:
     """Interval of a weighted sum of settings, summed seed by seed over the seeds all have."""
-    return t_interval(np.asarray(weights) @ _aligned(entries))
+    values = _aligned(entries)
+    sums = np.asarray(weights) @ values
+    # equal settings differ by nothing, not by their rounding
+    rounding = 1e-12 * np.abs(values).max(0, initial=0.0)
+    return t_interval(np.where(np.abs(sums) <= rounding, 0.0, sums))
 
 
 def p_value(interval: Interval, bound: float, *, at_bound: float = 1.0) -> float:
     """Two-sided p value of Student's t test that a mean over seeds is ``bound``.
 
-    NaN if the interval has no ends. If all of three or more seeds have the same value, 0, or
-    ``at_bound`` where it is the bound: 0 for a claim that the bound itself fulfils.
+    NaN if the interval has no ends. If all of three or more seeds have the same value, that of a
+    sign test, since nothing is known of the spread; ``at_bound`` where the value is the bound, if
+    that is larger: 0 for a claim that the bound itself fulfils.
     """
     if not math.isfinite(interval.low):
         return math.nan
     if interval.sem == 0:
-        return at_bound if interval.mean == bound else 0.0
+        signs = 2.0 ** (1 - interval.num_seeds)
+        return max(signs, at_bound) if interval.mean == bound else signs
     t = abs(interval.mean - bound) / interval.sem
     return float(2 * scipy.stats.t.sf(t, interval.num_seeds - 1))
 

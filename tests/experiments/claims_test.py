@@ -32,8 +32,8 @@ def by_width(*rows):
 
 # seeds differ a lot from each other; on each seed the two settings differ by 0.10 ± 0.01
 PAIRED = table(a=[0.31, 0.60, 0.89], b=[0.20, 0.50, 0.80])
-THREE = table(a=[0.9, 0.8, 0.7], b=[0.5, 0.5, 0.3], c=[0.3, 0.1, 0.1])
-LEVELS = table(a=[0.8, 0.82, 0.81], b=[1.0, 1.0, 1.0])
+THREE = table(a=[0.9, 0.8, 0.7], b=[0.5, 0.5, 0.3], c=[0.3, 0.1, 0.12])
+LEVELS = table(a=[0.8, 0.82, 0.81], b=[1.0] * 9)
 RISING = by_width([0.1, 0.2], [0.5, 0.6], [0.9, 1.1])
 FALLING = by_width([0.1, 0.2], [0.1, 0.2], [0.0, 0.11])
 BENT = by_width([0.1, 0.2], [0.5, 0.6], [0.1, 0.3])
@@ -99,7 +99,7 @@ VERDICTS = [  # claim, table, verdict, what the detail or the number of the repo
         "slope +0.022",
     ),
     (along_width(rising=True), by_width([0.1, 0.2]), NOT_MEASURED, "accuracy at two values of"),
-    (of_sum((1.0, A), (-1.0, {"name": ("b", "c")})), THREE, HOLDS, "contrast +0.500"),
+    (of_sum((1.0, A), (-1.0, {"name": ("b", "c")})), THREE, HOLDS, "contrast +0.497"),
     (of_sum((-1.0, A), (1.0, B)), THREE, FAILS, ""),
     (middle(at_least=0.7), TIMES, HOLDS, "median 0.84, 95% interval [0.81, 0.87], 9 seeds | 0.84"),
     (middle(at_most=0.7), TIMES, FAILS, ""),
@@ -112,6 +112,8 @@ VERDICTS = [  # claim, table, verdict, what the detail or the number of the repo
     (*single([0.04, 0.2]), UNDECIDED, "| 0.04 to 0.2"),
     (*single([np.nan]), UNDECIDED, "| nan"),
     (*single([]), NOT_MEASURED, ""),
+    (number("", "accuracy", A, B, at_most=0.8), THREE, UNDECIDED, "6 seeds | 0.3 to 0.9"),
+    (number("", "accuracy", B, C, at_most=0.8), THREE, HOLDS, "6 seeds | 0.1 to 0.5"),
 ]
 
 
@@ -198,7 +200,30 @@ def test_seeds_that_all_have_the_bound_do_not_refute_it():
     assert (over.verdict, over.p) == (UNDECIDED, 1)
     # at least .7, which includes .7; the mean of three is .6999999999999998 in floating point
     reached = level("", "accuracy", A, at_least=0.7).judge(alike)
-    assert (reached.verdict, reached.p) == (HOLDS, 0)
+    assert (reached.verdict, reached.p) == (HOLDS, 0.25)
+
+
+@pytest.mark.parametrize("seeds", [5, 8])
+def test_seeds_that_are_all_alike_are_judged_by_their_signs(seeds):
+    results = table(a=[0.9] * seeds, b=[0.5] * seeds)
+    for claim in (at(at_least=0.7), over(A, B), of_sum((1.0, A), (-1.0, B))):
+        found = outcome_of(claim, results)
+        assert claim.judge(results).p == pytest.approx(2 / 2**seeds)
+        assert found.verdict is (UNDECIDED if seeds == 5 else HOLDS)
+
+
+def test_rounding_is_no_difference():
+    results = table(a=[0.1] * 9, b=[0.2] * 9, c=[0.3] * 9)
+    sum_of_two = of_sum((1.0, A), (1.0, B), (-1.0, C))  # 5.6e-17 in floating point
+    found = sum_of_two.judge(results)
+    assert (found.verdict, found.p) == (UNDECIDED, 1)
+    assert "contrast +0.000" in found.detail
+
+
+def test_no_gain_at_all_is_no_gain():
+    gains = results_of({("a", "gain_in_points"): [0.0] * 9})
+    claim = level("", "gain_in_points", A, at_least=0.0, matters=0.01)
+    assert outcome_of(claim, gains).verdict is UNDECIDED
 
 
 def test_an_exact_claim_is_judged_by_changes_of_signs():

@@ -1,5 +1,7 @@
 """Losses are matched, curvature equals that of dense matrices, correlations are within settings."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,6 +87,22 @@ def table(factor, *, right=0.0, seeds=12):
             yield where, "train_hard_accuracy", np.full(seeds, 1.0)
 
     return table_of(entries())
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_a_correlation_is_judged_by_all_exchanges_of_rows(joint):
+    rng = np.random.default_rng(3)
+    groups = [rng.normal(size=(4, 2)) * spread for spread in (1.0, 5.0)]
+    groups = [rows - rows.mean(0) for rows in groups]
+    orders = [[*order] for order in itertools.permutations(range(4))]
+    pairs = [(o, o) for o in orders] if joint else [*itertools.product(orders, orders)]
+    of_all = [
+        sum(rows[:, 0] @ rows[order, 1] for rows, order in zip(groups, pair, strict=True))
+        for pair in pairs
+    ]
+    expected = np.mean(np.abs(of_all) >= abs(of_all[0]) - 1e-12)
+    found = claims.negative_within(groups, "", joint=joint).p
+    assert found == pytest.approx(expected, abs=0.01)
 
 
 def test_a_correlation_is_within_settings():

@@ -125,6 +125,7 @@ def test_verdicts_of_2000_simulated_claims_looked_at_after_every_seed():
         ([0.95] * 14, [0.05] * 14, Verdict.HOLDS),
         ([0.05] * 14, [0.95] * 14, Verdict.FAILS),
         ([0.51] * 64, [0.5] * 64, Verdict.SMALL),
+        ([0.6] * 2_000, [0.5] * 2_000, Verdict.HOLDS),  # small, too, but shown to be above
         ([0.95] * 3, [0.05] * 3, Verdict.UNDECIDED),
         ([], [0.5], Verdict.NOT_MEASURED),
         ([1.5] * 14, [0.05] * 14, Verdict.UNDECIDED),  # not a share

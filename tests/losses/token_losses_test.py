@@ -203,6 +203,14 @@ def test_zero_strength_is_cross_entropy_bit_for_bit(name):
     np.testing.assert_array_equal(losses, cross_entropy(stats))
 
 
+def test_comp_sum_has_a_gradient_at_cross_entropy_where_the_label_is_far_behind():
+    def loss(logits):
+        return TOKEN_LOSSES["comp_sum"](token_stats(logits, jnp.array(0)), tau=1.0)
+
+    slope = jax.grad(loss)(jnp.array([0.0, 95.0, 0.0]))
+    np.testing.assert_allclose(slope, [-1.0, 1.0, 0.0], atol=1e-6)
+
+
 def test_comp_sum_is_continuous_at_cross_entropy_and_ends_at_the_probability_of_error():
     logits, labels = random_tokens(11)
     stats = token_stats(jnp.asarray(logits), jnp.asarray(labels))

@@ -74,6 +74,16 @@ def test_no_gradient_passes_through_weights_of_mean_one(name):
     assert slopes[2, 1] == 0
 
 
+@pytest.mark.parametrize("name", WEIGHTINGS)
+def test_a_window_without_tokens_takes_no_weight(name):
+    mask = np.array([[True], [False], [True], [True]]) & np.ones((4, 2), bool)
+    losses = np.array([[1.0, 1.0], [9.0, 9.0], [3.0, 3.0], [3.0, 3.0]], np.float32)
+    weigh = partial(WEIGHTINGS[name], r=0.005)
+    rest = np.array([0, 2, 3])
+    found = weighted_mean(jnp.asarray(losses), jnp.asarray(mask), weigh)
+    assert found == weighted_mean(jnp.asarray(losses[rest]), jnp.asarray(mask[rest]), weigh) > 0
+
+
 def test_equal_losses_and_windows_without_tokens_do_no_harm():
     weigh = partial(WEIGHTINGS["lin_upper"], r=1.0)
     value = jax.value_and_grad(lambda losses, mask: weighted_mean(losses, mask, weigh))

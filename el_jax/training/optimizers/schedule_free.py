@@ -13,7 +13,7 @@ from el_jax.training.optimizers.adamw import adamw
 def schedule_free(
     learning_rate: optax.Schedule,
     *,
-    b1: Annotated[ScalarLike, Number(0.9, above=0, below=1, symbol="β₁")],
+    b1: Annotated[ScalarLike, Number(0.9, at_least=0.1, below=1, symbol="β₁")],
     b2: Annotated[ScalarLike, Number(0.999, at_least=0, below=1, symbol="β₂")],
     weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0, symbol="wd")],
 ) -> optax.GradientTransformationExtraArgs:
@@ -25,7 +25,7 @@ def schedule_free(
 
     Args:
         learning_rate: function of the number of earlier updates; warm-up, then constant.
-        b1: weight of the average in y.
+        b1: weight of the average in y; below .1 rounding would add up in x.
         b2: decay of the second moment.
         weight_decay: decoupled decay of matrices, never of biases or norms.
     """

@@ -54,7 +54,8 @@ def wsd_s(
     """WSD-S of the same paper: the decay ends each of several equal cycles, then the peak returns.
 
     A decay takes its fraction of all updates up to the end of its cycle, except any that would fall
-    into the cycle before. So one training yields models for several budgets.
+    into the cycle before; its least rate is that of the first update after the cycle's end. So one
+    training yields models for several budgets.
     """
     ends = jnp.maximum(jnp.ceil(elapsed * cycles), 1.0) / cycles
     decayed = jnp.clip(1.0 - (ends - elapsed) / (decay_fraction * ends), 0.0, 1.0)
