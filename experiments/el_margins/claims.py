@@ -16,6 +16,8 @@ WORST_GROUP, RATIO = "worst_group_accuracy", "shortcut_ratio"
 BASE = {"shortcut_size": 10}  # as in the published experiment
 CE, E1, E2, E3 = LOSSES
 RIGHT = 0.99
+# at the first look, with 5 training sets, E-losses were right on 1.00 of each, which is no spread
+LOOKS = {"cpu": 2}
 
 
 CLAIMS = [

@@ -45,7 +45,7 @@ class Setting(NamedTuple):
     num_steps: int
 
 
-SCALES = {"smoke": Setting(2, 60, 20, 200), "cpu": Setting(5, 1000, 300, 10_000)}
+SCALES = {"smoke": Setting(2, 60, 20, 200), "cpu": Setting(10, 1000, 300, 10_000)}
 NUM_SEEDS = {name: size.num_seeds for name, size in SCALES.items()}
 AGREEMENT = 0.9  # probability that the shortcut is right in training
 RATE, FIRST_STD = 0.01, 0.01  # Adam's learning rate; spread of the initial weights
