@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from configs.el.hierarchy import get_config
-from experiments.harness.studies import PILOT_SEED, Study, on_pilot_data
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 
 METRICS = ["train_label_accuracy", "test_label_accuracy", "train_label_ce", "test_label_ce"]
@@ -72,7 +72,7 @@ def _study(name: str, strings: int = 0, *, pilot: bool = False, smoke: bool = Fa
     config = get_config(f"loss={recipe.loss},optimizer={recipe.optimizer}" + ",smoke" * smoke)
     config.task.num_train = strings or PILOT["strings"]
     if pilot:
-        config.task.world.update(seed=PILOT_SEED, rules_per_symbol=PILOT["rules_per_symbol"])
+        config.task.world.rules_per_symbol = PILOT["rules_per_symbol"]
     config.sweep.optim.peak_lr = tuple(recipe.rates) if pilot else (recipe.rate,)
     if recipe.number:
         section, key = recipe.number

@@ -11,7 +11,7 @@ from configs.flatness.masked import get_config
 from el_jax.training.sinks import History
 from el_jax.types import Row
 from experiments.el_times.facts import NUM_OCTAVES
-from experiments.harness.studies import PILOT_SEED, Study, on_pilot_data
+from experiments.harness.studies import Study, on_pilot_data
 from experiments.harness.sweep import run_sweep
 from experiments.ntp_times.run import exponent
 
@@ -96,10 +96,9 @@ def _exponent(found: Float[np.ndarray, " octaves"], first: int = 0) -> float:
 def studies(scale: str) -> list[Study]:
     """A study for each optimizer and loss, and for cross-entropy also at a higher rate."""
     if scale == "pilot":
-        chosen = [_study(name, "cross_entropy", one.rates) for name, one in OPTIMIZERS.items()]
-        for study in chosen:
-            study.config.task.world.seed = PILOT_SEED
-        return on_pilot_data(chosen)
+        return on_pilot_data(
+            [_study(name, "cross_entropy", one.rates) for name, one in OPTIMIZERS.items()]
+        )
     smoke = scale == "smoke"
     return [
         _study(

@@ -236,8 +236,10 @@ def number(
         found = [entry for one in where for entry in by_cell(results, one, metric)]
         entry = pd.concat(found).to_numpy()
         low, high = np.min(entry), np.max(entry)  # NaN if one of them is
+        settings = f"{len(found)} settings, " * (len(found) > 1)
+        seeds = describe_seeds([len(one) for one in found])
         return Outcome(
-            f"the number itself, without an interval, {describe_seeds([len(entry)])}",
+            f"the number itself, without an interval, {settings}{seeds}",
             " to ".join(dict.fromkeys(map(describe_number, (low, high)))),
             within(low, high, at_least, at_most),
         )

@@ -73,9 +73,11 @@ PILOT_SEED = 100  # and up: for choosing settings, never reported
 
 
 def on_pilot_data(studies: Sequence[Study]) -> list[Study]:
-    """The studies on two pilot seeds (data and initialisation) that are never reported."""
+    """The studies on two pilot seeds (world, data and initialisation) that are never reported."""
     for study in studies:
         study.config.seed = study.config.task.data_seed = PILOT_SEED
+        if "seed" in study.config.task.get("world", {}):
+            study.config.task.world.seed = PILOT_SEED
         study.config.train.seeds = 2
     return list(studies)
 
