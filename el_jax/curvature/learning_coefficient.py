@@ -53,8 +53,9 @@ def local_learning_coefficient(
 
     The estimator of Lau et al. 2023 (arXiv 2308.12108), with steps w ← w - ε/2 (nβ ∇L(w) + γ (w -
     θ)) + √ε noise (SGLD). The same minibatch gives L(w) and L(θ), so its noise mostly cancels. For
-    a loss ½ Σ h_i w_i² it tends to ½ Σ nβ h_i / (nβ h_i + γ): directions with h_i far below γ/nβ do
-    not count. It may be negative where θ is no minimum.
+    a loss ½ Σ h_i w_i² it tends to ½ Σ nβ h_i / a_i with a_i = nβ h_i + γ, as ε → 0: directions
+    with h_i far below γ/nβ do not count. A finite ε multiplies each term by 1 / (1 - ε a_i / 4). It
+    may be negative where θ is no minimum.
 
     Args:
         loss: ``loss(params, key)``, the mean loss of a minibatch drawn with the key, in nats.

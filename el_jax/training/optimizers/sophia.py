@@ -20,7 +20,10 @@ def sophia(
     interval: Annotated[ScalarLike, Number(10, at_least=1)],
     weight_decay: Annotated[ScalarLike, Number(0.0, at_least=0, symbol="wd")],
 ) -> optax.GradientTransformationExtraArgs:
-    """Sophia-H (Liu, Li, Hall, Liang, Ma 2023, arXiv 2305.14342).
+    """Sophia-H (Liu, Li, Hall, Liang, Ma 2023, arXiv 2305.14342), in the form of optax.contrib.
+
+    That corrects the mean gradient for its start; the first update, before any diagonal, is of
+    signs.
 
     Args:
         learning_rate: function of the number of earlier updates; the largest change of an entry.
