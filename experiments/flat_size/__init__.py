@@ -4,5 +4,3 @@ Liu, Xie, Li, Ma 2023, Figures 2 and 5.
 """
 
 SCALES = ("smoke", "cpu", "paper")
-
-ONLY = "num_updates"

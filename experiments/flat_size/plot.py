@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import COLOURS, DASHED, SOLID, add_legend, add_titles
 from experiments.flat_size.claims import LEVEL, derived
+from experiments.flat_time.claims import ASKED
 from experiments.flat_time.run import WORLDS
 from experiments.harness.figures import (
     Line,
@@ -26,7 +27,6 @@ TRACES = {
     "trace_released": ("embedded as released, s = 1/k", ORANGE, SOLID),
     "trace_balanced": ("embedded, s = 1/√k", BLUE, SOLID),
     "trace_matrices": ("matrices only", GREEN, DASHED),
-    "trace": ("as it is", BLACK, ":"),
 }
 
 
@@ -53,14 +53,13 @@ def plot(results: pd.DataFrame) -> Figure:
 
 def answer(equal: pd.DataFrame) -> str:
     """The numbers of the narrowest and the widest network in every world."""
-    return "Networks of equal divergence from the truth\n" + "\n".join(
-        _of_world(equal, world) for world in WORLDS
+    narrow, *_, wide = levels(equal, "width")
+    return f"From width {narrow} to {wide}, at equal divergence from the truth\n" + "\n".join(
+        _of_world(equal, world, narrow, wide) for world in WORLDS
     )
 
 
-def _of_world(equal: pd.DataFrame, world: str) -> str:
-    narrow, *_, wide = levels(equal, "width", {"world": world})
-
+def _of_world(equal: pd.DataFrame, world: str, narrow: int, wide: int) -> str:
     def ends(metric: str) -> list[float]:
         return [mean_of(equal, {"world": world, "width": w}, metric) for w in (narrow, wide)]
 
@@ -68,9 +67,9 @@ def _of_world(equal: pd.DataFrame, world: str) -> str:
         first, last = ends(metric)
         return decimal(last / first)
 
-    low, high = map(decimal, ends("accuracy_1"))
+    label, accuracy = ASKED[world]
+    low, high = map(decimal, ends(accuracy))
     return (
-        f"{world.upper()} at {decimal(ends(LEVEL)[0])} nats, width {narrow} to {wide}: "
-        f"probe {low} to {high}, trace × {times('trace_released')} (s = 1/k), "
-        f"× {times('trace_balanced')} (s = 1/√k)"
+        f"{world.upper()} ({decimal(ends(LEVEL)[0], 3)} nats): {label} label {low} to {high}, "
+        f"trace × {times('trace_released')} or {times('trace_balanced')}"
     )

@@ -27,6 +27,7 @@ def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
             run = {"world": "pcfg", "width": width, "num_updates": updates, "seed": seed}
             rows.append(run | {"metric": "kl", "value": kl[place]})
             rows.append(run | {"metric": "trace", "value": trace[place]})
+            rows.append(run | {"metric": "trace_released", "value": 1 + trace[place]})
             rows.append(run | {"metric": "updates", "value": float(updates)})
     found = claims.derived(tidy(rows))
     narrow, wide = ({"world": "pcfg", "width": width} for width in (16, 32))
@@ -34,6 +35,8 @@ def test_numbers_of_equal_loss_lie_between_lengths_on_a_line_in_log_kl():
     assert levels.to_dict() == pytest.approx({0: 0.2, 2: 1.0})
     traces = values_of(found, narrow, "trace")  # .2 is half-way from .4 to .1 in the logarithm
     assert traces.to_dict() == pytest.approx({0: 5.0, 2: 4.0 + 4.0 * 2 / 3})
+    logs = values_of(found, narrow, "trace_released_logarithm")
+    assert logs.to_dict() == pytest.approx({0: np.log(6.0), 2: np.log(5.0 + 4.0 * 2 / 3)})
     updates = values_of(found, narrow, "updates")
     assert updates.to_dict() == pytest.approx({0: 2_250.0, 2: 5_000.0})
     assert values_of(found, wide, "trace").to_dict() == pytest.approx({0: 3.0, 2: 7.0})
