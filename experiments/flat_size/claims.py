@@ -12,14 +12,17 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from experiments.flat_size.run import WIDTHS
-from experiments.flat_time.run import ACCURACIES, WORLDS
-from experiments.harness.claims import trend
+from experiments.flat_size.run import LENGTHS
+from experiments.flat_time.claims import ASKED
+from experiments.flat_time.run import WORLDS
+from experiments.harness.claims import greater, trend
 from experiments.harness.judging import OURS, Claim
 from experiments.harness.tables import tidy
 
 ACCURACY, TRACE = "Liu et al. 2023, Figure 2", "Liu et al. 2023, Figure 5"
 LEVEL = "level"  # nats above the entropy at which the networks of a seed are compared
+MATTERS = 0.01  # accuracy of a probe: one point, as in flat_time
+LOGARITHM = "_logarithm"
 COUNTED = {
     "trace_released": "embedded as the released code does, s = 1/k",
     "trace_balanced": "embedded so that tables keep theirs, s = 1/√k",
@@ -37,7 +40,7 @@ def derived(results: pd.DataFrame) -> pd.DataFrame:
         results: results of the runs.
 
     Returns:
-        Results by world and width: the metrics of the runs, and ``LEVEL``.
+        Results by world and width: the metrics of the runs, logarithms of traces, and ``LEVEL``.
     """
     rows = []
     for (world, seed), of_seed in results.groupby(["world", "seed"]):
@@ -52,9 +55,12 @@ def derived(results: pd.DataFrame) -> pd.DataFrame:
             row = {"world": world, "width": width, "seed": seed}
             rows.append(row | {"metric": LEVEL, "value": nats})
             kl = course["kl"].to_numpy()
+            found = {
+                metric: where(kl, nats, values.to_numpy()) for metric, values in course.items()
+            }
+            logs = {name + LOGARITHM: math.log(found[name]) for name in COUNTED if name in found}
             rows += [
-                row | {"metric": metric, "value": where(kl, nats, values.to_numpy())}
-                for metric, values in course.items()
+                row | {"metric": metric, "value": value} for metric, value in (found | logs).items()
             ]
     return tidy(rows)
 
@@ -76,23 +82,24 @@ def where(kl: Float[np.ndarray, " n"], nats: float, course: Float[np.ndarray, " 
 
 
 def _of_world(scale: str, world: str) -> list[Claim]:
-    who = f"{world.upper()}, at equal KL, widths {', '.join(map(str, WIDTHS[scale]))}"
+    narrow, *_, wide = LENGTHS[scale]
+    label, metric = ASKED[world]
     return [
-        trend(
-            f"{who}: the probe of the nearer label rises with width (slope per doubling)",
-            ACCURACIES[0],
-            {"world": world},
-            "width",
-            rising=True,
-            position=math.log2,
-            paper="rises, values only drawn",
+        greater(
+            f"{world.upper()}, at equal KL: the probe of the {label} label is better at width "
+            f"{wide} than at {narrow}",
+            metric,
+            {"world": world, "width": wide},
+            than={"world": world, "width": narrow},
+            matters=MATTERS,
+            paper="better, values only drawn",
             source=ACCURACY,
         ),
         *(
             trend(
-                f"{who}: the trace {COUNTED[name]} is smaller for wider networks "
-                "(slope per doubling)",
-                name,
+                f"{world.upper()}, at equal KL: the trace {COUNTED[name]} is smaller for wider "
+                "networks (slope of its logarithm per doubling)",
+                name + LOGARITHM,
                 {"world": world},
                 "width",
                 rising=False,

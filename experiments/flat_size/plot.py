@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import COLOURS, DASHED, SOLID, add_legend, add_titles
 from experiments.flat_size.claims import LEVEL, derived
+from experiments.flat_time.claims import ASKED
 from experiments.flat_time.run import WORLDS
 from experiments.harness.figures import (
     Line,
@@ -68,9 +69,10 @@ def _of_world(equal: pd.DataFrame, world: str) -> str:
         first, last = ends(metric)
         return decimal(last / first)
 
-    low, high = map(decimal, ends("accuracy_1"))
+    label, accuracy = ASKED[world]
+    low, high = map(decimal, ends(accuracy))
     return (
         f"{world.upper()} at {decimal(ends(LEVEL)[0])} nats, width {narrow} to {wide}: "
-        f"probe {low} to {high}, trace × {times('trace_released')} (s = 1/k), "
+        f"{label} label {low} to {high}, trace × {times('trace_released')} (s = 1/k), "
         f"× {times('trace_balanced')} (s = 1/√k)"
     )
