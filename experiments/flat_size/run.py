@@ -45,7 +45,7 @@ LENGTHS: dict[str, dict[int, tuple[int, ...]]] = {
     },
     "paper": dict.fromkeys(TABLE_4, (7_500, 15_000, 30_000)),
 }
-WIDEST = {scale: max(widths) for scale, widths in LENGTHS.items()}
+WIDEST = {scale: max(widths) for scale, widths in LENGTHS.items()}  # which the others divide
 HEAD_SIZE = {"smoke": 4, "cpu": 16, "paper": 64}
 NUM_LAYERS = {"smoke": 1, "cpu": 2}
 # worlds whose truth small networks come near, chosen for that on other seeds

@@ -47,8 +47,8 @@ def answer(results: pd.DataFrame) -> str:
         return stated(results, setting("adam", steps, ball), LEAD, signed=True)
 
     return (
-        f"With decay all come on average to within {decimal(max(gaps), 6)} nats "
-        "of a small ball's best;\n"
+        f"With decay none ends more than {decimal(max(gaps), 6)} nats above a small ball's best, "
+        "on average;\n"
         f"in a large one the lead of Adam's own norm goes from {lead('1/√t', 0)} to "
         f"{lead('1/√t', LARGE)} (steps ~ 1 / √t),\n"
         f"{lead('1/t', 0)} to {lead('1/t', LARGE)} (~ 1 / t)"

@@ -10,6 +10,7 @@ from el_jax.process.errors import UserError
 from experiments.__main__ import main
 from experiments.harness.discovery import ExperimentError, discover
 from experiments.harness.report import report_of
+from experiments.harness.studies import by_seed
 from tests.trainings import ROOT
 
 EXPERIMENTS = discover(ROOT / "experiments")
@@ -42,6 +43,22 @@ def test_what_it_trains_can_be_parsed_at_every_scale(name, scale):
         if not re.search("no .* scale|pip install|weights|EL_JAX_GPT2", str(error)):
             raise
         pytest.skip(str(error))  # there is no paper scale, or a package or weights are missing
+
+
+@pytest.mark.parametrize("name", [n for n in EXPERIMENTS if "pilot" in EXPERIMENTS[n].scales])
+def test_its_pilot_sees_no_world_and_no_data_set_that_is_reported(name):
+    module = importlib.import_module(f"experiments.{name}.run")
+    if "studies" not in vars(module):
+        pytest.skip("trains no studies")
+
+    def drawn(scale):
+        for study in module.studies(scale):
+            for config in by_seed(study):
+                yield config.task.get("world", config.task).get(
+                    "seed", config.task.get("data_seed")
+                )
+
+    assert not {*drawn("pilot")} & {*drawn("cpu")}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
