@@ -2,3 +2,5 @@
 
 Yang et al. 2025, Figures 1a and 2.
 """
+
+ONLY = "recipe"

@@ -49,4 +49,28 @@ CLAIMS = [
         paper="a slight boost",
         source="Yang et al. 2025, section 4.2",
     ),
+    number(
+        "Cross-entropy with heavy decay fits the hard training strings",
+        FITTED,
+        at("cross-entropy with heavy decay"),
+        at_least=0.99,
+    ),
+    number(
+        "In the swap test it copies at least half",
+        COPIES,
+        at("cross-entropy with heavy decay"),
+        at_least=0.5,
+    ),
+    number(
+        "By update 4,000, E1 with warm-up fits the hard training strings",
+        FITTED,
+        at("E1 with warm-up to update 4000"),
+        at_least=0.99,
+    ),
+    number(
+        "By update 4,000, E1 with warm-up copies at least .9 of the swap test",
+        COPIES,
+        at("E1 with warm-up to update 4000"),
+        at_least=0.9,
+    ),
 ]
