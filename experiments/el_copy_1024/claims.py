@@ -62,15 +62,15 @@ CLAIMS = [
         at_least=0.5,
     ),
     number(
-        "By update 4,000, E1 with warm-up fits the hard training strings",
+        "By update 3,000, E1 with warm-up fits the hard training strings",
         FITTED,
-        at("E1 with warm-up to update 4000"),
+        at("E1 with warm-up to update 3000"),
         at_least=0.99,
     ),
     number(
-        "By update 4,000, E1 with warm-up copies at least .9 of the swap test",
+        "By update 3,000, E1 with warm-up copies at least .9 of the swap test",
         COPIES,
-        at("E1 with warm-up to update 4000"),
+        at("E1 with warm-up to update 3000"),
         at_least=0.9,
     ),
 ]
