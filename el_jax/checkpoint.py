@@ -173,8 +173,8 @@ class Checkpoints:
             for name in sorted(self._origin):
                 old, new = about["origin"].get(name, ""), self._origin[name]
                 if old != new:
-                    change = f"{name}: {old!r} -> {new!r}"
-                    self._warn(f"since step {step}, bits may differ by {change}")
+                    said = "your code has changed," if name == "imports" else "bits may differ by"
+                    self._warn(f"since step {step}, {said} {name}: {old!r} -> {new!r}")
             return state
         if steps:
             raise CheckpointError(

@@ -72,6 +72,8 @@ def _draw(found: dict[str, Curvature], path: pathlib.Path) -> None:
     traces = {name: each.traces() for name, each in found.items()}
     name, last = list(found.items())[-1]
     question = f"{name}: Tr H {shown(last.estimates['hessian_trace'])}"
+    if len(found) > 1:
+        question = f"Curvature of {len(found)} sets of parameters, the last {question}"
     save_figure(plot_curvature(densities, traces, question), path)
 
 

@@ -10,6 +10,7 @@ workdirs, prints one table of the numbers in which they differ and their last me
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 from collections.abc import Mapping, Sequence
@@ -67,13 +68,14 @@ def compare(runs: Sequence[SavedRun]) -> list[str]:
     """
     flat = [flatten(json.loads((run.workdir / "config.json").read_text())) for run in runs]
     keys = sorted({key for config in flat for key in config})
+    keys = [key for key in keys if not key.startswith("sweep.")]  # a sweep has a column of points
     differing = [key for key in keys if len({str(config.get(key)) for config in flat}) > 1]
     rows: list[dict[str, str]] = []
     for run, config in zip(runs, flat, strict=True):
         last = _measured(run)
         for point, places in sweep_points(run.runs).items():
             row = {"workdir": str(run.workdir)} | ({"sweep": point} if point else {})
-            row |= {key: str(config.get(key, "")) for key in differing}
+            row |= {k: str(config.get(k, "")) for k in differing if not config.get(f"sweep.{k}")}
             row["step"] = str(run.history.steps[-1])
             for name, label in last.items():
                 row[label] = f"{np.nanmean(run.history.curve(name)[1][-1][places]):.3f}"
@@ -141,6 +143,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"curves: {show(run)}")
         if len(runs) > 1:
             print("", *compare(runs), sep="\n")
+    except BrokenPipeError:  # the reader, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (UserError, OSError) as error:
         print(f"error: {describe(error)}", file=sys.stderr)
         return exit_code(error) or 1

@@ -120,7 +120,12 @@ class Probe(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A number estimated from samples, with its standard error."""
+    """A number estimated from samples, ``[]`` or one a run, ``[R]``.
+
+    Attributes:
+        mean: the estimate.
+        sem: its standard error.
+    """
 
     mean: Array
     sem: Array

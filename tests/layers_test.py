@@ -17,6 +17,7 @@ LAYERS = (
     {"models"},
     {"training", "checkpoint_step", "checkpoint", "probes"},
     {"workdir", "config"},
+    {"own_methods"},
     {"checks"},
     {"build"},
     {"run", "planning"},

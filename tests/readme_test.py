@@ -307,7 +307,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND)
 def test_command_is_understood(command: str, files: pathlib.Path, parser: Parser):
-    here = [word.replace("--import=", f"--import={files}{os.sep}") for word in shlex.split(command)]
+    own = [f"--import={file.name}" for file in files.iterdir()]
+    own += [f"--config={file.name}" for file in files.iterdir()]
+    words = shlex.split(command)
+    here = [word.replace("=", f"={files}{os.sep}") if word in own else word for word in words]
     assert not (fault := fault_of_command(here, parser)), fault
 
 

@@ -20,7 +20,7 @@ for argument in "$@"; do
   case $argument in
     --slow)
       left_out=${left_out/slow/}
-      export XLA_FLAGS="--xla_backend_optimization_level=3 --xla_cpu_use_fusion_emitters=true ${XLA_FLAGS:-}"
+      export XLA_FLAGS="--xla_backend_optimization_level=3 ${XLA_FLAGS:-}"
       ;;
     --peers) left_out=${left_out/peers/} ;;
     --no-lint) lint=no ;;

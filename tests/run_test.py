@@ -123,7 +123,7 @@ def test_show_compares_workdirs_by_the_keys_in_which_they_differ(workdir, tmp_pa
     other = tmp_path / "other"
     shutil.copytree(workdir, other)
     config = json.loads((other / "config.json").read_text())
-    config["optim"]["clip_norm"] = 0.5
+    config["optim"]["clip_norm"], config["loss"]["lam"] = 0.5, 9.0  # lam is swept in both
     (other / "config.json").write_text(json.dumps(config))
     assert show.main([str(workdir), str(other)]) == 0
     table = capsys.readouterr().out.partition("\n\n")[2].splitlines()

@@ -106,6 +106,11 @@ def signature_of(section: str, name: Any) -> Signature:
     options = {key: one for key, one in own.items() if isinstance(one, Option)}
     if section == "optim":
         shared = {"schedule": Option(Literal[tuple(SCHEDULES)], "constant")}  # with imported ones
+    if taken := {"name", *shared} & {*numbers, *options}:
+        raise ConfigError(
+            f"config.{section}.name: {name} has a number or option {min(taken)!r}, which is a key "
+            "of every such section: rename it"
+        )
     return Signature(section, name, shared, numbers, options)
 
 

@@ -65,7 +65,7 @@ class Fisher(Operator):
     """
 
     logits: Callable[[Params, Any], Array]
-    params: Params
+    params: Params = dataclasses.field(repr=False)
     contexts: Any
     _: dataclasses.KW_ONLY
     weights: Float[Array, " N"] | None = None

@@ -45,7 +45,7 @@ class Hessian(Operator):
     """
 
     loss: Callable[..., Array]
-    params: Params
+    params: Params = dataclasses.field(repr=False)
     source: ClassVar[str] = "loss(params)"
 
     def at(self, params: Params) -> Array:
@@ -172,7 +172,7 @@ class GaussNewton(Operator):
 
     outputs: Callable[[Params], Any]
     loss_of_outputs: Callable[[Any], Array]
-    params: Params
+    params: Params = dataclasses.field(repr=False)
     source: ClassVar[str] = "loss_of_outputs(outputs)"
 
     def matvec(self, v: Params) -> Params:

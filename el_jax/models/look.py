@@ -58,7 +58,8 @@ def look(model: ModelFns, params: Params, batch: Batch, patch: Patch | None = No
             "residual", "attention" or "mlp".
 
     Raises:
-        ValueError: the model is no transformer, or there is no such layer, part or position.
+        ValueError: the model is no transformer, there is no such layer, part or position, or values
+            have another shape.
     """
     if model.look is None:
         raise ValueError("look: needs a transformer, whose model has blocks to look into")
@@ -85,7 +86,7 @@ def looks_into(module: nn.Module) -> Callable[[Params, Batch, Patch], Trace]:
 
     def traced(params: Params, batch: Batch, patch: Patch) -> Trace:
         check_tokens(batch.tokens, config.vocab_size)
-        _check(patch, config.num_layers, batch.tokens.shape[1])
+        _check(patch, config.num_layers, (*batch.tokens.shape, config.width))
         seen: dict[tuple[int, str], Array] = {}
 
         def replaced(layer: int, part: str, rows: Array) -> Array:
@@ -139,8 +140,9 @@ def _part_of(path: tuple[str, ...]) -> str | None:
     return names.get(path[1:])
 
 
-def _check(patch: Patch, num_layers: int, length: int) -> None:
-    for key in patch:
+def _check(patch: Patch, num_layers: int, shape: tuple[int, int, int]) -> None:
+    windows, length, width = shape
+    for key, new in patch.items():
         layer, part, positions = key
         if part not in PARTS:
             raise ValueError(f"patch {key}: the part must be one of {', '.join(PARTS)}")
@@ -150,6 +152,10 @@ def _check(patch: Patch, num_layers: int, length: int) -> None:
         for position in _each(positions):
             if not 0 <= position < length:
                 raise ValueError(f"patch {key}: the position must be in 0 .. {length - 1}")
+        tokens = (length,) if positions is None else np.shape(positions)
+        if np.shape(new) != (windows, *tokens, width):  # another might be broadcast
+            allowed = (windows, *tokens, width)
+            raise ValueError(f"patch {key}: its values have shape {np.shape(new)}, not {allowed}")
 
 
 def _each(positions: Positions) -> Iterator[int]:

@@ -11,7 +11,7 @@ first, so an affine change of any feature changes nothing, and both return a
 :class:`LinearClassifier` of the original features.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -217,7 +217,7 @@ def disjoint_splits(
     return [(part[num_test:], part[:num_test]) for part in order.reshape(num_splits, size)]
 
 
-def over_splits(values: list[np.floating]) -> Estimate:
+def over_splits(values: Sequence[np.floating]) -> Estimate:
     """Mean and standard error over independent splits."""
     error = np.std(values, ddof=1) / len(values) ** 0.5
     return Estimate(jnp.asarray(np.mean(values)), jnp.asarray(error))

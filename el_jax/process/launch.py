@@ -133,7 +133,10 @@ def _load(file: str) -> ConfigDict:
         hint = f"; did you mean {close[0]}?" if close else ""
         raise ConfigError(f"--config={file!r}: there is no such file in {pathlib.Path.cwd()}{hint}")
     try:
-        config = runpy.run_path(path)["get_config"](argument or None)
+        get_config = runpy.run_path(path).get("get_config")
+        if get_config is None:
+            raise ValueError("has no function get_config, which returns the config")
+        config = get_config(argument) if argument else get_config()
     except (Exception, SystemExit) as error:  # a config file may raise anything
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ConfigError(f"--config={file!r}: {kind}{error}") from error

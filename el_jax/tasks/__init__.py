@@ -50,10 +50,10 @@ class Task(Hashable, Protocol):
         """Supervised tokens of one example, consecutive along ``P``."""
 
     def train_set(self) -> Any:
-        """The training data."""
+        """The training data, a tree of arrays on the device; drawn inside a program."""
 
     def test_set(self, num: int, /) -> Any:
-        """The first ``num`` test examples."""
+        """The first ``num`` test examples, as ``pack`` takes them."""
 
     def pack(self, examples: Any, /) -> Batch:
         """All of the examples as windows, in order."""

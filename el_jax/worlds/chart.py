@@ -28,6 +28,7 @@ from el_jax.worlds.world import (
     draw_each,
     log_normalised,
     most_probable,
+    with_known_tables,
 )
 
 
@@ -67,7 +68,7 @@ class ChartGrammar:
 
     def __post_init__(self) -> None:
         require("length", self.length, self.length >= 1, "at least 1")
-        if isinstance(self.words, np.ndarray):
+        if with_known_tables(self, "root", "rules", "words"):
             num = len(self.symbols)
             check_rows("root", self.root, (num,))
             require(

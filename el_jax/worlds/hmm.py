@@ -28,6 +28,7 @@ from el_jax.worlds.world import (
     cumulative,
     draw_each,
     log_normalised,
+    with_known_tables,
 )
 
 
@@ -57,7 +58,7 @@ class HMM:
 
     def __post_init__(self) -> None:
         require("length", self.length, self.length >= 1, "at least 1")
-        if isinstance(self.emission, np.ndarray):
+        if with_known_tables(self, "initial", "transition", "emission"):
             require("emission.ndim", self.emission.ndim, self.emission.ndim == 2, "2")
             states, words = self.emission.shape
             check_rows("emission", self.emission, (states, words))
@@ -110,10 +111,10 @@ class HMM:
         return jnp.where(jnp.isnan(emitted), -jnp.inf, emitted)  # its prefix never occurs either
 
     def belief(self, tokens: Tokens) -> Float[Array, "*n T S"]:
-        """Distribution of the state at each position given the tokens so far; NaN if impossible.
+        """Distribution of the state at every position given the tokens so far, ``[*n, T, S]``.
 
         It is all that an observer of the tokens knows about the state, and all that the next tokens
-        depend on.
+        depend on. NaN after a prefix that never occurs.
         """
         predicted, _ = self._messages(tokens)
         state = predicted * self._emitted(tokens)

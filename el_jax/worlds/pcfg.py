@@ -34,6 +34,7 @@ from el_jax.worlds.world import (
     cumulative,
     draw_each,
     most_probable,
+    with_known_tables,
 )
 
 
@@ -69,7 +70,7 @@ class TreeGrammar:
     words: Any
 
     def __post_init__(self) -> None:
-        if isinstance(self.words, np.ndarray):
+        if with_known_tables(self, "root", "root_rules", "rules", "words"):
             require("words.ndim", self.words.ndim, self.words.ndim == 2, "2")
             symbols, vocab_size = self.words.shape
             check_rows("words", self.words, (symbols, vocab_size))

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 from jaxtyping import Float, Int
 
 from el_jax.process.errors import require
@@ -208,8 +209,23 @@ def certain(labels: Int[Array, "*n"], num_classes: int) -> Float[Array, "*n C"]:
     return jnp.where(labels[..., None] < 0, jnp.nan, jnp.log(one_hot))
 
 
-def check_rows(name: str, table: Any, shape: tuple[int, ...], *, axes: int = 1) -> None:
-    """Check a table of probabilities, if it is a NumPy array; a traced copy was checked before.
+def with_known_tables(world: Any, *names: str) -> bool:
+    """Turn a new world's tables into NumPy arrays of floats; False while they are traced.
+
+    Lists and JAX arrays become NumPy's, whose values its constructor can check. A traced copy of a
+    world was checked when the world was made.
+    """
+    tables = {name: getattr(world, name) for name in names}
+    kinds = (np.ndarray, list, tuple, jax.Array)
+    known = all(isinstance(t, kinds) and not isinstance(t, Tracer) for t in tables.values())
+    if known:
+        for name, table in tables.items():
+            object.__setattr__(world, name, np.asarray(table, float))
+    return known
+
+
+def check_rows(name: str, table: np.ndarray, shape: tuple[int, ...], *, axes: int = 1) -> None:
+    """Check a table of probabilities.
 
     Args:
         name: name of the table.
@@ -221,8 +237,6 @@ def check_rows(name: str, table: Any, shape: tuple[int, ...], *, axes: int = 1) 
         ValueError: if the shape differs, or a distribution is negative, not finite or does not sum
             to 1 within 1e-5.
     """
-    if not isinstance(table, np.ndarray):
-        return
     require(f"{name}.shape", table.shape, table.shape == shape, f"{shape}")
     laws = table.reshape(*shape[:-axes], -1) if table.size else np.ones((*shape[:-axes], 1))
     totals, least = laws.sum(axis=-1), laws.min(axis=-1)

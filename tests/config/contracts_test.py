@@ -1,10 +1,11 @@
-"""A mistake in a user's loss, task or model ends in one line before anything is compiled."""
+"""A mistake in a user's own method ends in one line before anything is compiled."""
 
 import dataclasses
 from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import optax
 import pytest
 from jaxtyping import ScalarLike
 
@@ -15,7 +16,11 @@ from el_jax.models import MODELS
 from el_jax.numbers import Number
 from el_jax.process.errors import ConfigError
 from el_jax.tasks import TASKS
+from el_jax.training.optimizers import OPTIMIZERS
+from el_jax.training.optimizers.schedules import SCHEDULES
 from el_jax.types import Batch, ModelFns
+from el_jax.weighting import WEIGHTINGS
+from el_jax.worlds import WORLDS
 
 
 def scalar(stats):
@@ -36,6 +41,38 @@ def of_logits(logits, labels):
 
 def positional(stats, lam: Annotated[ScalarLike, Number(1.0)]):
     return lam * stats.variance
+
+
+def path(stats, *, path: Annotated[ScalarLike, Number(1.0)]):
+    return path * stats.variance
+
+
+def no_optimizer(learning_rate):
+    return 3 * learning_rate(0)
+
+
+def needs_value(learning_rate):
+    return optax.lbfgs(learning_rate)
+
+
+def half(elapsed):
+    return 1.0 if elapsed < 0.5 else 0.1
+
+
+def negative(elapsed):
+    return elapsed - 0.5
+
+
+def one_weight(losses):
+    return losses.mean()
+
+
+def no_world():
+    return 3
+
+
+def misspelt_world():
+    return periods
 
 
 def fine(stats, *, lam: Annotated[ScalarLike, Number(1.0)]):
@@ -74,6 +111,26 @@ class NoBatch(FirstToken):
         return tokens
 
 
+class BeyondWindow(FirstToken):
+    def pack(self, tokens):
+        return super().pack(tokens)._replace(supervised=jnp.full((len(tokens), 1), 6))
+
+
+class SecondGroup(FirstToken):
+    def pack(self, tokens):
+        return super().pack(tokens)._replace(groups=jnp.ones((len(tokens), 1), int))
+
+
+class NothingSupervised(FirstToken):
+    def pack(self, tokens):
+        return super().pack(tokens)._replace(mask=jnp.zeros((len(tokens), 1), bool))
+
+
+class NumberForTestSet(FirstToken):
+    def test_set(self, num):
+        return num
+
+
 class MaskOfIntegers(FirstToken):
     def pack(self, tokens):
         return super().pack(tokens)._replace(mask=jnp.ones((len(tokens), 1), jnp.int32))
@@ -104,11 +161,29 @@ def everywhere(config: BagConfig) -> ModelFns:
 
 @pytest.fixture(autouse=True)
 def own(monkeypatch):
-    for function in (scalar, one_per_class, reads_margin, of_logits, positional, fine):
-        monkeypatch.setitem(TOKEN_LOSSES, function.__name__, function)
-    for task in (FirstToken, LabelsOfAllTokens, NoBatch, MaskOfIntegers, HasNoPack):
-        monkeypatch.setitem(TASKS, task.__name__, task)
-    monkeypatch.setitem(MODELS, "everywhere", everywhere)
+    losses = (scalar, one_per_class, reads_margin, of_logits, positional, path, fine)
+    indices = (BeyondWindow, SecondGroup, NothingSupervised)
+    tasks = (
+        FirstToken,
+        LabelsOfAllTokens,
+        NoBatch,
+        MaskOfIntegers,
+        HasNoPack,
+        NumberForTestSet,
+        *indices,
+    )
+    tables = [
+        (TOKEN_LOSSES, losses),
+        (TASKS, tasks),
+        (MODELS, (everywhere,)),
+        (OPTIMIZERS, (no_optimizer, needs_value)),
+        (SCHEDULES, (half, negative)),
+        (WEIGHTINGS, (one_weight,)),
+        (WORLDS, (no_world, misspelt_world)),
+    ]
+    for table, methods in tables:
+        for method in methods:
+            monkeypatch.setitem(table, method.__name__, method)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +202,13 @@ def own(monkeypatch):
         ("task=LabelsOfAllTokens", r"returns labels int32\[8, 6\]: must be of shape \[8, 1\]"),
         ("task=NoBatch", "batch_at returns .*: must be an el_jax.types.Batch"),
         ("task=MaskOfIntegers", r"returns mask int32\[8, 1\]: must be bool"),
+        ("loss=path", "path has a number or option 'path', which is a key of every such"),
+        ("task=NumberForTestSet", "NumberForTestSet: TypeError: .*contracts_test.py, line"),
+        ("task=BeyondWindow", r"batch_at returns supervised with 6: must be in 0 \.\. 5"),
+        ("task=SecondGroup", r"batch_at returns groups with 1: must be in 0 \.\. 0"),
+        ("task=NothingSupervised", "a mask that is False everywhere"),
+        ("optimizer=no_optimizer", "'no_optimizer': (AttributeError: .* 'init'|TypeCheckError)"),
+        ("optimizer=needs_value", "'needs_value': TypeError: .* missing"),
         (
             "task=FirstToken,model=everywhere",
             r"apply returns float32\[8, 6, 8\]: must be .*\[8, 1, 8\]",
@@ -154,3 +236,26 @@ def test_a_loss_that_raises_says_what_it_was_called_with(loss, message):
 
 def test_what_is_right_passes():
     build.make_spec(build.parse(get_config("loss=fine,task=FirstToken")))
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "message"),
+    [
+        ("schedule", "half", r"'half': TracerBoolConversionError.*contracts_test.py, line \d+"),
+        ("schedule", "negative", r"returns \[-0.5, -0.25, .*: must be at least 0"),
+        ("weighting", "one_weight", r"returns float32\[\]: must be of shape \[.*\], one weight"),
+        ("world", "no_world", "'no_world': (gives int, not a World|TypeCheckError)"),
+        ("world", "misspelt_world", r"NameError: .*contracts_test.py, line \d+"),
+    ],
+)
+def test_so_does_one_in_a_schedule_weighting_or_world(section, value, message):
+    config = get_config("task=masked" if section == "world" else None)
+    if section == "world":
+        config.task.world = {"name": value}
+    elif section == "weighting":
+        config.weighting = {"name": value}
+    else:
+        config.optim.schedule = value
+    with pytest.raises(ConfigError, match=message) as refused:
+        build.make_spec(build.parse(config))
+    assert "\n" not in str(refused.value)

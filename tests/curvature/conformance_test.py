@@ -111,6 +111,10 @@ def test_stated_errors_are_judged_by_how_often_they_hold():
     assert lines == {
         f"Trace, stated error of {of}": (False, "not stated") for of in ("probes", "examples")
     }
+    lines = report(ours.product, top=lambda _: [1.0], problems=[])
+    passed, text = lines["Largest eigenvalues"]
+    assert not passed
+    assert text.startswith("raises TypeError")
 
 
 def test_a_large_sample_has_the_trace_of_the_population():
@@ -154,7 +158,7 @@ def test_a_function_that_is_not_there_is_refused_in_a_line(name, monkeypatch, ca
         run(monkeypatch, name)
     assert info.value.code == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"product={name!r}: must be PACKAGE:FUNCTION")
+    assert error.startswith(f"error: product={name!r}: must be PACKAGE:FUNCTION")
     assert error.count("\n") == 1
 
 

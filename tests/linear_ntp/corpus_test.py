@@ -1,3 +1,4 @@
+import inspect
 import itertools
 from collections import Counter
 
@@ -89,6 +90,13 @@ def test_counts_give_probabilities():
     np.testing.assert_allclose(problem.next_token_probs, [[0.75, 0], [0.25, 1]])
     with pytest.raises(ValueError, match=r"counts\[:, 1\] sums to 0: must be positive"):
         from_counts(np.eye(2), np.array([[3, 0], [1, 0]]))
+    with pytest.raises(ValueError, match=r"counts.shape=\(2, 3\): must be \(V, 2\), since"):
+        inspect.unwrap(from_counts)(np.eye(2), np.ones((2, 3)))  # tests also check types
+    for wrong in (-1, np.nan):
+        with pytest.raises(
+            ValueError, match=f"least count={wrong:.1f}: must be finite, at least 0"
+        ):
+            from_counts(np.eye(2), np.array([[3, 1], [1, wrong]]))
 
 
 def test_activations_are_read_row_by_row(tmp_path):

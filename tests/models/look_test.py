@@ -86,6 +86,7 @@ def test_the_lens_ends_at_the_logits():
     [
         ({(0, "resid", 1): 0}, "the part must be one of residual, attention, mlp"),
         ({(0, "mlp", (0, -1)): 0}, r"the position must be in 0 .. \d"),
+        ({(0, "mlp", 1): TRACE.mlp[0, 0, 1]}, r"its values have shape \(\d+,\), not \(\d, \d+\)"),
     ],
 )
 def test_what_is_not_there_is_named(patch, said):

@@ -214,3 +214,17 @@ def test_the_package_as_a_command_prints_its_map():
     assert "train" in mains
     assert set(re.findall(r"^ +python -m el_jax\.(\w+) ", done.stdout, re.MULTILINE)) == mains
     assert done.stdout == f"{el_jax.__doc__}\n"  # which help(el_jax) shows
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "has no function get_config"),
+        ("def get_config():\n    return 3", "its get_config must return a ConfigDict"),
+        ("def get_config():\n    raise KeyError('lam')", "KeyError: 'lam'"),
+    ],
+)
+def test_a_config_file_of_ones_own_is_called_without_an_argument(text, said, tmp_path):
+    (tmp_path / "own.py").write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        launch.command_line(["train", f"--config={tmp_path}/own.py", "--workdir=unused"])

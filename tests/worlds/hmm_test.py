@@ -3,6 +3,7 @@
 import itertools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -70,3 +71,12 @@ def test_the_defaults_have_the_entropy_they_were_chosen_for():
     assert abs(floor.mean - 3.77) < 0.06  # models differ by some hundredths
     rates = Once(label_rates, static_argnums=2)(world, jax.random.key(1), 1000)
     assert 0.35 < rates["state_6"].bayes.mean < 0.5
+
+
+@pytest.mark.parametrize("kind", [np.array, jnp.array, np.ndarray.tolist])
+def test_tables_of_any_kind_are_checked_and_may_be_integers(kind):
+    swap = np.array([[0, 1], [1, 0]])  # a deterministic world
+    world = HMM(kind(np.array([1, 0])), kind(swap), kind(np.eye(2, dtype=int)), length=3)
+    np.testing.assert_array_equal(world.sample(jax.random.key(0), 1).tokens, [[0, 1, 0]])
+    with pytest.raises(ValueError, match=r"transition\[0\] sums to 2"):
+        HMM(kind(np.array([0.5, 0.5])), kind(swap + 0.5), kind(np.eye(2)), length=3)

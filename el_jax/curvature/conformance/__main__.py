@@ -62,11 +62,13 @@ def main() -> int:
         )
         product = function_of("product", given.product)
     except UserError as error:
-        parser.exit(error.exit_code, f"{error}\n")
+        parser.exit(error.exit_code, f"error: {error}\n")
     problems = [p for p in PROBLEMS if given.only in (None, p.network)]
     lines = report(product, top=top, trace=trace, problems=watched(problems))
     if not lines:
-        parser.exit(2, f"product={given.product!r}: has neither matrix, so nothing was judged\n")
+        parser.exit(
+            2, f"error: product={given.product!r}: has neither matrix, so nothing was judged\n"
+        )
     for name, (passed, text) in lines.items():
         print(f"{'passes' if passed else 'FAILS '}  {name}: {text}")
     return 0 if all(passed for passed, _ in lines.values()) else 1

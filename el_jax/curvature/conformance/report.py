@@ -55,10 +55,23 @@ def report(
         kind = problem.data if problem.dtype == PRECISE else problem.dtype
         verdicts[f"{TITLES[problem.matrix]}, {kind}"].append(verdict)
     lines = {name: _summary(of_line) for name, of_line in verdicts.items()}
-    if top:
-        error = top_error(top, SPECTRUM)
-        lines["Largest eigenvalues"] = error <= TOP_ALLOWED, f"error {error:.2g}"
-    return lines | dict(_coverages(trace, num_seeds) if trace else ())
+    further = {
+        "Largest eigenvalues": _largest(top) if top else (),
+        "Trace": _coverages(trace, num_seeds) if trace else (),
+    }
+    for what, judged in further.items():
+        try:
+            lines |= dict(judged)
+        except Exception as error:  # a tool may raise anything
+            lines[what] = False, f"raises {type(error).__name__}: {error}"
+    return lines
+
+
+def _largest(
+    top: Callable[[Problem, int], Sequence[float]],
+) -> Iterator[tuple[str, tuple[bool, str]]]:
+    error = top_error(top, SPECTRUM)
+    yield "Largest eigenvalues", (error <= TOP_ALLOWED, f"error {error:.2g}")
 
 
 def _summary(verdicts: Sequence[Verdict]) -> tuple[bool, str]:

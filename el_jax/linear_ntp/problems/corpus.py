@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int, Num
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, coinciding_contexts, merge_contexts
+from el_jax.process.errors import require
 
 PAD = -1  # fills contexts that are shorter than the longest, on the left
 
@@ -35,13 +36,25 @@ def from_counts(embeddings: Float[ArrayLike, "d m"], counts: Num[ArrayLike, "V m
     """Make a problem from counts of the tokens after each context.
 
     Args:
-        embeddings: H.
-        counts: how often each token followed each context; at least 0, with some in each column.
+        embeddings: H, a column for each context, ``[d, m]``.
+        counts: how often each token followed each context, ``[V, m]``; finite and at least 0, with
+            some in each column.
 
     Raises:
         ValueError: if a context has no count, or from :class:`NTPProblem`.
     """
-    table = np.asarray(counts, np.float64)
+    table, columns = np.asarray(counts, np.float64), np.shape(embeddings)[-1]
+    fits = table.ndim == 2 and table.shape[1] == columns
+    require(
+        "counts.shape",
+        table.shape,
+        fits,
+        f"(V, {columns}), since embeddings have {columns} columns",
+    )
+    least = float(table.min(initial=0))  # NaN stays NaN
+    require(
+        "least count", least, bool(np.isfinite(table).all()) and least >= 0, "finite, at least 0"
+    )
     total = table.sum(axis=0)
     if (total <= 0).any():
         raise ValueError(

@@ -7,7 +7,7 @@ to W*. Minimisers under a ridge penalty are the same curve: λ is the multiplier
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jax import Array
@@ -37,7 +37,7 @@ class RegularizationPath:
     """
 
     ridge: Float64[np.ndarray, "n"]
-    decoders: Float64[np.ndarray, "n V d"]
+    decoders: Float64[np.ndarray, "n V d"] = field(repr=False)
     stationarity: Float64[np.ndarray, "n"]
     converged: Bool[np.ndarray, "n"]
     metrics: dict[str, Float64[np.ndarray, "n"]]
@@ -77,7 +77,8 @@ def regularization_path(
     given = np.asarray(ridge if radius is None else radius, np.float64)
     one = (ridge is None) != (radius is None) and given.ndim == 1 and given.size > 0
     valid = one and bool((np.isfinite(given) & (given > 0)).all())
-    require("ridge, radius", (ridge, radius), valid, "one of them, positive and finite, and None")
+    allowed = "a list of positive finite numbers for one of them and None for the other"
+    require("ridge, radius", (ridge, radius), valid, allowed)
     follower = _Follower(problem, tolerance)
     solve = follower.at_radius if ridge is None else follower.at_ridge
     # from small W to large: each starts from the one before

@@ -30,7 +30,10 @@ def optimizer_numbers(name: str) -> dict[str, Number]:
     """
     shared, own = schedule_numbers() | numbers_of(clipped), numbers_of(OPTIMIZERS[name])
     if both := shared.keys() & own.keys():
-        raise TypeError(f"{name} and a schedule both have a number {min(both)}: rename one")
+        raise TypeError(
+            f"{name} has a number {min(both)}, and so has clipping, warm-up or a schedule "
+            f"({', '.join(SCHEDULES)}): rename one"
+        )
     return shared | own
 
 
