@@ -6,7 +6,6 @@ tests.
 
 import contextlib
 import inspect
-import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +19,7 @@ from el_jax.losses import ALL_LOSSES, BATCH_LOSSES, TokenStats, token_stats
 from el_jax.models import MODELS
 from el_jax.numbers import numbers_of
 from el_jax.process.compilation import Once
-from el_jax.process.errors import ConfigError, UserError
+from el_jax.process.errors import ConfigError, UserError, place_of
 from el_jax.tasks import Task
 from el_jax.training.optimizers import OPTIMIZERS, make_optimizer
 from el_jax.training.optimizers.schedules import SCHEDULES
@@ -60,9 +59,7 @@ def named(what: str, method: Any, *passed: type[Exception], given: str = "") -> 
     except Exception as error:
         if isinstance(error, (UserError, *passed)):
             raise
-        file = inspect.getsourcefile(inspect.unwrap(method))
-        frames = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
-        where = f" ({file}, line {frames[-1].lineno})" if frames else ""
+        where = place_of(error, inspect.getsourcefile(inspect.unwrap(method)) or "")
         told = next(iter(str(error).splitlines()), "")
         raise ConfigError(f"{what}: {type(error).__name__}: {told}{where}{given}") from error
 

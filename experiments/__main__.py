@@ -16,6 +16,7 @@ into the README, --compile asks the machines' compilers.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,10 +107,15 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def names_in(text: str) -> list[str]:
+    """The names in ``NAME,NAME``; a name may have a comma before a space, as "comp-sum, τ > 1"."""
+    return [name for name in re.split(",(?! )", text) if name]
+
+
 def run(arguments: argparse.Namespace, root: Path) -> None:
     """Run one experiment, or some of its settings, or only redraw it."""
     experiment = find(root, arguments.name)
-    only = [name for name in arguments.only.split(",") if name]
+    only = names_in(arguments.only)
     if only and arguments.plot_only:
         raise ExperimentError("--only does not go with --plot-only.")
     if arguments.until_decided and (only or arguments.plot_only):

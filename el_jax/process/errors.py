@@ -5,6 +5,7 @@ raise.
 """
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 USAGE, NOT_FINITE, NO_ROOM, BUSY = 2, 3, 4, 5
@@ -84,6 +85,12 @@ def require(field: str, value: object, valid: bool, allowed: str) -> None:
     """
     if not valid:
         raise ValueError(f"{field}={value!r}: must be {allowed}")
+
+
+def place_of(error: BaseException, file: str) -> str:
+    """The last line of a user's file that an error passed, for a message; empty if none."""
+    frames = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
+    return f" ({file}, line {frames[-1].lineno})" if frames else ""
 
 
 def is_out_of_memory(error: BaseException) -> bool:

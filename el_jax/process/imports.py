@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from el_jax.process.errors import ConfigError
+from el_jax.process.errors import ConfigError, place_of
 
 
 class ImportedFileError(ConfigError):
@@ -44,6 +44,7 @@ def import_all(names: Iterable[str]) -> None:
         except (Exception, SystemExit) as error:  # the file may raise anything
             raise ImportedFileError(
                 f"--import={name!r}: {type(error).__name__}: {error}"
+                f"{place_of(error, str(pathlib.Path(name).resolve()))}"
             ) from error
 
 

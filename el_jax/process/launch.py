@@ -25,6 +25,7 @@ from el_jax.process.errors import (
     describe,
     exit_code,
     is_out_of_memory,
+    place_of,
     unknown_key,
 )
 from el_jax.process.imports import import_all
@@ -139,7 +140,8 @@ def _load(file: str) -> ConfigDict:
         config = get_config(argument) if argument else get_config()
     except (Exception, SystemExit) as error:  # a config file may raise anything
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise ConfigError(f"--config={file!r}: {kind}{error}") from error
+        where = place_of(error, path) if kind else ""
+        raise ConfigError(f"--config={file!r}: {kind}{error}{where}") from error
     if not isinstance(config, ConfigDict):
         raise ConfigError(f"--config={file!r}: its get_config must return a ConfigDict")
     return config

@@ -2,7 +2,7 @@
 
 import json
 
-from experiments.__main__ import main
+from experiments.__main__ import main, names_in
 from tests.experiments.toys import make
 
 FILES = {
@@ -65,3 +65,8 @@ def test_some_settings_are_measured_again_and_the_others_stay(tmp_path, monkeypa
     assert (root / "other" / "results.csv").read_text().count("accuracy") == 1
     recorded = json.loads((root / "other" / "provenance.json").read_text())
     assert recorded["command"] == "python -m experiments run other --scale=cpu --only=c"
+
+
+def test_a_name_may_have_a_comma():
+    assert names_in("comp-sum, τ > 1,focal") == ["comp-sum, τ > 1", "focal"]
+    assert names_in("") == []

@@ -205,6 +205,13 @@ def test_a_slip_of_the_fingers_is_answered_with_what_was_meant(argv, said, monke
     assert said in str(raised.value)
 
 
+def test_a_file_of_ones_own_that_fails_is_named_with_its_line(tmp_path):
+    (tmp_path / "own.py").write_text("x = 1\nbadd\n")
+    argv = [f"--import={tmp_path / 'own.py'}", "--config=configs/el/copy.py:smoke"]
+    with pytest.raises(ConfigError, match=r"'badd' is not defined \(.*own.py, line 2\)$"):
+        launch.command_line(["train", *argv, "--workdir=unused"])
+
+
 def test_the_package_as_a_command_prints_its_map():
     done = subprocess.run(
         [sys.executable, "-m", "el_jax"], cwd=ROOT, capture_output=True, text=True
@@ -221,7 +228,7 @@ def test_the_package_as_a_command_prints_its_map():
     [
         ("x = 1", "has no function get_config"),
         ("def get_config():\n    return 3", "its get_config must return a ConfigDict"),
-        ("def get_config():\n    raise KeyError('lam')", "KeyError: 'lam'"),
+        ("def get_config():\n    raise KeyError('lam')", r"KeyError: 'lam' \(.*own.py, line 2\)"),
     ],
 )
 def test_a_config_file_of_ones_own_is_called_without_an_argument(text, said, tmp_path):
