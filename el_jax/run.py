@@ -112,7 +112,7 @@ class SavedRun:
 
         Returns:
             Columns run, seed, the numbers in which runs may differ (``lam``, ``peak_lr``, ...),
-            step, metric, value. A stopped run has NaN.
+            step, metric, value. A run stopped by a non-finite number has NaN.
         """
         import pandas as pd  # not at the top: a training starts without it
 
@@ -248,7 +248,8 @@ def start_from(source: str, program: Program) -> TrainState:
         program: the training's program.
 
     Raises:
-        ConfigError: there is no such source, its model differs, or its runs do not match.
+        ConfigError: there is no such source, its parameters have other names or shapes, or its runs
+            do not match. Another activation, say, has the same shapes and is not noticed.
         CheckpointError: the workdir's checkpoint is damaged.
     """
     field = f"config.train.init_from={source!r}"

@@ -154,8 +154,8 @@ def forecast(
     layout, share = shapes.spec.layout, 1 / shapes.spec.layout.num_devices
     # gradients and the state, each written once and read once
     kept = 2 * num_bytes(shapes.state) + 2 * num_bytes(shapes.state.params)
-    # a device with only some of the windows still has the whole state
-    here = update.num_bytes * share + kept / layout.runs
+    # a device with only some of the windows still has the whole state, but under fsdp
+    here = update.num_bytes * share + kept * layout.share_of_state
     messages, sent = None, float(_expected_bytes(shapes))
     if compiled is not None:
         messages = tuple((kind, size, times) for kind, size, times in compiled["messages"])
@@ -230,7 +230,8 @@ def _num_blocks(settings: Settings, shapes: Shapes) -> int:
     """Number of blocks of windows evaluated during a training."""
     task, train = settings.task, settings.train
     windows = block_windows(shapes.batch, shapes.spec.eval_tokens, shapes.spec.layout)
-    often = train.num_updates // train.eval_every
+    marks = range(train.log_every, train.num_updates + 1, train.log_every)
+    often = sum(map(train.evaluates, marks))
 
     def blocks(examples: Callable[[], Any]) -> int:
         packed = jax.eval_shape(lambda: task.pack(examples()))

@@ -22,7 +22,8 @@ def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array
 
     Args:
         batch: windows of a task; its mask must not be traced.
-        most: the largest number of contexts, evenly spaced over the batch; None for all.
+        most: the largest number of contexts; None for all. They are evenly spaced over windows of
+            one position, and otherwise drawn from all positions, the same ones in every call.
 
     Returns:
         The windows, each with one supervised position (leaves ``[N, T]`` and ``[N, 1]``), and the
@@ -36,6 +37,8 @@ def contexts_of(batch: Batch, most: int | None = None) -> tuple[Batch, Int[Array
     num = found if most is None else min(most, found)
     require("tokens asked for", num, num >= 1, "at least 1")
     kept = np.arange(num) * found // num
+    if num < found and batch.mask.shape[1] > 1:  # equal steps may meet one slot of every window
+        kept = np.sort(np.random.default_rng(0).choice(found, num, replace=False))
     window, slot = window[kept], slot[kept]
 
     def of_slots(leaf: Array) -> Array:

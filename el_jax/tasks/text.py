@@ -7,7 +7,7 @@ An example is a sentence with its label, a word such as the title of its book, i
 The model predicts all tokens of the label at the end. In an *easy* sentence the label also stands
 at the start and in the middle, in a *hard* one only in the middle.
 
-The paper gives no further details. Our choices: sentences of 8 to 60 words that do not contain
+The paper gives no further details. Our choices: sentences of 8 to 60 words none of which is
 their own label; a middle position drawn from the middle third, so that no fixed position is a rule;
 four of five sentences easy, as in the task of its section 3; a space before every word, so that a
 label has the same tokens everywhere.

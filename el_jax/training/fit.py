@@ -202,8 +202,10 @@ def fit(
     Args:
         training: program, options, evaluations and probes.
         state: the state to start from; its buffers are donated to the next update.
-        sinks: receivers of one row at every multiple of ``log_every``.
-        checkpoints: the store; the state is saved where ``options.saves`` is true, and on ``stop``.
+        sinks: receivers of one row at every multiple of ``log_every``, until all runs have stopped,
+            and at the end.
+        checkpoints: the store; the state is saved where ``options.saves`` is true, until all runs
+            have stopped, and on ``stop``.
         stop: called after each dispatch; if it returns a signal number, save and leave.
 
     Returns:

@@ -19,7 +19,8 @@ def _pooled(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     total = np.maximum(count.sum(-1), 1.0)
     mean = (count * moments.mean).sum(-1) / total
     spread = moments.m2 + count * np.square(moments.mean - mean[:, None])
-    return mean, np.sqrt(spread.sum(-1) / total)
+    some = count.sum(-1) > 0
+    return np.where(some, mean, np.nan), np.where(some, np.sqrt(spread.sum(-1) / total), np.nan)
 
 
 def _gradient_shares(moments: Moments, groups: Sequence[str]) -> Row:

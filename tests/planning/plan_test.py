@@ -180,3 +180,9 @@ def test_updates_compiled_for_machines_that_are_not_here(name):
     except NoCompilerError as error:
         pytest.skip(f"{error}; python -m tests.planning.compile_targets installs them")
     assert not compile_targets.faults(compile_targets.CASES[name], facts)
+
+
+def test_the_last_evaluation_is_counted(planned):
+    marks = {"num_updates": 40, "log_every": 10}
+    at_20_and_40, at_30_and_40 = (planned(V5E, eval_every=n, **marks) for n in (20, 30))
+    assert at_30_and_40.training == at_20_and_40.training

@@ -9,7 +9,7 @@ import pytest
 from el_jax.models import PRESETS, transformer
 from el_jax.probes import context_logits, contexts_of
 from el_jax.process.compilation import Once
-from el_jax.tasks import MaskedWords, PaddedCopy
+from el_jax.tasks import CausalWords, MaskedWords, PaddedCopy
 from el_jax.types import Batch
 
 COPY = PaddedCopy(padding_length=3, strings_per_window=2, num_train=16, doc_mask=True)
@@ -40,13 +40,21 @@ def test_a_context_has_the_logits_and_label_of_its_slot(task, preset):
     np.testing.assert_array_equal(labels, batch.labels[mask])
 
 
-def test_fewer_contexts_lie_evenly_over_the_batch():
-    batch = batch_of(BERT)
-    every, labels = contexts_of(batch)
-    some, some_labels = contexts_of(batch, most=4)
-    step = len(labels) // 4
-    np.testing.assert_array_equal(some.tokens, every.tokens[: 4 * step : step])
-    np.testing.assert_array_equal(some_labels, labels[: 4 * step : step])
+def test_fewer_contexts_lie_evenly_over_windows_of_one_position():
+    batch = batch_of(MaskedWords())
+    some, labels = contexts_of(batch, most=4)
+    np.testing.assert_array_equal(some.tokens, batch.tokens[::2])
+    np.testing.assert_array_equal(labels, batch.labels[::2, 0])
+
+
+def test_fewer_contexts_are_at_every_position_of_a_window():
+    task = CausalWords(num_train=256)
+    batch = Once(lambda: task.pack(task.train_set()))()
+    windows, labels = contexts_of(batch, most=256)  # one for each window, were they evenly spaced
+    places, counts = np.unique(windows.supervised, return_counts=True)
+    assert len(labels) == 256
+    assert len(places) == batch.mask.shape[1]
+    assert counts.max() < 256 / 4
 
 
 def test_a_batch_that_asks_for_nothing_is_refused():

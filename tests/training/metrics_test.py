@@ -88,3 +88,10 @@ def test_probes_derive_further_numbers_of_the_split():
     row = summarise(metrics(), ("left", "right"), "train", [double, Probe()])
     assert row["train_left_ce"].tolist() == [1, 4]
     assert row["train_double"].tolist() == [2, 8]
+
+
+def test_a_split_without_tokens_has_no_mean_and_no_spread():
+    empty = moments([[[], []], [[2.0], [4.0]]])
+    row = summarise(dict.fromkeys(metrics(), empty), GROUPS, "train")
+    np.testing.assert_array_equal(row["train_ce"], [np.nan, 3])
+    np.testing.assert_array_equal(row["train_ce_std"], [np.nan, 1])
