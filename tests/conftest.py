@@ -42,11 +42,11 @@ if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run w
 # A test calls most programs once, and compilation takes longer than the call. XLA reads these flags
 # at the first computation; `run.sh --slow` gives other values, and compiles as users do.
 LEVEL = "--xla_backend_optimization_level"
-given, old = os.environ.get("XLA_FLAGS", ""), jax.__version_info__ < (0, 11)
-if jax.__version_info__ < (0, 13) and LEVEL not in given:  # an unknown flag would end the process
-    # from jax 0.11 on, level 0 rounds a run alone and the same run under lax.map differently
-    quick = f"{LEVEL}=0 --xla_cpu_use_fusion_emitters=false" if old else f"{LEVEL}=1"
-    os.environ["XLA_FLAGS"] = f"{given} {quick}"
+given = os.environ.get("XLA_FLAGS", "")
+# from jax 0.11 on, one of these flags would end the process, and without it lower levels round a run
+# alone and the same run under lax.map differently
+if jax.__version_info__ < (0, 11) and LEVEL not in given:
+    os.environ["XLA_FLAGS"] = f"{given} {LEVEL}=0 --xla_cpu_use_fusion_emitters=false"
 
 # JAX's traces are millions of small objects. At Python's defaults their collection took a twelfth
 # of the time of tests/losses.

@@ -105,7 +105,7 @@ def test_the_hessian_is_the_difference_of_gradients():
 @pytest.mark.parametrize("one", [{}, {"ridge": [1.0], "radius": [1.0]}, {"ridge": []},
                                  {"ridge": [1.0, 0.0]}, {"radius": [-1.0]}])  # fmt: skip
 def test_one_kind_of_positive_numbers_is_asked_for(one):
-    with pytest.raises(ValueError, match="must be one of them, positive and finite"):
+    with pytest.raises(ValueError, match="must be a list of positive finite numbers"):
         regularization_path(PROBLEM, **one)
     flat = NTPProblem([[0.0, 0.0]], [0.5, 0.5], np.eye(2))
     with pytest.raises(ValueError, match="whose cross-entropy has a slope at W = 0"):
