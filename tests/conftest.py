@@ -43,8 +43,8 @@ if not flags.FLAGS.is_parsed():  # libraries read absl flags that only app.run w
 # at the first computation; `run.sh --slow` gives other values, and compiles as users do.
 LEVEL = "--xla_backend_optimization_level"
 given = os.environ.get("XLA_FLAGS", "")
-# from jax 0.11 on, one of these flags would end the process, and without it lower levels round a run
-# alone and the same run under lax.map differently
+# From jax 0.11 on, one of these flags would end the process, and without it lower levels round a
+# run alone and the same run under lax.map differently.
 if jax.__version_info__ < (0, 11) and LEVEL not in given:
     os.environ["XLA_FLAGS"] = f"{given} {LEVEL}=0 --xla_cpu_use_fusion_emitters=false"
 
