@@ -122,10 +122,8 @@ def _check_name(settings: Settings, split: str) -> None:
 
 
 def _check_evaluation(task: Task, split: str, num: int) -> None:
-    own = is_own(type(task))
-    trial = named(f"config.task: {type(task).__name__}", type(task), ValueError)
     try:
-        with trial if own else contextlib.nullcontext():
+        with named(f"config.task: {type(task).__name__}", type(task), ValueError):
             _shapes_of_split(task, num)
     except DataError as error:
         raise ConfigError(f"config.task.{error}") from error

@@ -53,11 +53,11 @@ def is_own(method: Any) -> bool:
 
 @contextlib.contextmanager
 def named(what: str, method: Any, *passed: type[Exception], given: str = "") -> Iterator[None]:
-    """Name a user's own method that raises, and the line of its file, in one line."""
+    """Name a user's own method that raises, and the line of its file; ours keep their traceback."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, (UserError, *passed)):
+        if not is_own(method) or isinstance(error, (UserError, *passed)):
             raise
         where = place_of(error, inspect.getsourcefile(inspect.unwrap(method)) or "")
         told = next(iter(str(error).splitlines()), "")

@@ -125,7 +125,8 @@ def test_the_loss_is_the_mean_over_unmasked_tokens():
     loss, (metrics, _) = objective().loss(logits, BATCH, (), {}, None)
     ce = -np.log((probabilities() * np.eye(3)[LABELS]).sum(-1))
     np.testing.assert_allclose(loss, ce[MASK].mean(), rtol=1e-6)
-    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-6), metrics, measured())
+    rounding = 0 if jax.__version_info__ < (0, 11) else 1e-6  # later versions fuse them otherwise
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=rounding), metrics, measured())
     nothing = BATCH._replace(mask=jnp.zeros_like(BATCH.mask))
     assert objective().loss(logits, nothing, (), {}, None)[0] == 0
 
