@@ -73,4 +73,22 @@ CLAIMS = [
         at("cross-entropy with heavy decay and a falling rate"),
         at_least=0.5,
     ),
+    number(
+        "With a rate that falls to 0 and no decay, cross-entropy copies at most half",
+        COPIES,
+        at("cross-entropy with a falling rate"),
+        at_most=0.5,
+    ),
+    number(
+        "With a rate that falls to 0 and 4,000 updates, E1 with warm-up fits the hard strings",
+        FITTED,
+        at("E1 with warm-up and a falling rate"),
+        at_least=0.99,
+    ),
+    number(
+        "With a rate that falls to 0 and 4,000 updates, E1 with warm-up copies at least .9",
+        COPIES,
+        at("E1 with warm-up and a falling rate"),
+        at_least=0.9,
+    ),
 ]

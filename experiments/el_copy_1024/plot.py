@@ -14,7 +14,8 @@ PANELS = {
     "test_hard_accuracy": "unseen hard strings: share that is right",
     COPIES: "swap test: share that copies",
 }
-COLOURS = dict(zip(RECIPES, ("#000000", "#0072b2", "#888888", "#d55e00", "#e69f00"), strict=True))
+PALETTE = ("#000000", "#0072b2", "#888888", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9")
+COLOURS = dict(zip(RECIPES, PALETTE, strict=True))
 
 
 def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:

@@ -19,8 +19,11 @@ RECIPES = {  # loss, warm-up, weight decay, schedule
     # el_methods' 3 times 1024 / 64, as in el_copy_width; its rate falls as far, to this one
     "cross-entropy with heavy decay": ("cross_entropy", 0, 48.0, "constant"),
     "cross-entropy with heavy decay and a falling rate": ("cross_entropy", 0, 48.0, "linear"),
+    "cross-entropy with a falling rate": ("cross_entropy", 0, 0.0, "linear"),
+    "E1 with warm-up and a falling rate": ("e1", 1_000, 0.0, "linear"),
 }
 NUM_UPDATES, EVERY = 2_000, 200
+LONGER = {"E1 with warm-up and a falling rate": 4_000}  # half of 2,000 would be warm-up
 SEEDS = 2  # one was planned; time allowed another, decided before any result was seen
 
 
@@ -38,7 +41,8 @@ def _study(recipe: str, *, smoke: bool) -> Study:
         config.optim.warmup_steps = min(warmup_steps, config.train.num_updates // 2)
     else:
         config.optim.warmup_steps = warmup_steps
-        config.train.update(num_updates=NUM_UPDATES, log_every=50, eval_every=EVERY, seeds=SEEDS)
+        num_updates = LONGER.get(recipe, NUM_UPDATES)
+        config.train.update(num_updates=num_updates, log_every=50, eval_every=EVERY, seeds=SEEDS)
         config.train.checkpoint_every = EVERY
         config.eval = {"test": 200, "test_precise": 1_000}
     return Study(config, {"recipe": recipe})
