@@ -113,10 +113,17 @@ class CompiledText:
 
 
 def _sent(instruction: Instruction) -> int:
-    """Bytes of the result; the start of an asynchronous message also names its operand."""
+    """Bytes of the result.
+
+    The start of an asynchronous message has the tuple (operands, results, a TPU's semaphores);
+    that of an all-reduce has its results alone.
+    """
+    shapes = _SHAPE.findall(instruction.shape)
+    if instruction.opcode.endswith("-start") and instruction.opcode != "all-reduce-start":
+        arrays = [shape for shape in shapes if shape != ("u32", "")]
+        shapes = arrays[len(arrays) // 2 :]
     size = 0.0
-    for dtype, sides in _SHAPE.findall(instruction.shape):
+    for dtype, sides in shapes:
         width = _BYTES.get(dtype) or (1.0 if dtype.startswith("f8") else int(dtype[1:]) / 8)
         size += width * math.prod(int(side) for side in sides.split(",") if side)
-    both = instruction.opcode.endswith("-start") and instruction.opcode != "all-reduce-start"
-    return int(size) // 2 if both else int(size)
+    return int(size)

@@ -62,3 +62,22 @@ def test_cycles_count_as_often_as_their_loop_turns():
     text = CompiledText(TPU)
     assert text.cycles() == 7 + 40 * 100
     assert text.messages() == [Message("all-reduce", 32, 40.0)]
+
+
+STARTS = """
+ENTRY %main (p: f32[8]) -> f32[8] {
+  %g.1 = (f32[2]{0}, f32[8]{0}) all-gather-start(%p), dimensions={0}
+  %g.2 = ((f32[2]{0}, bf16[4]{0}), (f32[8]{0}, bf16[16]{0})) all-gather-start(%p, %q)
+  %s.1 = (f32[8]{0:T(128)}, f32[2]{0:T(128)}, u32[], u32[]) reduce-scatter-start(%p)
+  %c.1 = (f32[8]{0}, f32[8]{0}, u32[]{:S(2)}, u32[]{:S(2)}) collective-permute-start(%p)
+}
+"""
+
+
+def test_start_of_an_asynchronous_message_counts_its_results_alone():
+    assert CompiledText(STARTS).messages() == [
+        Message("all-gather", 32, 1.0),
+        Message("all-gather", 32 + 32, 1.0),
+        Message("reduce-scatter", 8, 1.0),
+        Message("collective-permute", 32, 1.0),
+    ]
