@@ -14,7 +14,12 @@ from jaxtyping import ArrayLike, Float, Float64, Int
 
 from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
 from el_jax.linear_ntp.solvers.cascade import SOLVERS
-from el_jax.linear_ntp.solvers.conditions import Separability, check_collision, check_separability
+from el_jax.linear_ntp.solvers.conditions import (
+    Separability,
+    check_collision,
+    check_separability,
+    is_doubtful,
+)
 from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.solvers.scaling import MarginProblem, scaled
 from el_jax.linear_ntp.theory.certificates import (
@@ -148,7 +153,8 @@ def max_margin(
         raise NotSeparableError(collision)
     alike = scaled(problem)
     found = SOLVERS[norm](alike, tolerance, max_iterations)
-    if found.lower == 0 or found.gap < -_CROSSED:
+    doubtful = is_doubtful(verify_certificate(problem, SeparatingMatrix(found.w)))
+    if found.lower == 0 or found.gap < -_CROSSED or doubtful:
         verdict = check_separability(problem, max_iterations=max_iterations)
         if verdict.holds is False:
             raise NotSeparableError(verdict)
