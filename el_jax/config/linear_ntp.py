@@ -75,8 +75,9 @@ def text_problem(
     Raises:
         ValueError: a number is out of range, a book is unknown, or no context is left.
     """
-    least = (("first_word", first_word, 0), ("context_length", context_length, 1))
-    for name, value, lowest in (*least, ("vocab_limit", vocab_limit, 1)):
+    least = {"first_word": 0, "num_words": 0, "context_length": 1, "vocab_limit": 1}
+    given = first_word, num_words, context_length, vocab_limit
+    for (name, lowest), value in zip(least.items(), given, strict=True):
         if value < lowest:
             raise ValueError(f"{name}={value}: must be at least {lowest}")
     words = king_james_words(books)[first_word:][: num_words or None]

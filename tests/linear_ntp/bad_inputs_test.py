@@ -29,10 +29,18 @@ CALLS = {
     "ntp.random_problem(3, -3, 4, 2)": "dim=-3: must be at least 1",
     "ntp.random_problem(3, 2, 5, 0)": "support_size=0: must be at least 1 and below vocab_size=5",
     "ntp.random_problem(3, 2, 5, 5)": "support_size=5: must be at least 1 and below vocab_size=5",
+    "ntp.random_problem(3, 4, 8, 5, concentration=0.001)": "concentration=0.001: must be larger",
+    "ntp.random_problem(3, 4, 8, 5, concentration=-1.0)": "concentration=-1.0: must be positive",
+    "ntp.teacher_problem(3, 4, 8, 5, scale=3000.0)": "largest logit=",
+    "ntp.antipodal_problem(ratio=-2.0)": "ratio=-2.0: must be positive",
     "ntp.orthonormal_problem(5, 4, 6, 3)": "dim=4: must be at least num_contexts=5",
     "ntp.facet_problem(20, 3, 7, 8)": "num_contexts=20, dim=3, vocab_size=7, num_classes=8, sp",
     "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
     "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
+    "ntp.from_tokens([0, 1, 2, 1], 1, embed=embed, vocab_limit=-1)": "vocab_limit=-1: must be None",
+    "ntp.from_tokens([0, 1, 5, 2], 1, embed=ntp.bag_of_tokens(3))": "vocab_size=3: must be above "
+    "the largest token, 5",
+    "ntp.from_tokens([0, 1, 5, 2], 1, embed=ntp.one_hot_positions(3))": "vocab_size=3: must be",
     "ntp.from_tokens([0, 1, 2], 3, embed=embed)": "context_length=3: must be at least 1 and below",
     "ntp.from_tokens([0, 1, 2], 1, embed=embed, min_count=9)": "tokens of shape (1, 3) have no "
     "context of length 1 that occurs 9 times",
