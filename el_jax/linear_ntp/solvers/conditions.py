@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool
 from scipy.sparse.csgraph import connected_components
 
-from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
 from el_jax.linear_ntp.solvers import active_set
 from el_jax.linear_ntp.solvers.dual import MarginBracket, in_cone
 from el_jax.linear_ntp.solvers.faces import refined, solve_on_face
@@ -238,7 +238,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
 
 def _crowding(problem: NTPProblem, b: np.ndarray, claim: str) -> str:
     """Name the contexts in a certificate, and the supports they crowd into."""
-    weight = np.abs(b).sum(axis=0) * np.linalg.norm(problem.embeddings, axis=0)
+    weight = np.abs(b).sum(axis=0) * column_lengths(problem.embeddings)
     contexts = np.flatnonzero(weight > 1e-9 * weight.max())
     heaviest = contexts[np.argsort(-weight[contexts], kind="stable")][:_NAMED]
     named = ", ".join(str(context) for context in sorted(heaviest))
