@@ -62,7 +62,7 @@ def text_problem(
         first_word: number of words to skip.
         num_words: number of words from there; 0 for all.
         context_length: words per context.
-        vocab_limit: number of most frequent words kept as next tokens; the others share one token.
+        vocab_limit: number of most frequent words kept; the others share one token everywhere.
         min_count: contexts that occur less often are left out.
         embedding: ``gaussian``, independent for each context; or made from its words, regardless of
             order (``bag_of_words``) or place by place (``one_hot_positions``), and projected to

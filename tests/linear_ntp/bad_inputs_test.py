@@ -37,7 +37,7 @@ CALLS = {
     "ntp.facet_problem(20, 3, 7, 8)": "num_contexts=20, dim=3, vocab_size=7, num_classes=8, sp",
     "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
     "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
-    "ntp.from_tokens([0, 1, 2, 1], 1, embed=embed, vocab_limit=-1)": "vocab_limit=-1: must be None",
+    "ntp.from_tokens([0, 1, 2, 1], 1, embed=embed, vocab_limit=-1)": "vocab_limit=-1: must be at",
     "ntp.from_tokens([0, 1, 5, 2], 1, embed=ntp.bag_of_tokens(3))": "vocab_size=3: must be above "
     "the largest token, 5",
     "ntp.from_tokens([0, 1, 5, 2], 1, embed=ntp.one_hot_positions(3))": "vocab_size=3: must be",

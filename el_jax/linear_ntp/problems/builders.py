@@ -219,11 +219,7 @@ def _from_support(
     support: Bool[np.ndarray, "V m"],
     logits: Float64[np.ndarray, "V m"],
 ) -> NTPProblem:
-    """Uniform π and the softmax of the logits over each context's support.
-
-    Raises:
-        ValueError: if a probability rounds to 0.
-    """
+    """Uniform π, softmax of the logits over each support; ValueError if one rounds to 0."""
     inside = np.where(support, logits, -np.inf)
     weights = np.exp(inside - inside.max(axis=0))
     lost = bool((support & (weights == 0)).any())

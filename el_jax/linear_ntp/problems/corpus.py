@@ -90,8 +90,7 @@ def from_tokens(
         ValueError: if tokens are not integers of at least 0, ``vocab_limit`` is below 1 or nothing
             is left to count, or from ``embed`` or :class:`NTPProblem`.
     """
-    valid = vocab_limit is None or vocab_limit >= 1
-    require("vocab_limit", vocab_limit, valid, "None or at least 1")
+    require("vocab_limit", vocab_limit, vocab_limit is None or vocab_limit >= 1, "at least 1")
     rows = np.atleast_2d(np.asarray(tokens))
     if rows.dtype.kind not in "iu":
         raise ValueError(f"tokens are {rows.dtype}: must be integers")
