@@ -2,11 +2,11 @@
 
     python -m el_jax.analyze_ntp --config=configs/linear_ntp/text.py:T=2,d=256 --workdir=runs/kjv
 
-Arguments after the colon: ``T`` words per context, ``d`` dimensions, ``V`` words kept as next
-tokens (the others share one), ``words`` read from Genesis, the word to ``start`` at, ``embedding``
-(gaussian|bag_of_words|one_hot_positions), ``prefixes`` (contexts are all prefixes of sequences of
-T + 1 words, as in Appendix C), ``seed``, ``steps`` of gradient descent (0: none).
-Cost: seconds to a minute.
+Arguments after the colon: ``T`` words per context, ``d`` dimensions, ``V`` words kept (the others
+share one token, in contexts, too), ``words`` read from Genesis, the word to ``start`` at,
+``embedding`` (gaussian|bag_of_words|one_hot_positions), ``prefixes`` (contexts are all
+prefixes of sequences of T + 1 words, as in Appendix C), ``seed``, ``steps`` of gradient descent
+(0: none). Cost: seconds to a minute.
 """
 
 from ml_collections import ConfigDict

@@ -62,7 +62,7 @@ def text_problem(
         first_word: number of words to skip.
         num_words: number of words from there; 0 for all.
         context_length: words per context.
-        vocab_limit: number of most frequent words kept as next tokens; the others share one token.
+        vocab_limit: number of most frequent words kept; the others share one token everywhere.
         min_count: contexts that occur less often are left out.
         embedding: ``gaussian``, independent for each context; or made from its words, regardless of
             order (``bag_of_words``) or place by place (``one_hot_positions``), and projected to
@@ -75,8 +75,9 @@ def text_problem(
     Raises:
         ValueError: a number is out of range, a book is unknown, or no context is left.
     """
-    least = (("first_word", first_word, 0), ("context_length", context_length, 1))
-    for name, value, lowest in (*least, ("vocab_limit", vocab_limit, 1)):
+    least = {"first_word": 0, "num_words": 0, "context_length": 1, "vocab_limit": 1}
+    given = first_word, num_words, context_length, vocab_limit
+    for (name, lowest), value in zip(least.items(), given, strict=True):
         if value < lowest:
             raise ValueError(f"{name}={value}: must be at least {lowest}")
     words = king_james_words(books)[first_word:][: num_words or None]

@@ -10,7 +10,7 @@ Li, Huang, Ildiz, Rawat, Oymak 2024, "Mechanics of next token prediction with se
 2403.08081).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, floyd_warshall
 
 from el_jax.process.double_precision import float64
+from el_jax.process.errors import require
 
 _LEAST_RESIDUAL = 1e-7  # of a least-squares problem with target 1, whose residual 0 is infeasible
 
@@ -130,8 +131,11 @@ def graph_svm(
             1974, chapter 23, in the max norm by a linear program.
 
     Raises:
-        ValueError: there is none; with linearly independent embeddings there is always one.
+        ValueError: there is none (with linearly independent embeddings there is always one), or
+            ``norm`` is neither.
     """
+    require("norm", norm, norm in ("frobenius", "max"), "'frobenius' or 'max'")
+    problem, factor = _at_size_1(problem)
     found, dim = orders(problem), problem.embeddings.shape[1]
     if not len(found.strict):  # every pair is in a cycle
         return np.zeros((dim, dim))
@@ -141,7 +145,13 @@ def graph_svm(
         raise ValueError(
             "no W orders the tokens as the contexts do: their embeddings are linearly dependent"
         )
-    return w.reshape(dim, dim)
+    return factor * w.reshape(dim, dim)
+
+
+def _at_size_1(problem: AttentionProblem) -> tuple[AttentionProblem, float]:
+    """The problem with largest entry 1 in its embeddings, and the factor from its W to ours."""
+    size = float(np.abs(problem.embeddings).max()) or 1.0
+    return replace(problem, embeddings=problem.embeddings / size), 1 / size**2
 
 
 def _shortest(
@@ -175,6 +185,7 @@ def finite_part(problem: AttentionProblem) -> Float[np.ndarray, "d d"]:
 
     Gradient descent tends to it in that subspace.
     """
+    problem, factor = _at_size_1(problem)
     basis, found = cyclic_subspace(problem), orders(problem)
     x, queries = problem.contexts, problem.contexts[:, -1:]
     own = found.components[queries, x] == found.components[queries, problem.next_tokens[:, None]]
@@ -192,7 +203,7 @@ def finite_part(problem: AttentionProblem) -> Float[np.ndarray, "d d"]:
             method="trust-exact",
             options={"gtol": 1e-12},
         ).x
-    return (basis @ at).reshape(dim, dim)
+    return factor * (basis @ at).reshape(dim, dim)
 
 
 def _along(

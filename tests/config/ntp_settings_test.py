@@ -94,6 +94,12 @@ def test_activations_of_a_network_are_read_and_merged(tmp_path):
     assert "none.npy" in message(config)
 
 
+def test_a_number_of_words_below_zero_does_not_cut_the_text():
+    assert message(text.get_config("T=2,words=-40")) == (
+        "config.problem: num_words=-40: must be at least 0"
+    )
+
+
 def test_contexts_of_a_text_are_all_beginnings_of_its_sequences():
     config = text.get_config("prefixes,T=3,words=40,V=100,embedding=one_hot_positions,d=0,steps=0")
     problem = problem_of(config)

@@ -29,10 +29,18 @@ CALLS = {
     "ntp.random_problem(3, -3, 4, 2)": "dim=-3: must be at least 1",
     "ntp.random_problem(3, 2, 5, 0)": "support_size=0: must be at least 1 and below vocab_size=5",
     "ntp.random_problem(3, 2, 5, 5)": "support_size=5: must be at least 1 and below vocab_size=5",
+    "ntp.random_problem(3, 4, 8, 5, concentration=0.001)": "concentration=0.001: must be larger",
+    "ntp.random_problem(3, 4, 8, 5, concentration=-1.0)": "concentration=-1.0: must be positive",
+    "ntp.teacher_problem(3, 4, 8, 5, scale=3000.0)": "largest logit=",
+    "ntp.antipodal_problem(ratio=-2.0)": "ratio=-2.0: must be positive",
     "ntp.orthonormal_problem(5, 4, 6, 3)": "dim=4: must be at least num_contexts=5",
     "ntp.facet_problem(20, 3, 7, 8)": "num_contexts=20, dim=3, vocab_size=7, num_classes=8, sp",
     "ntp.from_tokens([0, 1, -1, 2], 1, embed=embed)": "tokens hold -1: must be at least 0",
     "ntp.from_tokens([0.0, 1.5, 2.0], 1, embed=embed)": "tokens are float64: must be integers",
+    "ntp.from_tokens([0, 1, 2, 1], 1, embed=embed, vocab_limit=-1)": "vocab_limit=-1: must be at",
+    "ntp.from_tokens([0, 1, 5, 2], 1, embed=ntp.bag_of_tokens(3))": "vocab_size=3: must be above "
+    "the largest token, 5",
+    "ntp.from_tokens([0, 1, 5, 2], 1, embed=ntp.one_hot_positions(3))": "vocab_size=3: must be",
     "ntp.from_tokens([0, 1, 2], 3, embed=embed)": "context_length=3: must be at least 1 and below",
     "ntp.from_tokens([0, 1, 2], 1, embed=embed, min_count=9)": "tokens of shape (1, 3) have no "
     "context of length 1 that occurs 9 times",
@@ -40,6 +48,10 @@ CALLS = {
     "ntp.check_separability(p, max_iterations=0)": "max_iterations=0: must be at least 1",
     "ntp.max_margin(p, max_iterations=0)": "max_iterations=0: must be at least 1",
     "ntp.max_margin(p, 'taxicab')": "norm='taxicab' must be",
+    "ntp.max_margin(p, tolerance=5)": "tolerance=5: must be between 0 and 1",
+    "ntp.max_margin(p, tolerance=math.nan)": "tolerance=nan: must be between 0 and 1",
+    "ntp.max_margin(P)": "problem is ndarray: must be an NTPProblem",
+    "ntp.graph_svm(pair, 'spectral')": "norm='spectral': must be 'frobenius' or 'max'",
     "ntp.margin_upper_bound(p, W, norm='taxicab')": "norm='taxicab' must be",
     "ntp.verify_certificate(p, [1, 2])": "certificate is list: must be SeparatingMatrix",
     "ntp.verify_certificate(p, ntp.SeparatingMatrix(P))": "w has shape (4, 3): must be (4, 4)",
@@ -54,12 +66,18 @@ CALLS = {
     "ntp.gradient_flow(p, [2.0, 1.0])": "times=[2.0, 1.0]: must increase from at least 0",
     "ntp.gradient_flow(p, [-1.0])": "times=[-1.0]: must increase from at least 0",
     "ntp.gradient_flow(p, [1.0, math.inf])": "times=[1.0, inf]: must increase from at least 0",
+    "ntp.gradient_flow(p, [1.0], rtol=5.0)": "rtol=5.0: must be between 0 and 1",
+    "ntp.gradient_flow(P, [1.0])": "problem is ndarray: must be an NTPProblem",
     "ntp.run_trajectory(P, 'gd', 0.1, 5)": "problem is ndarray: must be an NTPProblem",
     "ntp.run_trajectory(p, ntp.Adam, 0.1, 5)": "method=<class 'el_jax.linear_ntp.",
     "ntp.run_trajectory(p, 'adamw', 0.1, 5)": f"method='adamw': must be one of {NAMES}, or a "
     'Direction such as Adam(); AdamW is "adam" with weight_decay=',
     "ntp.run_trajectory(p, 'gd', -0.1, 5)": "step_size=-0.1: must be positive",
     "ntp.run_trajectory(p, 'gd', math.nan, 5)": "step_size=nan: must be positive",
+    "ntp.run_trajectory(p, 'gd', math.inf, 5)": "step_size=inf: must be positive and finite",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, decay=-2)": "decay=-2: must be at least 0 and finite",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, decay=math.nan)": "decay=nan: must be at least 0",
+    "ntp.run_trajectory(p, 'gd', 0.1, 5, weight_decay=math.inf)": "weight_decay=inf: must be",
     "ntp.run_trajectory(p, 'gd', 0.1, 0)": "num_steps=0: must be at least 1",
     "ntp.run_trajectory(p, 'gd', 0.1, 5, initial=P)": "W has shape (4, 3): must be [V, d] = (4, 4)",
     "ntp.run_trajectory(p, 'gd', 0.1, 5, marks=[3, 2])": "marks=[3, 2]: must increase from at",
@@ -74,6 +92,7 @@ import math, sys
 import numpy as np
 from el_jax import linear_ntp as ntp
 p = ntp.random_problem(3, 4, 4, 2)
+pair = ntp.AttentionProblem(np.eye(2), np.array([[1, 0]]), np.array([1]))
 P, W, embed = p.next_token_probs, np.ones((4, 4)), lambda contexts: np.ones((2, len(contexts)))
 for call in sys.stdin.read().splitlines():
     try:

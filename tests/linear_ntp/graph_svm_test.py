@@ -1,5 +1,6 @@
 """One attention layer: its orders, its loss, and the two limits of training."""
 
+import dataclasses
 from typing import Literal
 
 import jax
@@ -111,6 +112,18 @@ def test_finite_part_has_the_odds_of_the_data() -> None:
 
 def test_finite_part_of_a_problem_without_cycles_is_zero() -> None:
     assert not finite_part(cycle_problem(2, 0)).any()
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e4])
+def test_limits_scale_with_the_embeddings(size: float) -> None:
+    problem = random_problem(4)
+    scaled = dataclasses.replace(problem, embeddings=size * problem.embeddings)
+    expected = graph_svm(problem)
+    np.testing.assert_allclose(size**2 * graph_svm(scaled), expected, atol=1e-9)
+    least = matrix_norm(graph_svm(problem, "max"), "max")  # its matrix need not be unique
+    assert size**2 * matrix_norm(graph_svm(scaled, "max"), "max") == pytest.approx(least)
+    expected = finite_part(problem)
+    np.testing.assert_allclose(size**2 * finite_part(scaled), expected, atol=1e-9)
 
 
 def test_descent_tends_to_both_limits() -> None:

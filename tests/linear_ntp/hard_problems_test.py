@@ -110,6 +110,24 @@ def test_near_duplicates_that_contradict_are_refused_in_twice_the_digits(seed):
         max_margin(problem)
 
 
+def decided_by_a_difference(seed, nearness):
+    """Inseparable: near-duplicates equate, at their difference, what a third context sets apart."""
+    rng = np.random.default_rng(seed)
+    embeddings = np.round(rng.standard_normal((3, 5)) * 2**10) / 2**10
+    embeddings[:, 1] = embeddings[:, 0] + embeddings[:, 2] * 2.0**-nearness  # without rounding
+    others = [set(rng.choice(4, rng.choice([1, 2, 3]), replace=False)) for _ in range(2)]
+    return problem_of(embeddings, [{0, 1}, {0, 1}, {0}, *others], 4)
+
+
+@pytest.mark.parametrize(("seed", "nearness"), [(9, 24), (10, 25), (33, 30), (25, 31)])
+def test_a_decoder_does_not_hide_the_difference_of_near_duplicates(seed, nearness):
+    problem = decided_by_a_difference(seed, nearness)
+    assert not is_separable(problem)
+    assert check_separability(problem).holds is False
+    with pytest.raises(NotSeparableError):
+        max_margin(problem)
+
+
 def test_exact_combinations_lose_nothing():
     b, rest = np.array([[1e20, -1e20]]), np.array([[1.0, 1e-20]])
     found = exact_combination(b, rest, np.array([[1.0, 1.0]]))

@@ -99,6 +99,10 @@ def test_of_separable_compatible_data_nothing_changes():
     np.testing.assert_allclose(limit.infimum, entropy_lower_bound(COMPATIBLE), atol=1e-12)
 
 
+def test_an_infimum_of_0_has_no_sign():
+    assert str(limit_problem(random_problem(3, 4, 3, 1)).infimum) == "0.0"
+
+
 def test_where_nothing_is_separable_the_loss_has_a_minimiser():
     limit = limit_problem(NOTHING)
     assert limit.problem is None

@@ -6,6 +6,8 @@ import pytest
 
 from el_jax.linear_ntp import (
     NTPProblem,
+    check_compatibility,
+    check_separability,
     coinciding_contexts,
     cross_entropy,
     entropy_lower_bound,
@@ -79,6 +81,17 @@ def test_coinciding_contexts_are_numbered_by_first_appearance():
     embeddings = np.array([[0.0, 5.0, 1e-12, 3.0, 5.0]])
     np.testing.assert_array_equal(coinciding_contexts(embeddings), [0, 1, 0, 2, 1])
     np.testing.assert_array_equal(coinciding_contexts(embeddings, tolerance=0.0), [0, 1, 2, 3, 1])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_verdicts_name_the_same_contexts_at_any_scale(scale):
+    base = random_problem(9, 3, 5, 3, seed=1)
+    scaled = NTPProblem(scale * base.embeddings, base.context_probs, base.next_token_probs)
+    assert merge_contexts(scaled) is scaled
+    for check in (check_separability, check_compatibility):
+        assert check(base).holds is check(scaled).holds is False
+        assert check(base).reason == check(scaled).reason
 
 
 def test_merging_adds_counts():

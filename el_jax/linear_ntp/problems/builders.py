@@ -34,17 +34,23 @@ def random_problem(
         support_size: S, tokens that follow each context.
         seed: draws H, then the support and the probabilities of each context in turn.
         concentration: parameter of the symmetric Dirichlet distribution; 1 is uniform.
+
+    Raises:
+        ValueError: if a number is out of bounds, or a probability that was drawn rounds to 0.
     """
     for name, size in (("num_contexts", num_contexts), ("dim", dim), ("vocab_size", vocab_size)):
         require(name, size, size >= 1, "at least 1")
     fits = 1 <= support_size < vocab_size
     require("support_size", support_size, fits, f"at least 1 and below vocab_size={vocab_size}")
+    require("concentration", concentration, 0 < concentration < np.inf, "positive and finite")
     rng = np.random.default_rng(seed)
     embeddings = rng.standard_normal((dim, num_contexts))
     probs = np.zeros((vocab_size, num_contexts))
     for context in range(num_contexts):
         tokens = rng.choice(vocab_size, support_size, replace=False)
         probs[tokens, context] = rng.dirichlet(np.full(support_size, concentration))
+    drawn = bool((np.count_nonzero(probs, axis=0) == support_size).all())
+    require("concentration", concentration, drawn, "larger: a probability is 0 after rounding")
     return NTPProblem(embeddings, _uniform(num_contexts), probs)
 
 
@@ -160,7 +166,11 @@ def antipodal_problem(dim: int = 3, *, seed: int = 0, ratio: float = 2.0) -> NTP
 
     Any W that lifts the support above the other tokens at h_0 lowers it at h_1 = -ratio h_0. The
     probabilities are a linear teacher's, so the data are compatible.
+
+    Raises:
+        ValueError: if ``ratio`` is not positive.
     """
+    require("ratio", ratio, 0 < ratio < np.inf, "positive and finite")
     direction = np.random.default_rng(seed).standard_normal((dim, 1))
     embeddings = direction * np.array([[1.0, -ratio]])
     support = np.array([[True, True], [True, True], [False, False]])
@@ -209,9 +219,11 @@ def _from_support(
     support: Bool[np.ndarray, "V m"],
     logits: Float64[np.ndarray, "V m"],
 ) -> NTPProblem:
-    """Uniform π and the softmax of the logits over each context's support."""
+    """Uniform π, softmax of the logits over each support; ValueError if one rounds to 0."""
     inside = np.where(support, logits, -np.inf)
     weights = np.exp(inside - inside.max(axis=0))
+    lost = bool((support & (weights == 0)).any())
+    require("largest logit", float(np.abs(logits).max()), not lost, "small enough for exp")
     return NTPProblem(embeddings, _uniform(support.shape[1]), weights / weights.sum(axis=0))
 
 

@@ -87,9 +87,10 @@ def from_tokens(
         tolerance: as in :func:`coinciding_contexts`.
 
     Raises:
-        ValueError: if tokens are not integers of at least 0 or nothing is left to count, or from
-            :class:`NTPProblem`.
+        ValueError: if tokens are not integers of at least 0, ``vocab_limit`` is below 1 or nothing
+            is left to count, or from ``embed`` or :class:`NTPProblem`.
     """
+    require("vocab_limit", vocab_limit, vocab_limit is None or vocab_limit >= 1, "at least 1")
     rows = np.atleast_2d(np.asarray(tokens))
     if rows.dtype.kind not in "iu":
         raise ValueError(f"tokens are {rows.dtype}: must be integers")
@@ -121,10 +122,13 @@ def from_tokens(
 
 
 def bag_of_tokens(vocab_size: int) -> Callable[[np.ndarray], Float64[np.ndarray, "V contexts"]]:
-    """Make an embedding by the share of each token; order is lost, so contexts coincide."""
+    """Make an embedding by the share of each token; order is lost, so contexts coincide.
+
+    It raises ValueError for a token of ``vocab_size`` or more.
+    """
     return lambda contexts: np.stack(
         [
-            (contexts == token).sum(axis=1) / (contexts != PAD).sum(axis=1)
+            (_known(contexts, vocab_size) == token).sum(axis=1) / (contexts != PAD).sum(axis=1)
             for token in range(vocab_size)
         ]
     )
@@ -133,9 +137,20 @@ def bag_of_tokens(vocab_size: int) -> Callable[[np.ndarray], Float64[np.ndarray,
 def one_hot_positions(
     vocab_size: int,
 ) -> Callable[[np.ndarray], Float64[np.ndarray, "TV contexts"]]:
-    """Make an embedding that concatenates the one-hot vectors of the tokens; PAD is zero."""
+    """Make an embedding that concatenates the one-hot vectors of the tokens; PAD is zero.
+
+    It raises ValueError for a token of ``vocab_size`` or more.
+    """
     tokens = np.arange(vocab_size)[:, None]
-    return lambda contexts: np.concatenate([row == tokens for row in contexts.T]).astype(float)
+    return lambda contexts: np.concatenate(
+        [row == tokens for row in _known(contexts, vocab_size).T]
+    ).astype(float)
+
+
+def _known(contexts: np.ndarray, vocab_size: int) -> np.ndarray:
+    largest = int(contexts.max())
+    require("vocab_size", vocab_size, largest < vocab_size, f"above the largest token, {largest}")
+    return contexts
 
 
 def array_names(path: str | PathLike[str]) -> list[str]:

@@ -143,7 +143,9 @@ def coinciding_contexts(
         tolerance: embeddings within this distance, relative to the longest one, are linked; a group
             is a connected component of the links.
     """
-    columns = np.asarray(embeddings).T
+    columns = np.asarray(embeddings, np.float64).T
+    _, exponent = np.frexp(np.abs(columns).max())
+    columns = np.ldexp(columns, -exponent)  # exact, and squares stay in range
     reach = tolerance * np.linalg.norm(columns, axis=1).max()
     _, group = connected_components(cdist(columns, columns) <= reach, directed=False)
     _, first, group = np.unique(group, return_index=True, return_inverse=True)

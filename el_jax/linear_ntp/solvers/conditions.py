@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool
 from scipy.sparse.csgraph import connected_components
 
-from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
 from el_jax.linear_ntp.solvers import active_set
 from el_jax.linear_ntp.solvers.dual import MarginBracket, in_cone
 from el_jax.linear_ntp.solvers.faces import refined, solve_on_face
@@ -38,6 +38,8 @@ from el_jax.process.errors import require
 # Iterations of the ascent: before other methods are tried, and in total.
 _FIRST_ITERATIONS, _MAX_ITERATIONS = 300, 20_000
 _NAMED = 8  # contexts named in a reason
+# Spread over margin above which exact arithmetic may know better than a decoder.
+_DOUBTFUL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,9 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     scales embeddings to comparable length and tries, until one gives a certificate: ascent on the
     Frobenius dual; a factorisation, if embeddings are linearly independent; an active set and the
     linear program of the max norm, if the problem is small enough; their dual matrices, refined in
-    rational arithmetic, if it is smaller still.
+    rational arithmetic, if it is smaller still. If
+    that is affordable, a decoder whose logits in a support differ by more than 1e-9 of its margin
+    is the verdict only if none of these finds a Farkas matrix.
 
     Args:
         problem: its probabilities do not matter, only their support.
@@ -107,18 +111,23 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     if (verdict := check_collision(problem)) is not None:
         return verdict
     easier, upper, duals = levelled(problem), np.inf, []
+    refinable, doubtful = _may_be_refined(easier, max_iterations), None
     for found in _separating(easier, max_iterations):
         duals.append(found.dual)
         feasible = in_cone(found.dual * easier.column_scale, problem.support)
         bound = margin_bound(feasible, problem.embeddings, problem.support).margin
         upper = min(upper, bound)  # rigorous, as for any B in D
         for certificate in _certificates(easier, found):
-            if (verdict := _proven(problem, certificate, upper)) is not None:
+            verdict = _proven(problem, certificate, upper)
+            if verdict is not None and not (refinable and is_doubtful(verdict.verification)):
                 return verdict
-    for dual in duals if _may_be_refined(easier, max_iterations) else ():
+            doubtful = doubtful or verdict
+    for dual in duals if refinable else ():
         b, rest = (part * easier.column_scale for part in refined(easier, dual))
         if (verdict := _proven(problem, FarkasMatrix(b, rest), upper)) is not None:
             return verdict
+    if doubtful is not None:
+        return doubtful
     reason = f"undecided: the max margin lies in [0, {upper:.3g}]"
     return Separability(None, None, None, reason, (0.0, upper))
 
@@ -159,6 +168,13 @@ def _certificates(
         yield FarkasMatrix(shown * problem.column_scale)
 
 
+def is_doubtful(verification: Verification | None) -> bool:
+    """True for a decoder whose logits are so unequal that a Farkas matrix may refute it."""
+    if verification is None or "spread" not in verification.numbers:
+        return False
+    return verification.measured > _DOUBTFUL
+
+
 def _may_be_refined(problem: MarginProblem, max_iterations: int | None) -> bool:
     affordable = is_exactly_affordable(problem.embeddings, len(problem.support))
     return max_iterations is None and active_set.is_small(problem) and affordable
@@ -180,9 +196,12 @@ def _proven(
         return Separability(False, certificate, verification, reason, interval)
     lower = verification.numbers["margin"] / float(np.linalg.norm(certificate.w))
     reason = (
-        f"one decoder separates every context, with a margin of {lower:.3g} per unit of its norm: "
-        "a proof; the max margin is at least that"
+        f"one decoder separates every context, with a margin of {lower:.3g} per unit of its norm"
     )
+    if not is_doubtful(verification):
+        reason += ": a proof; the max margin is at least that"
+    else:
+        reason += f", up to differences of {verification.measured:.0e} of it inside supports"
     return Separability(True, certificate, verification, reason, (lower, upper))
 
 
@@ -219,7 +238,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
 
 def _crowding(problem: NTPProblem, b: np.ndarray, claim: str) -> str:
     """Name the contexts in a certificate, and the supports they crowd into."""
-    weight = np.abs(b).sum(axis=0) * np.linalg.norm(problem.embeddings, axis=0)
+    weight = np.abs(b).sum(axis=0) * column_lengths(problem.embeddings)
     contexts = np.flatnonzero(weight > 1e-9 * weight.max())
     heaviest = contexts[np.argsort(-weight[contexts], kind="stable")][:_NAMED]
     named = ", ".join(str(context) for context in sorted(heaviest))

@@ -138,7 +138,7 @@ def _least(
         rounding = np.finfo(np.float64).eps * float(problem.context_probs @ lengths)
         flat = _polished(np.asarray(found.x), slope, along, rounding)
         probs = np.asarray(jax.nn.softmax(logits(jnp.asarray(flat)), axis=0))
-        return flat.reshape(shape), probs, float(loss(jnp.asarray(flat)))
+        return flat.reshape(shape), probs, float(loss(jnp.asarray(flat))) + 0.0  # not -0
 
 
 def _polished(

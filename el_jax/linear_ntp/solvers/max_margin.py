@@ -12,9 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float, Float64, Int
 
-from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
 from el_jax.linear_ntp.solvers.cascade import SOLVERS
-from el_jax.linear_ntp.solvers.conditions import Separability, check_collision, check_separability
+from el_jax.linear_ntp.solvers.conditions import (
+    Separability,
+    check_collision,
+    check_separability,
+    is_doubtful,
+)
 from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.solvers.scaling import MarginProblem, scaled
 from el_jax.linear_ntp.theory.certificates import (
@@ -126,8 +131,8 @@ def max_margin(
             descent and Adam; a linear program, by splitting where it is too large), "spectral"
             (Muon) or "nuclear" (learnt embeddings, of H = I; both are cone programs, by splitting
             where they are too large).
-        tolerance: on the relative gap. If iterations run out first, the result is still valid with
-            its larger ``gap``, and a warning is issued.
+        tolerance: on the relative gap, between 0 and 1. If iterations run out first, the result is
+            still valid with its larger ``gap``, and a warning is issued.
         max_iterations: at least 1. None means 100 000 for the Frobenius norm (an active set instead
             if the problem is small and they are slow) and 10 000 for splitting (a cone program
             instead if the problem is small).
@@ -135,16 +140,21 @@ def max_margin(
     Raises:
         NotSeparableError: with a verified certificate.
         UndecidedError: if no decoder that separates was found, nor a certificate that none exists.
-        ValueError: if ``norm`` is none of these, or ``max_iterations`` is below 1.
+        ValueError: if ``norm`` is none of these, ``tolerance`` is not between 0 and 1, or
+            ``max_iterations`` is below 1.
+        TypeError: if ``problem`` is not an NTPProblem.
     """
+    check_problem(problem)
     check_norm(norm)
+    require("tolerance", tolerance, 0 < tolerance < 1, "between 0 and 1")
     valid = max_iterations is None or max_iterations >= 1
     require("max_iterations", max_iterations, valid, "at least 1")
     if (collision := check_collision(problem)) is not None:
         raise NotSeparableError(collision)
     alike = scaled(problem)
     found = SOLVERS[norm](alike, tolerance, max_iterations)
-    if found.lower == 0 or found.gap < -_CROSSED:
+    doubtful = is_doubtful(verify_certificate(problem, SeparatingMatrix(found.w)))
+    if found.lower == 0 or found.gap < -_CROSSED or doubtful:
         verdict = check_separability(problem, max_iterations=max_iterations)
         if verdict.holds is False:
             raise NotSeparableError(verdict)

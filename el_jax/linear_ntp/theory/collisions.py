@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float64
 
-from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
 from el_jax.linear_ntp.theory.certificates import FarkasMatrix, FredholmMatrix
 
 # Sine of the angle up to which two embeddings are taken as parallel.
@@ -77,7 +77,7 @@ def compatibility_collisions(problem: NTPProblem) -> Iterator[tuple[FredholmMatr
 
 def _parallel_pairs(embeddings: Float64[np.ndarray, "d m"]) -> list[tuple[int, int, float]]:
     """Contexts i < j and r with h_j = r h_i, and (i, i, 0) where h_i = 0."""
-    length = np.linalg.norm(embeddings, axis=0)
+    length = column_lengths(embeddings)
     pairs = [(int(i), int(i), 0.0) for i in np.flatnonzero(length == 0)]
     unit = embeddings / np.where(length > 0, length, 1.0)
     cosine = unit.T @ unit

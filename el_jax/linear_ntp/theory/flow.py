@@ -8,13 +8,14 @@ from jax import Array
 from jaxtyping import ArrayLike, Float
 from scipy.integrate import solve_ivp
 
-from el_jax.linear_ntp.problems.problem import NTPProblem
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem
 from el_jax.linear_ntp.theory.landscape import Landscape, landscape, slope_at
 from el_jax.linear_ntp.theory.metrics import decoder_metrics
 from el_jax.linear_ntp.theory.objective import hessian
 from el_jax.linear_ntp.theory.subspace import decomposed
 from el_jax.linear_ntp.theory.trajectory import Trajectory
 from el_jax.process.double_precision import float64
+from el_jax.process.errors import require
 
 
 def gradient_flow(
@@ -37,14 +38,18 @@ def gradient_flow(
         times: t at which to measure, increasing, at least 0.
         initial: W at t = 0; zeros when None.
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
-        rtol: relative error of W allowed per step.
+        rtol: relative error of W allowed per step, below 1.
         atol: absolute error of W allowed per step. From t of about 1e10 on, ‖P_F W - W*‖ is below
             what the defaults resolve; 1e-10 and 1e-14 follow it to 1e12.
 
     Raises:
-        ValueError: if times are not finite, do not increase from at least 0, or shapes are wrong.
+        ValueError: if times are not finite, do not increase from at least 0, or shapes or ``rtol``
+            are wrong.
+        TypeError: if ``problem`` is not an NTPProblem.
         RuntimeError: if the integrator gives up.
     """
+    check_problem(problem)
+    require("rtol", rtol, 0 < rtol < 1, "between 0 and 1")
     marks = np.asarray(times, np.float64)
     increase = marks.ndim == 1 and marks.size > 0 and (np.diff(marks) > 0).all()
     if not (increase and np.isfinite(marks).all() and marks[0] >= 0):

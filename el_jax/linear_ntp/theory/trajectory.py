@@ -33,8 +33,10 @@ class Trajectory:
     Attributes:
         steps: the marks: steps taken, or times of a gradient flow, ``[marks]``.
         metrics: the metrics of ``decoder_metrics`` by name, ``[*runs, marks]``, and for methods
-            with steps ``effective_step_size``, the length of the next step over ‖∇CE‖.
-        final: W at the last mark, ``[*runs, V, d]``.
+            with steps ``effective_step_size``, the length of the next step, without weight decay,
+            over ‖∇CE‖.
+        final: W after the last step, marked or not, or at the last time of a flow,
+            ``[*runs, V, d]``.
     """
 
     steps: Num[np.ndarray, "marks"]
@@ -89,13 +91,15 @@ def run_trajectory(
         w_mm: max-margin matrices by norm, for the metrics that compare with them.
 
     Raises:
-        ValueError: for an unknown method or norm, a wrong shape, a step size that is not positive,
-            marks out of order, or a batch for a method that must know the whole loss.
+        ValueError: for an unknown method or norm, a wrong shape, a step size that is not positive
+            and finite, a negative or infinite decay, marks out of order, or a batch for a method
+            that must know the whole loss.
     """
     check_problem(problem)
     direction = _direction(method)
     require("batch", batch, batch >= 0, "at least 0")
-    require("weight_decay", weight_decay, weight_decay >= 0, "at least 0")
+    for name, rate in (("decay", decay), ("weight_decay", weight_decay)):
+        require(name, rate, 0 <= rate < np.inf, "at least 0 and finite")
     if batch and not isinstance(direction, Steepest | Adam):
         raise ValueError(f"batch={batch}: must be 0 for {method!r}, which reads the whole loss")
     steps = log_spaced_marks(num_steps, num_marks) if marks is None else np.asarray(marks, int)
@@ -104,7 +108,8 @@ def run_trajectory(
     start = problem.decoder() if initial is None else np.asarray(initial, np.float64)
     problem.decoder(start.reshape(-1, *start.shape[-2:])[0])
     sizes = np.asarray(step_size, np.float64)
-    require("step_size", step_size, bool((sizes > 0).all()), "positive")
+    positive = bool(((sizes > 0) & (sizes < np.inf)).all())
+    require("step_size", step_size, positive, "positive and finite")
     runs = np.broadcast_shapes(sizes.shape, start.shape[:-2])
     shape = start.shape[-2:]
     with float64():
