@@ -95,9 +95,9 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     scales embeddings to comparable length and tries, until one gives a certificate: ascent on the
     Frobenius dual; a factorisation, if embeddings are linearly independent; an active set and the
     linear program of the max norm, if the problem is small enough; their dual matrices, refined in
-    rational arithmetic, if it is smaller still. If
-    that is affordable, a decoder whose logits in a support differ by more than 1e-9 of its margin
-    is the verdict only if none of these finds a Farkas matrix.
+    rational arithmetic, if it is smaller still. In that case a decoder whose logits in a support
+    differ by more than 1e-9 of its margin is the verdict only if none of these finds a Farkas
+    matrix.
 
     Args:
         problem: its probabilities do not matter, only their support.
@@ -111,7 +111,7 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     if (verdict := check_collision(problem)) is not None:
         return verdict
     easier, upper, duals = levelled(problem), np.inf, []
-    refinable, doubtful = _may_be_refined(easier, max_iterations), None
+    refinable, doubtful = may_be_refined(easier, max_iterations), None
     for found in _separating(easier, max_iterations):
         duals.append(found.dual)
         feasible = in_cone(found.dual * easier.column_scale, problem.support)
@@ -175,7 +175,8 @@ def is_doubtful(verification: Verification | None) -> bool:
     return verification.measured > _DOUBTFUL
 
 
-def _may_be_refined(problem: MarginProblem, max_iterations: int | None) -> bool:
+def may_be_refined(problem: MarginProblem, max_iterations: int | None) -> bool:
+    """True if exact arithmetic can be asked about a problem of this size."""
     affordable = is_exactly_affordable(problem.embeddings, len(problem.support))
     return max_iterations is None and active_set.is_small(problem) and affordable
 

@@ -19,6 +19,7 @@ from el_jax.linear_ntp.solvers.conditions import (
     check_collision,
     check_separability,
     is_doubtful,
+    may_be_refined,
 )
 from el_jax.linear_ntp.solvers.dual import MarginBracket, bracket, tighter
 from el_jax.linear_ntp.solvers.scaling import MarginProblem, scaled
@@ -153,7 +154,9 @@ def max_margin(
         raise NotSeparableError(collision)
     alike = scaled(problem)
     found = SOLVERS[norm](alike, tolerance, max_iterations)
-    doubtful = is_doubtful(verify_certificate(problem, SeparatingMatrix(found.w)))
+    doubtful = may_be_refined(alike, max_iterations) and is_doubtful(
+        verify_certificate(problem, SeparatingMatrix(found.w))
+    )
     if found.lower == 0 or found.gap < -_CROSSED or doubtful:
         verdict = check_separability(problem, max_iterations=max_iterations)
         if verdict.holds is False:
