@@ -129,3 +129,13 @@ def test_gradient_descent_turns_to_the_max_margin_of_the_limit():
     assert across.metrics["cosine_across_frobenius"][-1] > 0.99
     np.testing.assert_allclose(softmax(ran.final @ problem.embeddings), limit.probs, atol=1e-3)
     assert 0 < cross_entropy(problem, ran.final) - limit.infimum < 1e-3
+
+
+def test_a_limit_that_was_not_reached_says_so():
+    problem = random_problem(7, 5, 4, 2, seed=3)
+    lengths = 10.0 ** np.random.default_rng([3, 7]).uniform(-7, 7, 7)
+    far_apart = NTPProblem(
+        problem.embeddings * lengths, problem.context_probs, problem.next_token_probs
+    )
+    with pytest.warns(RuntimeWarning, match="the limit may be wrong: a slope of .* lengths from"):
+        limit_problem(far_apart)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool
 from scipy.sparse.csgraph import connected_components
 
-from el_jax.linear_ntp.problems.problem import NTPProblem, column_lengths
+from el_jax.linear_ntp.problems.problem import NTPProblem, check_problem, column_lengths
 from el_jax.linear_ntp.solvers import active_set
 from el_jax.linear_ntp.solvers.dual import MarginBracket, in_cone
 from el_jax.linear_ntp.solvers.faces import refined, solve_on_face
@@ -106,6 +106,7 @@ def check_separability(problem: NTPProblem, *, max_iterations: int | None = None
     Raises:
         ValueError: if ``max_iterations`` is below 1.
     """
+    check_problem(problem)
     valid = max_iterations is None or max_iterations >= 1
     require("max_iterations", max_iterations, valid, "at least 1")
     if (verdict := check_collision(problem)) is not None:
@@ -215,6 +216,7 @@ def check_compatibility(problem: NTPProblem) -> Compatibility:
     Args:
         problem: its π does not matter.
     """
+    check_problem(problem)
     support = problem.support
     ratios = centred(problem.log_probs, support)
     w = finite_component(problem)

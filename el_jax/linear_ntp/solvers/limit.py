@@ -11,6 +11,7 @@ separable and compatible, so everything that Thrampoulidis 2024 proves for such 
 data, with q in place of p.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +31,7 @@ from el_jax.linear_ntp.theory.certificates import FarkasMatrix
 from el_jax.process.double_precision import float64
 
 _BINDING = 1e-6  # of a Farkas matrix's largest entry off supports; smaller is rounding
+_STATIONARY = 1e-12  # of Σ_j π_j ‖h_j‖; an iteration that converges ends near 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,10 @@ def limit_problem(problem: NTPProblem, *, verdict: Separability | None = None) -
         problem: any data.
         verdict: the result of ``check_separability``, if known.
 
+    Warns:
+        RuntimeWarning: if the minimisation ended early, as it may where the lengths of embeddings
+            differ by orders of magnitude.
+
     Raises:
         UndecidedError: if neither a decoder nor a Farkas matrix was found at some stage.
     """
@@ -92,13 +98,19 @@ def limit_problem(problem: NTPProblem, *, verdict: Separability | None = None) -
         kept = kept | (b > _BINDING * b.max())
     finite, probs, infimum = _least(problem, kept)
     excess = problem.context_probs * (problem.next_token_probs - probs)
+    stationarity = float(np.linalg.norm(excess @ problem.embeddings.T))
+    lengths = np.linalg.norm(problem.embeddings, axis=0)
+    if stationarity > _STATIONARY * float(problem.context_probs @ lengths):
+        message = f"the limit may be wrong: a slope of {stationarity:.0e} is left at its W"
+        message += f"; embeddings have lengths from {lengths.min():.0e} to {lengths.max():.0e}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
     return LimitProblem(
         problem=None if kept.all() else _with_probs(problem, probs),
         probs=probs,
         separable=~kept,
         finite=finite,
         infimum=infimum,
-        stationarity=float(np.linalg.norm(excess @ problem.embeddings.T)),
+        stationarity=stationarity,
         stages=tuple(stages),
     )
 

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from el_jax.linear_ntp.theory.landscape import Slope
 from el_jax.linear_ntp.theory.norms import matrix_norm
+from el_jax.process.errors import require
 
 Memory = Any  # a pytree of arrays
 
@@ -94,11 +95,19 @@ class Adam:
         beta1: decay of the mean of gradients.
         beta2: decay of the mean of squares; 0.99 as in the paper's Appendix A.2.
         epsilon: added to the root; with 0, a coordinate whose gradients were all 0 stays put.
+
+    Raises:
+        ValueError: a decay is not in [0, 1), or ε is negative.
     """
 
     beta1: float = 0.9
     beta2: float = 0.99
     epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("beta1", "beta2"):
+            require(name, beta := getattr(self, name), 0 <= beta < 1, "at least 0 and below 1")
+        require("epsilon", self.epsilon, self.epsilon >= 0, "at least 0")
 
     def init(self, W: Float[Array, "V d"]) -> Memory:
         """Zero means, and no step taken."""
