@@ -5,11 +5,11 @@
     python -m colab.build --check        writes nothing, and fails if a notebook is not up to date
 
 A notebook is written as `colab/NAME.py`, plain Python in percent format; `colab/NAME.ipynb` is made
-from it: numbered cells, the address of the `origin` remote, and the figures, tables and printed
-lines of the last `--run`, so that they are seen on GitHub. They stay as long as no code above them
-changes. `--check` compares the cells, not their outputs, and takes the address that the notebook
-has. Without an address a notebook asks for it in its first cell. Edit the source, never the
-notebook.
+from it: numbered cells, the cell of `install.py` after the title, the address of the `origin`
+remote, and the figures, tables and printed lines of the last `--run`, so that they are seen on
+GitHub. They stay as long as no code above them changes. `--check` compares the cells, not their
+outputs, and takes the address that the notebook has. Without an address a notebook asks for it in
+its first cell of code. Edit the source, never the notebook.
 """
 
 import argparse
@@ -31,8 +31,8 @@ PASSING = re.compile(r"  \d+/\d+  |seeds in \d+ s|^metrics and checkpoints: ")  
 
 
 def sources() -> list[pathlib.Path]:
-    """The source of every notebook: each Python file of this folder but this one."""
-    return sorted(path for path in COLAB.glob("*.py") if path.name != "build.py")
+    """The source of every notebook: each Python file of this folder but this one and its cell."""
+    return sorted(path for path in COLAB.glob("*.py") if path.stem not in ("build", "install"))
 
 
 def public_address(remote: str) -> str:
@@ -78,7 +78,10 @@ def badge(address: str, name: str) -> list[NotebookNode]:
 
 def notebook(text: str, *, name: str = "", address: str = "") -> NotebookNode:
     """The notebook of a percent-format source and an address, without figures."""
-    cells = badge(address, name) + jupytext.reads(text, fmt="py:percent").cells
+    install = (COLAB / "install.py").read_text(encoding="utf-8")
+    title, *others = jupytext.reads(text, fmt="py:percent").cells
+    first = jupytext.reads(install, fmt="py:percent").cells
+    cells = [*badge(address, name), title, *first, *others]
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
         if cell.cell_type == "code":

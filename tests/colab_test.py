@@ -165,13 +165,12 @@ def test_only_a_public_address_goes_into_a_notebook(remote: str, address: str):
     assert build.public_address(remote) == address
 
 
-def test_the_first_cell_is_the_same_everywhere_and_asks_for_an_address(tmp_path, monkeypatch):
-    (install,) = {cell_with(source, "# @title Install") for source in build.sources()}
-    notebook = build.notebook("# %%\n" + install)
+def test_the_first_code_asks_for_an_address(tmp_path, monkeypatch):
+    notebook = build.notebook("# %% [markdown]\n# # Title\n")
     monkeypatch.delenv("PYTHONPATH", raising=False)
     with pytest.raises(nbclient.exceptions.CellExecutionError):
         run_notebook(notebook, tmp_path)
-    (error,) = [o for o in notebook.cells[0].outputs if o.output_type == "error"]
+    (error,) = [o for o in notebook.cells[1].outputs if o.output_type == "error"]
     assert error.evalue == "Put the address of el_jax's git repository into REPOSITORY."
 
 
