@@ -15,7 +15,14 @@ from el_jax.linear_ntp import (
     random_problem,
 )
 from el_jax.linear_ntp.theory.norms import logit_margin
-from experiments.bench.paired import Benchmark, Case, NotMeasuredError, Values, compare
+from experiments.bench.paired import (
+    Benchmark,
+    Case,
+    NotMeasuredError,
+    Values,
+    compare,
+    seconds_of,
+)
 
 VERDICT_FROM = 5_000  # tokens; below, the max margin itself is found
 
@@ -42,7 +49,7 @@ def measure(case: Case, rounds: int) -> Values:
     if case.get("support_size") != 1:
         return values
     fit = _liblinear(problem)
-    timed = compare(_timing(partial(max_margin, problem)), _timing(fit), rounds)
+    timed = compare(seconds_of(partial(max_margin, problem)), seconds_of(fit), rounds)
     w = fit()
     theirs = float(logit_margin(w @ problem.embeddings, problem.support).margin.min())
     return values | {
@@ -51,15 +58,6 @@ def measure(case: Case, rounds: int) -> Values:
         "liblinear's margin below ours, relative": 1
         - theirs / float(np.linalg.norm(w)) / solved.margin,
     }
-
-
-def _timing(work: Callable[[], object]) -> Callable[[], float]:
-    def seconds() -> float:
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    return seconds
 
 
 def _liblinear(problem: NTPProblem) -> Callable[[], np.ndarray]:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.el_copy_context.claims import CE, COPIES, E1, FITTED, HARD, along
+from experiments.el_copy_context.claims import CE, COPIES, E1, HARD, along
 from experiments.el_copy_context.run import BASE, TOKENS
 from experiments.harness.figures import (
     Line,
@@ -59,7 +59,7 @@ def answer(results: pd.DataFrame) -> str:
         for method in (CE, E1)
     )
     return (
-        f"{count_fitted(results, FITTED)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
+        f"{count_fitted(results)} runs fit. Cross-entropy copies {ce[0]} of the swap test, "
         f"{ce[1]} with two strings a window,\n{ce[2]} with half of the strings easy "
         f"and {ce[3]} with {decimal(most, 1)}; E1 {', '.join(e1[:3])} and {e1[3]}"
     )

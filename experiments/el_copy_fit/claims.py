@@ -3,7 +3,6 @@
 from experiments.harness.claims import greater, level
 
 COPIES, AT_FIT, AFTERWARDS = "swap_copies", "swap_copies_at_fit", "swap_copies_afterwards"
-FITTED = "train_hard_accuracy"
 MUON = "arXiv 2603.00742 and 2510.22980"
 
 

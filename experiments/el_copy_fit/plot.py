@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.el_copy_fit.claims import AT_FIT, COPIES, FITTED, at
+from experiments.el_copy_fit.claims import AT_FIT, COPIES, at
 from experiments.el_copy_fit.run import METHOD_NAMES
 from experiments.el_methods.plot import rows
 from experiments.harness.figures import (
@@ -48,5 +48,5 @@ def answer(results: pd.DataFrame) -> str:
 
     return (
         f"When they first fit, runs copy: {shown(AT_FIT)};\nat the end: {shown(COPIES)}. "
-        f"{count_fitted(results, FITTED)} fit"
+        f"{count_fitted(results)} fit"
     )

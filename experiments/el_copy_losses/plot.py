@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.el_copy_losses.claims import CE, COPIES, FITTED, HARD
+from experiments.el_copy_losses.claims import CE, COPIES, HARD
 from experiments.harness.figures import (
     Line,
     count_fitted,
@@ -79,5 +79,5 @@ def answer(results: pd.DataFrame) -> str:
     return (
         f"With warm-up, E1 copies most at λ = {best:g}, {decimal(copied[best])} of the swap test; "
         f"cross-entropy {stated(results, CE | warm, COPIES)}.\n"
-        f"{count_fitted(results, FITTED)} runs fit the hard training strings"
+        f"{count_fitted(results)} runs fit the hard training strings"
     )

@@ -6,7 +6,7 @@ from experiments.el_copy_margin.run import CE, FAMILIES, MARGINS
 from experiments.harness.claims import contrast, greater
 from experiments.harness.judging import Claim
 
-COPIES, FITTED = "swap_copies", "train_hard_accuracy"
+COPIES = "swap_copies"
 REACHED = "train_hard_margin"
 LOOKS = {"cpu": 2}  # at the first, with 6 data sets, all four were undecided, three at p = .056
 LEAST, MIDDLE, MOST = MARGINS

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.el_copy_margin.claims import COPIES, FITTED, REACHED, at
+from experiments.el_copy_margin.claims import COPIES, REACHED, at
 from experiments.el_copy_margin.run import CE, FAMILIES, MARGINS
 from experiments.harness.figures import (
     LOSS_COLOURS,
@@ -56,7 +56,7 @@ def answer(results: pd.DataFrame) -> str:
     )
     return (
         f"Losses that are least at a margin copy {shares},\ncross-entropy "
-        f"{stated(results, at(CE), COPIES)}. {count_fitted(results, FITTED)} runs fit"
+        f"{stated(results, at(CE), COPIES)}. {count_fitted(results)} runs fit"
     )
 
 

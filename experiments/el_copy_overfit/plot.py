@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.el_copy_overfit.claims import CE, COPIES, E1, E2, FITTED, HARD, PROTOCOL
+from experiments.el_copy_overfit.claims import CE, COPIES, E1, E2, HARD, PROTOCOL
 from experiments.el_copy_overfit.run import ARMS, RATE
 from experiments.harness.figures import (
     count_fitted,
@@ -70,7 +70,7 @@ def answer(results: pd.DataFrame) -> str:
     ]
     ce_right, e1_right, ce_copies, e1_copies = shown
     return (
-        f"{count_fitted(results, FITTED)} runs fit the hard training strings. With warm-up E1 is "
+        f"{count_fitted(results)} runs fit the hard training strings. With warm-up E1 is "
         f"right on {e1_right} of unseen\nones and copies {e1_copies} in the swap test, "
         f"cross-entropy is right on {ce_right} and copies {ce_copies}"
     )

@@ -72,7 +72,7 @@ def answer(results: pd.DataFrame) -> str:
     )
     return (
         f"With {few:g} strings, each recipe at its own rate, runs copy in the swap test\n"
-        f"{shown}; {count_fitted(results, FITTED)} runs fit"
+        f"{shown}; {count_fitted(results)} runs fit"
     )
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.el_copy_width.claims import COPIES, FITTED, HARD, at
+from experiments.el_copy_width.claims import COPIES, HARD, at
 from experiments.harness.figures import (
     Line,
     count_fitted,
@@ -48,5 +48,5 @@ def answer(results: pd.DataFrame) -> str:
     return (
         f"With heavy decay runs copy {decay[0]} of the swap test at width {ends[0]:g} "
         f"and {decay[1]} at {ends[1]:g},\nwith E1 {e1[0]} and {e1[1]}, "
-        f"with cross-entropy {ce[0]} and {ce[1]}. {count_fitted(results, FITTED)} runs fit"
+        f"with cross-entropy {ce[0]} and {ce[1]}. {count_fitted(results)} runs fit"
     )

@@ -11,7 +11,7 @@ from experiments.harness.judging import Claim
 
 LOOKS = {"cpu": 2}  # at the first look, with 6 seeds
 
-COPIES, SHORTCUT, FITTED = "swap_copies", "swap_undoes_shift", "train_hard_accuracy"
+COPIES, SHORTCUT = "swap_copies", "swap_undoes_shift"
 HARD = "test_precise_hard_accuracy"
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.el_decay.claims import COPIES, FITTED, HARD, at
+from experiments.el_decay.claims import COPIES, HARD, at
 from experiments.el_decay.run import LONG, LONG_RECIPES
 from experiments.harness.figures import (
     Line,
@@ -64,5 +64,5 @@ def answer(results: pd.DataFrame) -> str:
     shown = in_words(f"{copied(n)} to {copied(f'{n}, decay')} ({n})" for n in COLOURS)
     return (
         f"With {most:g} strings heavy weight decay takes the share copied in the swap test from\n"
-        f"{shown}; {count_fitted(results, FITTED)} runs fit"
+        f"{shown}; {count_fitted(results)} runs fit"
     )

@@ -10,7 +10,7 @@ from experiments.el_easy_strings.run import METHODS, NUM_TRAIN
 from experiments.el_methods.run import NUM_UPDATES, STRINGS
 from experiments.harness.claims import contrast, trend
 
-HARD, COPIES, FITTED = "test_precise_hard_accuracy", "swap_copies", "train_hard_accuracy"
+HARD, COPIES = "test_precise_hard_accuracy", "swap_copies"
 SECTION = "Yang et al. 2025, section 3.2"
 HARM = "easy strings harm, no number"
 CE, E1, DECAY = METHODS

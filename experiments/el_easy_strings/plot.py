@@ -10,7 +10,6 @@ from experiments.el_easy_strings.claims import (
     COPIES,
     DECAY,
     E1,
-    FITTED,
     HARD,
     PASSES,
     UPDATES,
@@ -50,7 +49,7 @@ def plot(results: pd.DataFrame) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel(f"easy training strings, beside some {ALONE:g} hard ones")
     add_titles(axes.ravel(), [*EQUAL, *EQUAL])
-    fit = f"{count_fitted(results, FITTED)} runs fit"
+    fit = f"{count_fitted(results)} runs fit"
     note = f"dots: a run each; diamonds: mean, {t_note(results, 'data sets')}; {fit}"
     handles = axes[0, 0].get_legend_handles_labels()[0]
     add_legend(figure, handles, num_columns=len(COLOURS), note=note)

@@ -6,7 +6,6 @@ from experiments.el_ensemble.run import METHODS, NETWORKS
 from experiments.harness.claims import contrast, greater, level
 
 COPIES, GAIN, HARD_CE = "ensemble_copies", "gain", "ensemble_hard_ce"
-FITTED = "train_hard_accuracy"
 PLAIN, DECAY = METHODS
 SOURCE = "Kim et al. 2025, arXiv 2509.14786"
 

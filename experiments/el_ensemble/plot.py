@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.el_ensemble.claims import COPIES, FITTED, HARD_CE, at
+from experiments.el_ensemble.claims import COPIES, HARD_CE, at
 from experiments.el_ensemble.run import METHODS
 from experiments.harness.figures import (
     Line,
@@ -65,5 +65,5 @@ def answer(results: pd.DataFrame) -> str:
     first, second = map(of, METHODS)
     return (
         f"One network and {largest} together copy in the swap test {first}\n"
-        f"and {second}; {count_fitted(results, FITTED)} networks fit"
+        f"and {second}; {count_fitted(results)} networks fit"
     )

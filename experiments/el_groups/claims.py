@@ -11,7 +11,7 @@ from experiments.harness.claims import Wording, contrast
 from experiments.harness.judging import Claim
 
 LOOKS = {"cpu": 2}  # at the first look, with 10 data sets, two of five were undecided
-COPIES, FITTED = "swap_copies", "train_hard_accuracy"
+COPIES = "swap_copies"
 HARD = "test_precise_hard_accuracy"
 SAGAWA = "Sagawa et al. 2020"
 BYRD = "Byrd and Lipton 2019 (arXiv:1812.03372)"

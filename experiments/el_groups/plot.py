@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.el_groups.claims import COPIES, FITTED, HARD, at
+from experiments.el_groups.claims import COPIES, HARD, at
 from experiments.el_groups.run import CE, DECAY, DRO, E1, EQUAL, RECIPES
 from experiments.harness.figures import (
     Line,
@@ -69,7 +69,7 @@ def answer(results: pd.DataFrame) -> str:
     )
     head, _, tail = shown.rpartition(f", {E1}")
     shown = f"{head},\n{E1}{tail}" if head else shown
-    return f"Copied in the swap test: {shown}; {count_fitted(results, FITTED)} runs fit"
+    return f"Copied in the swap test: {shown}; {count_fitted(results)} runs fit"
 
 
 def mean_of_all(results: pd.DataFrame, recipe: str) -> float:

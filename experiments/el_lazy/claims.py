@@ -6,7 +6,7 @@ from experiments.el_lazy.run import SCALES
 from experiments.harness.claims import contrast, greater
 from experiments.harness.judging import Claim
 
-COPIES, FITTED, DRIFT = "swap_copies", "train_hard_accuracy", "kernel_drift"
+COPIES, DRIFT = "swap_copies", "kernel_drift"
 LOSSES = {"cross_entropy": "cross-entropy", "e1": "E1"}
 CE, E1 = LOSSES
 LAZY = "Kumar et al. 2024, arXiv 2310.06110"

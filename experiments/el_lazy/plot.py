@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
-from experiments.el_lazy.claims import CE, COPIES, DRIFT, FITTED, LOSSES, at
+from experiments.el_lazy.claims import CE, COPIES, DRIFT, LOSSES, at
 from experiments.el_lazy.run import SWAPPED
 from experiments.harness.figures import (
     Line,
@@ -62,7 +62,7 @@ def answer(results: pd.DataFrame) -> str:
     alphas = in_words(f"{alpha:g}" for alpha in levels(results, "alpha"))
     return (
         f"Share copied at α = {alphas}:\n{shown}.\n{_exchanged(results)}"
-        f"{count_fitted(results, FITTED)} runs fit"
+        f"{count_fitted(results)} runs fit"
     )
 
 

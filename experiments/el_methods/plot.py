@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.el_methods.claims import BOUNDED, COPIES, FITTED, HARD, at
+from experiments.el_methods.claims import BOUNDED, COPIES, HARD, at
 from experiments.el_methods.run import METHODS
 from experiments.harness.figures import (
     Line,
@@ -59,7 +59,7 @@ def answer(results: pd.DataFrame) -> str:
     order = ranked(results)
     named = [*order[:3], *({"cross-entropy"} - {*order[:3]})]
     shown = in_words(f"{name} {stated(results, at(name), COPIES)}" for name in named)
-    return f"Copied in the swap test: {shown};\n{count_fitted(results, FITTED)} runs fit"
+    return f"Copied in the swap test: {shown};\n{count_fitted(results)} runs fit"
 
 
 def _label(cell: Where) -> str:

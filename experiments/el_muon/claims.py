@@ -7,7 +7,7 @@ from functools import partial
 
 from experiments.harness.claims import greater
 
-COPIES, HARD, FITTED = "swap_copies", "test_precise_hard_accuracy", "train_hard_accuracy"
+COPIES, HARD = "swap_copies", "test_precise_hard_accuracy"
 CE, E1, E2 = ({"loss": loss} for loss in ("cross_entropy", "e1", "e2"))
 COLD, WARM = {"warmup_steps": 0}, {"warmup_steps": 1000}
 SGD, SIGNUM, ADAMW, MUON = ({"optimizer": name} for name in ("sgd", "signum", "adamw", "muon"))

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from el_jax.plots import add_note, add_titles
-from experiments.el_muon.claims import CE, COPIES, FITTED, HARD
+from experiments.el_muon.claims import CE, COPIES, HARD
 from experiments.harness.figures import (
     count_fitted,
     draw_dots,
@@ -62,5 +62,5 @@ def answer(results: pd.DataFrame) -> str:
     )
     return (
         "Where padding and letter disagree, cross-entropy with warm-up copies\n"
-        f"{said} ({count_fitted(results, FITTED)} runs fit)"
+        f"{said} ({count_fitted(results)} runs fit)"
     )

@@ -9,7 +9,7 @@ from experiments.el_rates.run import WARM_UPS
 from experiments.harness.claims import greater
 from experiments.harness.tables import factors_of, select, tidy
 
-COPIES, FITTED = "swap_copies", "train_hard_accuracy"
+COPIES = "swap_copies"
 LOSS, HARD = "test_precise_ce", "test_precise_hard_accuracy"
 SENSITIVITY, LOST, MEAN_COPIES = "lr_sensitivity", "lost_hard_accuracy", "mean_swap_copies"
 UNIFORM = float(np.log(29))  # nats: the loss of a uniform guess over letters and markers

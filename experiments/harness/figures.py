@@ -101,7 +101,7 @@ def stated(
     return decimal(mean_of(results, where, metric), digits, signed=signed)
 
 
-def count_fitted(results: pd.DataFrame, metric: str) -> str:
+def count_fitted(results: pd.DataFrame, metric: str = "train_hard_accuracy") -> str:
     """The number of runs that fit, such as ``118 of 120``, by their accuracy in training."""
     fitted = select(results, {}, metric)["value"] >= FITTED_ACCURACY
     return f"{fitted.sum()} of {len(fitted)}"
