@@ -4,9 +4,7 @@ tests/process/launch_test.py tests the command lines around it, and tests/config
 tries any value of any key.
 """
 
-import functools
 import math
-import operator
 
 import pytest
 
@@ -15,6 +13,7 @@ from configs.linear_ntp.random import get_config as random_problem
 from el_jax import build
 from el_jax.config import linear_ntp, training
 from el_jax.process.errors import ConfigError
+from tests.config.changes import set_value
 
 NAN, INF = math.nan, math.inf
 NUMBER, WHOLE, POSITIVE = "must be a finite number", "must be an integer", "must be a positive"
@@ -118,10 +117,7 @@ LINEAR = [
 
 
 def message(parse, config, path, value):
-    *sections, key = path.split(".")
-    section = functools.reduce(operator.getitem, sections, config)
-    with config.unlocked(), section.ignore_type():
-        section[key] = value
+    set_value(config, path, value)
     with pytest.raises(ConfigError) as raised:
         parse(config)
     assert "\n" not in str(raised.value)
@@ -156,6 +152,21 @@ def parsed_and_made(config):
 def test_a_key_is_named_with_those_there_are(arg, path, said):
     line = message(training.parse, get_config(f"{arg},smoke"), path, 1.0)
     assert line.startswith(f"config.{path}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "key", "argument"),
+    [
+        ("loss", "e3", "lam", "loss"),
+        ("optim", "sgd", "b1", "optimizer"),
+        ("model", "lstm", "", "model"),
+    ],
+)
+def test_a_name_without_its_numbers_says_how_to_choose_it(section, name, key, argument):
+    line = message(training.parse, get_config("loss=e1,smoke"), f"{section}.name", name)
+    assert line.startswith(f"config.{section}.{key}")
+    assert "unknown key" in line
+    assert f"--config=FILE:{argument}=NAME" in line
 
 
 @pytest.mark.parametrize(("path", "value", "said"), LINEAR)

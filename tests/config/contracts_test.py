@@ -75,18 +75,20 @@ def misspelt_world():
     return periods
 
 
-def fine(stats, *, lam: Annotated[ScalarLike, Number(1.0)]):
+def fine(stats, *, lam: Annotated[ScalarLike, Number(1.0, above=0)]):
     return lam * stats.variance
 
 
 @dataclasses.dataclass(frozen=True)
-class FirstToken:
+class HasNoPack:
     vocab_size: int = 8
     window_length: int = 6
     answer_length: int = 1
     group_names = ("all",)
     labels_follow = False
 
+
+class FirstToken(HasNoPack):
     def train_set(self):
         return jax.random.randint(jax.random.key(0), (64, 6), 0, self.vocab_size)
 
@@ -101,48 +103,26 @@ class FirstToken:
         return self.pack(data[:8])
 
 
-class LabelsOfAllTokens(FirstToken):
-    def pack(self, tokens):
-        return super().pack(tokens)._replace(labels=tokens)
-
-
-class NoBatch(FirstToken):
-    def pack(self, tokens):
-        return tokens
-
-
-class BeyondWindow(FirstToken):
-    def pack(self, tokens):
-        return super().pack(tokens)._replace(supervised=jnp.full((len(tokens), 1), 6))
-
-
-class SecondGroup(FirstToken):
-    def pack(self, tokens):
-        return super().pack(tokens)._replace(groups=jnp.ones((len(tokens), 1), int))
-
-
-class NothingSupervised(FirstToken):
-    def pack(self, tokens):
-        return super().pack(tokens)._replace(mask=jnp.zeros((len(tokens), 1), bool))
-
-
 class NumberForTestSet(FirstToken):
     def test_set(self, num):
         return num
 
 
-class MaskOfIntegers(FirstToken):
+PACKED = {  # name of a task -> what it packs, from the tokens and the right batch
+    "NoBatch": lambda tokens, _: tokens,
+    "LabelsOfAllTokens": lambda tokens, batch: batch._replace(labels=tokens),
+    "BeyondWindow": lambda _, batch: batch._replace(supervised=0 * batch.labels + 6),
+    "SecondGroup": lambda _, batch: batch._replace(groups=0 * batch.labels + 1),
+    "NothingSupervised": lambda _, batch: batch._replace(mask=batch.labels < 0),
+    "MaskOfIntegers": lambda _, batch: batch._replace(mask=0 * batch.labels + 1),
+}
+
+
+def task_that_packs(name):
     def pack(self, tokens):
-        return super().pack(tokens)._replace(mask=jnp.ones((len(tokens), 1), jnp.int32))
+        return PACKED[name](tokens, FirstToken.pack(self, tokens))
 
-
-@dataclasses.dataclass(frozen=True)
-class HasNoPack:
-    vocab_size: int = 8
-    window_length: int = 6
-    answer_length: int = 1
-    group_names = ("all",)
-    labels_follow = False
+    return type(name, (FirstToken,), {"pack": pack})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,16 +142,7 @@ def everywhere(config: BagConfig) -> ModelFns:
 @pytest.fixture(autouse=True)
 def own(monkeypatch):
     losses = (scalar, one_per_class, reads_margin, of_logits, positional, path, fine)
-    indices = (BeyondWindow, SecondGroup, NothingSupervised)
-    tasks = (
-        FirstToken,
-        LabelsOfAllTokens,
-        NoBatch,
-        MaskOfIntegers,
-        HasNoPack,
-        NumberForTestSet,
-        *indices,
-    )
+    tasks = (FirstToken, HasNoPack, NumberForTestSet, *map(task_that_packs, PACKED))
     tables = [
         (TOKEN_LOSSES, losses),
         (TASKS, tasks),
@@ -234,8 +205,12 @@ def test_a_loss_that_raises_says_what_it_was_called_with(loss, message):
         build.make_spec(build.parse(get_config(f"loss={loss}")))
 
 
-def test_what_is_right_passes():
-    build.make_spec(build.parse(get_config("loss=fine,task=FirstToken")))
+def test_what_is_right_passes_and_its_numbers_have_their_range():
+    config = get_config("loss=fine,task=FirstToken")
+    build.make_spec(build.parse(config))
+    config.loss.lam = 0.0
+    with pytest.raises(ConfigError, match=r"^config.loss.lam=0\.0: must be above 0$"):
+        build.parse(config)
 
 
 @pytest.mark.parametrize(

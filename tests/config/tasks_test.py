@@ -10,18 +10,7 @@ from el_jax import build
 from el_jax.config.tasks import known_worlds
 from el_jax.process.errors import ConfigError
 from el_jax.worlds import world_kinds
-
-
-def config_with(**changes):
-    config = masked.get_config("smoke")
-    with config.ignore_type(), config.unlocked():
-        for path, value in changes.items():
-            *sections, key = path.split("__")
-            section = config
-            for name in sections:
-                section = section[name]
-            section[key] = value
-    return config
+from tests.config.changes import set_value
 
 
 def test_a_world_is_chosen_with_its_numbers():
@@ -51,26 +40,25 @@ def test_a_task_by_name_has_its_default_world():
     assert build.parse(config).task.world.name == config.task.world.name == "pcfg"
 
 
+NO_FILE = {"name": "grammar_file", "path": "no/such.txt", "length": 4}
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("path", "value", "message"),
     [
-        (
-            {"task__world__name": "pcgf"},
-            "task.world.name='pcgf': must be one of bigram_river, dyck",
-        ),
-        ({"task__world__name": "dyck"}, "config.task.world.depth: unknown key"),
-        ({"task__world__depth": 40}, "config.task.world.depth=40: must be in 1..16"),
-        ({"task__world": {"name": "dyck"}}, "config.task.world.length: missing"),
-        ({"task__world": 3}, "config.task.world=3: must be a section"),
-        (
-            {"task__world": {"name": "grammar_file", "path": "no/such.txt", "length": 4}},
-            "config.task.world: no/such.txt: No such file",
-        ),
+        ("task.world.name", "pcgf", "='pcgf': must be one of bigram_river, dyck"),
+        ("task.world.name", "dyck", "config.task.world.depth: unknown key"),
+        ("task.world.depth", 40, "config.task.world.depth=40: must be in 1..16"),
+        ("task.world", {"name": "dyck"}, "config.task.world.length: missing"),
+        ("task.world", 3, "config.task.world=3: must be a section"),
+        ("task.world", NO_FILE, "config.task.world: no/such.txt: No such file"),
     ],
 )
-def test_a_bad_world_is_one_line_with_field_and_value(changes, message):
+def test_a_bad_world_is_one_line_with_field_and_value(path, value, message):
+    config = masked.get_config("smoke")
+    set_value(config, path, value)
     with pytest.raises(ConfigError, match=re.escape(message)) as error:
-        build.checked(build.parse(config_with(**changes)))
+        build.checked(build.parse(config))
     assert "\n" not in str(error.value)
 
 

@@ -1,13 +1,11 @@
 """The command line on a small made-up experiment."""
 
 import textwrap
-from pathlib import Path
 
 import pytest
 
 from experiments.__main__ import main
 from experiments.harness import discovery
-from experiments.harness.discovery import discover
 from experiments.harness.tables import read_table
 from tests.experiments.toys import forget, make
 
@@ -203,15 +201,3 @@ def test_a_broken_experiment_says_what_it_lacks(root, capsys, file, text, messag
     (root / "toy" / file).write_text(text)
     assert main(["run", "toy"], root) == 2
     assert message in capsys.readouterr().err
-
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-@pytest.mark.parametrize("experiment", discover(REPOSITORY / "experiments").values(), ids=str)
-def test_every_page_asks_the_question_of_the_docstring(experiment):
-    root = REPOSITORY / "experiments"
-    row = f"| [{experiment.name}]({experiment.name}/README.md) | {experiment.question} | "
-    assert row in (root / "README.md").read_text(encoding="utf-8")
-    page = (root / experiment.name / "README.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {experiment.question}\n")

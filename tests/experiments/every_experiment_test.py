@@ -63,8 +63,11 @@ def test_its_pilot_sees_no_world_and_no_data_set_that_is_reported(name):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_its_page_asks_its_question_and_answers_first(name):
-    page = (ROOT / "experiments" / name / "README.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {EXPERIMENTS[name].question.partition(' (')[0]}\n\n**Answer.** ")
+    root, question = ROOT / "experiments", EXPERIMENTS[name].question
+    row = f"| [{name}]({name}/README.md) | {question} | "
+    assert row in (root / "README.md").read_text(encoding="utf-8")
+    page = (root / name / "README.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {question}\n\n**Answer.** ")
     assert re.findall(r"^\*\*([A-Z]\w+)\.\*\*", page, re.MULTILINE) == PARTS
     answer = page.partition("**Answer.**")[2].partition("\n\n")[0]
     assert len(answer.split()) <= 75
