@@ -60,8 +60,7 @@ class Fisher(Operator):
         label_chunk: labels of a context at once.
 
     Raises:
-        ValueError: if there are fewer than two contexts, leaves or weights differ in N, or a chunk
-            is below 1.
+        ValueError: if there are fewer than two contexts, or leaves or weights differ in N.
     """
 
     logits: Callable[[Params, Any], Array]
@@ -75,8 +74,6 @@ class Fisher(Operator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("chunk", self.chunk)
-        check_count("label_chunk", self.label_chunk)
         check_examples("contexts", self.contexts, self.weights)
 
     def matvec(self, v: Params) -> Params:
