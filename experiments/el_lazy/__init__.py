@@ -1,4 +1,4 @@
-"""Does a network copy less the lazier its training, that is, the less its features move?
+"""Does a network copy less if its training is lazier, that is, if its features move less?
 
 Its outputs are those of a transformer less what they were at the start, times a scale.
 """

@@ -1,4 +1,4 @@
-"""What do repeated sentences cost, how often are they worst, and which recipe minds them least?
+"""What do repeated sentences cost, how many repeats cost most, and which recipe pays least?
 
 Hernandez et al. 2022, arXiv 2205.10487.
 """

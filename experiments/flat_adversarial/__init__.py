@@ -1,4 +1,4 @@
-"""Made worse at equal loss, are adversarial models sharper, and worse downstream?
+"""At equal loss, are models trained by an adversary sharper, and worse downstream?
 
 Liu, Xie, Li, Ma 2023, Tables 1 and 2.
 """
