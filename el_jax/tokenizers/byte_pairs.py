@@ -75,7 +75,10 @@ def read_tokenizer(folder: pathlib.Path) -> Tokenizer:
     whole, parts = folder / "tokenizer.json", (folder / "vocab.json", folder / "merges.txt")
     try:
         if whole.is_file():
-            return tokenizers_library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
+            read = tokenizers_library().Tokenizer.from_str(whole.read_text(encoding="utf-8"))
+            read.no_truncation()  # settings of whoever saved the file; transformers ignores them
+            read.no_padding()
+            return read
         vocabulary, pairs = (path.read_text(encoding="utf-8") for path in parts)
         words = json.loads(vocabulary)
         if not (reason := _not_gpt2(folder, words)):

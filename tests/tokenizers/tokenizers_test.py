@@ -139,6 +139,15 @@ def test_a_folder_of_hugging_face_gives_its_tokenizer(trained, tmp_path):
         assert load_tokenizer(folder).encode(ODD[0]).ids == trained.encode(ODD[0]).ids
 
 
+def test_a_folder_s_tokenizer_neither_cuts_nor_pads_a_text(trained, tmp_path):
+    cutting = type(trained).from_str(trained.to_str())
+    cutting.enable_truncation(4)
+    cutting.enable_padding(length=10_000)
+    cutting.save(str(tmp_path / "tokenizer.json"))
+    for text in (sample_text()[:1_000], "a"):
+        assert load_tokenizer(tmp_path).encode(text).ids == trained.encode(text).ids
+
+
 @pytest.mark.parametrize(
     ("words", "files", "said"),
     [
