@@ -72,7 +72,8 @@ class Writer(NamedTuple):
         except ValueError as error:
             raise ConfigError(str(error)) from error
         added = tokens[0, len(prompt) :].tolist()
-        special = self.tokenizer.get_added_tokens_decoder()
+        known = self.tokenizer.get_added_tokens_decoder()
+        special = {number for number, token in known.items() if token.special}
         end = next((i for i, token in enumerate(added) if token in special), len(added))
         decoded: str = self.tokenizer.decode(added[:end])
         return decoded

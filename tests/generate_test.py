@@ -81,6 +81,15 @@ def test_a_special_token_ends_the_continuation(workdir):
     assert writer._replace(params=always).continued(TEXT, 5, 0.0, 0) == ""
 
 
+def test_an_added_token_that_is_not_special_does_not_end_the_continuation(monkeypatch):
+    words = word_tokenizer(["a", "b", "</s>"])
+    words.add_tokens(["b"])
+    words.add_special_tokens(["</s>"])
+    writer = generate.Writer(config=None, params={}, tokenizer=words)
+    monkeypatch.setattr(generate, "generate", lambda *_, **__: jnp.array([[0, 0, 1, 0, 2, 0]]))
+    assert writer.continued("a", 5, 0.0, 0) == "a b a"
+
+
 def test_running_text_is_continued_without_tokens_that_training_left_out(workdir, monkeypatch):
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<s>": 0, "a": 1}))
     start = tokenizers.processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 0)])

@@ -8,7 +8,8 @@ from el_jax.tokenizers.byte_pairs import Tokenizer, byte_pair_tokenizer
 
 # llama.cpp's name of a pre-tokenizer -> whether it splits off digits
 _CUTTINGS = {"gpt-2": False, "smollm": True}
-_NORMAL = 1  # llama.cpp's type of tokens that result from merges
+# llama.cpp's types of tokens that result from merges, and of text that is never cut nor merged
+_NORMAL, _USER_DEFINED = 1, 4
 
 
 def gguf_end(path: pathlib.Path) -> str | None:
@@ -46,12 +47,15 @@ def gguf_tokenizer(path: str | pathlib.Path) -> Tokenizer:
     )
     if not tokens or merges is None or len(kinds or ()) != len(tokens):
         raise PretrainedError(f"{path}: must have tokenizer.ggml.tokens, token_type and merges")
-    special = [token for token, kind in zip(tokens, kinds, strict=True) if kind != _NORMAL]
+    kind_of = dict(zip(tokens, kinds, strict=True))
+    special = [token for token in tokens if kind_of[token] not in (_NORMAL, _USER_DEFINED)]
     pairs = [(first, second) for first, _, second in (pair.partition(" ") for pair in merges)]
     vocabulary = {token: number for number, token in enumerate(tokens)}
     try:
-        return byte_pair_tokenizer(
+        tokenizer = byte_pair_tokenizer(
             vocabulary, pairs, special, digits_apart=_CUTTINGS[fields["pre"]]
         )
     except PretrainedError as error:
         raise PretrainedError(f"{path}: {error}") from error
+    tokenizer.add_tokens([token for token in tokens if kind_of[token] == _USER_DEFINED])
+    return tokenizer

@@ -63,7 +63,7 @@ def write_gguf(path, tokenizer, merges, **fields):
     writer.add_array("tokenizer.ggml.tokens", tokens)
     if "end" in given:
         writer.add_uint32("tokenizer.ggml.eos_token_id", given["end"])
-    kinds = [3 if token == SEPARATOR else 1 for token in tokens]
+    kinds = [{SEPARATOR: 3, given.get("added"): 4}.get(token, 1) for token in tokens]
     writer.add_array("tokenizer.ggml.token_type", kinds[: given.get("kinds", len(kinds))])
     writer.add_array("tokenizer.ggml.merges", [" ".join(pair) for pair in merges])
     writer.write_header_to_file()
@@ -114,6 +114,15 @@ def test_a_gguf_file_gives_its_tokenizer(pre, pattern, trained, tmp_path):
     assert ids == tiktokens(trained, pattern, text)
     assert tokenizer.decode(ids) == text
     assert tokenizer.encode(SEPARATOR).ids == [0]
+
+
+def test_a_token_that_a_user_added_to_a_gguf_file_is_text(trained, tmp_path):
+    added = next(token for token in sorted(trained.get_vocab()) if token.isascii() and token[1:])
+    text = f"{added}{SEPARATOR}"
+    tokenizer = gguf_tokenizer(
+        write_gguf(tmp_path / "a.gguf", trained, merges_of(trained), added=added)
+    )
+    assert tokenizer.decode(tokenizer.encode(text).ids) == added
 
 
 def test_training_gives_the_same_tokens_each_time_and_every_text_back(trained):
