@@ -243,6 +243,8 @@ UNSUPPORTED = [
     ("bert", {"position_embedding_type": "relative_key"}, "_type='relative_key': must be"),
     ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3': must be"),
     ("llama", {"rope_scaling": {"type": "linear"}, "rope_parameters": None}, "rope_type='linear'"),
+    ("llama", {"rope_scaling": {"factor": 8.0}}, "rope_scaling={'factor': 8.0}: must be"),
+    ("qwen3", {"rope_parameters": {"full_attention": {"rope_theta": 5}}}, "rope_parameters={'full"),
     ("gpt_neox", {"rotary_pct": 0.4, "rope_parameters": None}, "rotary_pct=0.4: must be such"),
     ("gpt_neox", {"rotary_pct": 0.5}, "partial_rotary_factor=0.25: must be 0.5, as rotary_pct$"),
 ]

@@ -14,6 +14,9 @@ _OF_RUNS = {
     *("init", "init_std", "dtype", "matmul_precision", "attention_impl", "scan_layers"),
     *("remat_layers", "embedding_dropout", "attention_dropout", "residual_dropout"),
 }
+# places of the numbers of rotary positions; without a type the other ones are not understood
+_ROTARY = ("rope_scaling", "rope_parameters")
+_UNTYPED = {"rope_theta", "partial_rotary_factor"}
 
 
 def config_of(family: Family, fields: Mapping[str, Any]) -> TransformerConfig:
@@ -22,6 +25,10 @@ def config_of(family: Family, fields: Mapping[str, Any]) -> TransformerConfig:
     Raises:
         ValueError: names the field, its value and the allowed ones.
     """
+    for place in _ROTARY:
+        rotary = fields.get(place) or {}
+        kind = rotary.get("rope_type", rotary.get("type"))
+        require(place, rotary, kind is not None or rotary.keys() <= _UNTYPED, "given a rope_type")
     causal = {"is_causal": family.always.get("causal", True)}
     for name, allowed in (NOWHERE | causal | dict(family.fixed)).items():
         value = _stated(fields, name)
@@ -89,7 +96,7 @@ def _stated(fields: Mapping[str, Any], *names: str) -> Any:
     and in which of two names they read, so two that are present must agree.
     """
     places = [fields]
-    for rotary in (fields.get(place) or {} for place in ("rope_scaling", "rope_parameters")):
+    for rotary in (fields.get(place) or {} for place in _ROTARY):
         places.append({"rope_type": rotary.get("type")} | rotary)
     found = [(n, place[n]) for place in places for n in names if place.get(n) is not None]
     for name, value in found[1:]:
