@@ -79,5 +79,6 @@ def _draw_traces(ax: Axes, traces: Mapping[str, Mapping[str, Estimate]]) -> None
         )
     ax.set_yticks(range(len(groups)), groups)
     ax.invert_yaxis()
-    ax.set_xlim(left=0)
+    if all(float(value.mean) >= 0 for found in traces.values() for value in found.values()):
+        ax.set_xlim(left=0)  # a Hessian's trace may be negative, and stays inside
     ax.set_xlabel("nats per squared parameter")

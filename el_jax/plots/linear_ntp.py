@@ -153,7 +153,7 @@ def _draw_directions(ax: Axes, k: np.ndarray, m: Metrics) -> str:
     if not norms:
         ax.plot(k, m["margin_frobenius"], color="black", label="normalised margin of P⊥W")
         return "Margin in the Frobenius norm"
-    widths = (3.0, 2.2, 1.4)[-len(norms) :]  # so that no line hides another
+    widths = (3.8, 3.0, 2.2, 1.4)[-len(norms) :]  # so that no line hides another
     for width, norm in zip(widths, norms, strict=True):
         shown = [
             (f"cosine_{norm}", "1 − cos(W, W_mm)", "-"),

@@ -78,3 +78,7 @@ def test_directions_are_distances_from_the_reference():
     cosines = {"cosine_frobenius": np.array([0.0, 0.5, 0.9, 0.99])}
     figure = plot_trajectory(STEPS, METRICS | cosines, question="Where?")
     np.testing.assert_allclose(figure.axes[2].lines[0].get_ydata(), [0.5, 0.1, 0.01])
+    for norm in ("max", "spectral", "nuclear"):
+        cosines[f"cosine_{norm}"] = cosines["cosine_frobenius"]
+    figure = plot_trajectory(STEPS, METRICS | cosines, question="Where?")
+    assert len({line.get_linewidth() for line in figure.axes[2].lines}) == 4
