@@ -48,8 +48,14 @@ def name_of(factors: Mapping[str, Any]) -> str:
     """The name of a setting, such as ``E1 λ=2 η=0.003, warm-up, width 32``.
 
     The loss comes first, with all numbers that have a symbol; ``warmup_steps`` is shown only as
-    present or absent; a level that is a word appears as it is.
+    present or absent; a level that is a word appears as it is. Several levels in a tuple, of which
+    None is the absent one, give one name for each, joined by "or".
     """
+    for factor, levels in factors.items():
+        if isinstance(levels, tuple):
+            each = [{**factors, factor: level} for level in levels]
+            return " or ".join(map(name_of, each))
+    factors = {factor: level for factor, level in factors.items() if level is not None}
     first = [loss_name(factors["loss"])] if "loss" in factors else []
     first += [f"{sign}={factors[key]:g}" for key, sign in SYMBOLS.items() if key in factors]
     rest = []

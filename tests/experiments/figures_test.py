@@ -83,6 +83,8 @@ def test_titles_state_the_mean_of_one_setting_and_the_runs_that_fit():
         ({"loss": "e1", "lam": 2.0, "warmup_steps": 50}, "E1 λ=2, warm-up"),
         ({"loss": "e2", "lam": 0.5, "warmup_steps": 0, "vocab": 500}, "E2 λ=0.5, vocab 500"),
         ({"optimizer": "sign_descent", "norm": "max"}, "sign_descent, max"),
+        ({"loss": ("e1", "e2"), "lam": 2.0}, "E1 λ=2 or E2 λ=2"),
+        ({"width": (8, None), "warmup_steps": 50}, "width 8, warm-up or warm-up"),
     ],
 )
 def test_settings_are_named_by_loss_numbers_and_warm_up(factors, name):
