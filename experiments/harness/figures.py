@@ -82,8 +82,8 @@ def count(frame: pd.DataFrame, noun: str = "seeds") -> str:
 
 
 def mean_of(results: pd.DataFrame, where: Where, metric: str) -> float:
-    """The mean of a metric over the seeds of a setting; NaN if not measured."""
-    return float(values_of(results, where, metric).mean())
+    """The mean of a metric over the seeds of a setting; NaN if one has no number, or all."""
+    return float(values_of(results, where, metric).mean(skipna=False))
 
 
 def decimal(value: float, digits: int = 2, *, signed: bool = False) -> str:

@@ -88,7 +88,10 @@ def print_results(console: Console, title: str, results: pd.DataFrame) -> None:
     table.add_column("seeds", justify="right")
     for setting in settings:
         entries = [values_of(results, exactly(results, setting), metric) for metric in metrics]
-        shown = ["" if entry.isna().all() else describe_mean(entry.dropna()) for entry in entries]
+        shown = [
+            "" if entry.isna().all() else describe_mean(entry.dropna()) + _known(entry, " ({})")
+            for entry in entries
+        ]
         counts = select(results, exactly(results, setting)).groupby("metric").size()
         seeds = describe_seeds(list(counts)).split(" ")[0]
         own = {factor: level for factor, level in setting.items() if factor not in common}
@@ -109,9 +112,14 @@ def _print_long(console: Console, title: str, results: pd.DataFrame) -> None:
                 escape(name_of(setting)),
                 escape(metric),
                 describe_number(values.mean()),
-                str(len(values)),
+                _known(values, "{}") or str(len(values)),
             )
     console.print(table)
+
+
+def _known(values: pd.Series, form: str) -> str:
+    """The number of seeds that have a number, such as ``2 of 3``; empty if all have."""
+    return form.format(f"{values.count()} of {len(values)}") if values.hasnans else ""
 
 
 def print_claims(console: Console, judged: Sequence[Judged]) -> None:

@@ -1,8 +1,11 @@
-"""The intervals and curves that figures share, and names made of factors."""
+"""The intervals, means and curves that figures share, and names made of factors."""
+
+import io
 
 import numpy as np
 import pytest
 import scipy.stats
+from rich.console import Console
 
 from el_jax.plots import new_figure
 from experiments.harness.figures import (
@@ -16,6 +19,7 @@ from experiments.harness.figures import (
     t_sems,
 )
 from experiments.harness.names import name_of
+from experiments.harness.report import print_results
 from experiments.harness.statistics import t_interval
 from experiments.harness.tables import tidy
 from tests.experiments.toys import table_of
@@ -74,6 +78,14 @@ def test_titles_state_the_mean_of_one_setting_and_the_runs_that_fit():
     assert count_fitted(RESULTS) == "1 of 4"
     with pytest.raises(ValueError, match="say which warmup_steps"):
         stated(RESULTS, {}, "train_hard_accuracy")
+
+
+def test_a_run_without_a_number_is_not_left_out_in_silence():
+    results = table_of(({"name": n}, n, [0.1, np.nan, 0.3]) for n in ("a", "b", "c"))
+    assert stated(results, A, "a") == "nan"  # as the figure has no mean
+    for shown, found in ((results, "2 of 3"), (results[:3], "0.200 ± 0.100 (2 of 3)")):
+        print_results(Console(file=(page := io.StringIO()), width=120), "", shown)
+        assert found in page.getvalue()
 
 
 @pytest.mark.parametrize(
