@@ -5,9 +5,9 @@ from matplotlib.figure import Figure
 
 from el_jax.plots import add_legend, add_titles
 from experiments.el_copy_1024.claims import COPIES, FITTED, at
-from experiments.el_copy_1024.run import RECIPES
-from experiments.harness.figures import figure_answering, in_words, stated
-from experiments.harness.tables import levels, select
+from experiments.el_copy_1024.run import LONGER, NUM_UPDATES, RECIPES
+from experiments.harness.figures import figure_answering, stated
+from experiments.harness.tables import is_measured, levels, select
 
 PANELS = {
     FITTED: "hard training strings: share that is right",
@@ -37,5 +37,15 @@ def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 
 def answer(results: pd.DataFrame) -> str:
     """The share that each recipe copies at the end."""
-    shares = (f"{r} {stated(results, at(r), COPIES)}" for r in RECIPES)
-    return f"Share of the swap test copied at width 1024 after 2,000 updates:\n{in_words(shares)}"
+    measured = [r for r in RECIPES if is_measured(results, at(r), COPIES)]
+
+    def shares(loss: str) -> str:
+        own = [r for r in measured if r.startswith(loss)]
+        parts = [f"{r.removeprefix(loss).strip()} {stated(results, at(r), COPIES)}" for r in own]
+        return f"{loss} {', '.join(parts)}"
+
+    longer = "; ".join(f"{n:,} of {r}" for r, n in LONGER.items() if r in measured)
+    return (
+        f"Share of the swap test copied at width 1024 after {NUM_UPDATES:,} updates ({longer}):\n"
+        f"{shares('cross-entropy').replace('  ', ' ')}; {shares('E1')}"
+    )

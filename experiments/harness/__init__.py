@@ -4,7 +4,7 @@
 ``discovery``       an experiment is a folder; its question is its package's docstring
 ``tables``          results.csv and curves.csv as tidy pandas frames
 ``provenance``      the command, code and machine behind the tables
-``statistics``      Student-t, bootstrap and Wilson intervals over seeds
+``statistics``      Student-t and Wilson intervals over seeds
 ``figures``         intervals and words that figures share
 ``claims``          a claim as a row: a sentence, and a test on results
 ``exercises``       answers in the notebooks, graded by claims
