@@ -74,9 +74,9 @@ CLAIMS = [
         at_least=0.5,
     ),
     number(
-        "With a rate that falls to 0 and no decay, cross-entropy copies at most half",
+        "With a rate that falls to 0, cross-entropy with warm-up copies at most half",
         COPIES,
-        at("cross-entropy with a falling rate"),
+        at("cross-entropy with warm-up and a falling rate"),
         at_most=0.5,
     ),
     number(

@@ -19,7 +19,7 @@ RECIPES = {  # loss, warm-up, weight decay, schedule
     # el_methods' 3 times 1024 / 64, as in el_copy_width; its rate falls as far, to this one
     "cross-entropy with heavy decay": ("cross_entropy", 0, 48.0, "constant"),
     "cross-entropy with heavy decay and a falling rate": ("cross_entropy", 0, 48.0, "linear"),
-    "cross-entropy with a falling rate": ("cross_entropy", 0, 0.0, "linear"),
+    "cross-entropy with warm-up and a falling rate": ("cross_entropy", 1_000, 0.0, "linear"),
     "E1 with warm-up and a falling rate": ("e1", 1_000, 0.0, "linear"),
 }
 NUM_UPDATES, EVERY = 2_000, 200
