@@ -60,7 +60,8 @@ class Fisher(Operator):
         label_chunk: labels of a context at once.
 
     Raises:
-        ValueError: if there are fewer than two contexts, or leaves or weights differ in N.
+        ValueError: if there are fewer than two contexts, leaves or weights differ in N, or a chunk
+            is below 1.
     """
 
     logits: Callable[[Params, Any], Array]
@@ -74,6 +75,8 @@ class Fisher(Operator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_count("chunk", self.chunk)
+        check_count("label_chunk", self.label_chunk)
         check_examples("contexts", self.contexts, self.weights)
 
     def matvec(self, v: Params) -> Params:

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from el_jax.curvature.arguments import check_count, check_finite, check_params
 from el_jax.curvature.sampling import mean_and_sem, normals, numbered_keys
+from el_jax.process.errors import require
 from el_jax.types import Key, Params
 
 SampledLoss = Callable[[Params, Key], Array]
@@ -68,9 +69,14 @@ def local_learning_coefficient(
         num_draws: later steps.
 
     Raises:
-        ValueError: if there are fewer than two chains, or the result is not finite.
+        ValueError: if a number is out of range, or the result is not finite.
     """
+    for name, value in (("n_beta", n_beta), ("step_size", step_size)):
+        require(name, value, value > 0, "positive")
+    require("localisation", localisation, localisation >= 0, "at least 0")
     check_count("num_chains", num_chains, least=2)
+    check_count("num_burn_in", num_burn_in, least=0)
+    check_count("num_draws", num_draws)
     check_params(params)
 
     def move(w: Params, key: Key) -> tuple[Params, Array]:

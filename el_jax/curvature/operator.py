@@ -128,7 +128,7 @@ class Operator(abc.ABC):
             The estimate; its error covers the probes only, since the function is taken as given.
 
         Raises:
-            ValueError: if ``num_probes`` is below 2.
+            ValueError: if ``num_probes`` is below 2 or ``chunk`` below 1.
         """
         return self._mean_form(signs, key, num_probes, chunk)
 
@@ -151,6 +151,9 @@ class Operator(abc.ABC):
 
         Args:
             chunk: coordinates at once, the factor by which memory grows.
+
+        Raises:
+            ValueError: if ``chunk`` is below 1.
         """
         return self._coordinate_forms(chunk).sum()
 
@@ -214,7 +217,12 @@ class Operator(abc.ABC):
             num_steps: products A v for each probe, at most P of them; memory is that many trees
                 like the parameters for each probe.
             chunk: probes at once, the factor by which memory grows.
+
+        Raises:
+            ValueError: if a number is below 1.
         """
+        check_count("num_probes", num_probes)
+        check_count("num_steps", num_steps)
         product = self.flat_product()
 
         def one_probe(key: Key) -> tuple[Float[Array, " k"], Float[Array, " k"]]:

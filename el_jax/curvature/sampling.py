@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Shaped
 
+from el_jax.curvature.arguments import check_count
 from el_jax.process.errors import require
 from el_jax.types import Estimate, Key, Params
 
@@ -60,7 +61,12 @@ def numbered_keys(key: Key, num: int) -> Shaped[Array, " n"]:
 
 
 def map_in_chunks(function: Callable[[Any], Any], inputs: Any, chunk: int) -> Any:
-    """Apply the function to each entry along the first axis, ``chunk`` entries at once."""
+    """Apply the function to each entry along the first axis, ``chunk`` entries at once.
+
+    Raises:
+        ValueError: if ``chunk`` is below 1.
+    """
+    check_count("chunk", chunk)
     num = jax.tree.leaves(inputs)[0].shape[0]
     return jax.lax.map(function, inputs, batch_size=min(chunk, num))
 

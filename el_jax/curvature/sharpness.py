@@ -12,8 +12,9 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
 
-from el_jax.curvature.arguments import check_finite, check_params, check_tangent
+from el_jax.curvature.arguments import check_count, check_finite, check_params, check_tangent
 from el_jax.curvature.sampling import normals
+from el_jax.process.errors import require
 from el_jax.types import Key, Params
 
 Loss = Callable[[Params], Array]
@@ -57,8 +58,12 @@ def critical_sharpness(
         tolerance: relative width of the last interval for η_c; its middle is returned.
 
     Raises:
-        ValueError: if ``direction`` does not have the tree of ``params``, or L(θ) is not finite.
+        ValueError: if a number is out of range, ``direction`` does not have the tree of ``params``,
+            or L(θ) is not finite.
     """
+    require("first_step", first_step, first_step > 0, "positive")
+    require("tolerance", tolerance, 0 < tolerance < 1, "between 0 and 1")
+    check_count("num_doublings", num_doublings)
     check_params(params)
     if direction is None:
         here, direction = jax.value_and_grad(loss)(params)
@@ -118,8 +123,10 @@ def sharpness(
             not change (Kwon et al. 2021, arXiv 2102.11600).
 
     Raises:
-        ValueError: if the result is not finite.
+        ValueError: if a number is out of range, or the result is not finite.
     """
+    require("radius", radius, radius > 0, "positive")
+    check_count("num_steps", num_steps)
     check_params(params)
     units = jax.tree.map(lambda p: jnp.abs(p) if adaptive else jnp.ones_like(p), params)
 

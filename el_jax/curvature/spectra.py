@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+from el_jax.process.errors import require
 from el_jax.types import Key, Params
 
 Product = Callable[[Float[Array, " P"]], Float[Array, " P"]]
@@ -82,7 +83,11 @@ def smoothed(
         density: density of any number of probes.
         at: where to evaluate.
         width: standard deviation of the curves, in units of eigenvalues.
+
+    Raises:
+        ValueError: if the width is not positive.
     """
+    require("width", width, width > 0, "positive")
     off = (at[:, None] - density.nodes.ravel()[None]) / width
     curves = jnp.exp(-jnp.square(off) / 2) / (width * jnp.sqrt(2 * jnp.pi))
     shares = density.weights.ravel() / density.nodes.shape[0]

@@ -124,6 +124,8 @@ REFUSED = {
     "num_probes=1: must be at least 2": lambda make: make().controlled_hessian_trace(
         observed(), KEY, 1
     ),
+    "chunk=0: must be at least 1": lambda make: make(chunk=0),
+    "label_chunk=0: must be at least 1": lambda make: make(label_chunk=0),
     r"contexts and observed have first axes \[\(3,\), \(8,\)\]": lambda make: (
         make().empirical_trace(jnp.zeros(3, int))
     ),

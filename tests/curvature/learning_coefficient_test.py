@@ -56,7 +56,13 @@ def test_of_a_quartic_it_is_a_quarter():
 def test_arguments_that_make_no_sense_are_refused():
     estimate = inspect.unwrap(local_learning_coefficient)
     numbers = {"n_beta": 1.0, "step_size": 0.1, "localisation": 1.0, "num_draws": 2}
-    with pytest.raises(ValueError, match=r"num_chains=1: must be at least 2"):
-        estimate(lambda w, _: w**2, jnp.ones(()), KEY, **numbers, num_chains=1)
+    for name, value, allowed in (
+        ("n_beta", 0.0, "positive"),
+        ("step_size", -1.0, "positive"),
+        ("localisation", -1.0, "at least 0"),
+        ("num_chains", 1, "at least 2"),
+    ):
+        with pytest.raises(ValueError, match=rf"{name}.*{value}.*{allowed}"):
+            estimate(lambda w, _: w**2, jnp.ones(()), KEY, **numbers | {name: value})
     with pytest.raises(ValueError, match="must be finite"):
         estimate(lambda w, _: jnp.log(w), -jnp.ones(()), KEY, **numbers)

@@ -76,9 +76,27 @@ def test_sharpness_in_a_ball():
         assert flat == 0
 
 
-def test_another_tree_is_no_direction():
-    with pytest.raises(ValueError, match=r"direction\['w'\] is missing: direction must have the"):
-        critical_sharpness(slope, {"w": jnp.ones(3)}, {})
+def test_arguments_that_do_not_fit_are_refused():
+    at = {"w": jnp.ones(3)}
+    refused = {
+        "first_step=0.0: must be positive": lambda: critical_sharpness(slope, at, first_step=0.0),
+        "tolerance=1.0: must be between 0 and 1": lambda: critical_sharpness(
+            slope, at, tolerance=1.0
+        ),
+        "num_doublings=0: must be at least 1": lambda: critical_sharpness(
+            slope, at, num_doublings=0
+        ),
+        r"direction\['w'\] is missing: direction must have the leaves w": lambda: (
+            critical_sharpness(slope, at, {})
+        ),
+        "radius=-1.0: must be positive": lambda: sharpness(slope, at, KEY, radius=-1.0),
+        "num_steps=0: must be at least 1": lambda: sharpness(
+            slope, at, KEY, radius=1.0, num_steps=0
+        ),
+    }
+    for message, call in refused.items():
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_a_loss_that_is_not_finite_is_named():

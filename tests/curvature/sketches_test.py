@@ -2,6 +2,7 @@ import itertools
 import re
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
@@ -109,3 +110,11 @@ def test_xtrace_is_that_of_matfree():
 def test_a_bad_number_of_probes_is_one_line(estimator, num, message):
     with pytest.raises(ValueError, match=message):
         estimator(Hessian(quadratic(DECAYING), tree_of(AT)), KEY, num)
+
+
+@each
+def test_a_loss_that_is_not_finite_is_named(estimator):
+    with pytest.raises(ValueError, match=r"loss\(params\)"):
+        estimator(
+            Hessian(lambda params: jnp.nan * quadratic(DECAYING)(params), tree_of(AT)), KEY, 3
+        )

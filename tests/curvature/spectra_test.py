@@ -125,6 +125,11 @@ def test_arguments_that_do_not_fit_are_refused(loss):
         Hessian(loss, at).eigenvalues(KEY, 5, num_steps=4)
     with pytest.raises(ValueError, match="end='top': must be 'largest' or 'smallest'"):
         Hessian(loss, at).eigenvalues(KEY, 1, end="top")
+    for name in ("num_probes", "num_steps", "chunk"):
+        with pytest.raises(ValueError, match=f"{name}=0: must be at least 1"):
+            Hessian(loss, at).density(KEY, **{name: 0})
+    with pytest.raises(ValueError, match=r"width=0\.0: must be positive"):
+        smoothed(Hessian(loss, at).density(KEY, num_probes=1, num_steps=1), jnp.zeros(1), 0.0)
     for measure in (
         lambda: Hessian(broken, at).eigenvalues(KEY, 1),
         lambda: Hessian(broken, at).density(KEY),

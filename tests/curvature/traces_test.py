@@ -183,6 +183,11 @@ def test_numbers_that_measure_nothing_are_refused():
         for probes in (0, 1):
             with pytest.raises(ValueError, match=f"num_probes={probes}: must be at least 2"):
                 estimate(Hessian(loss, at), KEY, probes)
+    with pytest.raises(ValueError, match="chunk=0: must be at least 1"):
+        Hessian(loss, at).trace(KEY, 2, chunk=0)
+    for exact in (Hessian.exact_trace, Hessian.exact_diagonal):
+        with pytest.raises(ValueError, match="chunk=-1: must be at least 1"):
+            exact(Hessian(loss, at), chunk=-1)
     with pytest.raises(ValueError, match=r"after\['head'\] is missing"):
         Hessian(loss, at).difference_to({"layer": at["layer"]}).trace(KEY, 2)
     one = (contexts()[:1], observed()[:1])
@@ -206,10 +211,14 @@ def test_a_loss_that_is_not_finite_is_told_from_one_without_curvature():
     def kinked(params):
         return jnp.sqrt(params["w"] - 1).sum()
 
-    with pytest.raises(ValueError, match=r"^loss\(params\)=\[nan\]: must be finite$"):
-        Hessian(broken, at).exact_trace()
-    with pytest.raises(ValueError, match=r"=-?(nan|inf): must be finite, as loss\(params\) is"):
-        Hessian(kinked, at).exact_trace()
+    for measure in (
+        lambda loss: Hessian(loss, at).trace(KEY, 2),
+        lambda loss: Hessian(loss, at).exact_trace(),
+    ):
+        with pytest.raises(ValueError, match=r"^loss\(params\)=\[nan\]: must be finite$"):
+            measure(broken)
+        with pytest.raises(ValueError, match=r"=-?(nan|inf): must be finite, as loss\(params\) is"):
+            measure(kinked)
 
 
 def test_a_nan_loss_with_a_finite_hessian_is_told():
