@@ -14,7 +14,17 @@ PANELS = {
     "test_hard_accuracy": "unseen hard strings: share that is right",
     COPIES: "swap test: share that copies",
 }
-PALETTE = ("#000000", "#0072b2", "#888888", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9")
+PALETTE = (
+    "#000000",
+    "#0072b2",
+    "#888888",
+    "#d55e00",
+    "#e69f00",
+    "#cc79a7",
+    "#56b4e9",
+    "#009e73",
+    "#7b3294",
+)
 COLOURS = dict(zip(RECIPES, PALETTE, strict=True))
 
 
