@@ -94,19 +94,19 @@ CLAIMS = [
     number(
         "Given 4,000 updates and a falling rate, cross-entropy with warm-up copies at most half",
         COPIES,
-        at("cross-entropy with warm-up, falling over 4,000"),
+        at("cross-entropy with warm-up and a falling rate for 4k"),
         at_most=0.5,
     ),
     number(
         "Given warm-up, 4,000 updates and a falling rate, heavy decay fits the hard strings",
         FITTED,
-        at("cross-entropy with both, falling over 4,000"),
+        at("cross-entropy with decay and warm-up falling for 4k"),
         at_least=0.99,
     ),
     number(
         "Given warm-up, 4,000 updates and a falling rate, heavy decay copies at least .9",
         COPIES,
-        at("cross-entropy with both, falling over 4,000"),
+        at("cross-entropy with decay and warm-up falling for 4k"),
         at_least=0.9,
     ),
 ]

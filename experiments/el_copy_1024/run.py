@@ -21,12 +21,12 @@ RECIPES = {  # loss, warm-up, weight decay, schedule
     "cross-entropy with heavy decay and a falling rate": ("cross_entropy", 0, 48.0, "linear"),
     "cross-entropy with warm-up and a falling rate": ("cross_entropy", 1_000, 0.0, "linear"),
     "E1 with warm-up and a falling rate": ("e1", 1_000, 0.0, "linear"),
-    "cross-entropy with warm-up, falling over 4,000": ("cross_entropy", 1_000, 0.0, "linear"),
-    "cross-entropy with both, falling over 4,000": ("cross_entropy", 1_000, 48.0, "linear"),
+    "cross-entropy with warm-up and a falling rate for 4k": ("cross_entropy", 1_000, 0.0, "linear"),
+    "cross-entropy with decay and warm-up falling for 4k": ("cross_entropy", 1_000, 48.0, "linear"),
 }
 NUM_UPDATES, EVERY = 2_000, 200
 LONGER = {"E1 with warm-up and a falling rate": 4_000}  # half of 2,000 would be warm-up
-LONGER |= {recipe: 4_000 for recipe in RECIPES if recipe.endswith("4,000")}  # as long as E1
+LONGER |= {recipe: 4_000 for recipe in RECIPES if recipe.endswith("4k")}  # as long as E1
 SEEDS = 2  # one was planned; time allowed another, decided before any result was seen
 
 
