@@ -19,6 +19,7 @@ from el_jax.probes.contexts import (
     context_logits,
     contexts_of,
 )
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, Key, ModelFns, Params, Probe
@@ -46,11 +47,7 @@ def curvature(task: Task, model: ModelFns, num: int = 1024) -> Probe:
         means = {name: estimate.mean for name, estimate in found.items()}
         return means | sems | {"weight_norm": weight_norm(params)}
 
-    @jax.jit
-    def over_runs(params: Params, windows: Batch) -> dict[str, Array]:
-        return jax.lax.map(lambda params: of_run(params, windows), params)
-
-    return Probe(of_params=lambda params: over_runs(params, windows))
+    return over_runs(of_run, windows, one_by_one=True)
 
 
 def traces(

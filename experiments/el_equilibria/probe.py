@@ -5,6 +5,7 @@ from jax import Array
 
 from el_jax.losses import token_stats
 from el_jax.probes import PROBES
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -26,8 +27,7 @@ def small_margins(task: Task, model: ModelFns) -> Probe:
         small = (right & (margins < SMALL)).sum() / right.sum().clip(1)
         return {"small_margins": small, "median_margin": jax.numpy.median(margins)}
 
-    over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None)))
-    return Probe(of_params=lambda params: over_runs(params, batch))
+    return over_runs(of_run, batch)
 
 
 PROBES["small_margins"] = small_margins

@@ -6,18 +6,17 @@ The experiment's runs import this file; their config names it.
 import dataclasses
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.linear_ntp import NTPProblem, max_margin
 from el_jax.linear_ntp.theory.norms import logit_margin
 from el_jax.probes import PROBES
 from el_jax.probes.linear_probe import logistic_regression
+from el_jax.probes.over_runs import over_runs_on_host
 from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy, Task
-from el_jax.types import Batch, ModelFns, Params, Probe
+from el_jax.types import Batch, ModelFns, Params, Probe, Readout
 
 FRESH, TESTED = 4_000, 4_000  # strings to fit on, and to test on
 L2, GAP = 1e-3, 1e-4  # penalty of the logistic regression; largest distance of a fit from the best
@@ -64,12 +63,8 @@ def last_layer(task: Task, model: ModelFns) -> Probe:
 
     def of_run(params: Params) -> dict[str, float]:
         parts = {name: read(params, batch) for name, batch in batches.items()}
-        hidden = {
-            name: np.asarray(part.hidden, np.float64).reshape(-1, model.head_width)
-            for name, part in parts.items()
-        }
-        train, right = hidden["train"], labels["train"]
-        own = np.asarray(parts["train"].head, np.float64)
+        hidden = {name: features(part)[0] for name, part in parts.items()}
+        train, right, own = hidden["train"], labels["train"], features(parts["train"])[1]
         decoders = {"own": own, "least_squares": least_squares(train, right, task.vocab_size)}
         margin = least_margin(own, train, right)
         widest = max_margin_kernel(train, right, task.vocab_size) if margin > 0 else own * np.nan
@@ -87,12 +82,13 @@ def last_layer(task: Task, model: ModelFns) -> Probe:
                 found[f"{of}_{metric}"] = share if np.isfinite(kernel).all() else np.nan
         return found
 
-    def of_params(params: Params) -> dict[str, Array]:
-        num_runs = jax.tree.leaves(params)[0].shape[0]
-        runs = [of_run(_run(params, i)) for i in range(num_runs)]
-        return {name: jnp.asarray([run[name] for run in runs]) for name in runs[0]}
+    return over_runs_on_host(of_run)
 
-    return Probe(of_params)
+
+def features(part: Readout) -> tuple[Features, Kernel]:
+    """The last layer's inputs, and its kernel."""
+    head = np.asarray(part.head, np.float64)
+    return np.asarray(part.hidden, np.float64).reshape(-1, len(head)), head
 
 
 def max_margin_kernel(hidden: Features, labels: Labels, vocab: int) -> Kernel:
@@ -118,10 +114,6 @@ def within_share(hidden: Features, labels: Labels) -> float:
     """The within-class share of the features' variance; 0 if each class has a single vector."""
     means = np.stack([hidden[labels == label].mean(0) for label in labels])
     return float(np.square(hidden - means).sum() / np.square(hidden - hidden.mean(0)).sum())
-
-
-def _run(params: Params, i: int) -> Params:
-    return jax.tree.map(lambda leaf: leaf[i], params)
 
 
 PROBES["last_layer"] = last_layer

@@ -3,13 +3,13 @@
 The experiment's runs import this module; their config names it.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from el_jax.losses import token_stats
 from el_jax.probes import PROBES
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.errors import require
 from el_jax.tasks import CausalWords, Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -64,8 +64,7 @@ def fact_margins(task: Task, model: ModelFns) -> Probe:
         means = {f"margin_{k}": margins[octave == k].mean() for k in range(octave.max() + 1)}
         return means | {"margin_spread": margins.std() / margins.mean()}
 
-    over_runs = jax.jit(jax.vmap(of_run, in_axes=(0, None)))
-    return Probe(lambda params: over_runs(params, batch))
+    return over_runs(of_run, batch)
 
 
 WORLDS["zipf_facts"] = zipf_facts

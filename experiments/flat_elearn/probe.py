@@ -8,8 +8,6 @@ Xie, Li, Ma 2023.
 The experiment's runs import this module; their config names it.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -18,6 +16,7 @@ from jaxtyping import Float, Int
 from el_jax.curvature import Fisher, Hessian
 from el_jax.probes import PROBES, context_logits, contexts_of
 from el_jax.probes.contexts import Logits
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -90,11 +89,7 @@ def matched_curvature(task: Task, model: ModelFns, num: int = 512) -> Probe:
             **{MATCHED + name: jnp.where(jnp.isnan(scale), scale, v) for name, v in after.items()},
         }
 
-    @jax.jit
-    def over_runs(params: Params, *windows: Batch) -> Any:
-        return jax.lax.map(lambda params: of_run(params, *windows), params)
-
-    return Probe(of_params=lambda params: over_runs(params, *contexts.values()))
+    return over_runs(of_run, *contexts.values(), one_by_one=True)
 
 
 def _traces(logits: Logits, params: Params, windows: Batch) -> dict[str, Array]:

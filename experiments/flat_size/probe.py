@@ -3,14 +3,13 @@
 The experiment's runs import this file; their config names it.
 """
 
-from typing import Any
-
 import jax
 from jax import Array
 
 from el_jax.curvature import Fisher
 from el_jax.probes import PROBES, context_logits, contexts_of
 from el_jax.probes.curvature import CHUNK, NUM_LABELS, group_parts
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, ModelFns, Params, Probe
@@ -39,11 +38,7 @@ def size_traces(task: Task, model: ModelFns, num: int = 512) -> Probe:
         found = fisher.sampled_traces(group_parts(params, group_of), label_key, NUM_LABELS)
         return {f"fisher_{group}": estimate.mean for group, estimate in found.items()}
 
-    @jax.jit
-    def over_runs(params: Params, windows: Batch) -> Any:
-        return jax.lax.map(lambda params: of_run(params, windows), params)
-
-    return Probe(of_params=lambda params: over_runs(params, windows))
+    return over_runs(of_run, windows, one_by_one=True)
 
 
 PROBES["size_traces"] = size_traces

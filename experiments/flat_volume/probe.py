@@ -15,6 +15,7 @@ from jax import Array
 from el_jax.curvature import local_learning_coefficient
 from el_jax.losses import cross_entropy, masked_mean, token_stats
 from el_jax.probes import PROBES
+from el_jax.probes.over_runs import over_runs
 from el_jax.process.compilation import Once
 from el_jax.tasks import Task
 from el_jax.types import Batch, Key, ModelFns, Params, Probe
@@ -69,11 +70,7 @@ def volume(task: Task, model: ModelFns) -> Probe:
         found = {name: coefficient(chains) for name, chains in CHAINS.items()}
         return found | {"logit_scale": scale}
 
-    @jax.jit
-    def over_runs(params: Params, data: Batch) -> dict[str, Array]:
-        return jax.lax.map(lambda params: of_run(params, data), params)
-
-    return Probe(of_params=lambda params: over_runs(params, data))
+    return over_runs(of_run, data, one_by_one=True)
 
 
 PROBES["volume"] = volume

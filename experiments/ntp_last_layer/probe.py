@@ -4,17 +4,17 @@ The experiment's runs import this file; their config names it.
 """
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 from jaxtyping import Float, Int
 
 from el_jax.linear_ntp import NotSeparableError, NTPProblem, UndecidedError, max_margin
 from el_jax.linear_ntp.theory.norms import Norm, logit_margin, matrix_norm
 from el_jax.probes import PROBES
+from el_jax.probes.over_runs import over_runs_on_host
 from el_jax.process.compilation import Once
 from el_jax.tasks import PaddedCopy, Task
 from el_jax.types import ModelFns, Params, Probe
+from experiments.el_last_layer.probe import features
 
 MARGINS: tuple[Norm, ...] = ("frobenius", "max")
 GAP = 1e-3  # relative, of a max margin
@@ -39,17 +39,10 @@ def head_margins(task: Task, model: ModelFns) -> Probe:
     batch, read = Once(lambda: task.pack(task.train_set())), jax.jit(model.readout)
 
     def of_run(params: Params) -> dict[str, float]:
-        found = read(params, batch())
-        hidden = np.asarray(found.hidden, np.float64).reshape(-1, model.head_width)
-        head = np.asarray(found.head, np.float64).T
-        return shares(head, hidden, np.asarray(batch().labels).ravel())
+        hidden, kernel = features(read(params, batch()))
+        return shares(kernel.T, hidden, np.asarray(batch().labels).ravel())
 
-    def of_params(params: Params) -> dict[str, Array]:
-        num_runs = jax.tree.leaves(params)[0].shape[0]
-        runs = [of_run(jax.tree.map(lambda leaf, i=i: leaf[i], params)) for i in range(num_runs)]
-        return {name: jnp.asarray([run[name] for run in runs]) for name in runs[0]}
-
-    return Probe(of_params)
+    return over_runs_on_host(of_run)
 
 
 def shares(
