@@ -97,16 +97,4 @@ CLAIMS = [
         at("cross-entropy with warm-up and a falling rate for 4k"),
         at_most=0.5,
     ),
-    number(
-        "Given warm-up, 4,000 updates and a falling rate, heavy decay fits the hard strings",
-        FITTED,
-        at("cross-entropy with decay and warm-up falling for 4k"),
-        at_least=0.99,
-    ),
-    number(
-        "Given warm-up, 4,000 updates and a falling rate, heavy decay copies at least .9",
-        COPIES,
-        at("cross-entropy with decay and warm-up falling for 4k"),
-        at_least=0.9,
-    ),
 ]

@@ -1,6 +1,7 @@
 """Cross-entropy and E1 in the paper's network at its settings, a tenth of its updates."""
 
 from functools import partial
+from typing import NamedTuple
 
 from configs.el.copy import get_config
 from experiments.harness.studies import Study
@@ -8,26 +9,40 @@ from experiments.harness.sweep import fitting, run_sweep
 
 MECHANISM = ("swap_copies", "swap_undoes_shift")
 GROUPS = [f"{s}_{group}" for s in ("train", "test") for group in ("easy", "hard")]
+NUM_UPDATES, EVERY = 2_000, 200
 METRICS = [f"{group}_{m}" for group in GROUPS for m in ("accuracy", "ce")]
 METRICS += ["test_precise_hard_accuracy", "fitted_step", *MECHANISM]
 CURVES = [*MECHANISM, *(f"{group}_accuracy" for group in GROUPS), "train_easy_ce", "train_hard_ce"]
 
-RECIPES = {  # loss, warm-up, weight decay, schedule
-    "cross-entropy": ("cross_entropy", 0, 0.0, "constant"),
-    "E1 with warm-up": ("e1", 1_000, 0.0, "constant"),
-    "cross-entropy with warm-up": ("cross_entropy", 1_000, 0.0, "constant"),
-    # el_methods' 3 times 1024 / 64, as in el_copy_width; its rate falls as far, to this one
-    "cross-entropy with heavy decay": ("cross_entropy", 0, 48.0, "constant"),
-    "cross-entropy with heavy decay and a falling rate": ("cross_entropy", 0, 48.0, "linear"),
-    "cross-entropy with warm-up and a falling rate": ("cross_entropy", 1_000, 0.0, "linear"),
-    "E1 with warm-up and a falling rate": ("e1", 1_000, 0.0, "linear"),
-    "cross-entropy with warm-up and a falling rate for 4k": ("cross_entropy", 1_000, 0.0, "linear"),
-    "cross-entropy with decay and warm-up falling for 4k": ("cross_entropy", 1_000, 48.0, "linear"),
+
+class Recipe(NamedTuple):
+    """Settings that differ; ``num_updates`` and ``seeds``, a data set each, by the time we had."""
+
+    loss: str
+    warmup_steps: int = 0
+    weight_decay: float = 0.0
+    schedule: str = "constant"
+    num_updates: int = NUM_UPDATES
+    seeds: int = 2
+
+
+CE, E1 = "cross_entropy", "e1"
+WARMUP = 1_000
+DECAY = 48.0  # el_methods' 3 times 1024 / 64, as in el_copy_width; its rate falls as far, to this
+RECIPES = {
+    "cross-entropy": Recipe(CE),
+    "E1 with warm-up": Recipe(E1, WARMUP),
+    "cross-entropy with warm-up": Recipe(CE, WARMUP),
+    "cross-entropy with heavy decay": Recipe(CE, 0, DECAY),
+    "cross-entropy with heavy decay and a falling rate": Recipe(CE, 0, DECAY, "linear"),
+    "cross-entropy with warm-up and a falling rate": Recipe(CE, WARMUP, 0.0, "linear"),
+    # half of 2,000 updates would be warm-up
+    "E1 with warm-up and a falling rate": Recipe(E1, WARMUP, 0.0, "linear", 4_000),
+    "cross-entropy with warm-up and a falling rate for 4k": Recipe(
+        CE, WARMUP, 0.0, "linear", 4_000, seeds=1
+    ),
 }
-NUM_UPDATES, EVERY = 2_000, 200
-LONGER = {"E1 with warm-up and a falling rate": 4_000}  # half of 2,000 would be warm-up
-LONGER |= {recipe: 4_000 for recipe in RECIPES if recipe.endswith("4k")}  # as long as E1
-SEEDS = 2  # one was planned; time allowed another, decided before any result was seen
+LONGER = {name: r.num_updates for name, r in RECIPES.items() if r.num_updates > NUM_UPDATES}
 
 
 def studies(scale: str) -> list[Study]:
@@ -36,17 +51,16 @@ def studies(scale: str) -> list[Study]:
 
 
 def _study(recipe: str, *, smoke: bool) -> Study:
-    loss, warmup_steps, decay, schedule = RECIPES[recipe]
-    config = get_config(f"loss={loss},scale=paper" + ",smoke" * smoke)
+    chosen = RECIPES[recipe]
+    config = get_config(f"loss={chosen.loss},scale=paper" + ",smoke" * smoke)
     config.train.probes = ("stratification", "swap")
-    config.optim.update(weight_decay=decay, schedule=schedule)
+    config.optim.update(weight_decay=chosen.weight_decay, schedule=chosen.schedule)
     if smoke:
-        config.optim.warmup_steps = min(warmup_steps, config.train.num_updates // 2)
+        config.optim.warmup_steps = min(chosen.warmup_steps, config.train.num_updates // 2)
     else:
-        config.optim.warmup_steps = warmup_steps
-        num_updates = LONGER.get(recipe, NUM_UPDATES)
-        config.train.update(num_updates=num_updates, log_every=50, eval_every=EVERY, seeds=SEEDS)
-        config.train.checkpoint_every = EVERY
+        config.optim.warmup_steps = chosen.warmup_steps
+        config.train.update(num_updates=chosen.num_updates, seeds=chosen.seeds)
+        config.train.update(log_every=50, eval_every=EVERY, checkpoint_every=EVERY)
         config.eval = {"test": 200, "test_precise": 1_000}
     return Study(config, {"recipe": recipe})
 
