@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from el_jax.plots.arrays import Curve, NumSems, half_width, mean_and_sem
+from el_jax.plots.arrays import Curve, NumSems, half_width, mean_and_sem, within
 from el_jax.plots.style import SOLID
 
 
@@ -17,6 +17,7 @@ def plot_curve(
     label: str | None = None,
     line_style: Any = SOLID,
     num_sems: NumSems = 2.0,
+    ends: tuple[float, float] = (-np.inf, np.inf),
     show_seeds: bool = False,
 ) -> None:
     """Draw the mean over seeds in a band of ± ``num_sems`` standard errors.
@@ -29,14 +30,15 @@ def plot_curve(
         line_style: matplotlib line style.
         num_sems: half height of the band in standard errors, or a function of the number of seeds
             that returns it; one seed has no band.
+        ends: the band stops there: a share has no interval beyond 0 and 1.
         show_seeds: also draw every seed as a thin line.
     """
     mean, _ = mean_and_sem(curve.values)
     ax.plot(curve.steps, mean, color=colour, linestyle=line_style, label=label, zorder=3)
     if len(curve.values) > 1:
-        half = half_width(curve.values, num_sems)
+        below, above = within(ends, mean, half_width(curve.values, num_sems))
         ax.fill_between(
-            curve.steps, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0
+            curve.steps, mean - below, mean + above, color=colour, alpha=0.18, linewidth=0
         )
     if show_seeds:
         ax.plot(

@@ -244,6 +244,7 @@ def draw_means(ax: Axes, curves: pd.DataFrame, metric: str, lines: Iterable[Line
     """Draw the course of a metric in every line: its mean over seeds in a t interval."""
     for line, curve in _measured(curves, metric, lines):
         look: dict[str, Any] = {"colour": line.colour, "line_style": line.style}
+        look["ends"] = ends_of(metric)
         plot_curve(ax, curve, label=line.label, num_sems=t_sems, **look)
 
 

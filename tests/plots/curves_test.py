@@ -48,3 +48,10 @@ def test_one_seed_has_a_line_and_no_band(ax):
     plot_curve(ax, ONE, colour="red")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), VALUES[0])
     assert len(ax.collections) == 0
+
+
+def test_the_band_of_a_share_stops_at_its_ends(ax):
+    shares = Curve(STEPS, np.array([[0.0, 0.5, 1.0], [0.0, 0.5, 1.0], [0.3, 0.5, 0.7]]))
+    plot_curve(ax, shares, colour="red", num_sems=4.0, ends=(0.0, 1.0))
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (0.0, 1.0)
