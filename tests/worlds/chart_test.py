@@ -109,6 +109,12 @@ def test_long_sentences_are_within_float32():
     trees = math.comb(62, 31) / 32  # Catalan's number of binary trees with 32 leaves
     expected = math.log(trees) + 31 * math.log(0.002) + 32 * math.log(0.00998)  # -303 nats
     np.testing.assert_allclose(jax.jit(world.log_probability)(row), expected, rtol=1e-5)
+    # the words say nothing of the length, so the next word is there if the sentence goes on
+    lengths = [math.comb(2 * n - 2, n - 1) / n * 0.001996 ** (n - 1) for n in range(1, 33)]
+    longer = np.cumsum(lengths[::-1])[::-1]  # at least 1 .. 32 words
+    onward = np.append(1, longer[1:] / longer[:-1])
+    found = np.exp(jax.jit(world.log_next)(row))[0]
+    np.testing.assert_allclose(found, np.tile(onward[:, None] / 100, 100), rtol=1e-4)
 
 
 @pytest.mark.parametrize(
