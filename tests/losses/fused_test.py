@@ -243,6 +243,15 @@ def test_products_of_bfloat16_are_summed_in_float32(path):
     assert {eqn.outvars[0].aval.dtype for eqn in products} == {jnp.dtype(jnp.float32)}
 
 
+@pytest.mark.parametrize("path", ["plain", *PATHS])
+@pytest.mark.parametrize("classes", [256, 300])
+def test_labels_in_bytes_are_not_taken_modulo_256(path, classes):
+    hidden, head, bias, _ = problem(shape=(4, D, classes), dtype=np.float32)
+    labels = jnp.array([1, 43, 44, 255], jnp.uint8)
+    run = partial(fused_stats_and_moments, hidden, head, bias=bias, path=path)
+    jax.tree.map(np.testing.assert_array_equal, run(labels), run(labels.astype(jnp.int32)))
+
+
 @pytest.mark.parametrize(
     ("name", "path", "loops"),
     [("e3", "auto", 0), ("e1", "auto", 2), ("e1", "gram", 2)],
