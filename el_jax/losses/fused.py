@@ -76,7 +76,7 @@ def fused_stats_and_moments(
     blocking = Blocking(min(vocab_chunk, num_classes), precision)
     # The temperature here divides a token's D hidden numbers, not its V logits.
     rows = (hidden / temperature).astype(hidden.dtype).reshape(-1, head.shape[0])
-    offsets = None if bias is None else bias / temperature
+    offsets = None if bias is None else bias.astype(wide_type(rows, head, bias)) / temperature
     if path == "gram":
         flat = _by_gram(rows, head, offsets, labels.reshape(-1), softmax, blocking)
     elif path == "chunked":
