@@ -95,6 +95,11 @@ def test_a_grammar_comes_from_a_file(tmp_path):
     file.write_text(GRAMMAR + "\n\n")
     world = read_grammar(path=str(file), length=4)
     np.testing.assert_array_equal(world.rules, SMALL["grammar_file"].rules)
+    file.write_text(GRAMMAR.strip(), encoding="utf-8-sig")
+    np.testing.assert_array_equal(read_grammar(path=str(file), length=4).rules, world.rules)
+    file.write_bytes(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"^rules.txt: must be UTF-8"):
+        read_grammar(path=str(file), length=4)
     file.write_text("S A 1.0\nA a 0.5\nA b x\n")
     with pytest.raises(ValueError, match=r"^rules.txt:3: probability='x': must be a number"):
         read_grammar(path=str(file), length=4)
