@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 from jax.extend.core import Literal as Constant, Var
-from jaxtyping import Float, Int, ScalarLike
+from jaxtyping import Float, Integer, ScalarLike
 
 from el_jax.losses.gradients import TokenLoss
 from el_jax.losses.gram import gram_moments, picked_logits
 from el_jax.losses.logit_gradient import SoftmaxMoments, softmax_moments
-from el_jax.losses.stats import TokenStats, symmetric_stats, token_stats
+from el_jax.losses.stats import TokenStats, symmetric_stats, token_stats, wide_labels
 from el_jax.losses.vocab_pass import Blocking, PassStats, vocab_pass, wide_type
 
 VOCAB_CHUNK = 2048
@@ -23,7 +23,7 @@ Path = Literal["auto", "plain", "gram", "chunked"]
 def fused_stats_and_moments(
     hidden: Float[Array, "*batch D"],
     head: Float[Array, "D V"],
-    labels: Int[Array, "*batch"],
+    labels: Integer[Array, "*batch"],
     *,
     bias: Float[Array, " V"] | None = None,
     temperature: ScalarLike = 1.0,
@@ -67,6 +67,7 @@ def fused_stats_and_moments(
     """
     num_classes = head.shape[1]
     _check(hidden, head, labels, vocab_chunk)
+    labels = wide_labels(labels)
     if path == "auto":
         path = choose_path(head.shape[0], num_classes, softmax=softmax, vocab_chunk=vocab_chunk)
     if path == "plain":
@@ -75,7 +76,7 @@ def fused_stats_and_moments(
     blocking = Blocking(min(vocab_chunk, num_classes), precision)
     # The temperature here divides a token's D hidden numbers, not its V logits.
     rows = (hidden / temperature).astype(hidden.dtype).reshape(-1, head.shape[0])
-    offsets = None if bias is None else bias / temperature
+    offsets = None if bias is None else bias.astype(wide_type(rows, head, bias)) / temperature
     if path == "gram":
         flat = _by_gram(rows, head, offsets, labels.reshape(-1), softmax, blocking)
     elif path == "chunked":

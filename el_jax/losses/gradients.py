@@ -16,6 +16,7 @@ TokenLoss = Callable[[TokenStats], Float[Array, "*batch"]]  # keyword parameters
 MARGIN_RANGE = (-64.0, 64.0)  # nats
 GRID_INTERVALS = 2**13  # extrema of a loss less than 1/64 nat apart are not resolved
 SLOPE_NOISE = 1e-10  # smaller derivatives may be rounding: their sign is ignored
+SHIFT_ERROR = 1e-4  # nats; a common shift further from its best value is not that value
 ZOOMS = 4  # refinements of the grid in each bracket: 1/64 nat / GRID_INTERVALS⁴ is below rounding
 
 
@@ -48,7 +49,8 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
 
     Symmetric: all wrong logits equal. Their common value is free, so a loss that depends on the
     shift of the logits is first minimised over it, in one Newton step: exact if the loss is
-    quadratic in the shift or invariant to it, as every loss of this package is.
+    quadratic in the shift or invariant to it, as every loss of this package is but the Taylor and
+    the spherical softmax.
 
     The derivative in m is scanned in float64, on ``GRID_INTERVALS`` steps over ``MARGIN_RANGE``,
     for rises from below ``-SLOPE_NOISE`` to above ``SLOPE_NOISE``; the same grid then refines each
@@ -60,6 +62,9 @@ def equilibrium_margins(loss: TokenLoss, num_classes: int) -> tuple[float, ...]:
 
     Returns:
         The minima in nats, ascending; empty if the loss decreases for ever, as CE does.
+
+    Raises:
+        ValueError: if the loss depends on the shift in another way.
     """
     with float64():
         brackets = _rising_brackets(loss, num_classes, MARGIN_RANGE, noise=SLOPE_NOISE)
@@ -102,5 +107,9 @@ def _margin_slope(
     slope, curvature = jax.jvp(shift_slope, (origin,), (jnp.ones_like(origin),))
     # Without curvature in the shift the loss is invariant to it: a Newton step would divide by 0.
     depends = curvature > SLOPE_NOISE
-    shift = jnp.where(depends, -slope / jnp.where(depends, curvature, 1), 0)
+    curvature = jnp.where(depends, curvature, 1)
+    shift = jnp.where(depends, -slope / curvature, 0)
+    left = jnp.where(depends, shift_slope(shift) / curvature, 0)
+    if (jnp.abs(left) > SHIFT_ERROR).any():
+        raise ValueError("loss: must be quadratic in the common shift of logits, or blind to it")
     return jax.grad(value)(margin, shift)

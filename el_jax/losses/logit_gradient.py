@@ -11,10 +11,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int, ScalarLike
+from jaxtyping import Float, Integer, ScalarLike
 
 from el_jax.losses.gradients import TokenLoss
-from el_jax.losses.stats import TokenStats, label_log_odds, variance_other
+from el_jax.losses.stats import TokenStats, label_log_odds, variance_other, wide_labels
 
 
 class SoftmaxMoments(NamedTuple):
@@ -31,7 +31,7 @@ class SoftmaxMoments(NamedTuple):
 
 def softmax_moments(
     logits: Float[Array, "*batch V"],
-    labels: Int[Array, "*batch"],
+    labels: Integer[Array, "*batch"],
     *,
     temperature: ScalarLike = 1.0,
 ) -> SoftmaxMoments:
@@ -43,7 +43,7 @@ def softmax_moments(
         temperature: the logits are divided by it.
     """
     scores = logits.astype(jnp.promote_types(logits.dtype, jnp.float32)) / temperature
-    is_label = jax.nn.one_hot(labels, logits.shape[-1], dtype=bool)
+    is_label = jax.nn.one_hot(wide_labels(labels), logits.shape[-1], dtype=bool)
     q = jax.nn.softmax(jnp.where(is_label, -jnp.inf, scores), axis=-1)
     mean_logit = jnp.where(is_label, 0, q * scores).sum(axis=-1)
     return SoftmaxMoments(jnp.square(q).sum(axis=-1), mean_logit)

@@ -12,7 +12,7 @@ from typing import NamedTuple, ParamSpec
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int, ScalarLike
+from jaxtyping import Float, Int, Integer, ScalarLike
 
 
 class TokenStats(NamedTuple):
@@ -72,7 +72,7 @@ def of_stats(loss: Callable[P, Array]) -> Callable[P, Array]:
 
 def token_stats(
     logits: Float[Array, "*batch V"],
-    labels: Int[Array, "*batch"],
+    labels: Integer[Array, "*batch"],
     *,
     temperature: ScalarLike = 1.0,
 ) -> TokenStats:
@@ -98,6 +98,7 @@ def token_stats(
     if not jnp.issubdtype(labels.dtype, jnp.integer):
         raise TypeError(f"labels are {labels.dtype}: must be integers, indices of classes")
     _check_num_classes(num_classes)
+    labels = wide_labels(labels)
     scores = logits.astype(jnp.promote_types(logits.dtype, jnp.float32)) / temperature
     is_label = jax.nn.one_hot(labels, num_classes, dtype=bool)
     # Without a label to pick, a silent 0 would train on nothing; NaN shows at once.
@@ -117,6 +118,11 @@ def token_stats(
         entropy_other=-(jnp.exp(log_q) * log_q).sum(axis=-1),
         num_classes=num_classes,
     )
+
+
+def wide_labels(labels: Integer[Array, "*batch"]) -> Int[Array, "*batch"]:
+    """The labels in int32 or wider: in uint8, class 259 would be class 3."""
+    return labels.astype(jnp.promote_types(labels.dtype, jnp.int32))
 
 
 def symmetric_stats(

@@ -54,8 +54,8 @@ class WorldSentences(abc.ABC, Generic[Asked]):
     def __post_init__(self) -> None:
         update, train, fresh = self.sentences_per_update, self.num_train, self.fresh_share
         require("sentences_per_update", update, update >= 1, "at least 1")
-        mixes = fresh == 0 or (train > 0 and 0 < fresh < 1 and self._repeated >= 1)
-        allowed = "0, or with num_train > 0 a share that leaves room for a training sentence"
+        mixes = fresh == 0 or (train > 0 and 0 < fresh < 1 and 1 <= self._repeated < update)
+        allowed = "0, or with num_train > 0 a share that leaves room for a repeated and a new one"
         require("fresh_share", fresh, mixes, allowed)
         allowed = f"0 or a multiple of {self._repeated}, the training sentences of an update"
         require("num_train", train, train >= 0 and train % self._repeated == 0, allowed)

@@ -158,7 +158,10 @@ class ChartGrammar:
                 log_scales -= jnp.where(places >= place - 1, log_scales, -jnp.inf).max(
                     axis=-1, keepdims=True
                 )
-                of_width = charts[..., 0, :] @ jnp.asarray(self.root) * jnp.exp(log_scales)
+                # capped for the shorter sentences, left out below: an infinite factor, even times
+                # 0, makes the gradient NaN
+                factor = jnp.exp(jnp.minimum(log_scales, 0))
+                of_width = charts[..., 0, :] @ jnp.asarray(self.root) * factor
                 onward = jnp.where(places >= place, of_width, 0).sum(axis=-1)
                 ended = jnp.where(places == place - 1, of_width, 0).sum(axis=-1)
                 return onward.sum(), onward + ended

@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 
 from el_jax.process.errors import require
 from el_jax.types import Key
-from el_jax.worlds.world import Sentences, Tokens, draw_each
+from el_jax.worlds.world import Sentences, Tokens, check_sentences, check_words, draw_each
 
 OPEN, CLOSE = 0, 1
 
@@ -86,6 +86,7 @@ class Dyck:
 
     def log_probability(self, tokens: Tokens) -> Float[Array, "*n"]:
         """Log-probability of each sentence, in nats: -log C(T, T/2), -inf if it is unbalanced."""
+        check_sentences(self, tokens)
         uniform = -math.log(math.comb(self.length, self.length // 2))
         return jnp.where(balance(tokens) == 0, uniform, -jnp.inf)
 
@@ -94,6 +95,7 @@ class Dyck:
 
         NaN if neither does.
         """
+        check_sentences(self, tokens)
         missing = _signs(tokens) - balance(tokens)[..., None]
         needed = jnp.stack([missing == 1, missing == -1], axis=-1)
         return jnp.where(jnp.abs(missing) == 1, 0, jnp.nan)[..., None] + jnp.where(
@@ -106,7 +108,7 @@ class Dyck:
         Each has the probability of its share among the remaining brackets. NaN after a prefix that
         never occurs.
         """
-        opened = jnp.asarray(tokens) == OPEN
+        opened = _signs(tokens) > 0
         earlier = jnp.stack([opened, ~opened], axis=-1).cumsum(axis=-2)
         left = self.length // 2 - jnp.roll(earlier, 1, axis=-2).at[..., 0, :].set(0)
         share = left / left.sum(axis=-1, keepdims=True)
@@ -163,4 +165,5 @@ def one_hot(signs: Int[np.ndarray, "n T"]) -> Float[np.ndarray, "n T 2*T"]:
 
 
 def _signs(tokens: Tokens) -> Int[Array, "*n T"]:
+    check_words(tokens, 2)
     return 1 - 2 * jnp.asarray(tokens)

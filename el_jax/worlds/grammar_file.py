@@ -44,10 +44,15 @@ def read_grammar(*, path: str, length: int = 16) -> ChartGrammar:
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: see :func:`parse_grammar`; the message begins with the file and the line.
+        ValueError: it is not UTF-8, or see :func:`parse_grammar`; the message begins with the file
+            and the line.
     """
     file = pathlib.Path(path)
-    return parse_grammar(file.read_text(encoding="utf-8"), length=length, name=file.name)
+    try:
+        text = file.read_text(encoding="utf-8-sig")  # Windows puts a mark before the text
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file.name}: must be UTF-8 ({error})") from error
+    return parse_grammar(text, length=length, name=file.name)
 
 
 def parse_grammar(text: str, *, length: int, name: str = "grammar") -> ChartGrammar:

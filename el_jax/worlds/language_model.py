@@ -31,7 +31,14 @@ from jaxtyping import Float, Int
 
 from el_jax.process.errors import require
 from el_jax.types import Batch, Key, Params
-from el_jax.worlds.world import Sentences, Tokens, categorical, draw_each, log_normalised
+from el_jax.worlds.world import (
+    Sentences,
+    Tokens,
+    categorical,
+    check_sentences,
+    draw_each,
+    log_normalised,
+)
 
 AT_ONCE = 512  # sentences per forward pass, at most
 
@@ -108,6 +115,7 @@ class LanguageModel:
 
     def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given those before it, in nats."""
+        check_sentences(self, tokens)
         rows = jnp.asarray(tokens).reshape(-1, self.length)
         found = self._log_next(rows, jnp.arange(self.length))
         return found.reshape(*tokens.shape, self.vocab_size)
@@ -117,6 +125,7 @@ class LanguageModel:
 
         Calls :meth:`log_conditionals_at` for every position, at T times its cost.
         """
+        check_sentences(self, tokens)
         rows = jnp.asarray(tokens).reshape(-1, self.length)
         places = jnp.tile(jnp.arange(self.length), len(rows))
         found = self.log_conditionals_at(jnp.repeat(rows, self.length, axis=0), places)
@@ -131,6 +140,7 @@ class LanguageModel:
         takes V forward passes per sentence; half the work is on words before the position, where
         candidates do not differ. Memory is that of 512 sentences.
         """
+        check_sentences(self, tokens)
         shape = len(tokens), self.vocab_size
 
         def joint(candidate: Array) -> Array:

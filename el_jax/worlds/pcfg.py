@@ -30,6 +30,7 @@ from el_jax.worlds.world import (
     categorical_of,
     certain,
     check_rows,
+    check_sentences,
     columns_of,
     cumulative,
     draw_each,
@@ -178,6 +179,7 @@ class TreeGrammar:
 
     def _emitted(self, tokens: Tokens) -> Float[Array, "*n T K"]:
         """p(x_t | symbol)."""
+        check_sentences(self, tokens)
         return columns_of(self.words, tokens)
 
     def _inside(

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from el_jax.process.errors import require
 from el_jax.types import Key
-from el_jax.worlds.world import Sentences, Tokens, check_words, draw_each, log_normalised
+from el_jax.worlds.world import Sentences, Tokens, check_sentences, draw_each, log_normalised
 
 
 @functools.partial(
@@ -127,7 +127,7 @@ class Periodic:
 
     def _is_copy(self, tokens: Tokens, sign: int) -> Bool[Array, "*n T V C"]:
         """Whether a word equals the one a period before (-1) or after (1), or there is none."""
-        check_words(tokens, self.vocab_size)
+        check_sentences(self, tokens)
         places = np.arange(self.length)[:, None] + sign * self._periods
         outside = (places < 0) | (places >= self.length)
         there = jnp.asarray(tokens)[..., places % self.length][..., None, :]

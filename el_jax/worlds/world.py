@@ -155,6 +155,17 @@ def check_words(tokens: Tokens, vocab_size: int, least: int = 0) -> None:
             )
 
 
+def check_sentences(world: World, tokens: Tokens) -> None:
+    """Check that tokens are words of a world of one length, and as many as its sentences have.
+
+    Raises:
+        ValueError: they are not.
+    """
+    num, length = tokens.shape[-1], world.length
+    require("words of a sentence", num, num == length, f"{length}, not a part of the sentence")
+    check_words(tokens, world.vocab_size)
+
+
 def categorical(key: Key, weights: Float[Array, "*n C"]) -> Int[Array, "*n"]:
     """Draw one class per row in proportion to its weight, from one uniform number per draw.
 

@@ -243,6 +243,23 @@ def test_products_of_bfloat16_are_summed_in_float32(path):
     assert {eqn.outvars[0].aval.dtype for eqn in products} == {jnp.dtype(jnp.float32)}
 
 
+@pytest.mark.parametrize("path", ["plain", *PATHS])
+def test_bias_in_bfloat16_is_that_of_its_values(path):
+    hidden, head, bias, labels = problem(dtype=np.float32)
+    short = (bias + 10).astype(jnp.bfloat16)
+    run = partial(all_fields, hidden, head, labels=labels, path=path, temperature=3.0)
+    assert_close(run(bias=short), run(bias=short.astype(jnp.float32)), 1e-6)
+
+
+@pytest.mark.parametrize("path", ["plain", *PATHS])
+@pytest.mark.parametrize("classes", [256, 300])
+def test_labels_in_bytes_are_not_taken_modulo_256(path, classes):
+    hidden, head, bias, _ = problem(shape=(4, D, classes), dtype=np.float32)
+    labels = jnp.array([1, 43, 44, 255], jnp.uint8)
+    run = partial(fused_stats_and_moments, hidden, head, bias=bias, path=path)
+    jax.tree.map(np.testing.assert_array_equal, run(labels), run(labels.astype(jnp.int32)))
+
+
 @pytest.mark.parametrize(
     ("name", "path", "loops"),
     [("e3", "auto", 0), ("e1", "auto", 2), ("e1", "gram", 2)],

@@ -162,6 +162,7 @@ def test_a_bad_field_is_named(field, value, allowed):
     [
         ({"num_train": 10, "fresh_share": 0.5}, "num_train=10: must be 0 or a multiple of 8,"),
         ({"num_train": 16, "fresh_share": 0.99}, "fresh_share=0.99: must be .* leaves room"),
+        ({"num_train": 16, "fresh_share": 0.01}, "fresh_share=0.01: must be .* and a new one"),
         ({"num_train": 16, "fresh_share": -0.5}, "fresh_share=-0.5: must be 0, or with"),
     ],
 )

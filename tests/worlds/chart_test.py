@@ -95,6 +95,11 @@ def test_a_grammar_comes_from_a_file(tmp_path):
     file.write_text(GRAMMAR + "\n\n")
     world = read_grammar(path=str(file), length=4)
     np.testing.assert_array_equal(world.rules, SMALL["grammar_file"].rules)
+    file.write_text(GRAMMAR.strip(), encoding="utf-8-sig")
+    np.testing.assert_array_equal(read_grammar(path=str(file), length=4).rules, world.rules)
+    file.write_bytes(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"^rules.txt: must be UTF-8"):
+        read_grammar(path=str(file), length=4)
     file.write_text("S A 1.0\nA a 0.5\nA b x\n")
     with pytest.raises(ValueError, match=r"^rules.txt:3: probability='x': must be a number"):
         read_grammar(path=str(file), length=4)
@@ -109,6 +114,12 @@ def test_long_sentences_are_within_float32():
     trees = math.comb(62, 31) / 32  # Catalan's number of binary trees with 32 leaves
     expected = math.log(trees) + 31 * math.log(0.002) + 32 * math.log(0.00998)  # -303 nats
     np.testing.assert_allclose(jax.jit(world.log_probability)(row), expected, rtol=1e-5)
+    # the words say nothing of the length, so the next word is there if the sentence goes on
+    lengths = [math.comb(2 * n - 2, n - 1) / n * 0.001996 ** (n - 1) for n in range(1, 33)]
+    longer = np.cumsum(lengths[::-1])[::-1]  # at least 1 .. 32 words
+    onward = np.append(1, longer[1:] / longer[:-1])
+    found = np.exp(jax.jit(world.log_next)(row))[0]
+    np.testing.assert_allclose(found, np.tile(onward[:, None] / 100, 100), rtol=1e-4)
 
 
 @pytest.mark.parametrize(

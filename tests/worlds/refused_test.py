@@ -117,10 +117,22 @@ def test_what_cannot_be_answered_is_named(call, message):
         call()
 
 
-@pytest.mark.parametrize("name", ["hmm", "pcfg", "grammar_file", "periodic"])
+@pytest.mark.parametrize(
+    "name", ["hmm", "pcfg", "grammar_file", "dyck", "periodic", "language_model"]
+)
 def test_a_token_that_is_no_word_is_refused_and_not_taken_for_another(name):
     world = SMALL[name]
     tokens = np.zeros((1, world.length), np.int32)
     tokens[0, 0] = world.vocab_size  # the begin token of a causal task
     with pytest.raises(ValueError, match=f"token {world.vocab_size}: must be in .* the words of"):
         world.log_next(tokens)
+
+
+@pytest.mark.parametrize("name", ["pcfg", "dyck", "periodic", "language_model"])
+@pytest.mark.parametrize("method", ["log_probability", "log_conditionals"])
+def test_part_of_a_sentence_is_refused_and_not_taken_for_another_sentence(name, method):
+    world = SMALL[name]
+    of = getattr(world, method)
+    part = np.zeros((world.length, world.length - 1), np.int32)  # as many words as three sentences
+    with pytest.raises(ValueError, match=f"words of a sentence={world.length - 1}: must be"):
+        of(part)
