@@ -98,7 +98,7 @@ class ChartGrammar:
 
         The rest, up to 1, belongs to longer sentences, which the world leaves out.
         """
-        return self._mass() @ jnp.asarray(self.root)
+        return self._mass() @ jnp.asarray(self.root, float)
 
     def sample(self, key: Key, num: int) -> Sentences:
         """Draw ``num`` sentences: first the number of words, then splits that add up to it."""
@@ -106,7 +106,7 @@ class ChartGrammar:
 
         def draw(key: Key) -> Sentences:
             length_key, root_key, tree_key, word_key = jax.random.split(key, 4)
-            root = mass * jnp.asarray(self.root)[None]
+            root = mass * jnp.asarray(self.root, float)[None]
             last = categorical(length_key, root.sum(axis=-1))  # one less than the words
             symbols = jnp.zeros(self.length, jnp.int32).at[0].set(categorical(root_key, root[last]))
             widths = jnp.zeros(self.length, jnp.int32).at[0].set(last + 1)
@@ -114,7 +114,7 @@ class ChartGrammar:
             keys = jax.random.split(tree_key, self.length - 1)
             if self.length > 1:  # a scan without steps traces its body on empty arrays
                 (symbols, widths), _ = jax.lax.scan(split, (symbols, widths), keys)
-            drawn = categorical(word_key, jnp.asarray(self.words)[symbols])
+            drawn = categorical(word_key, jnp.asarray(self.words, float)[symbols])
             return Sentences(jnp.where(widths > 0, drawn, PAD))
 
         return draw_each(draw, key, num)
@@ -124,7 +124,7 @@ class ChartGrammar:
         charts, log_scales = self._charts(jnp.asarray(tokens))
         whole, log_scale = _whole(charts, log_scales, jnp.asarray(tokens))
         log_possible = jnp.log(self.length_law().sum())
-        return jnp.log(whole @ jnp.asarray(self.root)) + log_scale - log_possible
+        return jnp.log(whole @ jnp.asarray(self.root, float)) + log_scale - log_possible
 
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
@@ -136,10 +136,10 @@ class ChartGrammar:
 
         def scaled_probability(emitted: Array) -> Array:
             whole, _ = _whole(*self._inside(emitted), tokens)
-            return (whole @ jnp.asarray(self.root)).sum()
+            return (whole @ jnp.asarray(self.root, float)).sum()
 
         outside = jax.grad(scaled_probability)(self._emitted(tokens))
-        conditionals = log_normalised(jnp.log(outside @ jnp.asarray(self.words)))
+        conditionals = log_normalised(jnp.log(outside @ jnp.asarray(self.words, float)))
         return jnp.where(tokens[..., None] == PAD, -jnp.inf, conditionals)
 
     def log_next(self, tokens: Tokens) -> Float[Array, "*n T V"]:
@@ -149,7 +149,7 @@ class ChartGrammar:
         prefix that never occurs. It costs T times as much as :meth:`log_conditionals`.
         """
         emitted, places = self._emitted(jnp.asarray(tokens)), jnp.arange(self.length)
-        any_word = jnp.asarray(self.words).sum(axis=-1)
+        any_word = jnp.asarray(self.words, float).sum(axis=-1)
 
         def at(place: Array) -> Array:
             def probability(known: Array) -> tuple[Array, Array]:
@@ -161,14 +161,14 @@ class ChartGrammar:
                 # capped for the shorter sentences, left out below: an infinite factor, even times
                 # 0, makes the gradient NaN
                 factor = jnp.exp(jnp.minimum(log_scales, 0))
-                of_width = charts[..., 0, :] @ jnp.asarray(self.root) * factor
+                of_width = charts[..., 0, :] @ jnp.asarray(self.root, float) * factor
                 onward = jnp.where(places >= place, of_width, 0).sum(axis=-1)
                 ended = jnp.where(places == place - 1, of_width, 0).sum(axis=-1)
                 return onward.sum(), onward + ended
 
             known = jnp.where((places < place)[:, None], emitted, any_word)
             outside, total = jax.grad(probability, has_aux=True)(known)
-            of_words = outside[..., place, :] @ jnp.asarray(self.words)
+            of_words = outside[..., place, :] @ jnp.asarray(self.words, float)
             return jnp.log(of_words) - jnp.log(total)[..., None]
 
         return jnp.moveaxis(jax.lax.map(at, places), 0, -2)
@@ -177,7 +177,7 @@ class ChartGrammar:
         """The most probable symbol of the whole sentence and of each prefix."""
         charts, log_scales = self._charts(sentences.tokens)
         whole, _ = _whole(charts, log_scales, sentences.tokens)
-        starts = jnp.asarray(self.root) > 0
+        starts = jnp.asarray(self.root, float) > 0
         labels = {"sentence": most_probable(jnp.where(starts, whole, 0))}
         for name in [name for name in self.num_classes if name != "sentence"]:
             width = int(name.removeprefix("prefix_"))
@@ -191,8 +191,8 @@ class ChartGrammar:
 
     def _mass(self) -> Float[Array, "T K"]:
         """Probability that each symbol becomes n words, for n = 1 .. T."""
-        rules = jnp.asarray(self.rules)
-        mass = jnp.asarray(self.words).sum(axis=-1)[None]
+        rules = jnp.asarray(self.rules, float)
+        mass = jnp.asarray(self.words, float).sum(axis=-1)[None]
         for _ in range(self.length - 1):
             pairs = mass.T @ mass[::-1]  # left parts of 1 .. n words with right parts of n .. 1
             mass = jnp.concatenate([mass, jnp.einsum("nab,ab->n", rules, pairs)[None]])
@@ -207,7 +207,7 @@ class ChartGrammar:
         """
         symbols, widths = spans
         start = jnp.argmax(widths > 1)
-        width, rules = widths[start], jnp.asarray(self.rules)[symbols[start]]
+        width, rules = widths[start], jnp.asarray(self.rules, float)[symbols[start]]
         left_widths = jnp.arange(1, self.length)
         left = mass[left_widths - 1]
         right = jnp.where((left_widths < width)[:, None], mass[width - left_widths - 1], 0)
@@ -234,7 +234,7 @@ class ChartGrammar:
         self, emitted: Float[Array, "*n T K"]
     ) -> tuple[Float[Array, "*n T T K"], Float[Array, "*n T"]]:
         """Scaled inside probabilities ``[width - 1, start]``, and log-scales as in `_chart`."""
-        chart = functools.partial(_chart, jnp.asarray(self.rules))
+        chart = functools.partial(_chart, jnp.asarray(self.rules, float))
         for _ in emitted.shape[:-2]:
             chart = jax.vmap(chart)
         return chart(emitted)

@@ -87,7 +87,7 @@ class HMM:
 
     def sample(self, key: Key, num: int) -> Sentences:
         """Draw ``num`` sentences; ``hidden`` holds their states, ``[num, T]``."""
-        initial = jnp.asarray(self.initial)
+        initial = jnp.asarray(self.initial, float)
         transition, emission = cumulative(self.transition), cumulative(self.emission)
 
         def draw(key: Key) -> Sentences:
@@ -126,7 +126,7 @@ class HMM:
         NaN after a prefix that never occurs.
         """
         predicted, _ = self._messages(tokens)
-        return jnp.log(predicted @ jnp.asarray(self.emission))
+        return jnp.log(predicted @ jnp.asarray(self.emission, float))
 
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
@@ -151,7 +151,11 @@ class HMM:
         return {name: posterior[..., t, :] for t, name in enumerate(self.num_classes)}
 
     def _tables(self) -> tuple[Array, Array, Array]:
-        return jnp.asarray(self.initial), jnp.asarray(self.transition), jnp.asarray(self.emission)
+        return (
+            jnp.asarray(self.initial, float),
+            jnp.asarray(self.transition, float),
+            jnp.asarray(self.emission, float),
+        )
 
     def _emitted(self, tokens: Tokens) -> Float[Array, "*n T S"]:
         """p(x_t | z_t)."""

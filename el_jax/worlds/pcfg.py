@@ -108,13 +108,13 @@ class TreeGrammar:
 
     def sample(self, key: Key, num: int) -> Sentences:
         """Draw ``num`` sentences, one level after the other."""
-        rules = [jnp.asarray(self.root_rules), *jnp.asarray(self.rules)]
+        rules = [jnp.asarray(self.root_rules, float), *jnp.asarray(self.rules, float)]
         tables = [cumulative(table.reshape(len(table), -1)) for table in rules]
         words = cumulative(self.words)
 
         def draw(key: Key) -> Sentences:
             root_key, word_key, key = jax.random.split(key, 3)
-            symbols = categorical(root_key, jnp.asarray(self.root))[None]
+            symbols = categorical(root_key, jnp.asarray(self.root, float))[None]
             for level, table in enumerate(tables):
                 drawn = categorical_of(jax.random.fold_in(key, level), table, symbols)
                 symbols = jnp.stack(jnp.divmod(drawn, len(words)), axis=-1).reshape(-1)
@@ -125,7 +125,7 @@ class TreeGrammar:
     def log_probability(self, tokens: Tokens) -> Float[Array, "*n"]:
         """Log-probability of each sentence, in nats; -inf for one that never occurs."""
         spans, log_scale = self._inside(self._emitted(tokens))
-        return jnp.log(spans[-1] @ jnp.asarray(self.root)) + log_scale
+        return jnp.log(spans[-1] @ jnp.asarray(self.root, float)) + log_scale
 
     def log_conditionals(self, tokens: Tokens) -> Float[Array, "*n T V"]:
         """Log-probability of every word at every position given the others, in nats.
@@ -153,13 +153,13 @@ class TreeGrammar:
 
         def scaled_probability(emitted: Array) -> Array:
             spans, _ = self._inside(emitted)
-            return (spans[-1] @ jnp.asarray(self.root)).sum()
+            return (spans[-1] @ jnp.asarray(self.root, float)).sum()
 
         return jax.grad(scaled_probability)(emitted)
 
     def _law_of_words(self, outside: Float[Array, "*n T K"]) -> Float[Array, "*n T V"]:
         """Log-probability of the words, as a mixture over symbols."""
-        words = jnp.asarray(self.words)
+        words = jnp.asarray(self.words, float)
         # the sum over words from each symbol's sum: one pass less over V numbers per position
         total = outside @ words.sum(axis=-1, keepdims=True)
         return jnp.log(outside @ words) - jnp.log(total)
@@ -191,7 +191,7 @@ class TreeGrammar:
         of 32 words is out of float32's range, and the derivative is needed only up to a factor.
         """
         spans, log_scale = [], jnp.zeros(emitted.shape[:-2], emitted.dtype)
-        for table in (*jnp.asarray(self.rules)[::-1], jnp.asarray(self.root_rules)):
+        for table in (*jnp.asarray(self.rules, float)[::-1], jnp.asarray(self.root_rules, float)):
             left, right = emitted[..., ::2, :], emitted[..., 1::2, :]
             emitted = jnp.einsum("nab,...a,...b->...n", table, left, right)
             largest = jax.lax.stop_gradient(emitted.max(axis=-1, keepdims=True))

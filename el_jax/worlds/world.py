@@ -134,7 +134,7 @@ def columns_of(table: Any, tokens: Tokens, least: int = 0) -> Float[Array, "*n T
     Raises:
         ValueError: a token whose value is known here, not a traced one, is out of range.
     """
-    columns = jnp.asarray(table).T
+    columns = jnp.asarray(table, float).T
     check_words(tokens, len(columns), least)
     return columns[tokens]
 

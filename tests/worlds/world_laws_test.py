@@ -180,6 +180,20 @@ def test_float32_agrees_with_float64(name):
 
 
 @every_world
+def test_float64_is_exact_beside_a_program_in_float32(name):
+    """While such a program lives, jax 0.10 converts the tables in it to float32 elsewhere, too."""
+    world = SMALL[name]
+    tokens, probability = written_out(name)
+    with jax.enable_x64(False):
+        beside = jax.jit(lambda rows: (world.log_next(rows), world.log_conditionals(rows)))
+        beside(tokens)
+    expected = joint_next(tokens, probability, world.vocab_size)
+    np.testing.assert_allclose(np.exp(world.log_next(tokens)), expected, atol=1e-10)
+    expected = joint_conditionals(tokens, probability, world.vocab_size)
+    np.testing.assert_allclose(np.exp(world.log_conditionals(tokens)), expected, atol=1e-10)
+
+
+@every_world
 def test_the_entropy_floor_is_that_of_the_joint(name):
     world = SMALL[name]
     tokens, probability = written_out(name)
