@@ -138,7 +138,7 @@ def build(settings: Settings) -> Training:
     probes = tuple(_probe(name, task, model) for name in train.probes)
     program = make_program(spec)
     drawn = draw()
-    last = {split: drawn.pop(split) for split in train.eval_last}
+    last = {split: drawn.pop(split) for split in dict.fromkeys(train.eval_last)}
     return Training(program, train, drawn, last, probes)
 
 

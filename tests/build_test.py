@@ -50,6 +50,11 @@ def test_a_split_may_not_be_called_like_a_group_of_another():
         build.checked(build.parse(config))
 
 
+def test_a_split_named_twice_is_measured_once():
+    config = config_with(train={"eval_last": ("test", "test"), "seeds": 1})
+    assert [*build.build(build.parse(config)).final_evaluations] == ["test"]
+
+
 def test_temperature_divides_the_logits_of_the_loss_only():
     metrics = []
     for temperature in (1.0, 2.0):
