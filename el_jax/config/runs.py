@@ -68,8 +68,10 @@ def _swept(section: str, name: str, values: Any) -> dict[str, tuple[int | float,
     kinds = {int: tuple[int, ...], float: tuple[float, ...]}
     checked = typed(path, given, {k: kinds[declared[k].kind] for k in given if k in declared})
     for key, numbers in checked.items():
-        for value in numbers:
+        for place, value in enumerate(numbers):
             check_range(f"{path}.{key}", value, declared[key])
+            if value in numbers[:place]:
+                raise ConfigError(f"config.{path}.{key}={numbers!r}: must have {value!r} once")
     return {key: numbers for key, numbers in checked.items() if numbers}
 
 

@@ -94,6 +94,7 @@ TRAINING = [
     ("loss=e1", "sweep.loss.lam", 3, "must be a tuple"),
     ("loss=e1", "sweep.loss.lam", (1.0, -2.0), NOT_NEGATIVE),
     ("loss=e1", "sweep.optim.peak_lr", (1e-3, -1.0), ABOVE_0),
+    ("loss=e1", "sweep.loss.lam", (2.0, 1.0, 2), "must have 2.0 once"),
     ("loss=e1", "sweep.optim.warmup_steps", (0, 50), "must be at most train.num_updates=40"),
     ("loss=e1", "parallel", "mpi", "must be one of jit, pmap"),
 ]
