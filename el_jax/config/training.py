@@ -66,6 +66,10 @@ class TrainSection(FitOptions):
         rising = len(span) == 2 and 0 < span[0] < span[1]
         require("profile", span, not span or rising, "empty, or two rising updates")
         super().__post_init__()
+        every = self.log_every  # a trace begins with the first row in its span
+        begun = not span or -(-span[0] // every) * every < min(span[1], self.num_updates)
+        within = f"log_every={every} below its end and num_updates={self.num_updates}"
+        require("profile", span, begun, f"empty, or hold a multiple of {within}")
 
 
 @dataclasses.dataclass(frozen=True)

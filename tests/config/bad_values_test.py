@@ -95,6 +95,8 @@ TRAINING = [
     ("loss=e1", "sweep.loss.lam", (1.0, -2.0), NOT_NEGATIVE),
     ("loss=e1", "sweep.optim.peak_lr", (1e-3, -1.0), ABOVE_0),
     ("loss=e1", "sweep.loss.lam", (2.0, 1.0, 2), "must have 2.0 once"),
+    ("loss=e1", "train.profile", (3, 10), "must be empty, or hold a multiple of log_every=10"),
+    ("loss=e1", "train.profile", (31, 50), "below its end and num_updates=40"),
     ("loss=e1", "sweep.optim.warmup_steps", (0, 50), "must be at most train.num_updates=40"),
     ("loss=e1", "parallel", "mpi", "must be one of jit, pmap"),
 ]
