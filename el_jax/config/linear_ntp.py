@@ -75,8 +75,8 @@ def text_problem(
     Raises:
         ValueError: a number is out of range, a book is unknown, or no context is left.
     """
-    least = {"first_word": 0, "num_words": 0, "context_length": 1, "vocab_limit": 1}
-    given = first_word, num_words, context_length, vocab_limit
+    least = {"first_word": 0, "num_words": 0, "context_length": 1, "vocab_limit": 1, "dim": 0}
+    given = first_word, num_words, context_length, vocab_limit, dim
     for (name, lowest), value in zip(least.items(), given, strict=True):
         if value < lowest:
             raise ValueError(f"{name}={value}: must be at least {lowest}")
@@ -242,4 +242,7 @@ def _problem(values: Any) -> ProblemChoice:
     builder = choose("problem.name", name, PROBLEMS)
     hints = typing.get_type_hints(builder)
     kinds = {key: hints[key] for key in inspect.signature(builder).parameters}
-    return ProblemChoice(name, typed("problem", given, kinds))
+    arguments = typed("problem", given, kinds)
+    if (seed := arguments.get("seed", 0)) < 0:
+        raise ConfigError(f"config.problem.seed={seed}: must be at least 0")
+    return ProblemChoice(name, arguments)

@@ -111,6 +111,7 @@ UNKNOWN = [
 # Keys of configs/linear_ntp/random.py; some are refused by the problem's builder, not the section.
 LINEAR = [
     ("problem.support_size", 10, "config.problem: support_size=10: must be at least 1"),
+    ("problem.seed", -1, "config.problem.seed=-1: must be at least 0"),
     ("problem.name", "rndom", "config.problem.name='rndom': must be one of activations, "),
     ("trajectory.method", "gdd", "config.trajectory.method='gdd': must be None or one of "),
     ("trajectory.step_size", -1.0, "config.trajectory.step_size=-1.0: must be positive"),

@@ -47,6 +47,11 @@ def test_text_without_projection_has_one_dimension_a_word():
     np.testing.assert_array_equal(problem.embeddings.sum(axis=0), 2)
 
 
+def test_a_text_in_fewer_than_no_dimensions_is_named():
+    config = text.get_config("T=1,d=-1,V=20,words=300,embedding=bag_of_words")
+    assert message(config) == "config.problem: dim=-1: must be at least 0"
+
+
 def test_activations_and_counts_may_share_a_file(tmp_path):
     path = tmp_path / "acts.npz"
     config = activations.get_config(f"file={path},unit")
