@@ -42,8 +42,9 @@ def show(run: SavedRun) -> pathlib.Path:
     measured = _measured(run)
     print(f"{run.workdir}: step {history.steps[-1]} of {settings.train.num_updates}")
     print(*_table(run, measured), sep="\n")
-    # a split measured only at the end has no curve
-    curves = {name: history.curve(name) for name in measured if _marks(history, name) > 1}
+    # a split measured only at the end has no curve; the first row has points alone
+    least = min(2, len(history.steps))
+    curves = {name: history.curve(name) for name in measured if _marks(history, name) >= least}
     kinds = {"loss, nats": "loss", "accuracy": "accuracy", "perplexity": "perplexity"}
     panels = {
         label: {measured[name]: curve for name, curve in curves.items() if name.endswith(kind)}

@@ -119,6 +119,14 @@ def test_show_has_the_numbers_of_probes(workdir, capsys):
     assert [run.split()[-1] for run in runs] == ["0.250", "0.500", "0.000", "1.000"]
 
 
+def test_show_draws_the_first_row(workdir, capsys):
+    first, _ = (workdir / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (workdir / "metrics.jsonl").write_text(first)
+    assert show.main([str(workdir)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("step 10 of 20")
+    assert (workdir / "curves.png").stat().st_size > 10_000
+
+
 def test_show_compares_workdirs_by_the_keys_in_which_they_differ(workdir, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(workdir, other)
