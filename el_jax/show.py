@@ -5,7 +5,8 @@
 WORKDIR belongs to a training that is running, was interrupted or has finished. Prints a table with
 a line for each run, its probes included, and writes WORKDIR/curves.png: the loss, and the accuracy
 of every group of every split, with a line at chance level if the task has one. Given several
-workdirs, prints one table of the numbers in which they differ and their last metrics.
+workdirs, prints one table of the numbers in which they differ and their last metrics. A metric that
+was measured before the last row, as in an interrupted training, has its step in parentheses.
 """
 
 import argparse
@@ -65,7 +66,7 @@ def show(run: SavedRun) -> pathlib.Path:
 def compare(runs: Sequence[SavedRun]) -> list[str]:
     """A table of several workdirs: the config keys in which they differ, and their last metrics.
 
-    Each line is the mean over the seeds of one sweep point.
+    Each line is the mean over the seeds of one sweep point that have a number.
     """
     flat = [flatten(json.loads((run.workdir / "config.json").read_text())) for run in runs]
     keys = sorted({key for config in flat for key in config})
@@ -79,7 +80,9 @@ def compare(runs: Sequence[SavedRun]) -> list[str]:
             row |= {k: str(config.get(k, "")) for k in differing if not config.get(f"sweep.{k}")}
             row["step"] = str(run.history.steps[-1])
             for name, label in last.items():
-                row[label] = f"{np.nanmean(run.history.curve(name)[1][-1][places]):.3f}"
+                values, when = _newest(run.history, name)
+                of_seeds = values[places][~np.isnan(values[places])]
+                row[label] = f"{of_seeds.mean() if of_seeds.size else np.nan:.3f}{when}"
             rows.append(row)
     return _aligned(rows)
 
@@ -107,6 +110,12 @@ def _aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
     ]
 
 
+def _newest(history: History, name: str) -> tuple[np.ndarray, str]:
+    """A metric's newest values, and their step in parentheses if it is not that of the last row."""
+    steps, values = history.curve(name)
+    return values[-1], "" if steps[-1] == history.steps[-1] else f" ({steps[-1]})"
+
+
 def _marks(history: History, name: str) -> int:
     return len(history.curve(name)[0])
 
@@ -118,7 +127,8 @@ def _is_in(rows: Sequence[dict[str, np.ndarray]], name: str) -> bool:
 def _table(run: SavedRun, measured: dict[str, str]) -> list[str]:
     """A line for each run: its numbers, then the newest value of each metric."""
     history = run.history
-    last = {label: history.curve(name)[1][-1] for name, label in measured.items()}
+    newest = {label: _newest(history, name) for name, label in measured.items()}
+    last = {f"{label}{when}": values for label, (values, when) in newest.items()}
     rows = [
         {name: f"{number:g}" for name, number in ({"run": i} | numbers).items()}
         | {label: f"{values[i]:.3f}" for label, values in last.items()}

@@ -127,6 +127,18 @@ def test_show_draws_the_first_row(workdir, capsys):
     assert (workdir / "curves.png").stat().st_size > 10_000
 
 
+def test_show_says_which_numbers_are_of_an_earlier_row(workdir, capsys):
+    first, last = map(json.loads, (workdir / "metrics.jsonl").read_text().splitlines())
+    last = {"step": 20, "batch_loss": [None, None, 3.0, None]}  # three runs were not finite
+    (workdir / "metrics.jsonl").write_text(f"{json.dumps(first)}\n{json.dumps(last)}\n")
+    assert show.main([str(workdir)] * 2) == 0
+    shown, _, compared = capsys.readouterr().out.partition("\n\n")
+    assert re.search(r" loss .* test hard \(10\)", shown.splitlines()[1])
+    head, *lines = (re.split("  +", line.strip()) for line in compared.splitlines())
+    assert [line[head.index("loss")] for line in lines] == ["nan", "3.000"] * 2
+    assert all(line[head.index("test hard")].endswith(" (10)") for line in lines)
+
+
 def test_show_compares_workdirs_by_the_keys_in_which_they_differ(workdir, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(workdir, other)
