@@ -103,8 +103,16 @@ class SavedRun:
 
     @property
     def history(self) -> History:
-        """Every row of metrics.jsonl."""
-        return read_rows(self.workdir / "metrics.jsonl")
+        """Every row of metrics.jsonl.
+
+        Raises:
+            ConfigError: a line of it is no JSON.
+        """
+        path = self.workdir / "metrics.jsonl"
+        try:
+            return read_rows(path)
+        except ValueError as error:
+            raise ConfigError(f"{path}: damaged ({error})") from error
 
     @property
     def metrics(self) -> "pd.DataFrame":

@@ -139,6 +139,12 @@ def test_show_says_which_numbers_are_of_an_earlier_row(workdir, capsys):
     assert all(line[head.index("test hard")].endswith(" (10)") for line in lines)
 
 
+def test_rows_that_are_no_json_are_told(workdir, capsys):
+    (workdir / "metrics.jsonl").write_text("step 10\n")
+    assert show.main([str(workdir)]) == 2
+    assert f"error: {workdir}/metrics.jsonl: damaged (" in capsys.readouterr().err
+
+
 def test_show_compares_workdirs_by_the_keys_in_which_they_differ(workdir, tmp_path, capsys):
     other = tmp_path / "other"
     shutil.copytree(workdir, other)
