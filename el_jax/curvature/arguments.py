@@ -85,6 +85,21 @@ def check_examples(name: str, examples: Any, weights: Array | None) -> int:
     return num
 
 
+def check_labels(name: str, labels: Array, num_classes: int, weights: Array | None) -> None:
+    """Raise if a label is no class, as -100 for an ignored token: it would count as a loss of 0.
+
+    Labels of contexts of weight 0 may be anything; traced ones pass, see :func:`check_finite`.
+
+    Raises:
+        ValueError: names the first such label.
+    """
+    wrong = (labels < 0) | (labels >= num_classes)
+    wrong = wrong if weights is None else wrong & (weights > 0)
+    if not isinstance(wrong, jax.core.Tracer):
+        allowed = f"classes, 0 to {num_classes - 1}; leave other contexts out"
+        require(name, labels[wrong][:1].tolist(), not wrong.any(), allowed)
+
+
 def check_finite(what: str, value: Array, cause: str, at: Callable[[], Array]) -> None:
     """Raise if the result, or the loss it was computed from, is not finite.
 

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from el_jax.curvature.arguments import check_count, check_examples
+from el_jax.curvature.arguments import check_count, check_examples, check_labels
 from el_jax.curvature.gradient_norms import gradient_norms
 from el_jax.curvature.hessian import GaussNewton, second_derivative
 from el_jax.curvature.operator import Operator
@@ -150,9 +150,10 @@ class Fisher(Operator):
         """The trace of the empirical Fisher matrix, at the labels of the data.
 
         Raises:
-            ValueError: unless there is one label per context.
+            ValueError: unless there is one label per context, and each is a class.
         """
         check_examples("contexts and observed", (self.contexts, observed), self.weights)
+        check_labels("observed", observed, self._num_classes(), self.weights)
 
         def of_context(context: Any, label: Int[Array, ""]) -> Float[Array, "1 parts"]:
             squares_at, _ = self._scores(context, self._whole())
@@ -177,9 +178,12 @@ class Fisher(Operator):
             num_probes: probes per context.
 
         Raises:
-            ValueError: unless there is one target per context and at least two probes.
+            ValueError: unless there is one target per context, each label is a class, and there
+                are at least two probes.
         """
         check_examples("contexts and targets", (self.contexts, targets), self.weights)
+        if targets.ndim == 1:
+            check_labels("targets", targets, self._num_classes(), self.weights)
         check_count("num_probes", num_probes, least=2)
 
         def of_context(context: Any, given: tuple[Array, Key]) -> Float[Array, "m 1"]:
@@ -229,6 +233,9 @@ class Fisher(Operator):
 
     def _whole(self) -> list[Float[Array, " L"]]:
         return [jnp.ones(len(jax.tree.leaves(self.params)))]
+
+    def _num_classes(self) -> int:
+        return int(jax.eval_shape(self.value).shape[1])
 
     def _num_contexts(self) -> int:
         return check_examples("contexts", self.contexts, self.weights)

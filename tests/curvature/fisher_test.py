@@ -129,6 +129,12 @@ REFUSED = {
     r"contexts and observed have first axes \[\(3,\), \(8,\)\]": lambda make: (
         make().empirical_trace(jnp.zeros(3, int))
     ),
+    r"observed=\[-100\]: must be classes, 0 to 3": lambda make: make().empirical_trace(
+        observed().at[5].set(-100)
+    ),
+    r"targets=\[4\]: must be classes, 0 to 3": lambda make: make(
+        weights=jnp.arange(8.0)
+    ).controlled_hessian_trace(observed().at[jnp.array([0, 5])].set(jnp.array([-100, 4])), KEY),
 }
 
 
