@@ -29,7 +29,7 @@ from el_jax.curvature.sampling import (
     weighted_mean,
 )
 from el_jax.process.errors import require
-from el_jax.types import Key, Params
+from el_jax.types import Estimate, Key, Params
 
 SomeHessian = TypeVar("SomeHessian", bound="Hessian")
 
@@ -83,6 +83,7 @@ class Hessian(Operator):
 
         Its trace uses the same probes at both ends, so its error is that of paired differences, far
         below that of two separate estimates if the Hessians are similar. It costs as much as both.
+        It has no scale-free trace, since the leaves at its two ends have norms of their own.
 
         Raises:
             ValueError: if ``after`` does not have the tree of the parameters.
@@ -93,7 +94,7 @@ class Hessian(Operator):
             later, sooner = (jax.tree.map(jnp.add, at, step) for at in (after, self.params))
             return self.at(later) - self.at(sooner)
 
-        return Hessian(difference, jax.tree.map(jnp.zeros_like, self.params))
+        return _Difference(difference, jax.tree.map(jnp.zeros_like, self.params))
 
     def over(
         self, examples: Any, *, weights: Float[Array, " N"] | None = None, chunk: int = 1
@@ -109,6 +110,14 @@ class Hessian(Operator):
             ValueError: if there are fewer than two examples, or leaves or weights differ in N.
         """
         return SampledHessian(self.loss, self.params, examples, weights, chunk)
+
+
+class _Difference(Hessian):
+    """The difference of two Hessians; its parameters are the step from both, 0."""
+
+    def scale_free_trace(self, key: Key, num_probes: int, *, chunk: int = 1) -> Estimate:
+        del key, num_probes, chunk
+        raise ValueError("scale_free_trace of a difference: take the difference of both traces")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -193,6 +193,8 @@ def test_numbers_that_measure_nothing_are_refused():
     one = (contexts()[:1], observed()[:1])
     with pytest.raises(ValueError, match="number of examples=1: must be at least 2"):
         Hessian(example_loss, classifier_params()).over(one).sampled_trace(KEY)
+    with pytest.raises(ValueError, match="scale_free_trace of a difference: take"):
+        Hessian(loss, at).difference_to(at).scale_free_trace(KEY, 2)
     uneven = (contexts(), observed()[:3])
     with pytest.raises(ValueError, match=r"examples have first axes \[\(3,\), \(8,\)\]: must"):
         Hessian(example_loss, classifier_params()).over(uneven).sampled_trace(KEY)
