@@ -26,7 +26,8 @@ class SampledEstimate(NamedTuple):
         sem: its standard error, ``sem² = context_sem² + probe_sem²`` up to sampling.
         context_sem: the part that only more contexts reduce.
         probe_sem: the part that more probes or labels per context also reduce.
-        values: the value of each context and probe, ``[N, m]``; ``mean`` is their mean.
+        values: the value of each context and probe, ``[N, m]``; ``mean`` is their weighted mean.
+        weights: weights of the contexts, ``[N]``; None for equal ones.
     """
 
     mean: Array
@@ -34,6 +35,7 @@ class SampledEstimate(NamedTuple):
     context_sem: Array
     probe_sem: Array
     values: Array
+    weights: Array | None = None
 
 
 def signs(key: Key, params: Params) -> Params:
@@ -98,7 +100,8 @@ def mean_over_contexts(
             sampled. If only one is positive, ``sem`` and ``context_sem`` are NaN.
     """
     contexts, probes = values.shape
-    weights = jnp.ones(contexts, values.dtype) if weights is None else weights.astype(values.dtype)
+    given = weights
+    weights = jnp.ones(contexts, values.dtype) if given is None else given.astype(values.dtype)
     num = (weights > 0).sum().astype(values.dtype)  # padding has weight 0
     shares = weights / weights.sum()
     of_contexts = values.mean(1)
@@ -109,13 +112,11 @@ def mean_over_contexts(
     # The difference of two estimates may fall below 0 if contexts hardly differ.
     of_sampling = jnp.maximum(total - of_probes, 0)
     sem, context_sem, probe_sem = map(jnp.sqrt, (total, of_sampling, of_probes))
-    return SampledEstimate(mean, sem, context_sem, probe_sem, values)
+    return SampledEstimate(mean, sem, context_sem, probe_sem, values, given)
 
 
-def paired_difference(
-    before: SampledEstimate, after: SampledEstimate, weights: Float[Array, " N"] | None = None
-) -> SampledEstimate:
-    """``after - before``, for two estimates over the same contexts.
+def paired_difference(before: SampledEstimate, after: SampledEstimate) -> SampledEstimate:
+    """``after - before``, for two estimates over the same contexts with the same weights.
 
     Contexts and probes of the same key shift both estimates alike, so the errors of the difference
     are usually far below those of the two.
@@ -123,11 +124,10 @@ def paired_difference(
     Args:
         before: estimate at one checkpoint.
         after: estimate at another, from the same contexts and the same key.
-        weights: the weights of the contexts used for both.
 
     Raises:
         ValueError: if the two differ in the number of contexts or probes.
     """
     shape, wanted = after.values.shape, before.values.shape
     require("contexts and probes", shape, shape == wanted, f"{wanted}, those of the other estimate")
-    return mean_over_contexts(after.values - before.values, weights)
+    return mean_over_contexts(after.values - before.values, after.weights)

@@ -141,10 +141,12 @@ def test_weights_count_contexts():
     found = mean_over_contexts(values, weights)
     np.testing.assert_allclose(found.mean, mean_over_contexts(repeated).mean, rtol=1e-6)
     more = mean_over_contexts(values, 7 * weights)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), more, found)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), more[:5], found[:5])
     equal = mean_over_contexts(values, jnp.ones(4))
     unweighted = mean_over_contexts(values)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), equal, unweighted)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), equal[:5], unweighted[:5]
+    )
     np.testing.assert_allclose(equal.sem, values.mean(1).std(ddof=1) / 2, rtol=1e-6)
     # contexts of weight 0 are padding: they are no evidence, and one context has no spread
     padded = mean_over_contexts(values, jnp.array([1.0, 1.0, 0.0, 0.0]))
@@ -170,8 +172,9 @@ def test_the_difference_over_the_same_contexts_is_that_of_the_hessians_with_a_sm
         means = (after.values - before.values).mean(1)
         np.testing.assert_allclose(found.sem, means.std(ddof=1) / 200**0.5, rtol=1e-9)
         weights = jnp.arange(200.0)
-        weighed = paired_difference(before, after, weights)
-        np.testing.assert_allclose(weighed.mean, np.average(means, weights=weights), rtol=1e-9)
+        weighed = (mean_over_contexts(x.values, weights) for x in (before, after))
+        found = paired_difference(*weighed)
+        np.testing.assert_allclose(found.mean, np.average(means, weights=weights), rtol=1e-9)
     fewer = after._replace(values=after.values[:, :2])
     with pytest.raises(ValueError, match=r"contexts and probes=\(200, 2\): must be \(200, 3\)"):
         paired_difference(before, fewer)
@@ -190,11 +193,11 @@ def test_numbers_that_measure_nothing_are_refused():
             exact(Hessian(loss, at), chunk=-1)
     with pytest.raises(ValueError, match=r"after\['head'\] is missing"):
         Hessian(loss, at).difference_to({"layer": at["layer"]}).trace(KEY, 2)
+    with pytest.raises(ValueError, match="scale_free_trace of a difference: take"):
+        Hessian(loss, at).difference_to(at).scale_free_trace(KEY, 2)
     one = (contexts()[:1], observed()[:1])
     with pytest.raises(ValueError, match="number of examples=1: must be at least 2"):
         Hessian(example_loss, classifier_params()).over(one).sampled_trace(KEY)
-    with pytest.raises(ValueError, match="scale_free_trace of a difference: take"):
-        Hessian(loss, at).difference_to(at).scale_free_trace(KEY, 2)
     uneven = (contexts(), observed()[:3])
     with pytest.raises(ValueError, match=r"examples have first axes \[\(3,\), \(8,\)\]: must"):
         Hessian(example_loss, classifier_params()).over(uneven).sampled_trace(KEY)
