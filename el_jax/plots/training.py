@@ -67,6 +67,7 @@ def _plot_runs(ax: Axes, course: Course, name: str, colour: str) -> None:
     steps, values = course
     known = ~np.isnan(values).all(axis=1)
     steps, values = steps[known], values[known]
-    ax.plot(steps, np.nanmean(values, axis=1), color=colour, label=name, zorder=3)
+    mark = "o" if len(steps) == 1 else ""  # a line through one point cannot be seen
+    ax.plot(steps, np.nanmean(values, axis=1), mark + "-", color=colour, label=name, zorder=3)
     if values.shape[1] > 1:
-        ax.plot(steps, values, color=colour, linewidth=0.5, alpha=0.35, zorder=2)
+        ax.plot(steps, values, mark + "-", color=colour, linewidth=0.5, alpha=0.35, zorder=2)

@@ -23,3 +23,4 @@ def test_every_sweep_point_has_a_row_of_its_own():
     np.testing.assert_allclose(first.lines[0].get_ydata(), [0.2, 0.8])
     np.testing.assert_allclose(second.lines[0].get_ydata(), [0.3])
     assert [ax.get_title("left") for ax in (first, second)] == list(points)
+    assert [ax.lines[0].get_marker() for ax in (first, second)] == ["None", "o"]  # one point alone
