@@ -24,7 +24,7 @@ def adamw(
         b1: decay of the first moment.
         b2: decay of the second moment.
         epsilon: added to the root of the second moment.
-        weight_decay: decoupled decay of matrices, never of biases or norms.
+        weight_decay: decay of matrices only, by the rate times it per update, as in PyTorch.
     """
     return optax.adamw(
         learning_rate, b1=b1, b2=b2, eps=epsilon, weight_decay=weight_decay, mask=is_matrix
