@@ -30,7 +30,7 @@ def schedule_free(
         weight_decay: decoupled decay of matrices, never of biases or norms.
     """
     base = adamw(learning_rate, b1=0.0, b2=b2, epsilon=1e-8, weight_decay=weight_decay)
-    # an iterate's weight is the square of the rate of its own step; optax counts updates from 1
+    # an iterate's weight is the square of the largest rate up to its step; optax counts from 1
     of_y = optax.contrib.schedule_free(base, lambda count: learning_rate(count - 1), b1=b1)
 
     def update(
