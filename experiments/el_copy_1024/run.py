@@ -42,7 +42,6 @@ RECIPES = {
         CE, WARMUP, 0.0, "linear", 4_000, seeds=1
     ),
 }
-LONGER = {name: r.num_updates for name, r in RECIPES.items() if r.num_updates > NUM_UPDATES}
 
 
 def studies(scale: str) -> list[Study]:
