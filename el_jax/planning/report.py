@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from el_jax.planning.forecast import UTILISATION, Forecast, Interval
 from el_jax.planning.machines import Machine
-from el_jax.planning.units import duration, quantity
+from el_jax.planning.units import digits, duration, quantity
 
 LAUNCHES = 200e-6  # seconds: some dozens of kernels at a few microseconds each
 
@@ -16,7 +16,7 @@ def spans(interval: Interval) -> str:
 
 def hours(interval: Interval) -> str:
     """An interval of device-hours as text."""
-    return f"{interval.ideal:.3g} to {interval.likely:.3g} device-hours"
+    return f"{digits(interval.ideal)} to {digits(interval.likely)} device-hours"
 
 
 def lines(title: str, plan: Forecast, machine: Machine) -> Iterator[str]:

@@ -12,10 +12,11 @@ from el_jax import build
 from el_jax.planning import plans
 from el_jax.planning.compile_worker import compile_updates
 from el_jax.planning.compilers import CompilerError, NoCompilerError, packages
-from el_jax.planning.forecast import UTILISATION
+from el_jax.planning.forecast import UTILISATION, Interval
 from el_jax.planning.machines import machine_of
 from el_jax.planning.programs import shapes_of
-from el_jax.planning.report import lines
+from el_jax.planning.report import hours, lines
+from el_jax.planning.units import duration, quantity
 from el_jax.training.memory import fewer_at_once, num_bytes
 from tests.planning import compile_targets
 from tests.training.small_training import built, small_config
@@ -110,6 +111,24 @@ def test_the_command_line_prints_the_plan():
     said = done.stdout.splitlines()
     assert said[0] == "copy, cross_entropy, transformer on tpu-v5e-4"
     assert any(line.startswith("  memory       fits: at least ") for line in said)
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [
+        (999.96e6, "B", "1 GB"),
+        (999.4e6, "B", "999 MB"),
+        (3.234e19, "op", "32.3 Eop"),
+        (1.234e22, "op", "12,300 Eop"),
+    ],
+)
+def test_quantities_are_written_without_exponents(number, unit, text):
+    assert quantity(number, unit) == text
+
+
+def test_long_times_are_written_without_exponents():
+    assert duration(1234 * 3600) == "1,230 h"
+    assert hours(Interval(476.0, 1360.4)) == "476 to 1,360 device-hours"
 
 
 # ── compilers ────────────────────────────────────────────────────────────────────────────────────
