@@ -49,8 +49,10 @@ def generate(
     length = prompt.shape[1]
     if not config.causal:
         raise ValueError("causal=False: must be True, since a token is drawn from earlier ones")
-    if length < 1 or num_tokens < 0:
-        raise ValueError(f"{length} and {num_tokens} tokens: must be at least 1 and 0")
+    if length < 1:
+        raise ValueError("the prompt has no token: must have at least one")
+    if num_tokens < 0:
+        raise ValueError(f"num_tokens={num_tokens}: must be at least 0")
     if config.position == "learned" and length + num_tokens > config.max_length:
         total = length + num_tokens
         raise ValueError(f"{total} tokens: must be at most max_length={config.max_length}")

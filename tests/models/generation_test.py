@@ -52,11 +52,14 @@ def test_drawn_tokens_have_the_probabilities_of_the_softmax():
     [
         ("bert", {}, "^causal=False: must be True"),
         ("gpt2", {"num_tokens": 11}, "^14 tokens: must be at most max_length=12$"),
+        ("gpt2", {"num_tokens": -1}, "^num_tokens=-1: must be at least 0$"),
+        ("gpt2", {"prompt": jnp.zeros((1, 0), int)}, "^the prompt has no token"),
     ],
 )
 def test_what_cannot_be_continued_is_refused(name, changes, said):
+    given = {"prompt": jnp.zeros((1, 3), int), "num_tokens": 1} | changes
     with pytest.raises(ValueError, match=said):
-        generate(TINY[name], None, jnp.zeros((1, 3), int), **{"num_tokens": 1} | changes)
+        generate(TINY[name], None, **given)
 
 
 def test_rotary_positions_have_no_end():
