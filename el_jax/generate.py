@@ -23,10 +23,10 @@ from el_jax.models import TransformerConfig
 from el_jax.models.generation import generate
 from el_jax.models.pretrained import is_pretrained, load_pretrained
 from el_jax.process.compilation import use_compilation_cache
-from el_jax.process.errors import ConfigError, UserError, describe, exit_code, require
+from el_jax.process.errors import ConfigError, DataError, UserError, describe, exit_code, require
 from el_jax.run import load, number_of
 from el_jax.tasks import RunningText, TextCopy
-from el_jax.tokenizers import Tokenizer, load_tokenizer
+from el_jax.tokenizers import Tokenizer, load_tokenizer, token_ids
 from el_jax.training.objectives.future import OWN
 from el_jax.types import Params
 
@@ -80,14 +80,9 @@ class Writer(NamedTuple):
 
     def _tokens_of(self, text: str) -> list[int]:
         try:
-            ids: list[int] = self.tokenizer.encode(text, add_special_tokens=self.adds_special).ids
-        except Exception as error:  # the library raises no narrower one
-            known = sorted(self.tokenizer.get_vocab())
-            raise ConfigError(
-                f"text={text!r}: must consist of tokens of the model, such as "
-                f"{' '.join(known[:3] + known[-3:])} ({error})"
-            ) from error
-        return ids
+            return token_ids(self.tokenizer, [text], add_special=self.adds_special)[0]
+        except DataError as error:
+            raise ConfigError(f"text={text!r}: {error}") from error
 
 
 def writer_of(source: pathlib.Path, numbers: dict[str, int | float]) -> Writer:

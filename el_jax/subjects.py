@@ -15,12 +15,12 @@ from el_jax.models import TransformerConfig
 from el_jax.models.pretrained import digests, is_pretrained, load_exact
 from el_jax.probes import Curvature, NotFiniteError
 from el_jax.probes.curvature_report import Estimates, since
-from el_jax.process.errors import ConfigError, UserError
+from el_jax.process.errors import ConfigError, DataError, UserError
 from el_jax.run import SavedRun, load
 from el_jax.tasks import Task
 from el_jax.tasks.documents import read_text
 from el_jax.tasks.text_windows import reading_windows
-from el_jax.tokenizers import load_tokenizer
+from el_jax.tokenizers import load_tokenizer, token_ids
 from el_jax.types import Batch, ModelFns, Params
 
 
@@ -168,7 +168,10 @@ def _tokens(
     except ValueError as error:
         raise ConfigError(f"config.text={settings.text!r}: {error}") from error
     tokenizer = load_tokenizer(source)
-    tokens = np.array(tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
+    try:
+        tokens = np.array(token_ids(tokenizer, [text])[0], np.int32)
+    except DataError as error:
+        raise ConfigError(f"config.text={settings.text!r}: {error}") from error
     if tokens.size and tokens.max() >= config.vocab_size:
         raise ConfigError(
             f"{source}: its tokenizer has token {tokens.max()}, its model {config.vocab_size} of "

@@ -127,5 +127,5 @@ def test_a_text_that_cannot_be_continued_is_one_line(arguments, words, workdir, 
 def test_a_text_of_unknown_words_is_told_the_words_of_the_model():
     words = word_tokenizer(["a", "b", "<BOS>"])
     writer = generate.Writer(config=None, params={}, tokenizer=words)
-    with pytest.raises(ConfigError, match=r"text='In the': must consist of tokens .* <BOS> a b"):
+    with pytest.raises(ConfigError, match=r"text='In the': tokenizer: must have .* <BOS> a b"):
         writer.continued("In the", 1, 0.0, 0)

@@ -29,6 +29,7 @@ from el_jax.process.compilation import Once
 from el_jax.process.errors import NOT_FINITE, ConfigError, PretrainedError
 from el_jax.run import SavedRun
 from el_jax.tasks.king_james import king_james_words
+from el_jax.tokenizers import word_tokenizer
 from el_jax.types import Batch
 from tests import trainings
 
@@ -206,6 +207,15 @@ def test_a_published_model_is_measured_on_a_text(published, tmp_path, monkeypatc
     nats = -np.take_along_axis(np.asarray(laws), rows[:, 5:, None], 2).ravel()
     kept = np.random.default_rng(0).choice(nats.size, 64, replace=False)
     np.testing.assert_allclose(found["ce"], nats[kept].mean(), rtol=1e-5)
+
+
+def test_a_text_of_unknown_words_is_refused_in_one_line(published, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("other.txt").write_text("no such words")
+    own = shutil.copytree(published, tmp_path / "own")
+    word_tokenizer(["a", "b"]).save(str(own / "tokenizer.json"))
+    with pytest.raises(ConfigError, match=r"^config.text='other.txt': tokenizer: must have every"):
+        measure(small(text="other.txt"), own)
 
 
 @pytest.mark.parametrize(

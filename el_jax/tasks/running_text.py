@@ -18,7 +18,7 @@ from jaxtyping import Int
 from el_jax.process.errors import require
 from el_jax.tasks.documents import read_texts
 from el_jax.tasks.text_source import TextSource, read
-from el_jax.tokenizers import Tokenizer, train_tokenizer
+from el_jax.tokenizers import Tokenizer, token_ids, train_tokenizer
 from el_jax.types import Batch, Key
 
 TRAIN_SPLIT = 256  # evenly spaced windows on which training metrics are measured
@@ -123,5 +123,5 @@ def _tokens(source: str, tokenizer: str, size: int) -> Int[np.ndarray, " n"]:
     text = RunningText(source, tokenizer, size)
     encoder, end, texts = text.text_tokenizer, text.separator, read(source, read_texts)
     ends = [encoder.token_to_id(end)] if end else []
-    found = [one.ids for one in encoder.encode_batch(texts, add_special_tokens=False)]
+    found = token_ids(encoder, texts)
     return np.concatenate([np.asarray([*ids, *ends], np.int32) for ids in found])

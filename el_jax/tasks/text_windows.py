@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from el_jax.process.errors import require
-from el_jax.tokenizers import Tokenizer
+from el_jax.tokenizers import Tokenizer, token_ids
 from el_jax.types import Batch
 
 ARROW = " ->"  # before the answer
@@ -89,9 +89,9 @@ def windows_of(
     """
     end = tokenizer.token_to_id(separator)
     assert end is not None  # the task rejects such a tokenizer
-    before = _ids(tokenizer, [" " + " ".join(s.words[: s.middle]) for s in sentences])
-    after = _ids(tokenizer, [" " + " ".join(s.words[s.middle :]) for s in sentences])
-    *answers, arrow = _ids(tokenizer, [*(f" {name}" for name in names), ARROW])
+    before = token_ids(tokenizer, [" " + " ".join(s.words[: s.middle]) for s in sentences])
+    after = token_ids(tokenizer, [" " + " ".join(s.words[s.middle :]) for s in sentences])
+    *answers, arrow = token_ids(tokenizer, [*(f" {name}" for name in names), ARROW])
     slots = max(map(len, answers))
     room = max_tokens - 1 - len(arrow) - 3 * slots
     kept = [
@@ -122,7 +122,3 @@ def windows_of(
         mask=mask,
         groups=np.repeat(hard[:, None], slots, axis=1),
     )
-
-
-def _ids(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
-    return [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]

@@ -28,7 +28,7 @@ from el_jax.tokenizers.byte_pairs import (
     write_tokenizer,
 )
 from el_jax.tokenizers.gguf import gguf_end, gguf_tokenizer
-from el_jax.tokenizers.words import word_tokenizer
+from el_jax.tokenizers.words import token_ids, word_tokenizer
 
 SEPARATOR = "<|endoftext|>"  # between documents, for GPT-2 as for SmolLM2; see end_token
 

@@ -6,7 +6,9 @@ import pytest
 
 from configs.text import get_config
 from el_jax import build
+from el_jax.process.errors import DataError
 from el_jax.tasks import RunningText
+from el_jax.tokenizers import word_tokenizer
 from el_jax.training.fit import fit
 from el_jax.training.sinks import History
 
@@ -89,6 +91,12 @@ def test_a_vocabulary_that_leaves_ids_out_has_a_class_for_its_largest(folder):
     tokenizer.save(str(folder / "tokenizer.json"))
     task = RunningText(source=str(folder), tokenizer=str(folder), window=16)
     assert task.vocab_size == 37 > task.train_set().ids.max()
+
+
+def test_words_that_the_tokenizer_lacks_are_refused_in_one_line(folder):
+    word_tokenizer(["a", "b"]).save(str(folder / "tokenizer.json"))
+    with pytest.raises(DataError, match=r"^tokenizer: must have every word .* such as a b \("):
+        used(source=str(folder), tokenizer=str(folder), window=16)
 
 
 def test_too_many_test_windows_are_refused(task):
