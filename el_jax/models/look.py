@@ -44,6 +44,10 @@ class Trace(NamedTuple):
     mlp: Float[Array, "N B T D"]
     weights: Float[Array, "N B H T T"]
 
+    def __repr__(self) -> str:
+        shapes = (f"{name} {list(value.shape)}" for name, value in self._asdict().items())
+        return f"Trace({', '.join(shapes)})"  # at a prompt, not thousands of lines of numbers
+
 
 def look(model: ModelFns, params: Params, batch: Batch, patch: Patch | None = None) -> Trace:
     """Trace a transformer, optionally with some values replaced.

@@ -29,6 +29,11 @@ def test_logits_and_weights_are_the_models_and_parts_add_up(name):
         np.testing.assert_allclose(trace.residual[1:], behind, atol=1e-5)
 
 
+def test_at_a_prompt_a_trace_shows_its_shapes():
+    said = f"Trace(logits {list(TRACE.logits.shape)}, residual {list(TRACE.residual.shape)}, "
+    assert repr(TRACE).startswith(said)
+
+
 @pytest.mark.parametrize("part", ["residual", "attention", "mlp"])
 def test_a_patch_of_what_is_there_changes_nothing(part):
     own = {
