@@ -15,11 +15,12 @@ PANELS = {
     COPIES: "swap test: share that copies",
 }
 PALETTE = ["#000", "#0072b2", "#888", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9", "#009e73"]
-IN_TITLE = {  # what the title calls them
-    "E1 with warm-up and a falling rate": "E1 with warm-up and a falling rate",
-    "cross-entropy with warm-up and a falling rate for 4k": "cross-entropy with both",
-    "cross-entropy": "alone",
-    "cross-entropy with heavy decay and a falling rate": "with heavy decay and a falling rate",
+PALETTE += ["#8b4513", "#7a5195"]
+IN_TITLE = {  # recipes with warm-up and a falling rate, as the title calls them
+    "cross-entropy with warm-up and a falling rate for 4k": "cross-entropy from 1e-4",
+    "cross-entropy with warm-up and a falling rate from 3e-4": "from 3e-4",
+    "E1 with warm-up and a falling rate": "E1 from 1e-4",
+    "E1 with warm-up and a falling rate from 3e-4": "from 3e-4",
 }
 COLOURS = dict(zip(RECIPES, PALETTE, strict=True))
 
@@ -44,8 +45,9 @@ def plot(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 def answer(results: pd.DataFrame) -> str:
     """The share that four recipes copy at the end."""
     parts = [
-        f"{words} {stated(results, at(recipe), COPIES)} ({RECIPES[recipe].num_updates:,} updates)"
+        f"{words} {stated(results, at(recipe), COPIES)}"
         for recipe, words in IN_TITLE.items()
         if is_measured(results, at(recipe), COPIES)
     ]
-    return f"Share of the swap test copied at width 1024: {', '.join(parts)}"
+    recipe = "with warm-up and a falling rate"
+    return f"Share of the swap test copied at width 1024, {recipe}:\n{', '.join(parts)}"
