@@ -97,4 +97,16 @@ CLAIMS = [
         at("cross-entropy with warm-up and a falling rate for 4k"),
         at_most=0.5,
     ),
+    number(
+        "At three times the rate, falling, cross-entropy with warm-up fits the hard strings",
+        FITTED,
+        at("cross-entropy with warm-up and a falling rate from 3e-4"),
+        at_least=0.99,
+    ),
+    number(
+        "At three times the rate, falling, cross-entropy with warm-up copies at most half",
+        COPIES,
+        at("cross-entropy with warm-up and a falling rate from 3e-4"),
+        at_most=0.5,
+    ),
 ]

@@ -24,6 +24,7 @@ class Recipe(NamedTuple):
     schedule: str = "constant"
     num_updates: int = NUM_UPDATES
     seeds: int = 2
+    peak_lr: float = 1e-4  # the config's
 
 
 CE, E1 = "cross_entropy", "e1"
@@ -41,6 +42,10 @@ RECIPES = {
     "cross-entropy with warm-up and a falling rate for 4k": Recipe(
         CE, WARMUP, 0.0, "linear", 4_000, seeds=1
     ),
+    # the rate at which cross-entropy copies most in el_copy_strings, .005, times 64 / 1024
+    "cross-entropy with warm-up and a falling rate from 3e-4": Recipe(
+        CE, WARMUP, 0.0, "linear", peak_lr=3e-4
+    ),
 }
 
 
@@ -53,7 +58,9 @@ def _study(recipe: str, *, smoke: bool) -> Study:
     chosen = RECIPES[recipe]
     config = get_config(f"loss={chosen.loss},scale=paper" + ",smoke" * smoke)
     config.train.probes = ("stratification", "swap")
-    config.optim.update(weight_decay=chosen.weight_decay, schedule=chosen.schedule)
+    config.optim.update(
+        weight_decay=chosen.weight_decay, schedule=chosen.schedule, peak_lr=chosen.peak_lr
+    )
     if smoke:
         config.optim.warmup_steps = min(chosen.warmup_steps, config.train.num_updates // 2)
     else:
