@@ -109,4 +109,16 @@ CLAIMS = [
         at("cross-entropy with warm-up and a falling rate from 3e-4"),
         at_most=0.5,
     ),
+    number(
+        "At three times the rate, falling, E1 with warm-up fits the hard strings",
+        FITTED,
+        at("E1 with warm-up and a falling rate from 3e-4"),
+        at_least=0.99,
+    ),
+    number(
+        "At three times the rate, falling, E1 with warm-up copies at least half",
+        COPIES,
+        at("E1 with warm-up and a falling rate from 3e-4"),
+        at_least=0.5,
+    ),
 ]

@@ -46,6 +46,9 @@ RECIPES = {
     "cross-entropy with warm-up and a falling rate from 3e-4": Recipe(
         CE, WARMUP, 0.0, "linear", peak_lr=3e-4
     ),
+    "E1 with warm-up and a falling rate from 3e-4": Recipe(
+        E1, WARMUP, 0.0, "linear", seeds=1, peak_lr=3e-4
+    ),
 }
 
 
