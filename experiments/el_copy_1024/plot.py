@@ -15,7 +15,7 @@ PANELS = {
     COPIES: "swap test: share that copies",
 }
 PALETTE = ["#000", "#0072b2", "#888", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9", "#009e73"]
-PALETTE += ["#8b4513", "#f0e442"]
+PALETTE += ["#8b4513", "#f0e442", "#7a5195"]
 IN_TITLE = {  # what the title calls them
     "E1 with warm-up and a falling rate": "E1 with warm-up and a falling rate",
     "cross-entropy with warm-up and a falling rate for 4k": "cross-entropy with both",
