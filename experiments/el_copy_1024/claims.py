@@ -121,4 +121,10 @@ CLAIMS = [
         at("E1 with warm-up and a falling rate from 3e-4"),
         at_least=0.5,
     ),
+    number(
+        "At ten times the rate, falling, cross-entropy with warm-up copies at most half",
+        COPIES,
+        at("cross-entropy with warm-up and a falling rate from 1e-3"),
+        at_most=0.5,
+    ),
 ]

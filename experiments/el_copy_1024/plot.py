@@ -15,7 +15,7 @@ PANELS = {
     COPIES: "swap test: share that copies",
 }
 PALETTE = ["#000", "#0072b2", "#888", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9", "#009e73"]
-PALETTE += ["#8b4513", "#7a5195"]
+PALETTE += ["#8b4513", "#7a5195", "#004d40"]
 IN_TITLE = {  # recipes with warm-up and a falling rate, as the title calls them
     "cross-entropy with warm-up and a falling rate for 4k": "cross-entropy from 1e-4",
     "cross-entropy with warm-up and a falling rate from 3e-4": "from 3e-4",

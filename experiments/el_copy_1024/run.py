@@ -49,6 +49,9 @@ RECIPES = {
     "E1 with warm-up and a falling rate from 3e-4": Recipe(
         E1, WARMUP, 0.0, "linear", seeds=1, peak_lr=3e-4
     ),
+    "cross-entropy with warm-up and a falling rate from 1e-3": Recipe(
+        CE, WARMUP, 0.0, "linear", seeds=1, peak_lr=1e-3
+    ),
 }
 
 
